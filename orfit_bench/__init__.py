@@ -1,0 +1,67 @@
+"""orfit_bench: the place where streaming learners are proved right, compared fairly and kept fast.
+
+>>> import orfit_bench as ob
+>>> rls = ob.create("rls", forgetting_factor=0.99)
+>>> rls.partial_fit([[1.0, 0.0], [0.0, 2.0]], [1.0, 4.0]).predict([[1.0, 1.0]]).round(3)
+array([2.095])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from orfit_bench import schedules
+from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
+from orfit_bench.host.create import average, create, load, restore
+from orfit_bench.host.hooks import hookimpl
+from orfit_bench.host.learner import Learner
+from orfit_bench.host.registry import register, registry, unregister
+from orfit_bench.spec import Model
+
+if TYPE_CHECKING:
+    from orfit_bench.spec import Backend, Method, Metric, Stream
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AccuracyWarning",
+    "DivergedError",
+    "Learner",
+    "Model",
+    "PluginError",
+    "UnavailableError",
+    "average",
+    "backends",
+    "create",
+    "hookimpl",
+    "load",
+    "methods",
+    "metrics",
+    "register",
+    "restore",
+    "schedules",
+    "streams",
+    "unregister",
+]
+
+
+def methods() -> Mapping[str, Method]:
+    """The declared methods by name."""
+    return MappingProxyType(registry().methods)
+
+
+def backends() -> Mapping[str, Backend]:
+    """The declared backends by name; each knows whether it is `.available` here and for what `.reason` not."""
+    return MappingProxyType(registry().backends)
+
+
+def streams() -> Mapping[str, Stream]:
+    """The declared streams by name."""
+    return MappingProxyType(registry().streams)
+
+
+def metrics() -> Mapping[str, Metric]:
+    """The declared metrics by name."""
+    return MappingProxyType(registry().metrics)

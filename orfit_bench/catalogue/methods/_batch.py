@@ -1,0 +1,72 @@
+"""Batch solutions: where a stream leads, by another road than the recursion. All in float64 on the host.
+
+Shapes: X (n, d), Y (n, r), w0 (d, r).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def min_norm(X: Array, Y: Array, w0: Array) -> Array:
+    """The w nearest to w0 that fits the independent rows of X (a dependent row is one the rules skip)."""
+    kept = independent(X)
+    w: Array = w0 + np.linalg.lstsq(X[kept], Y[kept] - X[kept] @ w0, rcond=None)[0]
+    return w
+
+
+def independent(X: Array) -> list[int]:
+    """Rows that are no combination of earlier ones, to sqrt(eps): those that raise the rank of the rows before."""
+    if len(X) <= X.shape[1] and _rank(X) == len(X):
+        return list(range(len(X)))
+    kept: list[int] = []
+    for i in range(len(X)):
+        if len(kept) < X.shape[1] and _residual(X[kept], X[i]) > np.sqrt(np.finfo(float).eps) * np.linalg.norm(X[i]):
+            kept.append(i)
+    return kept
+
+
+def _rank(X: Array) -> int:
+    return int(np.linalg.matrix_rank(X, tol=np.sqrt(np.finfo(float).eps) * np.linalg.norm(X, axis=1).min()))
+
+
+def _residual(A: Array, x: Array) -> float:
+    if not len(A):
+        return float(np.linalg.norm(x))
+    return float(np.linalg.norm(x - A.T @ np.linalg.lstsq(A.T, x, rcond=None)[0]))
+
+
+def ridge(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array:
+    """The w that minimises sum_i ff^(n-i) |y_i - x_i'w|^2 + ff^n ridge |w - w0|^2, by one orthogonal factorisation."""
+    A, b = weighted(X, Y - X @ w0, ridge, forgetting)
+    w: Array = w0 + np.linalg.lstsq(A, b, rcond=None)[0]
+    return w
+
+
+def weighted(X: Array, Y: Array, ridge: float, forgetting: float) -> tuple[Array, Array]:
+    """Rows whose plain least squares is the weighted problem; scaled by the largest weight, so nothing overflows."""
+    n, d = X.shape
+    logs = np.append(np.arange(n - 1, -1, -1.0), n) * np.log(forgetting) / 2
+    weight = np.exp(logs - logs.max())
+    A = np.vstack([weight[:n, None] * X, weight[n] * np.sqrt(ridge) * np.eye(d)])
+    return A, np.vstack([weight[:n, None] * Y, np.zeros((d, Y.shape[1]))])
+
+
+def error_system(X: Array, steps: Array) -> Array:
+    """L with L e = y - X w0 for w += steps_i e_i x_i: each row sees what the rows before it moved."""
+    L: Array = np.eye(len(X)) + np.tril(X @ X.T, -1) * steps
+    return L
+
+
+def gradient_steps(X: Array, Y: Array, w0: Array, steps: Array) -> Array:
+    """The end of w += steps_i e_i x_i, from the triangular system of its errors."""
+    from scipy.linalg import solve_triangular
+
+    e = solve_triangular(error_system(X, steps), Y - X @ w0, lower=True, unit_diagonal=True)
+    w: Array = w0 + X.T @ (steps[:, None] * e)
+    return w

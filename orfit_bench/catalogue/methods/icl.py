@@ -1,0 +1,54 @@
+"""ICL: fit the new row under the constraint that all former ones stay fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods import _batch
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._common import BASIS, MEMORY, WEIGHTS, against_min_norm, condition, directions
+from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.method import Cost, Growth, Method
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
+    """The smallest move that fits the independent rows, while memory lasts."""
+    if settings["memory"] is not None and len(X) > settings["memory"] + 1:
+        return None
+    return _batch.min_norm(X, Y, w0)
+
+
+def min_norm(create: Any, rows: Rows) -> Measured:
+    """W is the smallest that fits all rows, after each of them."""
+    return against_min_norm(create(), rows)
+
+
+def projection(create: Any, rows: Rows) -> Measured:
+    """I - U U' is the projection off all rows, eq. (5)."""
+    U = np.asarray(create().partial_fit(rows.X, rows.y).state()["basis"].values, float).T
+    want = np.linalg.pinv(rows.X) @ rows.X
+    return Measured(deviation(U @ U.T, want), len(rows.X), condition(rows.X))
+
+
+METHOD = Method(
+    name="icl",
+    summary="ideal continual learner: fit the new row, keep all former ones fitted",
+    formulas="r = x - U U'x\nw <- w + e r / (x'r)\nU <- [U r/|r|] while there is room",
+    source="survey, Proposition 1 and Remark 1",
+    settings=(MEMORY,),
+    fields=(WEIGHTS, BASIS),
+    cost=Cost(
+        flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
+        floats=lambda s, z: (4 * z["count"] + 2 * z["output"] + 1) * z["parameter"],
+    ),
+    laws=(
+        Law(min_norm, "survey, Theorem 5", exponent=1, shape="wide"),
+        Law(projection, "survey, Remark 1 with eq. (5) and (7)", exponent=1, shape="wide"),
+    ),
+    batch=batch,
+    models=True,
+    blocks=True,
+    grows=Growth("direction", directions),
+)

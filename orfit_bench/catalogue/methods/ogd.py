@@ -1,0 +1,74 @@
+"""OGD: gradient steps that leave former predictions alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._common import BASIS, MEMORY, STEP_SIZE, WEIGHTS, condition, directions, final_weights
+from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.method import Cost, Growth, Method
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
+    """In the coordinates of X = L Q' the errors solve a triangular system; n independent rows, memory not full."""
+    if len(X) > min(X.shape[1], settings["memory"] or X.shape[1]):
+        return None
+    return projected_steps(X, Y, w0, settings["step_size"](np.arange(1, len(X) + 1)))
+
+
+def projected_steps(X: Array, Y: Array, w0: Array, steps: Array) -> Array:
+    """Row t moves w by step_t e_t l_tt q_t, so that e = y - X w0 - strictly-lower(L) diag(step diag L) e."""
+    Qt, Rt = np.linalg.qr(X.T)
+    sign = np.sign(np.diagonal(Rt))
+    L, Q = (Rt * sign[:, None]).T, Qt * sign
+    scale = steps * np.diagonal(L)
+    e = np.linalg.solve(np.eye(len(X)) + np.tril(L, -1) * scale, Y - X @ w0)
+    w: Array = w0 + Q @ (scale[:, None] * e)
+    return w
+
+
+def closed_form(create: Any, rows: Rows) -> Measured:
+    """In the coordinates of an LQ factorisation all errors solve one triangular system."""
+    X, y, _ = rows
+    step = 0.5 / (X * X).sum(1).max()
+    got = final_weights(create(step_size=step).partial_fit(X, y))
+    want = projected_steps(X, y[:, None], np.zeros((X.shape[1], 1)), np.full(len(X), step))
+    return Measured(deviation(got, want), len(X), condition(X))
+
+
+def never_forgets(create: Any, rows: Rows) -> Measured:
+    """A step leaves the predictions on all former rows as they were, whatever its size."""
+    X, y, _ = rows
+    learner, worst = create(step_size=2.0 / (X * X).sum(1).max()), 0.0
+    for t in range(1, len(X)):
+        before = learner.partial_fit(X[t - 1 : t], y[t - 1 : t]).predict(X[:t])
+        after = learner.copy().partial_fit(X[t : t + 1], y[t : t + 1])
+        scale = np.linalg.norm(X[:t], axis=1).max() * np.linalg.norm(final_weights(after))
+        worst = max(worst, float(abs(after.predict(X[:t]) - before).max() / scale))
+    return Measured(worst, len(X), condition(X))
+
+
+METHOD = Method(
+    name="ogd",
+    summary="orthogonal gradient descent: steps that leave former predictions alone",
+    formulas="r = x - U U'x\nw <- w + step e r\nU <- [U r/|r|] while there is room, the gradient taken after the step",
+    source="thesis, eq. (2.4); survey, (OGD)",
+    settings=(STEP_SIZE, MEMORY),
+    fields=(WEIGHTS, BASIS),
+    cost=Cost(
+        flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
+        floats=lambda s, z: (4 * z["count"] + 2 * z["output"] + 1) * z["parameter"],
+    ),
+    laws=(
+        Law(closed_form, "thesis, eq. (2.4); survey, (OGD)", exponent=1, shape="wide"),
+        Law(never_forgets, "thesis, Lemma 1", exponent=1, shape="wide"),
+    ),
+    batch=batch,
+    models=True,
+    blocks=True,
+    fresh=True,
+    grows=Growth("direction", directions),
+)

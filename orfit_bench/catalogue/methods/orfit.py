@@ -1,0 +1,178 @@
+"""ORFit: fit every new row in one step, in the direction that disturbs the remembered rows least."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods import _batch
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._common import (
+    BASIS,
+    MEMORY,
+    WEIGHTS,
+    against_min_norm,
+    against_rows_fitted,
+    condition,
+    directions,
+    final_weights,
+)
+from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
+from orfit_bench.spec.model import Model
+from orfit_bench.spec.setting import Setting
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
+    """The smallest move that fits the independent rows, while memory lasts."""
+    if settings["memory"] is not None and len(X) > settings["memory"] + 1:
+        return None
+    return _batch.min_norm(X, Y, w0)
+
+
+def min_norm(create: Any, rows: Rows) -> Measured:
+    """W is the smallest that fits all rows, with and without a limit that is not reached."""
+    unlimited = against_min_norm(create(), rows)
+    limited = against_min_norm(create(memory=len(rows.X)), rows)
+    return max(unlimited, limited)
+
+
+def min_norm_in_batches(create: Any, rows: Rows) -> Measured:
+    """The same in batches of three, the last one shorter."""
+    learner = create(batch_size=3).partial_fit(rows.X, rows.y).flush()
+    want = np.linalg.pinv(rows.X) @ rows.y[:, None]
+    return Measured(deviation(final_weights(learner), want), len(rows.X), condition(rows.X))
+
+
+def least_move(create: Any, rows: Rows) -> Measured:
+    """Each step is the smallest move that fits the new row and keeps all former ones fitted."""
+    X, y, _ = rows
+    learner, w, worst = create(), np.zeros((X.shape[1], 1)), 0.0
+    for t in range(1, len(X) + 1):
+        want = w + np.linalg.pinv(X[:t]) @ (y[:t, None] - X[:t] @ w)
+        w = final_weights(learner.partial_fit(X[t - 1 : t], y[t - 1 : t]))
+        worst = max(worst, deviation(w, want))
+    return Measured(worst, len(X), condition(X))
+
+
+def fits_with_full_memory(create: Any, rows: Rows) -> Measured:
+    """The new row is fitted exactly, however little is remembered, by every summary."""
+    wide = Rows(rows.X[:15], rows.y[:15], rows.seed)
+    found = [against_rows_fitted(create(memory=4, summary=s), wide) for s in ("ipca", "largest", "latest", "random")]
+    return Measured(max(f.deviation for f in found), 15, condition(wide.X))
+
+
+def principal_directions(create: Any, rows: Rows) -> Measured:
+    """With one row more than memory, the worst-case forgetting of the memory is the least possible, sigma_(m+1)^2."""
+    X, y, _ = rows
+    m = len(X) - 1
+    U = np.asarray(create(memory=m).partial_fit(X, y).state()["basis"].values, float).T
+    values = np.linalg.svd(X, compute_uv=False)
+    worst = np.linalg.norm(X - (X @ U) @ U.T, 2)  # max |X z| over unit z off the memory
+    return Measured(abs(float(worst - values[-1])) / float(values[0]), len(X), 1.0)
+
+
+def incremental_svd(create: Any, rows: Rows) -> Measured:
+    """After truncations too the memory is that of dense SVDs of [U Sigma, g], row after row."""
+    X, y, _ = rows
+    m, kept = 5, np.zeros((X.shape[1], 0))
+    learner = create(memory=m).partial_fit(X, y)
+    gap = np.inf
+    for x in X:
+        U, sigma, _ = np.linalg.svd(np.column_stack([kept, x]), full_matrices=False)
+        gap = min(gap, 1 - sigma[m] / sigma[m - 1]) if len(sigma) > m else gap
+        kept = U[:, :m] * sigma[:m]
+    state = learner.state()
+    got = state["basis"].values.T * state["singular_values"].values
+    return Measured(deviation(got @ got.T, kept @ kept.T), len(X), 1 / gap)  # a near tie at the cut amplifies rounding
+
+
+def outputs_apart(create: Any, rows: Rows) -> Measured:
+    """Several outputs of a linear model learn as so many learners side by side."""
+    X, y, seed = rows
+    Y = np.column_stack([y, np.random.default_rng(seed).standard_normal((len(X), 2))])
+    together = final_weights(create(memory=6).partial_fit(X, Y))
+    apart = np.column_stack([final_weights(create(memory=6).partial_fit(X, column)) for column in Y.T])
+    return Measured(deviation(together, apart), len(X), condition(X))
+
+
+def multi_pass_limit(create: Any, rows: Rows) -> Measured:
+    """Multi-pass SGD with a small step converges to what one pass of ORFit finds."""
+    rng = np.random.default_rng(rows.seed)
+    X = np.linalg.qr(rng.standard_normal((9, 5)))[0].T * np.linspace(1, 2, 5)[:, None]
+    X = (X.T @ (np.eye(5) + 0.1 * rng.standard_normal((5, 5)))).T
+    y, w, step = rng.standard_normal(5), np.zeros(9), 0.5 / (X * X).sum(1).max()
+    for _ in range(2000):
+        for x, t in zip(X, y, strict=True):
+            w = w + step * (t - x @ w) * x
+    got = final_weights(create().partial_fit(X, y))[:, 0]
+    return Measured(deviation(got, w), len(X), condition(X))
+
+
+def linearised(create: Any, rows: Rows) -> Measured:
+    """On a nonlinear model w_i is the point nearest to w_0 that fits all rows as linearised when they came."""
+    X = rows.X[:8] / np.linalg.norm(rows.X[:8], axis=1, keepdims=True)
+    y = np.tanh(rows.y[:8] / (1 + abs(rows.y).max()))
+    learner = create(model=CURVED, initial_weights=np.linspace(0.1, 0.2, X.shape[1]))
+    w0 = w = np.linspace(0.1, 0.2, X.shape[1])
+    gradients, constants = [], []
+    for x, t in zip(X, y, strict=True):
+        g = CURVED.jacobian(w, x)[0]
+        gradients.append(g)
+        constants.append(t - CURVED.predict(w, x[None])[0, 0] + g @ w)
+        w = final_weights(learner.partial_fit(x[None], [t]))[:, 0]
+    A = np.array(gradients)
+    want = w0 + np.linalg.pinv(A) @ (np.array(constants) - A @ w0)
+    return Measured(deviation(w, want), len(X), condition(A))
+
+
+CURVED = Model(
+    "curved",
+    predict=lambda w, X: (X @ w + 0.1 * (X @ w) ** 3)[:, None],
+    jacobian=lambda w, x: ((1 + 0.3 * (x @ w) ** 2) * x)[None],
+    parameters=lambda d, c: d,
+)
+"""f(x; w) = z + z^3 / 10 with z = x'w: the smallest model whose gradients depend on w."""
+
+
+def _limited(settings: Settings) -> bool:
+    return settings["memory"] is not None
+
+
+METHOD = Method(
+    name="orfit",
+    summary="orthogonal recursive fitting: fit each new row, disturb the remembered ones least",
+    formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\nU, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
+    source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalised residuals)",
+    settings=(
+        MEMORY,
+        Setting("summary", "choice", "ipca", "ipca|largest|latest|random", "which directions a full memory keeps"),
+        Setting("batch_size", "integer", 1, "[1, inf)", "rows that are fitted together"),
+    ),
+    fields=(
+        WEIGHTS,
+        BASIS,
+        Field("singular_values", ("direction",), "how much each direction counts (residual norms, unless ipca)", when=_limited),
+    ),
+    cost=Cost(
+        flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4 + 2 * z["count"] ** 2 * _limited(s)) * z["parameter"],
+        floats=lambda s, z: ((4 + 2 * _limited(s)) * z["count"] + 2 * z["output"] + 1) * z["parameter"],
+    ),
+    laws=(
+        Law(min_norm, "thesis, Proposition 2 and Theorem 3; survey, (ORFit)", exponent=1, shape="wide"),
+        Law(min_norm_in_batches, "thesis, Theorem 3", exponent=1, shape="wide"),
+        Law(least_move, "thesis, Proposition 5", exponent=1, shape="wide"),
+        Law(fits_with_full_memory, "thesis, eq. (3.2)", exponent=1, shape="wide"),
+        Law(principal_directions, "thesis, Proposition 8", exponent=0, shape="wide"),
+        Law(incremental_svd, "thesis, eq. (3.3) and (3.4)", exponent=1, shape="wide"),
+        Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
+        Law(multi_pass_limit, "thesis, Corollary 4", exponent=1),
+        Law(linearised, "thesis, Theorem 9", exponent=1, shape="wide"),
+    ),
+    batch=batch,
+    models=True,
+    blocks=True,
+    grows=Growth("direction", directions),
+    draws=lambda settings: int(settings["summary"] == "random" and _limited(settings)),
+)

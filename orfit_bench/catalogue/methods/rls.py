@@ -1,0 +1,120 @@
+"""RLS: least squares over all rows, as they come; it may forget, or remember."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods import _batch
+from orfit_bench.catalogue.methods._batch import Array, weighted
+from orfit_bench.catalogue.methods._common import BASIS, WEIGHTS, against_min_norm, condition, directions, final_weights
+from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings, Sizes
+from orfit_bench.spec.setting import Setting
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
+    """The weighted ridge problem, solved at once; for ff = 0 the smallest move that fits the independent rows."""
+    if settings["forgetting_factor"] == 0:
+        return _batch.min_norm(X, Y, w0)
+    return _batch.ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
+
+
+def admit(settings: Settings, steps: int, X: Array, is_step: bool) -> None:
+    """Without a prior the first block must determine all weights."""
+    if settings["ridge"] or not settings["forgetting_factor"] or steps:
+        return
+    if not is_step:
+        raise ValueError("rls with ridge=0 has no prior: the first call must be step(A0, y0), A0 of full column rank")
+    rank = int(np.linalg.matrix_rank(np.asarray(X)))
+    if rank < X.shape[1]:
+        raise ValueError(f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}, one for each feature; pass more rows or set ridge > 0")
+
+
+def ridge(create: Any, rows: Rows) -> Measured:
+    """W minimises the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
+    X, y, _ = rows
+    prior = float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    worst, cond = 0.0, condition(X)
+    for ff in (0.97, 1.0, 1.02):
+        learner = create(ridge=prior, forgetting_factor=ff).partial_fit(X, y)
+        A, b = weighted(X, y[:, None], prior, ff)
+        worst = max(worst, deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0]))
+        cond = max(cond, condition(A))
+    return Measured(worst, len(X), cond)
+
+
+def information(create: Any, rows: Rows) -> Measured:
+    """P is the inverse of the weighted information matrix."""
+    X, y, _ = rows
+    prior = float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    P = create(ridge=prior, forgetting_factor=0.97).partial_fit(X, y).state()["P"].values
+    A, _ = weighted(X, y[:, None], prior, 0.97)
+    R = np.linalg.qr(A, mode="r")
+    half = np.linalg.inv(R)
+    return Measured(deviation(P, half @ half.T), len(X), max(condition(A), condition(X)))
+
+
+def blocks(create: Any, rows: Rows) -> Measured:
+    """Blocks of any size from a first one of full rank, without a prior, give the full least-squares solution."""
+    X, y, _ = rows
+    d = X.shape[1]
+    learner = create(ridge=0.0)
+    for lo, hi in ((0, 4 * d), (4 * d, 4 * d + 1), (4 * d + 1, 6 * d), (6 * d, len(X))):
+        learner.step(X[lo:hi], y[lo:hi])
+    want = np.linalg.lstsq(X, y[:, None], rcond=None)[0]
+    return Measured(deviation(final_weights(learner), want), len(X), condition(X[: 4 * d]))
+
+
+def min_norm(create: Any, rows: Rows) -> Measured:
+    """With forgetting factor 0 w is the smallest that fits all rows."""
+    return against_min_norm(create(forgetting_factor=0.0), rows)
+
+
+def _forgets(settings: Settings) -> bool:
+    return bool(settings["forgetting_factor"] != 0)
+
+
+def _prior(settings: Settings, sizes: Sizes) -> Array:
+    p = sizes["parameter"]
+    return np.eye(p) / settings["ridge"] if settings["ridge"] else np.zeros((p, p))
+
+
+METHOD = Method(
+    name="rls",
+    summary="recursive least squares, forgetting (below 1), remembering (above 1) or interpolating (0)",
+    formulas="P x: the gain's direction, s = ff + x'P x\nw <- w + P x e / s\nP <- (P - P x x'P / s) / ff\n"
+    "minimises sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
+    source="thesis, section 2.2; least-squares notes; slides; survey, RLS-(beta, lambda) with beta = ff, lambda = ridge",
+    settings=(
+        Setting("forgetting_factor", "number", 1.0, "[0, inf)", "the weight of a step's errors one step later; 0 interpolates"),
+        Setting("ridge", "number", 1.0, "[0, inf)", "the weight of the prior; 0 needs a first block of full column rank"),
+    ),
+    fields=(
+        WEIGHTS,
+        Field("P", ("parameter", "parameter"), "inverse of the weighted information matrix", start=_prior, when=_forgets),
+        Field("digits_lost", (), "1 once half of the digits are gone", when=_forgets),
+        Field(BASIS.name, BASIS.dims, BASIS.meaning, when=lambda settings: not _forgets(settings)),
+    ),
+    cost=Cost(
+        flops=lambda s, z: 5 * z["parameter"] ** 2 if _forgets(s) else (8 * z["count"] + 4) * z["parameter"],
+        floats=lambda s, z: 2 * z["parameter"] ** 2 if _forgets(s) else (4 * z["count"] + 3) * z["parameter"],
+    ),
+    laws=(
+        Law(ridge, "thesis, eq. (2.2) and (2.3); slides, Recursive LS; survey, Proposition 2", exponent=2),
+        Law(information, "survey, eq. (10) and (12)", exponent=2),
+        Law(blocks, "least-squares notes, block update", exponent=2),
+        Law(min_norm, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
+    ),
+    batch=batch,
+    models=True,
+    blocks=True,
+    grows=Growth("direction", directions),
+    admit=admit,
+    warns=(
+        "digits_lost",
+        "half of the digits of P are gone, because it winds up in directions that the rows do not visit (or hardly). "
+        "What helps: a forgetting factor nearer 1, a larger ridge, fewer features",
+    ),
+)

@@ -1,0 +1,22 @@
+"""Error on rows that were never learned."""
+
+import numpy as np
+
+from orfit_bench.spec.metric import Metric, Record
+
+
+def measure(record: Record) -> float | None:
+    """The last point of the recorded test errors."""
+    last = float(record.test_error[-1])
+    return None if np.isnan(last) else last
+
+
+METRIC = Metric(
+    name="test_error",
+    unit="label",
+    summary="root mean squared error on the test set after the last row",
+    formula="sqrt(mean |y - f(x)|^2)",
+    source="thesis, section 5.1",
+    better="lower",
+    measure=measure,
+)

@@ -1,0 +1,25 @@
+"""The errors and warnings of the package."""
+
+
+class DivergedError(ArithmeticError):
+    """A step would have left the finite numbers, or its denominator lost its sign; it was not applied.
+
+    step is the number of that step, row the row of the call at which it began.
+    """
+
+    def __init__(self, message: str, step: int, row: int) -> None:
+        super().__init__(message)
+        self.step = step
+        self.row = row
+
+
+class AccuracyWarning(UserWarning):
+    """Half of the digits are gone: what follows is still finite but less and less exact."""
+
+
+class UnavailableError(RuntimeError):
+    """A backend, method or data set is known but cannot be used here; the message says why and what helps."""
+
+
+class PluginError(RuntimeError):
+    """A plugin is broken, and strict loading was asked for."""

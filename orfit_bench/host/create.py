@@ -1,0 +1,137 @@
+"""Making learners: by name, and from a state."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.host import snapshot
+from orfit_bench.host.learner import Learner
+from orfit_bench.host.registry import registry
+from orfit_bench.spec import LINEAR, Method, Model
+from orfit_bench.spec.setting import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray
+
+DTYPES = ("float64", "float32")
+RANDOM_STATE = Setting("random_state", "integer", 0, "[0, 18446744073709551615]", "the seed of all random draws")
+
+
+def create(
+    method: str,
+    *,
+    backend: str = "numpy",
+    dtype: Any = "float64",
+    random_state: int = 0,
+    model: Model = LINEAR,
+    initial_weights: Any = None,
+    **settings: Any,
+) -> Learner:
+    """A new learner of a method, by name, on a backend, with the method's settings.
+
+    ValueError for an unknown name or a setting out of range, TypeError for an unknown setting or one of a wrong
+    kind, UnavailableError with the reason and the remedy where the backend cannot compute here.
+    """
+    found: Method = registry().find("methods", method)
+    chosen = registry().find("backends", backend)
+    checked = _settings(found, settings)
+    if model is not LINEAR and not found.models:
+        raise ValueError(f"{method} fits no other model than the linear one; these do: {_with_models()}")
+    return Learner(
+        found,
+        checked,
+        chosen,
+        registry().kernel(backend, method),
+        _dtype(dtype),
+        RANDOM_STATE.check(random_state),
+        model,
+        None if initial_weights is None else np.array(initial_weights),
+    )
+
+
+def _settings(method: Method, given: dict[str, Any]) -> dict[str, Any]:
+    known = {s.name: s for s in method.settings}
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{method.name} has no setting {name!r}.{hint} It has: {', '.join(known) or 'none'}.")
+    return {s.name: s.check(given.get(s.name, s.default)) for s in method.settings}
+
+
+def _dtype(dtype: Any) -> str:
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in DTYPES:
+        raise ValueError(f"dtype={dtype!r}: want one of {', '.join(DTYPES)}")
+    return name
+
+
+def _with_models() -> str:
+    return ", ".join(sorted(m.name for m in registry().methods.values() if m.models))
+
+
+def restore(state: xarray.Dataset, *, backend: str | None = None, model: Model | None = None) -> Learner:
+    """A learner that continues exactly where `state` was taken, on the same backend or another.
+
+    A state of a nonlinear model needs that model again. ValueError where the state is no whole one.
+    """
+    return _rebuilt(*snapshot.from_dataset(state), "state", backend, model)
+
+
+def load(path: Any, *, backend: str | None = None, model: Model | None = None) -> Learner:
+    """A learner that continues where `save(path)` was called; ValueError where the file is damaged."""
+    return _rebuilt(*snapshot.read(path), str(path), backend, model)
+
+
+def _rebuilt(head: Any, arrays: dict[str, Any], where: str, backend: str | None, model: Model | None) -> Learner:
+    snapshot.check_header(head, where)
+    model = model or LINEAR
+    if model.name != head["model"]:
+        raise ValueError(f"{where}: the state belongs to the model {head['model']!r}, got {model.name!r}: pass model=")
+    try:
+        settings = _settings(registry().find("methods", head["method"]), head["settings"])
+        blank = create(
+            head["method"],
+            backend=backend or head["backend"],
+            dtype=head["dtype"],
+            random_state=head["random_state"],
+            model=model,
+            **settings,
+        )
+        return snapshot.rebuild(blank, head, arrays)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def average(learners: Sequence[Learner]) -> None:
+    """Give all learners the mean of their weights, for rounds of learning apart (Krasulina paper, eq. 18).
+
+    Each keeps its own step count. ValueError where they differ in method, settings, dtype or sizes, where rows
+    wait, or where the method declares no average.
+    """
+    first = learners[0]
+    if not first.method.averages:
+        raise ValueError(f"{first.method.name}: an average of its states is not defined")
+    for other in learners:
+        if json.dumps(snapshot.config(other.settings)) != json.dumps(snapshot.config(first.settings)):
+            raise ValueError(f"average: settings differ: {dict(other.settings)} and {dict(first.settings)}")
+        for what in ("method", "dtype", "backend", "_features", "_outputs"):
+            if getattr(other, what) != getattr(first, what):
+                raise ValueError(f"average: the learners differ in {what.strip('_')}")
+        if other.pending:
+            raise ValueError("average: rows wait in one of the learners: call flush() first")
+    if first._features is None:
+        return
+    for name in first.method.averages:
+        mean = sum(getattr(a._s, name) for a in learners) / len(learners)
+        for other in learners:
+            getattr(other._s, name)[...] = mean

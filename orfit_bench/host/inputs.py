@@ -1,0 +1,85 @@
+"""Checks of what a caller hands in: once a chunk, before anything changes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.spec.backend import Backend
+
+Array = Any
+NUMBERS = "buif"
+
+
+def matrix(value: Any, name: str, dtype: np.dtype[Any], backend: Backend, columns: int | None) -> Array:
+    """Value as a finite (n, columns) array of the backend, C order; the same object when it already is one."""
+    if not (type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous):
+        value = _convert(value, name, dtype)
+        if value.ndim != 2:
+            hint = f"; for one row pass {name}[None, :]" if value.ndim == 1 else ""
+            raise ValueError(f"{name}: got shape {value.shape}, want 2 dimensions (rows, columns){hint}")
+    if columns is not None and value.shape[1] != columns:
+        raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
+    if value.shape[1] == 0:
+        raise ValueError(f"{name}: got shape {value.shape}, want at least one column")
+    check_finite(value, name)
+    return to_backend(value, backend)
+
+
+def targets(value: Any, rows: int, dtype: np.dtype[Any], backend: Backend, outputs: int | None, vector: bool) -> tuple[Array, bool]:
+    """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then."""
+    if not (type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous):
+        value = _convert(value, "y", dtype)
+    is_vector = value.ndim == 1
+    if value.ndim not in (1, 2):
+        raise ValueError(f"y: got shape {value.shape}, want (n,) or (n, outputs)")
+    if outputs is not None and (is_vector != vector or (not is_vector and value.shape[1] != outputs)):
+        want = "(n,)" if vector else f"(n, {outputs})"
+        raise ValueError(f"y: got shape {value.shape}, want {want} as in the first call")
+    if len(value) != rows:
+        raise ValueError(f"y: got {len(value)} rows, want {rows}, one for each row of X")
+    if not is_vector and value.shape[1] == 0:
+        raise ValueError(f"y: got shape {value.shape}, want at least one output")
+    check_finite(value, "y")
+    return to_backend(value[:, None] if is_vector else value, backend), is_vector
+
+
+def to_backend(value: np.ndarray[Any, Any], backend: Backend) -> Array:
+    """The host array itself where the backend computes on NumPy arrays, else its copy."""
+    return value if backend.namespace() is np else backend.asarray(value)
+
+
+def check_finite(value: np.ndarray[Any, Any], name: str, asked: np.ndarray[Any, Any] | None = None) -> None:
+    """ValueError naming the first entry that is NaN or infinite."""
+    if math.isfinite(np.vdot(value, value)):  # one pass without a temporary; overflow falls through
+        return
+    bad = np.argwhere(~np.isfinite(value))
+    if len(bad):
+        place = tuple(int(i) for i in bad[0])
+        column = f", column {place[1]}" if len(place) > 1 else ""
+        raise ValueError(
+            f"{name}[{', '.join(map(str, place))}] is {value[tuple(place)]} (row {place[0]}{column}; "
+            f"{len(bad)} such in all): want finite numbers; drop or fill these rows"
+        )
+
+
+def _convert(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: got a masked array, want plain numbers: drop or fill what is masked")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: rows of unequal length: {error}") from None
+    if array.dtype.kind not in NUMBERS:
+        raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers")
+    with np.errstate(over="ignore"):
+        converted = np.ascontiguousarray(array, dtype).reshape(array.shape)
+    if array.dtype.kind == "f" and array.dtype.itemsize > dtype.itemsize:
+        lost = np.isinf(converted) & np.isfinite(array)
+        if lost.any():
+            place = tuple(int(i) for i in np.argwhere(lost)[0])
+            raise ValueError(f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale the data or use float64")
+    return converted

@@ -1,0 +1,69 @@
+"""p: the numbers and per-step arrays that a kernel gets instead of settings, schedules and generators."""
+
+from __future__ import annotations
+
+import sys
+from collections import namedtuple
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.schedules import Constant, Schedule
+from orfit_bench.spec.method import Method
+
+NO_LIMIT = sys.maxsize
+"""What a kernel sees for a setting that is None: a count no stream reaches."""
+
+
+@lru_cache(maxsize=None)
+def _record_type(names: tuple[str, ...], per_step: tuple[str, ...]) -> Any:
+    where = tuple(names.index(n) for n in per_step)
+
+    class Parameters(namedtuple("Parameters", names)):  # type: ignore[misc]  # names are known at run time only
+        __slots__ = ()
+
+        def at(self, i: int) -> Any:
+            """The parameters of the chunk's step i alone."""
+            values = list(self)
+            for k in where:
+                values[k] = values[k][i : i + 1]
+            values[-3] += i
+            return self._make(values)
+
+    return Parameters
+
+
+class ParameterMaker:
+    """Makes p for a chunk of steps."""
+
+    def __init__(self, method: Method, settings: dict[str, Any], dtype: np.dtype[Any], random_state: int) -> None:
+        self._schedules = [n for n, v in settings.items() if isinstance(v, Schedule)]
+        names = [n for n in settings if n != "batch_size"]
+        self._type = _record_type((*names, "t", "batch_size", "draws"), (*self._schedules, "draws"))
+        self._values = {n: NO_LIMIT if settings[n] is None else settings[n] for n in names}
+        self._draws = method.draws(settings)
+        self._dtype = dtype
+        self._random_state = random_state
+        self._cache: dict[int, Any] = {}
+        self._still = not self._draws and all(isinstance(settings[n], Constant) for n in self._schedules)
+
+    def __call__(self, t: int, steps: int, batch_size: int, gradients: int) -> Any:
+        """Parameters of `steps` steps, the first of number t, each of batch_size rows and so many gradients."""
+        if self._still and (known := self._cache.get(steps)) is not None and known.batch_size == batch_size:
+            return known._replace(t=t)
+        times = np.arange(t, t + steps, dtype=np.int64)
+        scheduled = {n: self._values[n](times).astype(self._dtype) for n in self._schedules}
+        draws = np.empty((steps, self._draws * gradients))
+        if draws.size:
+            for row, step in zip(draws, times, strict=True):
+                row[:] = generator(self._random_state, int(step)).random(row.size)
+        p = self._type(**{**self._values, **scheduled}, t=t, batch_size=batch_size, draws=draws)
+        if self._still:
+            self._cache = {steps: p}
+        return p
+
+
+def generator(random_state: int, t: int) -> np.random.Generator:
+    """The random numbers of step t, the same however the stream is cut; t = 0 draws the start."""
+    return np.random.Generator(np.random.Philox(key=random_state, counter=[0, 0, 0, t]))

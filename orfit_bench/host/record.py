@@ -1,0 +1,75 @@
+"""s: the record of a learner's arrays, made, enlarged and trimmed."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.spec.backend import Backend
+from orfit_bench.spec.method import Method
+
+_record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
+
+
+class Layout:
+    """The shapes of a method's fields for given settings and sizes, and the room of its growing dimension."""
+
+    def __init__(self, method: Method, settings: dict[str, Any], sizes: dict[str, int], backend: Backend, dtype: np.dtype[Any]) -> None:
+        self.fields = method.state_fields(settings)
+        self.grows = method.grows.dim if method.grows and any(method.grows.dim in f.dims for f in self.fields) else None
+        self.limit = method.grows.limit(settings, sizes) if method.grows else None
+        self.sizes = sizes
+        self._settings, self._backend, self._dtype = settings, backend, dtype
+
+    def shape(self, dims: tuple[str, ...], count: int = 0) -> tuple[int, ...]:
+        """Lengths of dims, with `count` for the growing one."""
+        return tuple(count if dim == self.grows else self.sizes[dim] for dim in dims)
+
+    def start(self, given: dict[str, Any]) -> Any:
+        """A new record on the backend; `given` overrides fields by host arrays."""
+        arrays = {}
+        for f in self.fields:
+            value = given.get(f.name)
+            if value is None:
+                value = f.start(self._settings, self.sizes) if f.start else np.zeros(self.shape(f.dims))
+            arrays[f.name] = self._backend.asarray(np.ascontiguousarray(value, self._dtype).reshape(np.shape(value)))
+        if self.grows:
+            arrays["count"] = np.array([self._used(arrays)], np.int64)
+        return _record_type(tuple(arrays))(**arrays)
+
+    def _growing(self) -> list[str]:
+        return [f.name for f in self.fields if self.grows in f.dims]
+
+    def _used(self, arrays: dict[str, Any]) -> int:
+        return len(arrays[self._growing()[0]])
+
+    def with_room(self, s: Any, more: int) -> Any:
+        """S with room for `more` further entries behind the used ones, at most up to the limit."""
+        if not self.grows:
+            return s
+        names = self._growing()
+        room, used = len(getattr(s, names[0])), int(s.count[0])
+        want = used + more if self.limit is None else min(used + more, self.limit)
+        if room >= want:
+            return s
+        room = max(want, 2 * room)  # doubling: a stream fed row by row is copied O(log n) times
+        if self.limit is not None:
+            room = min(room, self.limit)
+        return s._replace(**{n: self._enlarged(getattr(s, n), room) for n in names})
+
+    def _enlarged(self, old: Any, room: int) -> Any:
+        new = self._backend.asarray(np.zeros((room, *old.shape[1:]), self._dtype))
+        new[: len(old)] = old
+        return new
+
+    def arrays(self, s: Any) -> dict[str, np.ndarray[Any, Any]]:
+        """Copies of the fields in host memory, growing ones cut to what is used."""
+        used = int(s.count[0]) if self.grows else 0
+        out = {}
+        for f in self.fields:
+            a = self._backend.asnumpy(getattr(s, f.name))
+            out[f.name] = np.array(a[:used] if self.grows in f.dims else a)
+        return out

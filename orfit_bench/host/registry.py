@@ -1,0 +1,124 @@
+"""The registry: what is declared, and who supplied it."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from orfit_bench.errors import PluginError, UnavailableError
+from orfit_bench.host import hooks, loader
+from orfit_bench.host.loader import Plugin
+from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
+
+
+class Registry:
+    """Declarations by name. A name is taken by the first that claims it; the second claimant is broken."""
+
+    def __init__(self) -> None:
+        self.methods: dict[str, Method] = {}
+        self.backends: dict[str, Backend] = {}
+        self.streams: dict[str, Stream] = {}
+        self.metrics: dict[str, Metric] = {}
+        self.kernels: dict[tuple[str, str], Any] = {}
+        self.plugins: list[Plugin] = []
+        self.suppliers: dict[tuple[str, Any], str] = {}
+        """(hook, name) to distribution and version."""
+
+    def add(self, plugin: Plugin) -> Plugin:
+        """Take in all that a plugin offers, or nothing of it; returns it with its final state."""
+        if clash := self._clash(plugin):
+            plugin = replace(plugin, state="broken", reason=clash, offers={})
+        for hook, offer in plugin.offers.items():
+            entries = offer.items() if hook == "kernels" else [(item.name, item) for item in offer]
+            for name, item in entries:
+                getattr(self, hook)[name] = item
+                self.suppliers[hook, name] = plugin.supplier
+        self.plugins.append(plugin)
+        return plugin
+
+    def _clash(self, plugin: Plugin) -> str:
+        if any(p.name == plugin.name and p.state == "ok" for p in self.plugins) and plugin.state == "ok":
+            return f"a plugin named {plugin.name!r} is loaded already: uninstall one"
+        for hook, offer in plugin.offers.items():
+            names = list(offer) if hook == "kernels" else [item.name for item in offer]
+            for i, name in enumerate(names):
+                if name in getattr(self, hook) or name in names[:i]:
+                    who = self.suppliers.get((hook, name), "itself")
+                    return f"its {hook.removesuffix('s')} {name!r} is already supplied by {who}: uninstall one or rename"
+        return ""
+
+    def remove(self, name: str) -> None:
+        """Forget a plugin that was registered in this process."""
+        for plugin in [p for p in self.plugins if p.name == name]:
+            for hook, offer in plugin.offers.items():
+                for item in offer:
+                    key = item if hook == "kernels" else item.name
+                    del getattr(self, hook)[key], self.suppliers[hook, key]
+            self.plugins.remove(plugin)
+
+    def kernel(self, backend: str, method: str) -> Any:
+        """The module that computes a method on a backend; UnavailableError with the reason where there is none."""
+        if reason := self.absence(backend, method):
+            raise UnavailableError(f"{method} on {backend}: {reason}")
+        module = self.kernels[backend, method]
+        return importlib.import_module(module) if isinstance(module, str) else module
+
+    def absence(self, backend: str, method: str) -> str:
+        """Why a method cannot be had on a backend; empty when it can."""
+        if reason := self.backends[backend].reason:
+            return reason
+        module = self.kernels.get((backend, method))
+        if module is None:
+            return f"no installed plugin offers a {backend} kernel for {method}"
+        return module.reason if isinstance(module, Absent) else ""
+
+    def find(self, hook: str, name: str) -> Any:
+        """A declaration by name; ValueError that suggests the nearest name."""
+        known = getattr(self, hook)
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"no {hook.removesuffix('s')} {name!r}.{hint} Known: {', '.join(sorted(known)) or 'none'}.")
+        return known[name]
+
+    def require_sound(self) -> None:
+        """PluginError naming every broken plugin, if there is one."""
+        if broken := [p for p in self.plugins if p.state == "broken"]:
+            lines = "\n".join(f"  {p.name} ({p.supplier}): {p.reason}" for p in broken)
+            raise PluginError(f"{len(broken)} broken plugin(s):\n{lines}")
+
+
+_registry: Registry | None = None
+
+
+def registry() -> Registry:
+    """The process's registry, filled from the installed distributions on first use."""
+    global _registry
+    if _registry is None:
+        filling = Registry()
+        for plugin in loader.installed():
+            filling.add(plugin)
+        _registry = filling
+    return _registry
+
+
+def register(plugin: Any, name: str | None = None) -> None:
+    """Add a plugin of this process: any module or object with hook implementations and SPEC_VERSION.
+
+    PluginError where it is broken or claims a name that is taken.
+    """
+    name = name or getattr(plugin, "__name__", type(plugin).__name__)
+    added = registry().add(loader.load(lambda: plugin, name, "this process", ""))
+    if added.state != "ok":
+        registry().plugins.remove(added)
+        raise PluginError(f"plugin {name!r}: {added.reason}")
+
+
+def unregister(plugin: Any) -> None:
+    """Take back what `register` added; a plugin or its name."""
+    registry().remove(plugin if isinstance(plugin, str) else getattr(plugin, "__name__", type(plugin).__name__))
+
+
+__all__ = ["Registry", "hooks", "register", "registry", "unregister"]

@@ -1,0 +1,170 @@
+"""The state of a learner outside of it: as an xarray Dataset, as an .npz file, and back. No pickle is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.schedules import Schedule
+from orfit_bench.spec import SPEC_VERSION
+
+if TYPE_CHECKING:
+    import xarray
+
+    from orfit_bench.host.learner import Learner
+
+FORMAT = 1
+
+
+def config(settings: Any) -> dict[str, Any]:
+    """Settings as JSON knows them."""
+    return {k: v.config() if isinstance(v, Schedule) else v for k, v in settings.items()}
+
+
+def header(learner: Learner) -> dict[str, Any]:
+    """All of the state that is no array."""
+    return {
+        "format": FORMAT,
+        "spec_version": list(SPEC_VERSION),
+        "method": learner.method.name,
+        "settings": config(learner.settings),
+        "backend": learner.backend.name,
+        "dtype": str(learner.dtype),
+        "random_state": learner.random_state,
+        "model": learner.model.name,
+        "t": learner._steps,
+        "n_samples_seen": learner._seen,
+        "n_features": learner._features,
+        "n_outputs": learner._outputs,
+        "y_is_vector": learner._vector,
+    }
+
+
+def arrays(learner: Learner) -> dict[str, np.ndarray[Any, Any]]:
+    """Copies of the state's arrays, rows that wait included, in host memory."""
+    if learner._features is None:
+        given = learner.initial_weights
+        return {} if given is None else {"initial_weights": np.array(given)}
+    pending_X, pending_y = (learner.backend.asnumpy(a) for a in learner._pending)
+    return {**learner._layout_.arrays(learner._s), "pending_X": pending_X, "pending_y": pending_y}
+
+
+def rebuild(like: Learner, head: dict[str, Any], given: dict[str, np.ndarray[Any, Any]]) -> Learner:
+    """A learner of the same declaration as `like`, in the state described; ValueError where it does not fit."""
+    new = type(like)(
+        like.method,
+        dict(like.settings),
+        like.backend,
+        like._kernel,
+        str(like.dtype),
+        like.random_state,
+        like.model,
+        given.get("initial_weights", like.initial_weights),
+    )
+    if head["n_features"] is None:
+        return new
+    d, c = (_count(head, key, least=1) for key in ("n_features", "n_outputs"))
+    new._steps, new._seen = _count(head, "t"), _count(head, "n_samples_seen")
+    layout = new._layout(d, c)
+    fields = {f.name: given.get(f.name) for f in layout.fields}
+    count = next((len(a) for f in layout.fields if layout.grows in f.dims and (a := fields[f.name]) is not None), 0)
+    for f in layout.fields:
+        _check(f.name, fields[f.name], layout.shape(f.dims, count))
+    new._place(layout, d, c, bool(head["y_is_vector"]))
+    waiting = len(given["pending_X"]) if "pending_X" in given else 0
+    _check("pending_X", given.get("pending_X"), (waiting, d))
+    _check("pending_y", given.get("pending_y"), (waiting, c))
+    new._s = layout.start(fields)
+    new._pending = (new.backend.asarray(given["pending_X"]), new.backend.asarray(given["pending_y"]))
+    new._warned = bool(like.method.warns and fields.get(like.method.warns[0], False))
+    return new
+
+
+def _count(head: dict[str, Any], key: str, least: int = 0) -> int:
+    value = head[key]
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"state: {key} is {value!r}, want an integer >= {least}")
+    return int(value)
+
+
+def _check(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    if array is None:
+        raise ValueError(f"state: the array {name!r} is missing")
+    if array.shape != shape or array.dtype.kind != "f":
+        raise ValueError(f"state: {name!r} has shape {array.shape} and dtype {array.dtype}, want {shape} of floats")
+    if not np.isfinite(array).all():
+        raise ValueError(f"state: {name!r} holds numbers that are not finite")
+
+
+def to_dataset(learner: Learner) -> xarray.Dataset:
+    """The state with named dimensions; a name that stands twice in one array gets a number."""
+    import xarray
+
+    given = arrays(learner)
+    dims = {"initial_weights": ("parameter", "output"), "pending_X": ("waiting", "feature"), "pending_y": ("waiting", "target")}
+    dims |= {f.name: f.dims for f in learner.method.fields}
+    meaning = {f.name: f.meaning for f in learner.method.fields}
+    variables = {
+        name: (_distinct(dims[name][: a.ndim]), a, {"long_name": meaning.get(name, "")} if name in meaning else {})
+        for name, a in given.items()
+    }
+    return xarray.Dataset(variables, attrs={"orfit_bench": json.dumps(header(learner))} | _plain(header(learner)))
+
+
+def _plain(head: dict[str, Any]) -> dict[str, Any]:
+    """What a reader looks for first, as attributes of their own."""
+    return {k: json.dumps(v) if isinstance(v, (dict, list)) else v for k, v in head.items() if v is not None}
+
+
+def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(d if d not in dims[:i] else f"{d}_{i + 1}" for i, d in enumerate(dims))
+
+
+def save(learner: Learner, path: Any) -> None:
+    """Write header and arrays to path, which holds the old file or the whole new one at every moment."""
+    target = Path(path)
+    head = np.frombuffer(json.dumps(header(learner)).encode(), np.uint8)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, header=head, **arrays(learner))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """Header and arrays of a saved file; ValueError naming the file where it is damaged or something else."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            given = {name: file[name] for name in file.files}
+        head = json.loads(given.pop("header").tobytes())
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: not a whole state saved by orfit_bench ({type(error).__name__}: {error})") from error
+    return head, given
+
+
+def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """Header and arrays of what `state()` returned."""
+    if "orfit_bench" not in state.attrs:
+        raise ValueError("this Dataset is no learner's state: its attrs have no 'orfit_bench'")
+    return json.loads(state.attrs["orfit_bench"]), {str(n): np.array(v.values) for n, v in state.variables.items()}
+
+
+def check_header(head: Any, where: str) -> None:
+    """ValueError where the header lacks something or was written by a later format."""
+    wanted = ("method", "settings", "backend", "dtype", "random_state", "model", "t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector")
+    if not isinstance(head, dict) or head.get("format") != FORMAT or any(key not in head for key in wanted):
+        got = head.get("format") if isinstance(head, dict) else head
+        raise ValueError(f"{where}: state of format {got!r}, this version reads format {FORMAT}")

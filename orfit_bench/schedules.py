@@ -1,0 +1,124 @@
+"""Step sizes as functions of the step t = 1, 2, ...: plain values that are saved with a learner.
+
+In a file a schedule is a table, for instance {power = {eta0 = 1.0, power = 0.8}}.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Steps = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+
+class Schedule:
+    """A step size for each step. Subclasses are frozen dataclasses, so that two may be compared."""
+
+    def __call__(self, t: Steps) -> Values:
+        """Values at the steps t (counted from 1), same shape as t."""
+        raise NotImplementedError
+
+    def extremes(self) -> tuple[float, ...]:
+        """Values between which all others lie, for checking a setting's range."""
+        return tuple(float(v) for v in self(np.array([1, 2**62])))
+
+    def config(self) -> dict[str, Any]:
+        """The table that `from_config` reads."""
+        return {type(self).__name__.lower(): asdict(self)}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Constant(Schedule):
+    """The same value at every step."""
+
+    value: float
+
+    def __call__(self, t: Steps) -> Values:
+        return np.full(t.shape, self.value)
+
+    def extremes(self) -> tuple[float, ...]:
+        return (self.value,)
+
+
+@dataclass(frozen=True)
+class Power(Schedule):
+    """eta0 / t**power."""
+
+    eta0: float
+    power: float
+
+    def __call__(self, t: Steps) -> Values:
+        return self.eta0 / t.astype(float) ** self.power
+
+    def extremes(self) -> tuple[float, ...]:
+        return (self.eta0,)  # far steps may underflow to 0, which is no mistake of the user
+
+
+@dataclass(frozen=True)
+class Slide(Schedule):
+    """B / (G sqrt(t)): the slides' step for |w*| <= B and gradients of norm at most G."""
+
+    B: float
+    G: float
+
+    def __call__(self, t: Steps) -> Values:
+        return self.B / (self.G * np.sqrt(t))
+
+
+@dataclass(frozen=True)
+class Sequence(Schedule):
+    """The given values in turn; the last one holds for ever."""
+
+    values: tuple[float, ...]
+
+    def __call__(self, t: Steps) -> Values:
+        return np.asarray(self.values)[np.minimum(t, len(self.values)) - 1]
+
+    def extremes(self) -> tuple[float, ...]:
+        return self.values
+
+
+def constant(value: float) -> Constant:
+    """The same value at every step."""
+    return Constant(float(value))
+
+
+def power(eta0: float, power: float) -> Power:
+    """eta0 / t**power: large first, smaller later (power in [0, 1] keeps learning)."""
+    if power < 0:
+        raise ValueError(f"power={power}: want a number >= 0, else the steps would grow without end")
+    return Power(float(eta0), float(power))
+
+
+def slide(B: float, G: float) -> Slide:
+    """B / (G sqrt(t)), the step of the slides' "SGD convergence"."""
+    if not (B > 0 and G > 0):
+        raise ValueError(f"slide(B={B}, G={G}): want both > 0")
+    return Slide(float(B), float(G))
+
+
+def sequence(values: Any) -> Sequence:
+    """The given values in turn; the last one holds for ever."""
+    numbers = tuple(float(v) for v in values)
+    if not numbers:
+        raise ValueError("sequence(values=[]): want at least one value")
+    return Sequence(numbers)
+
+
+MAKERS = {"constant": constant, "power": power, "slide": slide, "sequence": sequence}
+
+
+def from_config(table: dict[str, Any]) -> Schedule:
+    """The schedule that a table such as {"power": {"eta0": 1.0, "power": 0.8}} describes."""
+    if len(table) != 1 or next(iter(table)) not in MAKERS:
+        raise ValueError(f"schedule {table!r}: want one of {', '.join(MAKERS)} with its arguments")
+    ((name, arguments),) = table.items()
+    try:
+        schedule: Schedule = MAKERS[name](**arguments)
+    except TypeError as error:
+        raise ValueError(f"schedule {table!r}: {error}") from None
+    return schedule

@@ -1,0 +1,38 @@
+"""The contract: what a method, a state, a backend, a model, a stream and a metric are.
+
+This package imports NumPy and the standard library only, so that a plugin may depend on it at no cost.
+"""
+
+from orfit_bench.spec.backend import Absent, Backend, Kernel
+from orfit_bench.spec.law import Law, Measured, Rows, bound, deviation
+from orfit_bench.spec.method import Cost, Field, Growth, Method
+from orfit_bench.spec.metric import Metric, Record
+from orfit_bench.spec.model import LINEAR, Model
+from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.stream import Data, Stream
+
+SPEC_VERSION = (1, 0)
+"""Major and minor number of this contract; a plugin states the one it was built for."""
+
+__all__ = [
+    "LINEAR",
+    "SPEC_VERSION",
+    "Absent",
+    "Backend",
+    "Cost",
+    "Data",
+    "Field",
+    "Growth",
+    "Kernel",
+    "Law",
+    "Measured",
+    "Method",
+    "Metric",
+    "Model",
+    "Record",
+    "Rows",
+    "Setting",
+    "Stream",
+    "bound",
+    "deviation",
+]

@@ -1,0 +1,81 @@
+"""A backend: an array type, the place it computes, and kernels that know arrays only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = Any
+"""An array of the backend: C order, one dtype."""
+
+
+def _here() -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A set of kernels on some hardware. The functions import what is heavy when first called."""
+
+    name: str
+    summary: str
+    namespace: Callable[[], Any]
+    """The array module: zeros, ascontiguousarray, concatenate, vdot, isfinite."""
+    asarray: Callable[[NDArray[Any]], Array] = np.array
+    """A host array copied to the backend, C order."""
+    asnumpy: Callable[[Array], NDArray[Any]] = np.array
+    """A backend's array copied to the host."""
+    probe: Callable[[], str] = _here
+    """Why the backend cannot compute here, with the command that would help; empty when it can."""
+    synchronize: Callable[[], None] = lambda: None
+    """Wait until all work is done."""
+
+    @property
+    def reason(self) -> str:
+        """Why it is not available; empty when it is."""
+        try:
+            return self.probe()
+        except Exception as error:  # a probe is a plugin's code
+            return f"its probe failed: {type(error).__name__}: {error}"
+
+    @property
+    def available(self) -> bool:
+        """Whether it can compute here."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """What a plugin registers instead of a kernel module that it does not have, with the reason."""
+
+    reason: str
+
+
+class Kernel(Protocol):
+    """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
+
+    s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
+    the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
+    largest integer), p.t the number of the chunk's first step, p.batch_size the rows of a step, p.draws (steps, k).
+    p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written to nor kept.
+    """
+
+    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+        """Learn the rows of X (n, d), Y (n, r) in order on a linear model, n a multiple of p.batch_size.
+
+        Write each row's prediction before its step to out (n, r) unless it is None. Return the number of rows
+        learned: fewer than n means that the next step would not have been finite and was not applied.
+        """
+
+    def update(self, s: Any, J: Array, E: Array, p: Any) -> bool:
+        """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
+
+    def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
+        """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
+
+    def store(self, s: Any, J: Array, p: Any) -> None:
+        """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`."""

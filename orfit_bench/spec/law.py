@@ -1,0 +1,72 @@
+"""A law: a theorem of the sources as a function that measures how far a learner is from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Rows(NamedTuple):
+    """Data that a law may learn from: X (n, d), y (n,), float64, and a seed for more."""
+
+    X: Array
+    y: Array
+    seed: int
+
+
+class Measured(NamedTuple):
+    """How far from the law, over how many rows, with what condition number of the problem solved."""
+
+    deviation: float
+    n: int
+    condition: float
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """An executable theorem.
+
+    check(create, rows) learns with `create(**settings)`, which makes learners of the method under test on the
+    backend and dtype under test, and compares with the truth computed by another road. exponent is the power k
+    of the condition number in the rounding error that the method must be allowed.
+    """
+
+    check: Callable[[Callable[..., Any], Rows], Measured]
+    source: str
+    exponent: int
+    shape: str = "tall"
+    """The rows it wants: "tall" (n > d) or "wide" (n < d, independent)."""
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.check.__name__
+
+    @property
+    def claim(self) -> str:
+        """The first line of the function's docstring."""
+        return (self.check.__doc__ or "").strip().splitlines()[0]
+
+
+HEADROOM = 32.0
+"""Constant of the bound: rounding errors of d-long sums, which grow like sqrt(d) for the sizes the laws use."""
+
+
+def bound(dtype: Any, n: int, condition: float, exponent: int) -> float:
+    """The rounding error allowed: c eps cond^k sqrt(n); a random walk of n roundings, amplified by the solve."""
+    return float(HEADROOM * np.finfo(dtype).eps * condition**exponent * np.sqrt(n))
+
+
+def deviation(got: Any, want: Any) -> float:
+    """max |got - want| / max |want|; infinite where got is not finite or has another shape."""
+    got, want = np.asarray(got, float), np.asarray(want, float)
+    if got.shape != want.shape or not np.isfinite(got).all():
+        return float("inf")
+    scale = float(abs(want).max(initial=0.0))
+    return float(abs(got - want).max(initial=0.0)) / (scale or 1.0)

@@ -1,0 +1,102 @@
+"""A method: a learning rule, declared once and computed by any backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from orfit_bench.spec.law import Law
+from orfit_bench.spec.setting import Setting
+
+Array = NDArray[Any]
+Settings = Mapping[str, Any]
+Sizes = Mapping[str, int]
+"""Lengths by dimension name: "feature" d, "parameter" p, "output" r, ..."""
+
+
+def _always(settings: Settings) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One array of a method's state.
+
+    dims are names: "parameter" (p; on a linear model the d features), "output" (r), or the method's own.
+    A field starts at zero, or at start(settings, sizes); `when` says under which settings it exists.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    meaning: str
+    start: Callable[[Settings, Sizes], Array] | None = None
+    when: Callable[[Settings], bool] = _always
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The dimension along which a method's fields grow, always their first one.
+
+    Kernels find the used length in s.count[0] and room for every gradient of the chunk behind it,
+    up to limit(settings, sizes), which None leaves open.
+    """
+
+    dim: str
+    limit: Callable[[Settings, Sizes], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Leading-order price of one row. `sizes` also holds "count", the used length of a growing dimension."""
+
+    flops: Callable[[Settings, Sizes], float]
+    """Floating-point operations."""
+    floats: Callable[[Settings, Sizes], float]
+    """Numbers that must be read or written."""
+
+
+def _weights(s: Any) -> Array:
+    weights: Array = s.w
+    return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A streaming learner, apart from any backend that computes it."""
+
+    name: str
+    summary: str
+    formulas: str
+    """The update with the sources' letters, as one reads it aloud."""
+    source: str
+    settings: tuple[Setting, ...]
+    fields: tuple[Field, ...]
+    cost: Cost
+    laws: tuple[Law, ...]
+    batch: Callable[..., Array] | None = None
+    """batch(X, Y, w0, settings) -> w (p, r): where the rows lead, by another road than the recursion."""
+    kind: str = "regression"
+    models: bool = False
+    """Whether it also learns nonlinear models, through the kernel's `update`."""
+    blocks: bool = False
+    """Whether `step(A, y)` may take several rows as one step."""
+    grows: Growth | None = None
+    draws: Callable[[Settings], int] = lambda settings: 0
+    """How many uniform numbers in [0, 1) the host draws for each gradient (a row has one for each output of a model)."""
+    fresh: bool = False
+    """Whether the kernel's `store` is to see the gradients at the weights after the step."""
+    admit: Callable[[Settings, int, Array, bool], None] | None = None
+    """admit(settings, steps done, X, is_step): ValueError where the rows cannot be learned; changes nothing."""
+    predict: Callable[[Any, Array], Array] | None = None
+    """predict(s, X) -> (n, r) for a method that fits no model; None: the model's prediction at s.w."""
+    warns: tuple[str, str] | None = None
+    """A 0-d field that a kernel sets to 1 once digits are being lost, and the text that the user then reads."""
+    averages: tuple[str, ...] = ()
+    """Fields that `average` may replace by their mean; empty: an average of learners means nothing here."""
+
+    def state_fields(self, settings: Settings) -> tuple[Field, ...]:
+        """The fields that exist under these settings."""
+        return tuple(f for f in self.fields if f.when(settings))

@@ -1,0 +1,48 @@
+"""A model: what a regression method fits.
+
+A method never sees a model and a model never sees a method: the host asks the model for its prediction and
+Jacobian and hands the kernel one linearised block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def _nothing(draw: Callable[[int], Array], d: int, c: int) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A differentiable model f(x; w) with c outputs and one vector of p parameters.
+
+    Two functions suffice: predict(w (p,), X (n, d)) -> (n, c) and jacobian(w (p,), x (d,)) -> (c, p).
+    parameters is p, or a function of (d, c). start(draw, d, c) -> (p,) makes the first weights from
+    draw(k), k standard normal numbers of the host; without it they must be given as initial_weights.
+    """
+
+    name: str
+    predict: Callable[[Array, Array], Array]
+    jacobian: Callable[[Array, Array], Array]
+    parameters: int | Callable[[int, int], int]
+    start: Callable[[Callable[[int], Array], int, int], Array | None] = _nothing
+
+    def size(self, d: int, c: int) -> int:
+        """The number of parameters p."""
+        return self.parameters if isinstance(self.parameters, int) else self.parameters(d, c)
+
+
+LINEAR = Model(
+    "linear",
+    predict=lambda w, X: X @ w,
+    jacobian=lambda w, x: x[None, :],
+    parameters=lambda d, c: d,
+)
+"""f(x) = x'w with w (d, c): one block of gradients J = x' serves all c outputs (q = 1, r = c)."""

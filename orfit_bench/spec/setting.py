@@ -1,0 +1,75 @@
+"""One setting of a method or a stream: its kind, range, default and meaning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.schedules import Constant, Schedule, from_config
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A named value that a user may choose.
+
+    kind is "number", "integer", "schedule" (a number or a function of the step), "choice" or "text".
+    range is an interval such as "(0, 1]", or the choices separated by "|".
+    optional settings also take None, whose meaning stands in `meaning`.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    range: str
+    meaning: str
+    optional: bool = False
+
+    def check(self, value: Any) -> Any:
+        """Return value in its canonical type; TypeError for a wrong kind, ValueError outside the range."""
+        if value is None and self.optional:
+            return None
+        if self.kind == "schedule":
+            return self._schedule(value)
+        if self.kind in ("choice", "text"):
+            return self._text(value)
+        return self._number(value, self.kind == "integer")
+
+    def _fail(self, error: type[Exception], value: Any, wanted: str) -> Exception:
+        none = " or None" if self.optional else ""
+        return error(f"{self.name}={value!r}: want {wanted}{none}; it is {self.meaning}")
+
+    def _text(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self._fail(TypeError, value, f"one of {self.range}" if self.kind == "choice" else "a text")
+        if self.kind == "choice" and value not in self.range.split("|"):
+            raise self._fail(ValueError, value, f"one of {self.range}")
+        return value
+
+    def _number(self, value: Any, integer: bool) -> int | float:
+        wanted = f"{'an integer' if integer else 'a number'} in {self.range}"
+        kinds = (int, np.integer) if integer else (int, float, np.integer, np.floating)
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise self._fail(TypeError, value, wanted)
+        if not inside(float(value), self.range):
+            raise self._fail(ValueError, value, wanted)
+        return int(value) if integer else float(value)
+
+    def _schedule(self, value: Any) -> Schedule:
+        if isinstance(value, dict):
+            value = from_config(value)
+        if isinstance(value, Schedule):
+            for number in value.extremes():
+                self._number(number, integer=False)
+            return value
+        return Constant(float(self._number(value, integer=False)))
+
+
+def inside(value: float, interval: str) -> bool:
+    """Whether a finite value lies in an interval written as "[low, high)"."""
+    low, high = (float(end) for end in interval[1:-1].split(","))
+    above = value >= low if interval[0] == "[" else value > low
+    below = value <= high if interval[-1] == "]" else value < high
+    return math.isfinite(value) and above and below

@@ -1,0 +1,28 @@
+"""The reference backend: every method in NumPy, row by row, to be read beside the formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orfit_bench.host.hooks import hookimpl
+from orfit_bench.spec import Backend
+
+SPEC_VERSION = (1, 0)
+METHODS = ("lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls")
+
+
+__all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
+
+BACKEND = Backend("numpy", "the readable reference, on the CPU", namespace=lambda: np)
+
+
+@hookimpl
+def backends() -> tuple[Backend, ...]:
+    """NumPy arrays in host memory."""
+    return (BACKEND,)
+
+
+@hookimpl
+def kernels() -> dict[tuple[str, str], str]:
+    """One module a method, of the method's name."""
+    return {("numpy", method): f"orfit_bench_numpy.{method}" for method in METHODS}

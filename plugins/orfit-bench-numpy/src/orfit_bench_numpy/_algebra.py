@@ -1,0 +1,73 @@
+"""What several kernels need: the walk over rows, a test of finiteness, Gram-Schmidt with a memory.
+
+Shapes: J (q, p) gradients as rows, G = J' (p, q), E (q, r) errors, w (p, r), U (p, n) orthonormal columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Update = Callable[[Any, Array, Array, Any], bool]
+
+
+def finite(a: Array) -> bool:
+    """Whether all entries are finite; one pass without a temporary, two only where the square overflows."""
+    return math.isfinite(np.vdot(a, a)) or bool(np.isfinite(a).all())
+
+
+def by_rows(update: Update) -> Callable[..., int]:
+    """`learn` of a rule: on a linear model a step's rows A are its gradients, and its errors are y - A w."""
+
+    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+        B = p.batch_size
+        for i in range(0, len(X), B):
+            A = X[i : i + B]
+            f = A @ s.w
+            if out is not None:
+                out[i : i + B] = f
+            if not update(s, A, Y[i : i + B] - f, p if len(X) == B else p.at(i // B)):
+                return i
+        return len(X)
+
+    return learn
+
+
+def by_block(update: Update) -> Callable[..., bool]:
+    """`step` of a rule: one block of rows at once."""
+
+    def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+        return update(s, A, Y - A @ s.w, p)
+
+    return step
+
+
+def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
+    """Q (p, a) orthonormal and orthogonal to U, and R (a, q), with G - U U'G = Q R.
+
+    A column of G whose residual after two orthogonalisations is at most sqrt(eps) of it is dependent: it brings
+    no direction, so a is at most q.
+    """
+    Q = np.empty((len(G), 0), G.dtype)
+    for g in G.T:
+        r = g
+        for _ in range(2):  # once leaves eps cond(G) of U in r, twice leaves eps
+            r = r - U @ (U.T @ r)
+            r = r - Q @ (Q.T @ r)
+        rho = np.linalg.norm(r)
+        if rho > math.sqrt(np.finfo(G.dtype).eps) * np.linalg.norm(g):
+            Q = np.column_stack([Q, r / rho])
+    return Q, Q.T @ G
+
+
+def append(s: Any, Q: Array) -> None:
+    """Store the columns of Q as further rows of s.basis while there is room."""
+    n = int(s.count[0])
+    rows = Q.T[: len(s.basis) - n]
+    s.basis[n : n + len(rows)] = rows
+    s.count[0] = n + len(rows)

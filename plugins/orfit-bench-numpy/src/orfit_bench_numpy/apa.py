@@ -1,0 +1,29 @@
+"""Affine projection (survey, APA; with all rows APA-dagger)."""
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numpy._algebra import Array, by_rows, finite
+
+
+def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
+    q, n = len(J), int(s.count[0])
+    b_new = E + J @ s.w  # the targets of the linearised rows, wherever w goes
+    keep = n - max(0, n + q - min(p.projection_order * q, len(s.rows)))
+    A = np.concatenate([s.rows[n - keep : n], J])  # (k, p)
+    b = np.concatenate([s.targets[n - keep : n], b_new])  # (k, r)
+    V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
+    sigma = np.where(sigma > np.sqrt(np.finfo(A.dtype).eps) * sigma[0], sigma, 0)
+    gain = np.divide(sigma, sigma**2 + p.eps, out=np.zeros_like(sigma), where=sigma > 0)
+    w = s.w + p.step_size[0] * (Wt.T @ (gain[:, None] * (V.T @ (b - A @ s.w))))
+    if not finite(w):
+        return False
+    s.w[...] = w
+    s.rows[: keep + q], s.targets[: keep + q] = A, b
+    s.count[0] = keep + q
+    return True
+
+
+learn = by_rows(update)
