@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orfit_bench.spec.stream import Array, Data, Stream
-from orfit_bench.streams import STREAMS, DataNotFound, digits, mnist_files, rotated_digits
+from orfit_bench.catalogue.streams import STREAMS, DataNotFound, digits, mnist_files, rotated_digits
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -163,7 +163,7 @@ def test_an_unknown_setting_is_refused(stream: Stream) -> None:
 def test_importing_the_streams_is_light() -> None:
     heavy = "{'scipy', 'pooch', 'sklearn'}"
     code = (
-        f"import sys, orfit_bench.streams; assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
+        f"import sys, orfit_bench.catalogue.streams; assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
 
@@ -246,9 +246,7 @@ def test_the_condition_number_is_the_one_asked_for(n: int, d: int, power: float,
     data = BY_NAME["ill_conditioned"].load(n=n, d=d, condition=10**power, seed=seed)
     s = np.linalg.svd(data.X, compute_uv=False)
     assert s[0] == pytest.approx(np.sqrt(n), rel=1e-12)
-    assert s[0] / s[-1] == pytest.approx(
-        10**power, rel=1e-13 * 10**power
-    )  # the SVD's error in s[-1] is eps s[0]
+    assert s[0] / s[-1] == pytest.approx(10**power, rel=1e-13 * 10**power)  # the SVD's error in s[-1] is eps s[0]
     np.testing.assert_allclose(np.diff(np.log10(s)), -power / (len(s) - 1), atol=1e-13 * 10**power)
 
 
@@ -333,9 +331,7 @@ def test_no_image_is_both_learned_and_held_out(n: int, seed: int) -> None:
 
 
 def test_unturned_rotated_digits_are_all_different(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        rotated_digits, "turned", lambda images, angles: (images.reshape(len(images), -1), angles)
-    )
+    monkeypatch.setattr(rotated_digits, "turned", lambda images, angles: (images.reshape(len(images), -1), angles))
     rows = np.concatenate(arrays(BY_NAME["rotated_digits"].load())[::2])
     assert len(np.unique(rows, axis=0)) == 177
 
@@ -376,9 +372,7 @@ def test_mnist_keeps_its_parts_apart(tiny: Path, part: str, most: int, tested: i
     assert data.y.shape == (most, 10)
     assert [len(a) for a in arrays(data)[2::2]] == [tested, most // 8 if part == "test" else 20]
     assert len(np.unique(np.concatenate(arrays(data)[::2]), axis=0)) == (100 if part == "test" else 300)
-    known = dict(
-        zip((i.tobytes() for i in mnist_files.read(part)[0] / 255), np.arange(200) % 10, strict=False)
-    )
+    known = dict(zip((i.tobytes() for i in mnist_files.read(part)[0] / 255), np.arange(200) % 10, strict=False))
     assert [known[row.tobytes()] for row in data.X] == np.argmax(data.y, axis=1).tolist()
     with pytest.raises(ValueError, match=f"n={most + 1}: want at most {most}, for part '{part}'"):
         BY_NAME["mnist"].load(n=most + 1, part=part)
@@ -394,9 +388,7 @@ def test_mnist_by_class_has_one_task_a_class(tiny: Path) -> None:
 def test_rotated_mnist_is_the_digit_asked_for(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, part: str, tested: int
 ) -> None:
-    monkeypatch.setattr(
-        rotated_digits, "turned", lambda images, angles: (images.reshape(len(images), -1), angles)
-    )
+    monkeypatch.setattr(rotated_digits, "turned", lambda images, angles: (images.reshape(len(images), -1), angles))
     data = BY_NAME["rotated_mnist"].load(n=2, digit=7, part=part)
     assert_sound(data)
     assert len(arrays(data)[2]) == tested
@@ -415,9 +407,7 @@ def test_too_many_rotated_mnist_are_refused(tiny: Path) -> None:
 @pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
 def test_absent_mnist_says_both_ways_to_get_it(empty: Path, name: str) -> None:
     assert BY_NAME[name].probe() == "MNIST is not on this machine: set ORFIT_BENCH_DATA or go online once"
-    with pytest.raises(
-        DataNotFound, match=r"ORFIT_BENCH_DATA to a folder that holds mnist/t10k-.*or go online once"
-    ):
+    with pytest.raises(DataNotFound, match=r"ORFIT_BENCH_DATA to a folder that holds mnist/t10k-.*or go online once"):
         BY_NAME[name].load()
 
 
@@ -450,7 +440,7 @@ def test_what_is_absent_is_fetched_by_checksum_into_the_cache(
     assert asked == [(mnist_files.URL, known, empty / "mnist") for known in hashes]
 
 
-@pytest.mark.parametrize("where", ["archive", "contents", "header", "not gzip", "empty"])
+@pytest.mark.parametrize("where", ["archive", "too short", "too long", "header", "not gzip", "empty"])
 def test_a_damaged_file_is_named(tiny: Path, where: str) -> None:
     path = tiny / "t10k-images-idx3-ubyte.gz"
     packed = path.read_bytes()
@@ -458,7 +448,8 @@ def test_a_damaged_file_is_named(tiny: Path, where: str) -> None:
     path.write_bytes(
         {
             "archive": packed[:-1000],
-            "contents": gzip.compress(idx[:-1]),
+            "too short": gzip.compress(idx[:-1]),
+            "too long": gzip.compress(idx + b"\0"),
             "header": gzip.compress(b"\0\0\x0d" + idx[3:]),
             "not gzip": idx,
             "empty": b"",
@@ -475,9 +466,7 @@ def test_labels_must_fit_the_images(tiny: Path, labels: Array) -> None:
         BY_NAME["mnist"].load(n=20)
 
 
-@pytest.mark.skipif(
-    not os.environ.get("ORFIT_BENCH_DATA"), reason="ORFIT_BENCH_DATA names no folder with MNIST"
-)
+@pytest.mark.skipif(not os.environ.get("ORFIT_BENCH_DATA"), reason="ORFIT_BENCH_DATA names no folder with MNIST")
 def test_the_real_mnist() -> None:
     images, labels = mnist_files.read("test")
     assert images.shape == (10000, 28, 28)

@@ -28,7 +28,9 @@ def matrix(value: Any, name: str, dtype: np.dtype[Any], backend: Backend, column
     return to_backend(value, backend)
 
 
-def targets(value: Any, rows: int, dtype: np.dtype[Any], backend: Backend, outputs: int | None, vector: bool) -> tuple[Array, bool]:
+def targets(
+    value: Any, rows: int, dtype: np.dtype[Any], backend: Backend, outputs: int | None, vector: bool
+) -> tuple[Array, bool]:
     """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then."""
     if not (type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous):
         value = _convert(value, "y", dtype)
@@ -81,5 +83,7 @@ def _convert(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any
         lost = np.isinf(converted) & np.isfinite(array)
         if lost.any():
             place = tuple(int(i) for i in np.argwhere(lost)[0])
-            raise ValueError(f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale the data or use float64")
+            raise ValueError(
+                f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale the data or use float64"
+            )
     return converted

@@ -72,7 +72,9 @@ class Learner:
     def predict(self, X: Any) -> Array:
         """Predictions for X (n, d): (n,) or (n, c), the shape of y. Changes nothing; ignores rows that wait."""
         if self._features is None:
-            raise ValueError(f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk of no rows will do)")
+            raise ValueError(
+                f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk of no rows will do)"
+            )
         X = inputs.matrix(X, "X", self.dtype, self.backend, self._features)
         return self._shaped(self._predict(X))
 
@@ -84,7 +86,9 @@ class Learner:
         if not self.method.blocks:
             raise TypeError(f"{self.method.name} learns row by row and has no rule for a block: use partial_fit")
         if self.pending:
-            raise ValueError(f"{self.pending} rows wait for a full batch of {self._batch_size}: call flush() before step()")
+            raise ValueError(
+                f"{self.pending} rows wait for a full batch of {self._batch_size}: call flush() before step()"
+            )
         X, Y, vector = self._checked(A, y)
         if not len(X):
             raise ValueError("A: got no rows, want at least one")
@@ -222,7 +226,7 @@ class Learner:
         gradients = batch_size * sizes["gradients"]
         self._s = self._layout_.with_room(self._s, steps * gradients)
         p = self._parameters(self._steps + 1, steps, batch_size, gradients)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # kernels answer with False instead
+        with np.errstate(all="ignore"):  # kernels answer with False instead
             if self._linear:
                 learned = self._kernel.learn(self._s, X, Y, p, out)
             else:

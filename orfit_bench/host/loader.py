@@ -96,7 +96,9 @@ def _checked(hook: str, offer: Any) -> Any:
     """What a hook returned, as a tuple or dict of the right types."""
     if hook == "kernels":
         if not isinstance(offer, Mapping):
-            raise TypeError(f"hook kernels: got {type(offer).__name__}, want a mapping of (backend, method) to a module's name")
+            raise TypeError(
+                f"hook kernels: got {type(offer).__name__}, want a mapping of (backend, method) to a module's name"
+            )
         for key, value in offer.items():
             if not (isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, str) for k in key)):
                 raise TypeError(f"hook kernels: got the key {key!r}, want (backend, method)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import namedtuple
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ NO_LIMIT = sys.maxsize
 """What a kernel sees for a setting that is None: a count no stream reaches."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _record_type(names: tuple[str, ...], per_step: tuple[str, ...]) -> Any:
     where = tuple(names.index(n) for n in per_step)
 
@@ -45,13 +45,14 @@ class ParameterMaker:
         self._draws = method.draws(settings)
         self._dtype = dtype
         self._random_state = random_state
-        self._cache: dict[int, Any] = {}
+        self._last: Any = None
         self._still = not self._draws and all(isinstance(settings[n], Constant) for n in self._schedules)
 
     def __call__(self, t: int, steps: int, batch_size: int, gradients: int) -> Any:
         """Parameters of `steps` steps, the first of number t, each of batch_size rows and so many gradients."""
-        if self._still and (known := self._cache.get(steps)) is not None and known.batch_size == batch_size:
-            return known._replace(t=t)
+        last = self._last
+        if last is not None and last.batch_size == batch_size and len(last.draws) == steps:
+            return self._type._make((*last[:-3], t, batch_size, last.draws))  # a row a call: only t is new
         times = np.arange(t, t + steps, dtype=np.int64)
         scheduled = {n: self._values[n](times).astype(self._dtype) for n in self._schedules}
         draws = np.empty((steps, self._draws * gradients))
@@ -59,8 +60,7 @@ class ParameterMaker:
             for row, step in zip(draws, times, strict=True):
                 row[:] = generator(self._random_state, int(step)).random(row.size)
         p = self._type(**{**self._values, **scheduled}, t=t, batch_size=batch_size, draws=draws)
-        if self._still:
-            self._cache = {steps: p}
+        self._last = p if self._still else None
         return p
 
 

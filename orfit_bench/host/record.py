@@ -17,7 +17,9 @@ _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 class Layout:
     """The shapes of a method's fields for given settings and sizes, and the room of its growing dimension."""
 
-    def __init__(self, method: Method, settings: dict[str, Any], sizes: dict[str, int], backend: Backend, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, method: Method, settings: dict[str, Any], sizes: dict[str, int], backend: Backend, dtype: np.dtype[Any]
+    ) -> None:
         self.fields = method.state_fields(settings)
         self.grows = method.grows.dim if method.grows and any(method.grows.dim in f.dims for f in self.fields) else None
         self.limit = method.grows.limit(settings, sizes) if method.grows else None

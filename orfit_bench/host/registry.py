@@ -46,7 +46,9 @@ class Registry:
             for i, name in enumerate(names):
                 if name in getattr(self, hook) or name in names[:i]:
                     who = self.suppliers.get((hook, name), "itself")
-                    return f"its {hook.removesuffix('s')} {name!r} is already supplied by {who}: uninstall one or rename"
+                    return (
+                        f"its {hook.removesuffix('s')} {name!r} is already supplied by {who}: uninstall one or rename"
+                    )
         return ""
 
     def remove(self, name: str) -> None:
@@ -80,7 +82,9 @@ class Registry:
         if name not in known:
             near = get_close_matches(str(name), known, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"no {hook.removesuffix('s')} {name!r}.{hint} Known: {', '.join(sorted(known)) or 'none'}.")
+            raise ValueError(
+                f"no {hook.removesuffix('s')} {name!r}.{hint} Known: {', '.join(sorted(known)) or 'none'}."
+            )
         return known[name]
 
     def require_sound(self) -> None:

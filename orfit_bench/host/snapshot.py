@@ -107,7 +107,11 @@ def to_dataset(learner: Learner) -> xarray.Dataset:
     import xarray
 
     given = arrays(learner)
-    dims = {"initial_weights": ("parameter", "output"), "pending_X": ("waiting", "feature"), "pending_y": ("waiting", "target")}
+    dims = {
+        "initial_weights": ("parameter", "output"),
+        "pending_X": ("waiting", "feature"),
+        "pending_y": ("waiting", "target"),
+    }
     dims |= {f.name: f.dims for f in learner.method.fields}
     meaning = {f.name: f.meaning for f in learner.method.fields}
     variables = {
@@ -164,7 +168,19 @@ def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, np.nd
 
 def check_header(head: Any, where: str) -> None:
     """ValueError where the header lacks something or was written by a later format."""
-    wanted = ("method", "settings", "backend", "dtype", "random_state", "model", "t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector")
+    wanted = (
+        "method",
+        "settings",
+        "backend",
+        "dtype",
+        "random_state",
+        "model",
+        "t",
+        "n_samples_seen",
+        "n_features",
+        "n_outputs",
+        "y_is_vector",
+    )
     if not isinstance(head, dict) or head.get("format") != FORMAT or any(key not in head for key in wanted):
         got = head.get("format") if isinstance(head, dict) else head
         raise ValueError(f"{where}: state of format {got!r}, this version reads format {FORMAT}")

@@ -37,7 +37,13 @@ def move(A: Array, errors: Array, eps: float) -> Array:
 def projects(create: Any, rows: Rows) -> Measured:
     """With step 1 and eps 0 each step is the orthogonal projection of w onto the last rows' solutions."""
     X, y, _ = rows
-    learner, w, order, worst, cond = create(projection_order=3, step_size=1.0, eps=0.0), np.zeros((X.shape[1], 1)), 3, 0.0, 1.0
+    learner, w, order, worst, cond = (
+        create(projection_order=3, step_size=1.0, eps=0.0),
+        np.zeros((X.shape[1], 1)),
+        3,
+        0.0,
+        1.0,
+    )
     for t in range(len(X)):
         A, b = X[max(0, t + 1 - order) : t + 1], y[max(0, t + 1 - order) : t + 1, None]
         want = w + np.linalg.pinv(A) @ (b - A @ w)
@@ -75,7 +81,14 @@ METHOD = Method(
     formulas="A, b: the last projection_order rows that exist, this one included\nw <- w + step A'(A A' + eps I)^+ (b - A w)",
     source="survey, the programs (APA) and (APA-dagger)",
     settings=(
-        Setting("projection_order", "integer", 4, "[1, inf)", "how many rows are fitted together; None keeps all", optional=True),
+        Setting(
+            "projection_order",
+            "integer",
+            4,
+            "[1, inf)",
+            "how many rows are fitted together; None keeps all",
+            optional=True,
+        ),
         Setting("step_size", "schedule", 0.5, "(0, 2]", "the share of the errors that a step removes"),
         Setting("eps", "number", 1e-6, "[0, inf)", "added to the diagonal of A A'"),
     ),

@@ -80,7 +80,9 @@ METHOD = Method(
     source="survey, eq. (2)",
     settings=(STEP_SIZE,),
     fields=(WEIGHTS,),
-    cost=Cost(flops=lambda s, z: 4 * z["parameter"] * z["output"], floats=lambda s, z: 3 * z["parameter"] * z["output"]),
+    cost=Cost(
+        flops=lambda s, z: 4 * z["parameter"] * z["output"], floats=lambda s, z: 3 * z["parameter"] * z["output"]
+    ),
     laws=(
         Law(closed_form, "survey, eq. (2)", exponent=1),
         Law(expected_rate, "survey, Theorem 1", exponent=0),

@@ -62,7 +62,9 @@ METHOD = Method(
         Setting("eps", "number", 1e-8, "[0, inf)", "added to the energy of a row, so that small rows move little"),
     ),
     fields=(WEIGHTS,),
-    cost=Cost(flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"], floats=lambda s, z: 3 * z["parameter"] * z["output"]),
+    cost=Cost(
+        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"], floats=lambda s, z: 3 * z["parameter"] * z["output"]
+    ),
     laws=(
         Law(closed_form, "survey, the program (LMS)", exponent=1),
         Law(fits_the_row, "survey, the program (LMS)", exponent=0),

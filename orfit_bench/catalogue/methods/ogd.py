@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.catalogue.methods._common import BASIS, MEMORY, STEP_SIZE, WEIGHTS, condition, directions, final_weights
+from orfit_bench.catalogue.methods._common import (
+    BASIS,
+    MEMORY,
+    STEP_SIZE,
+    WEIGHTS,
+    condition,
+    directions,
+    final_weights,
+)
 from orfit_bench.spec.law import Law, Measured, Rows, deviation
 from orfit_bench.spec.method import Cost, Growth, Method
 

@@ -38,7 +38,9 @@ METHOD = Method(
     source="thesis, section 5.1 with eq. (3.2)",
     settings=(),
     fields=(WEIGHTS,),
-    cost=Cost(flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"], floats=lambda s, z: 3 * z["parameter"] * z["output"]),
+    cost=Cost(
+        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"], floats=lambda s, z: 3 * z["parameter"] * z["output"]
+    ),
     laws=(
         Law(closed_form, "thesis, section 5.1", exponent=1),
         Law(fits_the_row, "thesis, eq. (3.2)", exponent=0),

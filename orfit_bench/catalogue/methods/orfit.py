@@ -153,7 +153,12 @@ METHOD = Method(
     fields=(
         WEIGHTS,
         BASIS,
-        Field("singular_values", ("direction",), "how much each direction counts (residual norms, unless ipca)", when=_limited),
+        Field(
+            "singular_values",
+            ("direction",),
+            "how much each direction counts (residual norms, unless ipca)",
+            when=_limited,
+        ),
     ),
     cost=Cost(
         flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4 + 2 * z["count"] ** 2 * _limited(s)) * z["parameter"],

@@ -29,7 +29,9 @@ def admit(settings: Settings, steps: int, X: Array, is_step: bool) -> None:
         raise ValueError("rls with ridge=0 has no prior: the first call must be step(A0, y0), A0 of full column rank")
     rank = int(np.linalg.matrix_rank(np.asarray(X)))
     if rank < X.shape[1]:
-        raise ValueError(f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}, one for each feature; pass more rows or set ridge > 0")
+        raise ValueError(
+            f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}, one for each feature; pass more rows or set ridge > 0"
+        )
 
 
 def ridge(create: Any, rows: Rows) -> Measured:
@@ -88,12 +90,22 @@ METHOD = Method(
     "minimises sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
     source="thesis, section 2.2; least-squares notes; slides; survey, RLS-(beta, lambda) with beta = ff, lambda = ridge",
     settings=(
-        Setting("forgetting_factor", "number", 1.0, "[0, inf)", "the weight of a step's errors one step later; 0 interpolates"),
-        Setting("ridge", "number", 1.0, "[0, inf)", "the weight of the prior; 0 needs a first block of full column rank"),
+        Setting(
+            "forgetting_factor",
+            "number",
+            1.0,
+            "[0, inf)",
+            "the weight of a step's errors one step later; 0 interpolates",
+        ),
+        Setting(
+            "ridge", "number", 1.0, "[0, inf)", "the weight of the prior; 0 needs a first block of full column rank"
+        ),
     ),
     fields=(
         WEIGHTS,
-        Field("P", ("parameter", "parameter"), "inverse of the weighted information matrix", start=_prior, when=_forgets),
+        Field(
+            "P", ("parameter", "parameter"), "inverse of the weighted information matrix", start=_prior, when=_forgets
+        ),
         Field("digits_lost", (), "1 once half of the digits are gone", when=_forgets),
         Field(BASIS.name, BASIS.dims, BASIS.meaning, when=lambda settings: not _forgets(settings)),
     ),

@@ -28,7 +28,7 @@ def by_rows(update: Update) -> Callable[..., int]:
         B = p.batch_size
         for i in range(0, len(X), B):
             A = X[i : i + B]
-            f = A @ s.w
+            f = A.dot(s.w)  # on small arrays half the time of A @ w
             if out is not None:
                 out[i : i + B] = f
             if not update(s, A, Y[i : i + B] - f, p if len(X) == B else p.at(i // B)):

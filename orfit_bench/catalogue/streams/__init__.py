@@ -1,0 +1,26 @@
+"""The streams that come with the package, one file a family."""
+
+from orfit_bench.catalogue.streams.delay_line import DELAY_LINE
+from orfit_bench.catalogue.streams.digits import DIGITS
+from orfit_bench.catalogue.streams.drift import DRIFT
+from orfit_bench.catalogue.streams.ill_conditioned import ILL_CONDITIONED
+from orfit_bench.catalogue.streams.mnist import MNIST
+from orfit_bench.catalogue.streams.mnist_files import DataNotFound
+from orfit_bench.catalogue.streams.recurring import RECURRING
+from orfit_bench.catalogue.streams.regression import REGRESSION
+from orfit_bench.catalogue.streams.rotated_digits import ROTATED_DIGITS, ROTATED_MNIST
+from orfit_bench.spec.stream import Stream
+
+STREAMS: tuple[Stream, ...] = (
+    REGRESSION,
+    DRIFT,
+    RECURRING,
+    ILL_CONDITIONED,
+    DELAY_LINE,
+    DIGITS,
+    ROTATED_DIGITS,
+    MNIST,
+    ROTATED_MNIST,
+)
+
+__all__ = ["STREAMS", "DataNotFound"]

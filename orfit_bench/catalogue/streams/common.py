@@ -1,0 +1,54 @@
+"""What several streams share: the seed and other settings, true models, task boundaries."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.stream import Array, Pair
+
+HELD_OUT = 500
+"""Rows of a synthetic test set, and of its validation part."""
+
+SEED = Setting("seed", "integer", 0, "[0, inf)", "the number from which all randomness comes")
+OUTPUTS = Setting("outputs", "integer", 1, "[1, inf)", "how many outputs c a row has; with 1 y is (n,), else (n, c)")
+
+
+def rows(default: int = 1000) -> Setting:
+    """The setting `n`."""
+    return Setting("n", "integer", default, "[1, inf)", "how many rows the stream has")
+
+
+def features(default: int = 16) -> Setting:
+    """The setting `d`."""
+    return Setting("d", "integer", default, "[1, inf)", "how many features a row has")
+
+
+def noise(default: float = 0.1) -> Setting:
+    """The setting `noise`."""
+    return Setting("noise", "number", default, "[0, inf)", "standard deviation of the noise on the targets learned")
+
+
+def true_weights(d: int, outputs: int, rng: Generator) -> Array:
+    """(d, outputs) Gaussian weights: targets have unit variance where the features do."""
+    return np.asarray(rng.standard_normal((d, outputs)) / np.sqrt(d))
+
+
+def with_targets(X: Array, W: Array, noise: float = 0.0, rng: Generator | None = None) -> Pair:
+    """X with y = X W, plus Gaussian noise where a generator is given: (n,) for one output, else (n, c)."""
+    y = X @ W
+    if rng is not None:
+        y = y + noise * rng.standard_normal(y.shape)
+    return X, squeezed(y)
+
+
+def squeezed(y: Array) -> Array:
+    """(n,) for one column, else y as it is."""
+    return y[:, 0].copy() if y.shape[1] == 1 else y
+
+
+def parts(n: int, wanted: int = 10) -> tuple[int, ...]:
+    """Boundaries that cut n rows into `wanted` nearly equal tasks, or into n where rows are fewer."""
+    k = min(wanted, n)
+    return tuple(n * i // k for i in range(k + 1))

@@ -1,0 +1,45 @@
+"""System identification: rows are what a tapped delay line holds, the weights its impulse response."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.random import Generator
+
+from orfit_bench.catalogue.streams.common import (
+    HELD_OUT,
+    OUTPUTS,
+    SEED,
+    features,
+    noise,
+    rows,
+    true_weights,
+    with_targets,
+)
+from orfit_bench.spec.stream import Array, Data, Stream
+
+
+def make(n: int, d: int, outputs: int, noise: float, seed: int) -> Data:
+    """X (n, d) with rows (u_t, u_{t-1}, ..., u_{t-d+1}) of a white Gaussian input u, y = X W + noise.
+
+    The line is full at the first row. Test and validation rows come from new inputs, without noise.
+    """
+    rng = np.random.default_rng(seed)
+    W = true_weights(d, outputs, rng)
+    X, test, validation = (taps(k, d, rng) for k in (n, HELD_OUT, HELD_OUT))
+    return Data(*with_targets(X, W, noise, rng), with_targets(test, W), with_targets(validation, W))
+
+
+def taps(n: int, d: int, rng: Generator) -> Array:
+    """(n, d) what the line holds at n times in a row, newest input first."""
+    u = rng.standard_normal(n + d - 1)
+    return np.ascontiguousarray(sliding_window_view(u, d)[:, ::-1])
+
+
+DELAY_LINE = Stream(
+    "delay_line",
+    "system identification with a tapped delay line",
+    make,
+    (rows(2000), features(32), OUTPUTS, noise(), SEED),
+    source="synthetic: A. H. Sayed, Fundamentals of Adaptive Filtering, 2003",
+)

@@ -1,0 +1,63 @@
+"""MNIST's handwritten digits of 28 x 28 pixels, found on this machine or fetched once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orfit_bench.catalogue.streams.common import SEED
+from orfit_bench.catalogue.streams.digits import ORDER, classes
+from orfit_bench.catalogue.streams.mnist_files import read, why_absent
+from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.stream import Data, Pair, Stream
+
+SOURCE = "Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits, 1998"
+
+PART = Setting(
+    "part",
+    "choice",
+    "test",
+    "train|test",
+    "which images are learned: train (60,000; tested on the others) or test (10,000; the smaller download, "
+    "split into images learned and images tested on)",
+)
+
+
+def make(n: int, part: str, order: str, seed: int) -> Data:
+    """X (n, 784) pixels in [0, 1], y (n, 10) one-hot.
+
+    A tenth of the part is for validation. Part "test" gives another tenth to the test set; part "train" is
+    tested on the whole of the other part. ValueError where n exceeds what is left.
+    """
+    images, labels = read(part)
+    rows = np.random.default_rng(seed).permutation(len(labels))
+    validation, test, rest = np.split(rows, [tenth := len(rows) // 10, 2 * tenth])
+    if part == "train":
+        rest = np.concatenate([test, rest])
+    if n > len(rest):
+        raise ValueError(
+            f"n={n}: want at most {len(rest)}, for part {part!r} of MNIST has no more beside held-out rows"
+        )
+    held_out = read("test") if part == "train" else (images[test], labels[test])
+    learned, chosen = ((images[i], labels[i]) for i in (rest[:n], validation))
+    return classes(pixels(learned), pixels(held_out), pixels(chosen), order)
+
+
+def pixels(pair: Pair) -> Pair:
+    """Images as rows (k, 784) in [0, 1], with their labels."""
+    images, labels = pair
+    return images.reshape(len(images), -1) / 255, labels
+
+
+MNIST = Stream(
+    "mnist",
+    "real digits of 28 x 28 pixels, their class one-hot",
+    make,
+    (
+        Setting("n", "integer", 2000, "[1, 54000]", "how many images are learned; 8,000 at most of part test"),
+        PART,
+        ORDER,
+        SEED,
+    ),
+    source=SOURCE,
+    probe=lambda: why_absent("test"),
+)

@@ -1,0 +1,96 @@
+"""One digit rotated by angles that grow along the stream; the angle is to be estimated.
+
+The thesis, ch. 5, leaves open the pixel scale and the interpolation of a turn. Here pixels lie in [0, 1],
+images are turned and enlarged by linear interpolation, and what comes in from outside is black.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from orfit_bench.catalogue.streams import digits, mnist
+from orfit_bench.catalogue.streams.common import SEED, parts
+from orfit_bench.catalogue.streams.mnist_files import read, why_absent
+from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.stream import Array, Data, Pair, Stream
+
+SETTINGS = (
+    Setting("n", "integer", 100, "[1, inf)", "how many images are learned; the others of that digit are held out"),
+    Setting("digit", "integer", 2, "[0, 9]", "which digit is rotated"),
+)
+
+
+def make_digits(n: int, digit: int, seed: int) -> Data:
+    """X (n, 784) pixels in [0, 1] of one digit, enlarged from 8 x 8; y (n,) ascending angles in radians."""
+    images, labels = digits.raw()
+    rng = np.random.default_rng(seed)
+    learned, validation, test = split(images[labels == digit] / 16, n, rng)
+    return rotated(enlarged(learned), enlarged(validation), enlarged(test), rng)
+
+
+def make_mnist(n: int, digit: int, part: str, seed: int) -> Data:
+    """X (n, 784) pixels in [0, 1] of one digit, y (n,) the angles in radians, ascending.
+
+    Part "train" is tested on every image of that digit in MNIST's test part, as in the thesis.
+    """
+    images, labels = read(part)
+    rng = np.random.default_rng(seed)
+    learned, validation, test = split(images[labels == digit], n, rng)
+    if part == "train":
+        images, labels = read("test")
+        test = images[labels == digit]
+    return rotated(learned / 255, validation / 255, test / 255, rng)
+
+
+def split(images: Array, n: int, rng: Generator) -> tuple[Array, Array, Array]:
+    """n images drawn for learning; of the others every fourth for validation and the rest for the test.
+
+    ValueError unless two images are left.
+    """
+    if n > len(images) - 2:
+        raise ValueError(f"n={n}: want at most {len(images) - 2}, all but 2 of the {len(images)} images of this digit")
+    drawn = images[rng.permutation(len(images))]
+    others = np.arange(len(images) - n)
+    return drawn[:n], drawn[n:][others % 4 == 0], drawn[n:][others % 4 > 0]
+
+
+def rotated(learned: Array, validation: Array, test: Array, rng: Generator) -> Data:
+    """Data of images (k, 28, 28) turned by angles uniform in [0, pi], ascending for those learned."""
+    X, y = turned(learned, np.sort(rng.uniform(0, np.pi, len(learned))))
+    held_out, chosen = (turned(images, rng.uniform(0, np.pi, len(images))) for images in (test, validation))
+    return Data(X, y, held_out, chosen, parts(len(y)))
+
+
+def turned(images: Array, angles: Array) -> Pair:
+    """Images (k, h, w) turned counter-clockwise by angles (k,) in radians, as rows; and the angles."""
+    from scipy.ndimage import rotate
+
+    pairs = zip(images, np.degrees(angles), strict=True)
+    X = np.stack([rotate(image, angle, reshape=False, order=1).ravel() for image, angle in pairs])
+    return X, angles
+
+
+def enlarged(images: Array) -> Array:
+    """(k, 28, 28) from (k, 8, 8), with a border so wide that turning cuts nothing off."""
+    from scipy.ndimage import zoom
+
+    return np.stack([zoom(np.pad(image, 2), 28 / 12, order=1) for image in images])
+
+
+ROTATED_DIGITS = Stream(
+    "rotated_digits",
+    "one real digit rotated by growing angles, the angle to be estimated",
+    make_digits,
+    (*SETTINGS, SEED),
+    source=f"Y. Min, MIT 2023, ch. 5 with the images of {digits.SOURCE}",
+)
+
+ROTATED_MNIST = Stream(
+    "rotated_mnist",
+    "one digit of MNIST rotated by growing angles, the angle to be estimated",
+    make_mnist,
+    (*SETTINGS, mnist.PART, SEED),
+    source=f"Y. Min, MIT 2023, ch. 5 with the images of {mnist.SOURCE}",
+    probe=lambda: why_absent("test"),
+)

@@ -1,0 +1,1 @@
+"""The conformance kit: is a learner what its declaration says?"""
