@@ -5,6 +5,7 @@ In a file a schedule is a table, for instance {power = {eta0 = 1.0, power = 0.8}
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -38,9 +39,11 @@ class Constant(Schedule):
     value: float
 
     def __call__(self, t: Steps) -> Values:
+        """The value, for each t."""
         return np.full(t.shape, self.value)
 
     def extremes(self) -> tuple[float, ...]:
+        """The value."""
         return (self.value,)
 
 
@@ -52,10 +55,12 @@ class Power(Schedule):
     power: float
 
     def __call__(self, t: Steps) -> Values:
+        """Values at the steps t."""
         return self.eta0 / t.astype(float) ** self.power
 
     def extremes(self) -> tuple[float, ...]:
-        return (self.eta0,)  # far steps may underflow to 0, which is no mistake of the user
+        """The first value: far steps may underflow to 0, which is no mistake of the user."""
+        return (self.eta0,)
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ class Slide(Schedule):
     G: float
 
     def __call__(self, t: Steps) -> Values:
+        """Values at the steps t."""
         return self.B / (self.G * np.sqrt(t))
 
 
@@ -76,9 +82,12 @@ class Sequence(Schedule):
     values: tuple[float, ...]
 
     def __call__(self, t: Steps) -> Values:
-        return np.asarray(self.values)[np.minimum(t, len(self.values)) - 1]
+        """Values at the steps t."""
+        values: Values = np.asarray(self.values)[np.minimum(t, len(self.values)) - 1]
+        return values
 
     def extremes(self) -> tuple[float, ...]:
+        """All values."""
         return self.values
 
 
@@ -109,7 +118,12 @@ def sequence(values: Any) -> Sequence:
     return Sequence(numbers)
 
 
-MAKERS = {"constant": constant, "power": power, "slide": slide, "sequence": sequence}
+MAKERS: dict[str, Callable[..., Schedule]] = {
+    "constant": constant,
+    "power": power,
+    "slide": slide,
+    "sequence": sequence,
+}
 
 
 def from_config(table: dict[str, Any]) -> Schedule:
@@ -118,7 +132,6 @@ def from_config(table: dict[str, Any]) -> Schedule:
         raise ValueError(f"schedule {table!r}: want one of {', '.join(MAKERS)} with its arguments")
     ((name, arguments),) = table.items()
     try:
-        schedule: Schedule = MAKERS[name](**arguments)
+        return MAKERS[name](**arguments)
     except TypeError as error:
         raise ValueError(f"schedule {table!r}: {error}") from None
-    return schedule

@@ -67,7 +67,7 @@ def _settings(method: Method, given: dict[str, Any]) -> dict[str, Any]:
 
 def _dtype(dtype: Any) -> str:
     try:
-        name = np.dtype(dtype).name
+        name = str(np.dtype(dtype).name)
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:

@@ -84,6 +84,6 @@ def _convert(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any
         if lost.any():
             place = tuple(int(i) for i in np.argwhere(lost)[0])
             raise ValueError(
-                f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale the data or use float64"
+                f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale it or take float64"
             )
     return converted

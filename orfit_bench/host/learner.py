@@ -53,6 +53,9 @@ class Learner:
         self._outputs: int | None = None
         self._vector = True
         self._warned = False
+        self._s: Any = None
+        self._pending: tuple[Array, Array]
+        self._layout_: Layout
 
     # ------------------------------------------------------------------ what users call
 
@@ -227,27 +230,25 @@ class Learner:
         self._s = self._layout_.with_room(self._s, steps * gradients)
         p = self._parameters(self._steps + 1, steps, batch_size, gradients)
         with np.errstate(all="ignore"):  # kernels answer with False instead
-            if self._linear:
-                learned = self._kernel.learn(self._s, X, Y, p, out)
-            else:
-                learned = self._learn_model(X, Y, p, out)
+            learn = self._kernel.learn if self._linear else self._learn_model
+            learned: int = learn(self._s, X, Y, p, out)
         self._steps += learned // batch_size
         self._after(learned, len(X))
 
-    def _learn_model(self, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def _learn_model(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Hand the kernel one linearised block a step: gradients (q, p) and errors (q, 1), q = rows x outputs."""
         B, model, kernel = p.batch_size, self.model, self._kernel
         for i in range(len(X) // B):
             x, here = X[i * B : (i + 1) * B], p.at(i)
-            w = self._s.w[:, 0]
+            w = s.w[:, 0]
             f = model.predict(w, x)
             if out is not None:
                 out[i * B : (i + 1) * B] = f
             E = (Y[i * B : (i + 1) * B] - f).reshape(-1, 1)
-            if not kernel.update(self._s, self._jacobian(x), E, here):
-                return i * B
+            if not kernel.update(s, self._jacobian(x), E, here):
+                return int(i * B)
             if self.method.fresh:
-                kernel.store(self._s, self._jacobian(x), here)
+                kernel.store(s, self._jacobian(x), here)
         return len(X)
 
     def _jacobian(self, x: Array) -> Array:
@@ -263,9 +264,9 @@ class Learner:
         if learned < wanted:
             self._seen += learned
             raise DivergedError(
-                f"{self.method.name} diverged at step {self._steps + 1}, row {learned} of this call: the step would not be "
-                f"finite or lost its sign, so it was not applied; the state before it is kept. Scale the data, or choose "
-                f"settings that move less ({', '.join(self.settings) or 'this method has none'})",
+                f"{self.method.name} diverged at step {self._steps + 1}, row {learned} of this call: it would not "
+                f"be finite or lost its sign, so it was not applied; the state before it is kept. Scale the data, or "
+                f"choose settings that move less ({', '.join(self.settings) or 'this method has none'})",
                 self._steps + 1,
                 learned,
             )

@@ -25,11 +25,11 @@ def _record_type(names: tuple[str, ...], per_step: tuple[str, ...]) -> Any:
 
         def at(self, i: int) -> Any:
             """The parameters of the chunk's step i alone."""
-            values = list(self)
+            values: list[Any] = list(self)
             for k in where:
                 values[k] = values[k][i : i + 1]
             values[-3] += i
-            return self._make(values)
+            return type(self)(*values)
 
     return Parameters
 
@@ -41,8 +41,8 @@ class ParameterMaker:
         self._schedules = [n for n, v in settings.items() if isinstance(v, Schedule)]
         names = [n for n in settings if n != "batch_size"]
         self._type = _record_type((*names, "t", "batch_size", "draws"), (*self._schedules, "draws"))
-        self._values = {n: NO_LIMIT if settings[n] is None else settings[n] for n in names}
-        self._draws = method.draws(settings)
+        self._values: dict[str, Any] = {n: NO_LIMIT if settings[n] is None else settings[n] for n in names}
+        self._draws: int = method.draws(settings)
         self._dtype = dtype
         self._random_state = random_state
         self._last: Any = None

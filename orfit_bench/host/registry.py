@@ -113,7 +113,7 @@ def register(plugin: Any, name: str | None = None) -> None:
 
     PluginError where it is broken or claims a name that is taken.
     """
-    name = name or getattr(plugin, "__name__", type(plugin).__name__)
+    name = str(name or getattr(plugin, "__name__", type(plugin).__name__))
     added = registry().add(loader.load(lambda: plugin, name, "this process", ""))
     if added.state != "ok":
         registry().plugins.remove(added)

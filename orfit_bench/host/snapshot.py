@@ -107,7 +107,7 @@ def to_dataset(learner: Learner) -> xarray.Dataset:
     import xarray
 
     given = arrays(learner)
-    dims = {
+    dims: dict[str, tuple[str, ...]] = {
         "initial_weights": ("parameter", "output"),
         "pending_X": ("waiting", "feature"),
         "pending_y": ("waiting", "target"),

@@ -54,7 +54,7 @@ class Law:
         return (self.check.__doc__ or "").strip().splitlines()[0]
 
 
-HEADROOM = 32.0
+HEADROOM = 8.0
 """Constant of the bound: rounding errors of d-long sums, which grow like sqrt(d) for the sizes the laws use."""
 
 

@@ -58,9 +58,8 @@ class Cost:
     """Numbers that must be read or written."""
 
 
-def _weights(s: Any) -> Array:
-    weights: Array = s.w
-    return weights
+def _no_draws(settings: Settings) -> int:
+    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +75,16 @@ class Method:
     fields: tuple[Field, ...]
     cost: Cost
     laws: tuple[Law, ...]
-    batch: Callable[..., Array] | None = None
-    """batch(X, Y, w0, settings) -> w (p, r): where the rows lead, by another road than the recursion."""
+    batch: Callable[[Array, Array, Array, Settings], Array | None] | None = None
+    """batch(X, Y, w0, settings) -> w (p, r), by another road than the recursion; None for rows it does not cover."""
     kind: str = "regression"
     models: bool = False
     """Whether it also learns nonlinear models, through the kernel's `update`."""
     blocks: bool = False
     """Whether `step(A, y)` may take several rows as one step."""
     grows: Growth | None = None
-    draws: Callable[[Settings], int] = lambda settings: 0
-    """How many uniform numbers in [0, 1) the host draws for each gradient (a row has one for each output of a model)."""
+    draws: Callable[[Settings], int] = _no_draws
+    """How many uniform numbers in [0, 1) the host draws for each gradient (on a model a row has one an output)."""
     fresh: bool = False
     """Whether the kernel's `store` is to see the gradients at the weights after the step."""
     admit: Callable[[Settings, int, Array, bool], None] | None = None

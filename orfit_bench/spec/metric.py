@@ -27,7 +27,7 @@ class Record:
     test_error: NDArray[Any]
     """(points,) root mean squared error on the test set at those points; NaN where there is no test set."""
     task_error: NDArray[Any]
-    """(tasks, tasks) entry [i, j]: mean squared error on the rows of task j after the last row of task i; NaN for j > i."""
+    """(tasks, tasks) [i, j]: mean squared error on the rows of task j after the last row of task i; NaN for j > i."""
 
 
 @dataclass(frozen=True, slots=True)

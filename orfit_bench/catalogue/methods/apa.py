@@ -29,9 +29,8 @@ def move(A: Array, errors: Array, eps: float) -> Array:
     if not eps:
         z: Array = np.linalg.pinv(A, rcond=np.sqrt(np.finfo(float).eps)) @ errors
         return z
-    stacked = np.vstack([A, np.sqrt(eps) * np.eye(d)])
-    z = np.linalg.lstsq(stacked, np.vstack([errors, np.zeros((d, errors.shape[1]))]), rcond=None)[0]
-    return z
+    stacked, longer = np.vstack([A, np.sqrt(eps) * np.eye(d)]), np.vstack([errors, np.zeros((d, errors.shape[1]))])
+    return np.asarray(np.linalg.lstsq(stacked, longer, rcond=None)[0])
 
 
 def projects(create: Any, rows: Rows) -> Measured:
@@ -78,7 +77,8 @@ def _window(settings: Settings, sizes: Sizes) -> float:
 METHOD = Method(
     name="apa",
     summary="affine projection: fit the last rows together, moving least",
-    formulas="A, b: the last projection_order rows that exist, this one included\nw <- w + step A'(A A' + eps I)^+ (b - A w)",
+    formulas="A, b: the last projection_order rows that exist, this one included\n"
+    "w <- w + step A'(A A' + eps I)^+ (b - A w)",
     source="survey, the programs (APA) and (APA-dagger)",
     settings=(
         Setting(

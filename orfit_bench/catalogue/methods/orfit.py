@@ -143,7 +143,8 @@ def _limited(settings: Settings) -> bool:
 METHOD = Method(
     name="orfit",
     summary="orthogonal recursive fitting: fit each new row, disturb the remembered ones least",
-    formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\nU, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
+    formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\n"
+    "U, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
     source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalised residuals)",
     settings=(
         MEMORY,
@@ -156,7 +157,7 @@ METHOD = Method(
         Field(
             "singular_values",
             ("direction",),
-            "how much each direction counts (residual norms, unless ipca)",
+            "how much a direction counts (residual norm, unless ipca)",
             when=_limited,
         ),
     ),

@@ -30,7 +30,7 @@ def admit(settings: Settings, steps: int, X: Array, is_step: bool) -> None:
     rank = int(np.linalg.matrix_rank(np.asarray(X)))
     if rank < X.shape[1]:
         raise ValueError(
-            f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}, one for each feature; pass more rows or set ridge > 0"
+            f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}: pass more rows or set ridge > 0"
         )
 
 
@@ -88,24 +88,20 @@ METHOD = Method(
     summary="recursive least squares, forgetting (below 1), remembering (above 1) or interpolating (0)",
     formulas="P x: the gain's direction, s = ff + x'P x\nw <- w + P x e / s\nP <- (P - P x x'P / s) / ff\n"
     "minimises sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
-    source="thesis, section 2.2; least-squares notes; slides; survey, RLS-(beta, lambda) with beta = ff, lambda = ridge",
+    source="thesis, section 2.2; least-squares notes; slides; survey, RLS-(beta, lambda): beta = ff, lambda = ridge",
     settings=(
         Setting(
             "forgetting_factor",
             "number",
             1.0,
             "[0, inf)",
-            "the weight of a step's errors one step later; 0 interpolates",
+            "weight of a step's errors one step later; 0 interpolates",
         ),
-        Setting(
-            "ridge", "number", 1.0, "[0, inf)", "the weight of the prior; 0 needs a first block of full column rank"
-        ),
+        Setting("ridge", "number", 1.0, "[0, inf)", "weight of the prior; 0 needs a first block of full column rank"),
     ),
     fields=(
         WEIGHTS,
-        Field(
-            "P", ("parameter", "parameter"), "inverse of the weighted information matrix", start=_prior, when=_forgets
-        ),
+        Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, when=_forgets),
         Field("digits_lost", (), "1 once half of the digits are gone", when=_forgets),
         Field(BASIS.name, BASIS.dims, BASIS.meaning, when=lambda settings: not _forgets(settings)),
     ),

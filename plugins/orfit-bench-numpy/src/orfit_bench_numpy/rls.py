@@ -27,12 +27,31 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     V = U.T / L if len(L) == 1 else solve_triangular(L, U.T, lower=True, check_finite=False)  # (q, p)
     w = s.w + V.T @ (E / L if len(L) == 1 else solve_triangular(L, E, lower=True, check_finite=False))
     new = (P - V.T @ V) / ff  # V'V is symmetric to the last bit, so P is
-    if not finite(w) or not (np.diagonal(new) < np.finfo(P.dtype).max / 4).all():
+    loss = digits_lost(P, J, S, L, ff)
+    if loss > LEAST or not finite(w) or not (np.diagonal(new) < np.finfo(P.dtype).max / 4).all():
         return False
-    if digits_lost(P, J, S):
+    if loss > math.sqrt(np.finfo(P.dtype).eps):
         s.digits_lost[...] = 1
     s.w[...], s.P[...] = w, new
     return True
+
+
+LEAST = 0.01
+"""A relative error of P beyond which it is no longer used: two digits."""
+
+
+def digits_lost(P: Array, J: Array, S: Array, L: Array, ff: float) -> float:
+    """An estimate of the relative rounding error of P on the directions of J, from O(p) numbers a row.
+
+    x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2; a step reduces x'P x from s to below ff, so of its eps s as much
+    stays. Beyond half the range of the floats P has wound up, whatever the rows.
+    """
+    info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
+    if scale.max() > float(info.max) ** 0.25:
+        return LEAST
+    rounded = (np.abs(J) @ scale) ** 2 / np.diagonal(S)
+    cancelled = np.diagonal(L) ** 2 / ff
+    return float(info.eps * max(rounded.max(), cancelled.max()))
 
 
 def cholesky(S: Array, ff: float) -> Array | None:
@@ -45,13 +64,6 @@ def cholesky(S: Array, ff: float) -> Array | None:
     except np.linalg.LinAlgError:
         return None
     return L if (np.diagonal(L) ** 2 >= least).all() else None
-
-
-def digits_lost(P: Array, J: Array, S: Array) -> bool:
-    """Whether rounding may have taken half the digits of x'P x, or wind-up half the range of P."""
-    scale, info = np.sqrt(abs(np.diagonal(P))), np.finfo(P.dtype)
-    noise = info.eps * (abs(J) @ scale) ** 2
-    return bool((noise > math.sqrt(info.eps) * np.diagonal(S)).any()) or scale.max() > float(info.max) ** 0.25
 
 
 def begin(s: Any, J: Array, E: Array) -> bool:

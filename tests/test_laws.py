@@ -1,0 +1,70 @@
+"""Every law of every method on the reference backend, against a truth computed by another road."""
+
+import numpy as np
+import pytest
+
+from orfit_bench.conformance import laws
+from orfit_bench.host.registry import registry
+
+CASES = [
+    pytest.param(method, law, dtype, id=f"{method.name}-{law.name}-{dtype}")
+    for method in registry().methods.values()
+    for law in method.laws
+    for dtype in ("float64", "float32")
+]
+FOUND: list[laws.Finding] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def printed(request):
+    """Print the table of deviation / bound once all laws of this file were measured."""
+    yield
+    if FOUND:
+        capture = request.config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            print("\n\nlaws on numpy: deviation / bound; in brackets: the law promises nothing there")
+            print(laws.table(FOUND))
+            worst = max((f for f in FOUND if not f.void), key=lambda f: f.ratio)
+            print(f"largest ratio: {worst.ratio:.2g} ({worst.method}, {worst.law.name}, {worst.rows}, {worst.dtype})")
+
+
+@pytest.mark.parametrize(("method", "law", "dtype"), CASES)
+def test_law(method, law, dtype):
+    measured = [laws.measure(method, law, kind, dtype=dtype) for kind in laws.KINDS]
+    FOUND.extend(measured)
+    held = [f for f in measured if not f.void]
+    assert len(held) >= 3
+    for f in held:
+        assert f.ratio < 1, (
+            f"{f.law.claim} ({f.law.source}): off by {f.measured.deviation:.1e}, bound {f.bound:.1e}, on {f.rows}"
+        )
+        if dtype == "float64" and f.measured.condition < 100:
+            assert f.measured.deviation < 1e-9
+
+
+def test_every_method_has_laws_and_all_but_greedy_a_batch_solution():
+    for method in registry().methods.values():
+        assert method.laws, f"{method.name} has no law"
+        assert method.batch or method.name == "greedy"
+
+
+def test_batch_solutions_agree_with_the_learners():
+    """The deviation metric's truth holds for default settings and several outputs, also with dependent rows."""
+    import orfit_bench as ob
+
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((9, 6)) / 3
+    X[4] = X[1]  # a repeated row
+    Y = rng.standard_normal((9, 2))
+    for name, method in registry().methods.items():
+        if method.batch is None:
+            continue
+        learner = ob.create(name).partial_fit(X, Y)
+        want = method.batch(X, Y, np.zeros((6, 2)), learner.settings)
+        if want is not None:
+            np.testing.assert_allclose(learner.state()["w"].values, want, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_bound_grows_with_what_it_derives_from():
+    assert laws.bound("float64", 100, 10.0, 1) == pytest.approx(100 * laws.bound("float64", 1, 1.0, 1))
+    assert laws.bound("float32", 4, 5.0, 2) > 1e8 * laws.bound("float64", 4, 5.0, 2)
