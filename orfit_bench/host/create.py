@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.host import snapshot
+from orfit_bench.host import inputs, snapshot
 from orfit_bench.host.learner import Learner
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray
 
 DTYPES = ("float64", "float32")
-RANDOM_STATE = Setting("random_state", "integer", 0, "[0, 18446744073709551615]", "the seed of all random draws")
+RANDOM_STATE = Setting("random_state", "integer", 0, "[0, 18446744073709551616)", "the seed of all random draws")
 
 
 def create(
@@ -41,6 +41,8 @@ def create(
     found: Method = registry().find("methods", method)
     chosen = registry().find("backends", backend)
     checked = _settings(found, settings)
+    if model is not LINEAR and model.name == LINEAR.name:
+        raise ValueError(f"a model of one's own needs another name than {LINEAR.name!r}, by which states know it")
     if model is not LINEAR and not found.models:
         raise ValueError(f"{method} fits no other model than the linear one; these do: {_with_models()}")
     return Learner(
@@ -51,7 +53,7 @@ def create(
         _dtype(dtype),
         RANDOM_STATE.check(random_state),
         model,
-        None if initial_weights is None else np.array(initial_weights),
+        _weights(initial_weights, found, np.dtype(_dtype(dtype))),
     )
 
 
@@ -63,6 +65,17 @@ def _settings(method: Method, given: dict[str, Any]) -> dict[str, Any]:
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{method.name} has no setting {name!r}.{hint} It has: {', '.join(known) or 'none'}.")
     return {s.name: s.check(given.get(s.name, s.default)) for s in method.settings}
+
+
+def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
+    if given is None:
+        return None
+    if all(f.name != "w" for f in method.fields):
+        raise ValueError(f"initial_weights: {method.name} has no weights; leave it out")
+    weights = inputs.numbers(given, "initial_weights", dtype)
+    if weights.ndim not in (1, 2):
+        raise ValueError(f"initial_weights: got shape {weights.shape}, want (parameters,) or (parameters, outputs)")
+    return weights.copy()
 
 
 def _dtype(dtype: Any) -> str:
@@ -105,6 +118,7 @@ def _rebuilt(head: Any, arrays: dict[str, Any], where: str, backend: str | None,
             dtype=head["dtype"],
             random_state=head["random_state"],
             model=model,
+            initial_weights=arrays.get("initial_weights"),
             **settings,
         )
         return snapshot.rebuild(blank, head, arrays)
@@ -118,13 +132,16 @@ def average(learners: Sequence[Learner]) -> None:
     Each keeps its own step count. ValueError where they differ in method, settings, dtype or sizes, where rows
     wait, or where the method declares no average.
     """
+    if not learners:
+        raise ValueError("average: got no learners")
     first = learners[0]
     if not first.method.averages:
         raise ValueError(f"{first.method.name}: an average of its states is not defined")
     for other in learners:
         if json.dumps(snapshot.config(other.settings)) != json.dumps(snapshot.config(first.settings)):
             raise ValueError(f"average: settings differ: {dict(other.settings)} and {dict(first.settings)}")
-        for what in ("method", "dtype", "backend", "_features", "_outputs"):
+        other._check_usable()
+        for what in ("method", "model", "dtype", "backend", "_features", "_outputs"):
             if getattr(other, what) != getattr(first, what):
                 raise ValueError(f"average: the learners differ in {what.strip('_')}")
         if other.pending:

@@ -29,7 +29,7 @@ def matrix(value: Any, name: str, dtype: np.dtype[Any], backend: Backend, column
 
 
 def targets(
-    value: Any, rows: int, dtype: np.dtype[Any], backend: Backend, outputs: int | None, vector: bool
+    value: Any, of: str, rows: int, dtype: np.dtype[Any], backend: Backend, outputs: int | None, vector: bool
 ) -> tuple[Array, bool]:
     """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then."""
     if not (type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous):
@@ -41,11 +41,18 @@ def targets(
         want = "(n,)" if vector else f"(n, {outputs})"
         raise ValueError(f"y: got shape {value.shape}, want {want} as in the first call")
     if len(value) != rows:
-        raise ValueError(f"y: got {len(value)} rows, want {rows}, one for each row of X")
+        raise ValueError(f"y: got {len(value)} rows, want {rows}, one for each row of {of}")
     if not is_vector and value.shape[1] == 0:
         raise ValueError(f"y: got shape {value.shape}, want at least one output")
     check_finite(value, "y")
     return to_backend(value[:, None] if is_vector else value, backend), is_vector
+
+
+def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Value as a finite host array of dtype, C order."""
+    array = _convert(value, name, dtype)
+    check_finite(array, name)
+    return array
 
 
 def to_backend(value: np.ndarray[Any, Any], backend: Backend) -> Array:

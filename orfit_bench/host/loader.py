@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -42,8 +42,8 @@ def installed() -> Iterator[Plugin]:
     """The plugins of all installed distributions, in the order of their names, the package's own first."""
     only = os.environ.get(ONLY)
     wanted = None if only is None else {n.strip() for n in only.split(",")}
-    for point in sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, _distribution(p))):
-        who = (point.name, _distribution(point), point.dist.version if point.dist else "")
+    for point in sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, _supplier(p))):
+        who = (point.name, *_supplier(point))
         if wanted is not None and point.name not in wanted and not _own(point):
             yield Plugin(*who, "blocked", f"not named in {ONLY}={only}")
         else:
@@ -63,11 +63,15 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
 
 
 def _own(point: EntryPoint) -> bool:
-    return _distribution(point) == "orfit-bench"
+    return _supplier(point)[0] == "orfit-bench"
 
 
-def _distribution(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else ""
+def _supplier(point: EntryPoint) -> tuple[str, str]:
+    """Name and version of the distribution; empty where its metadata cannot be read."""
+    try:
+        return (point.dist.name or "", point.dist.version or "") if point.dist else ("", "")
+    except Exception:
+        return "", ""
 
 
 def _offers(plugin: Any, name: str) -> dict[str, Any]:
@@ -106,6 +110,8 @@ def _checked(hook: str, offer: Any) -> Any:
                 raise TypeError(f"hook kernels: {key} is {value!r}, want a module's name, a module or Absent(reason)")
         return dict(offer)
     kind = hooks.KINDS[hook]
+    if not isinstance(offer, Iterable):
+        raise TypeError(f"hook {hook}: got {type(offer).__name__}, want a tuple of {kind.__name__} objects")
     declared = tuple(offer)
     for item in declared:
         if not isinstance(item, kind):

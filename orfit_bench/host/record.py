@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.backend import Backend
-from orfit_bench.spec.method import Method
+from orfit_bench.spec.method import Draw, Method
 
 _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 
@@ -30,13 +30,13 @@ class Layout:
         """Lengths of dims, with `count` for the growing one."""
         return tuple(count if dim == self.grows else self.sizes[dim] for dim in dims)
 
-    def start(self, given: dict[str, Any]) -> Any:
+    def start(self, given: dict[str, Any], draw: Draw | None = None) -> Any:
         """A new record on the backend; `given` overrides fields by host arrays."""
         arrays = {}
         for f in self.fields:
             value = given.get(f.name)
             if value is None:
-                value = f.start(self._settings, self.sizes) if f.start else np.zeros(self.shape(f.dims))
+                value = f.start(self._settings, self.sizes, draw) if f.start and draw else np.zeros(self.shape(f.dims))
             arrays[f.name] = self._backend.asarray(np.ascontiguousarray(value, self._dtype).reshape(np.shape(value)))
         if self.grows:
             arrays["count"] = np.array([self._used(arrays)], np.int64)

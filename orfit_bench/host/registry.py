@@ -65,7 +65,15 @@ class Registry:
         if reason := self.absence(backend, method):
             raise UnavailableError(f"{method} on {backend}: {reason}")
         module = self.kernels[backend, method]
-        return importlib.import_module(module) if isinstance(module, str) else module
+        if not isinstance(module, str):
+            return module
+        try:
+            return importlib.import_module(module)
+        except Exception as error:  # a kernel module is a plugin's code, imported here for the first time
+            raise UnavailableError(
+                f"{method} on {backend}: its kernel module {module!r}, from {self.suppliers['kernels', (backend, method)]}"
+                f", cannot be imported: {type(error).__name__}: {error}"
+            ) from error
 
     def absence(self, backend: str, method: str) -> str:
         """Why a method cannot be had on a backend; empty when it can."""
@@ -79,8 +87,10 @@ class Registry:
     def find(self, hook: str, name: str) -> Any:
         """A declaration by name; ValueError that suggests the nearest name."""
         known = getattr(self, hook)
+        if not isinstance(name, str):
+            raise TypeError(f"{hook.removesuffix('s')}={name!r}: want a name, a text")
         if name not in known:
-            near = get_close_matches(str(name), known, 1)
+            near = get_close_matches(name, known, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ValueError(
                 f"no {hook.removesuffix('s')} {name!r}.{hint} Known: {', '.join(sorted(known)) or 'none'}."

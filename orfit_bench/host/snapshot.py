@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ def config(settings: Any) -> dict[str, Any]:
 
 def header(learner: Learner) -> dict[str, Any]:
     """All of the state that is no array."""
+    learner._check_usable()
     return {
         "format": FORMAT,
         "spec_version": list(SPEC_VERSION),
@@ -65,23 +65,28 @@ def rebuild(like: Learner, head: dict[str, Any], given: dict[str, np.ndarray[Any
         str(like.dtype),
         like.random_state,
         like.model,
-        given.get("initial_weights", like.initial_weights),
+        like.initial_weights,
     )
     if head["n_features"] is None:
         return new
-    d, c = (_count(head, key, least=1) for key in ("n_features", "n_outputs"))
+    d, c = _count(head, "n_features", least=1), _count(head, "n_outputs")
     new._steps, new._seen = _count(head, "t"), _count(head, "n_samples_seen")
     layout = new._layout(d, c)
     fields = {f.name: given.get(f.name) for f in layout.fields}
     count = next((len(a) for f in layout.fields if layout.grows in f.dims and (a := fields[f.name]) is not None), 0)
+    if layout.limit is not None and count > layout.limit:
+        raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
     for f in layout.fields:
-        _check(f.name, fields[f.name], layout.shape(f.dims, count))
+        _check(f.name, fields[f.name], layout.shape(f.dims, count), new.dtype)
     new._place(layout, d, c, bool(head["y_is_vector"]))
     waiting = len(given["pending_X"]) if "pending_X" in given else 0
-    _check("pending_X", given.get("pending_X"), (waiting, d))
-    _check("pending_y", given.get("pending_y"), (waiting, c))
+    if waiting >= new._batch_size or waiting > new._seen:
+        raise ValueError(f"state: {waiting} rows wait, of {new._seen} seen, for a batch of {new._batch_size}")
+    _check("pending_X", given.get("pending_X"), (waiting, d), new.dtype)
+    _check("pending_y", given.get("pending_y"), (waiting, c), new.dtype)
     new._s = layout.start(fields)
-    new._pending = (new.backend.asarray(given["pending_X"]), new.backend.asarray(given["pending_y"]))
+    pending_X, pending_y = (np.ascontiguousarray(given[n], new.dtype) for n in ("pending_X", "pending_y"))
+    new._pending = new.backend.asarray(pending_X), new.backend.asarray(pending_y)
     new._warned = bool(like.method.warns and fields.get(like.method.warns[0], False))
     return new
 
@@ -93,11 +98,11 @@ def _count(head: dict[str, Any], key: str, least: int = 0) -> int:
     return int(value)
 
 
-def _check(name: str, array: Any, shape: tuple[int, ...]) -> None:
+def _check(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if array is None:
         raise ValueError(f"state: the array {name!r} is missing")
-    if array.shape != shape or array.dtype.kind != "f":
-        raise ValueError(f"state: {name!r} has shape {array.shape} and dtype {array.dtype}, want {shape} of floats")
+    if array.shape != shape or array.dtype.newbyteorder("=") != dtype:
+        raise ValueError(f"state: {name!r} has shape {array.shape} and dtype {array.dtype}, want {shape} of {dtype}")
     if not np.isfinite(array).all():
         raise ValueError(f"state: {name!r} holds numbers that are not finite")
 
@@ -148,21 +153,21 @@ def save(learner: Learner, path: Any) -> None:
 
 def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Header and arrays of a saved file; ValueError naming the file where it is damaged or something else."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            given = {name: file[name] for name in file.files}
-        head = json.loads(given.pop("header").tobytes())
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not a whole state saved by orfit_bench ({type(error).__name__}: {error})") from error
+    with open(path, "rb") as raw:  # what the system refuses (no such file, a folder) is no damaged file
+        try:
+            with np.load(raw, allow_pickle=False) as file:
+                given = {name: file[name] for name in file.files}
+            head = json.loads(given.pop("header").tobytes())
+        except Exception as error:  # a flipped bit raises anything: struct.error, NotImplementedError, MemoryError, ...
+            kind = type(error).__name__
+            raise ValueError(f"{path}: not a whole state saved by orfit_bench ({kind}: {error})") from error
     return head, given
 
 
 def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Header and arrays of what `state()` returned."""
-    if "orfit_bench" not in state.attrs:
-        raise ValueError("this Dataset is no learner's state: its attrs have no 'orfit_bench'")
+    if "orfit_bench" not in getattr(state, "attrs", {}):
+        raise ValueError(f"this {type(state).__name__} is no learner's state: its attrs have no 'orfit_bench'")
     return json.loads(state.attrs["orfit_bench"]), {str(n): np.array(v.values) for n, v in state.variables.items()}
 
 

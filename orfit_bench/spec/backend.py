@@ -39,7 +39,9 @@ class Backend:
         """Why it is not available; empty when it is."""
         try:
             return self.probe()
-        except Exception as error:  # a probe is a plugin's code
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a probe is a plugin's code; SystemExit must not end the host
             return f"its probe failed: {type(error).__name__}: {error}"
 
     @property

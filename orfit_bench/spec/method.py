@@ -14,7 +14,8 @@ from orfit_bench.spec.setting import Setting
 Array = NDArray[Any]
 Settings = Mapping[str, Any]
 Sizes = Mapping[str, int]
-"""Lengths by dimension name: "feature" d, "parameter" p, "output" r, ..."""
+"""Lengths by dimension name: "feature" d, "parameter" p, "output" r, "gradients" q of one row."""
+Draw = Callable[[Any], Array]
 
 
 def _always(settings: Settings) -> bool:
@@ -25,14 +26,16 @@ def _always(settings: Settings) -> bool:
 class Field:
     """One array of a method's state.
 
-    dims are names: "parameter" (p; on a linear model the d features), "output" (r), or the method's own.
-    A field starts at zero, or at start(settings, sizes); `when` says under which settings it exists.
+    dims are names: "feature" (d), "parameter" (p; on a linear model the d features), "output" (r), the method's
+    growing dimension, or an integer setting (n_components, say). A field starts at zero, or at
+    start(settings, sizes, draw), draw(shape) being standard normal numbers of the host; `when` says under which
+    settings it exists.
     """
 
     name: str
     dims: tuple[str, ...]
     meaning: str
-    start: Callable[[Settings, Sizes], Array] | None = None
+    start: Callable[[Settings, Sizes, Draw], Array] | None = None
     when: Callable[[Settings], bool] = _always
 
 
@@ -89,8 +92,8 @@ class Method:
     """Whether the kernel's `store` is to see the gradients at the weights after the step."""
     admit: Callable[[Settings, int, Array, bool], None] | None = None
     """admit(settings, steps done, X, is_step): ValueError where the rows cannot be learned; changes nothing."""
-    predict: Callable[[Any, Array], Array] | None = None
-    """predict(s, X) -> (n, r) for a method that fits no model; None: the model's prediction at s.w."""
+    predict: Callable[[Any, Array, Settings], Array] | None = None
+    """predict(s, X, settings) -> (n, r) where that is not the model's prediction at s.w."""
     warns: tuple[str, str] | None = None
     """A 0-d field that a kernel sets to 1 once digits are being lost, and the text that the user then reads."""
     averages: tuple[str, ...] = ()

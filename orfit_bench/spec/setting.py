@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,23 +53,29 @@ class Setting:
         kinds = (int, np.integer) if integer else (int, float, np.integer, np.floating)
         if isinstance(value, bool) or not isinstance(value, kinds):
             raise self._fail(TypeError, value, wanted)
-        if not inside(float(value), self.range):
+        number = int(value) if isinstance(value, (int, np.integer)) else float(value)
+        if not inside(number, self.range):
             raise self._fail(ValueError, value, wanted)
-        return int(value) if integer else float(value)
+        return number if integer else float(number)
 
     def _schedule(self, value: Any) -> Schedule:
         if isinstance(value, dict):
-            value = from_config(value)
+            try:
+                value = from_config(value)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{self.name}: {error}; it is {self.meaning}") from None
         if isinstance(value, Schedule):
             for number in value.extremes():
                 self._number(number, integer=False)
+            if np.isnan(value(np.array([1, 2]))).any():
+                raise self._fail(ValueError, value, "a schedule of numbers")
             return value
         return Constant(float(self._number(value, integer=False)))
 
 
 def inside(value: float, interval: str) -> bool:
-    """Whether a finite value lies in an interval written as "[low, high)"."""
+    """Whether a value that a float can hold lies in an interval written as "[low, high)"."""
     low, high = (float(end) for end in interval[1:-1].split(","))
     above = value >= low if interval[0] == "[" else value > low
     below = value <= high if interval[-1] == "]" else value < high
-    return math.isfinite(value) and above and below
+    return abs(value) <= sys.float_info.max and above and below

@@ -10,7 +10,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation
 from orfit_bench.spec.method import Cost, Field, Method
 
 
-def predict(s: Any, X: Any) -> Any:
+def predict(s: Any, X: Any, settings: Any) -> Any:
     """The last label for every row."""
     return X[:, :1] * 0 + s.last
 

@@ -78,7 +78,7 @@ def _forgets(settings: Settings) -> bool:
     return bool(settings["forgetting_factor"] != 0)
 
 
-def _prior(settings: Settings, sizes: Sizes) -> Array:
+def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
     p = sizes["parameter"]
     return np.eye(p) / settings["ridge"] if settings["ridge"] else np.zeros((p, p))
 

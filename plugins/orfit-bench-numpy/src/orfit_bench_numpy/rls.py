@@ -27,31 +27,27 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     V = U.T / L if len(L) == 1 else solve_triangular(L, U.T, lower=True, check_finite=False)  # (q, p)
     w = s.w + V.T @ (E / L if len(L) == 1 else solve_triangular(L, E, lower=True, check_finite=False))
     new = (P - V.T @ V) / ff  # V'V is symmetric to the last bit, so P is
-    loss = digits_lost(P, J, S, L, ff)
-    if loss > LEAST or not finite(w) or not (np.diagonal(new) < np.finfo(P.dtype).max / 4).all():
+    lost, spent = digits(P, J, S, L, ff)
+    if spent or not finite(w) or not (np.diagonal(new) < np.finfo(P.dtype).max / 4).all():
         return False
-    if loss > math.sqrt(np.finfo(P.dtype).eps):
+    if lost:
         s.digits_lost[...] = 1
     s.w[...], s.P[...] = w, new
     return True
 
 
-LEAST = 0.01
-"""A relative error of P beyond which it is no longer used: two digits."""
+def digits(P: Array, J: Array, S: Array, L: Array, ff: float) -> tuple[bool, bool]:
+    """Whether half of the digits of P are lost on the directions of J, and whether fewer than two are left.
 
-
-def digits_lost(P: Array, J: Array, S: Array, L: Array, ff: float) -> float:
-    """An estimate of the relative rounding error of P on the directions of J, from O(p) numbers a row.
-
-    x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2; a step reduces x'P x from s to below ff, so of its eps s as much
-    stays. Beyond half the range of the floats P has wound up, whatever the rows.
+    From O(p) numbers a row: x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2. A step takes x'P x from s to below ff,
+    so an error of eps s stays in what is left. Beyond half the range of the floats P has wound up, whatever the rows.
     """
     info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
-    if scale.max() > float(info.max) ** 0.25:
-        return LEAST
-    rounded = (np.abs(J) @ scale) ** 2 / np.diagonal(S)
-    cancelled = np.diagonal(L) ** 2 / ff
-    return float(info.eps * max(rounded.max(), cancelled.max()))
+    rounded = info.eps * ((np.abs(J) @ scale) ** 2 / np.diagonal(S)).max()
+    cancelled = info.eps * (np.diagonal(L) ** 2).max() / ff
+    wound_up = scale.max() > float(info.max) ** 0.25
+    lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
+    return bool(lost), bool(max(rounded, cancelled) > 0.01)
 
 
 def cholesky(S: Array, ff: float) -> Array | None:

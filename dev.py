@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Every daily act is one word: `python3 dev.py WORD [arguments]`. Needs Python 3.11 or later and pip, nothing else.
+
+run      set up and run the main job: every method on real digits (arguments go to `orfit-bench run`)
+test     set up and pass the tests (arguments go to pytest)
+slow     the tests that take longer than ten seconds
+check    lint, format, types and import contracts, as CI runs them
+fix      mend what lint and format can mend
+bench    micro-benchmarks of calls and kernels, beside their peers
+wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job there
+ci       all that CI runs
+python   the Python of the environment, with everything installed
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+HOME = Path(os.environ.get("ORFIT_BENCH_VENV", ROOT / ".venv"))
+PLUGINS = sorted((ROOT / "plugins").iterdir())
+CODE = ["orfit_bench", "plugins", "tests", "benchmarks", "dev.py"]
+
+
+def binary(home: Path, name: str) -> str:
+    """A program of a virtual environment."""
+    return str(home / ("Scripts" if os.name == "nt" else "bin") / name)
+
+
+def call(*command: object, cwd: Path = ROOT) -> None:
+    """Run a command; end with its exit status if it fails."""
+    status = subprocess.call([str(c) for c in command], cwd=cwd)
+    if status:
+        sys.exit(status)
+
+
+def python(*arguments: object) -> None:
+    """Run the environment's Python."""
+    call(binary(HOME, "python"), *arguments)
+
+
+def set_up(*extras: str) -> None:
+    """Make the environment, or bring it up to date: only where a pyproject.toml or the wanted extras changed."""
+    if sys.version_info < (3, 11):
+        sys.exit(f"orfit_bench needs Python 3.11 or later, this is {sys.version.split()[0]}")
+    stamp = HOME / "orfit-bench-stamp"
+    files = [ROOT / "pyproject.toml", *(p / "pyproject.toml" for p in PLUGINS)]
+    digest = hashlib.sha256(b"".join(f.read_bytes() for f in files) + str(ROOT).encode()).hexdigest()
+    seen, *have = stamp.read_text().split() if stamp.exists() else [""]
+    if seen == digest and set(extras) <= set(have):
+        return
+    if not (HOME / "pyvenv.cfg").exists():
+        print(f"making {HOME} (once, about a minute)", file=sys.stderr)
+        venv.create(HOME, with_pip=True)
+    extras = tuple(sorted(set(extras) | (set(have) if seen == digest else set())))
+    host = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
+    editable = [part for path in (host, *PLUGINS) for part in ("-e", str(path))]
+    python("-m", "pip", "install", "-q", "--disable-pip-version-check", *editable)
+    stamp.write_text(" ".join([digest, *extras]))
+
+
+def run(*arguments: str) -> None:
+    """The main job."""
+    set_up()
+    call(binary(HOME, "orfit-bench"), "run", *arguments)
+
+
+def test(*arguments: str) -> None:
+    """The tests."""
+    set_up("test")
+    python("-m", "pytest", "-m", "not slow", *arguments)
+
+
+def slow(*arguments: str) -> None:
+    """The long tests."""
+    set_up("test")
+    python("-m", "pytest", "-m", "slow", *arguments)
+
+
+def check() -> None:
+    """Lint, format, types, import contracts."""
+    set_up("test", "dev")
+    python("-m", "ruff", "check", *CODE)
+    python("-m", "ruff", "format", "--check", *CODE)
+    python("-m", "mypy")
+    call(binary(HOME, "lint-imports"))
+
+
+def fix() -> None:
+    """Mend."""
+    set_up("test", "dev")
+    python("-m", "ruff", "check", "--fix", *CODE)
+    python("-m", "ruff", "format", *CODE)
+
+
+def bench(*arguments: str) -> None:
+    """Micro-benchmarks."""
+    set_up("test", "peers")
+    python("-m", "pytest", "tests/test_overhead.py", "--benchmark-only", "--benchmark-enable", *arguments)
+
+
+def wheels() -> None:
+    """Build the distributions; prove that they work from outside the repository."""
+    set_up("dev")
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    for source in (ROOT, *PLUGINS):
+        python("-m", "build", "--outdir", ROOT / "dist", source)
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Path(folder, "venv")
+        venv.create(fresh, with_pip=True)
+        built = sorted((ROOT / "dist").glob("*.whl"))
+        call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *built)
+        call(binary(fresh, "orfit-bench"), "run", "--output", Path(folder, "results.nc"), cwd=Path(folder))
+
+
+def ci() -> None:
+    """What CI runs."""
+    run()
+    check()
+    wheels()
+    test()
+
+
+def main() -> None:
+    """Do the word."""
+    words = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "wheels": wheels}
+    words |= {"ci": ci, "python": lambda *arguments: (set_up("test", "dev"), python(*arguments))}
+    word, *arguments = sys.argv[1:] or ["help"]
+    if word not in words:
+        sys.exit(__doc__)
+    words[word](*arguments)
+
+
+if __name__ == "__main__":
+    main()
