@@ -48,7 +48,7 @@ def python(*arguments: object) -> None:
 
 def set_up(*extras: str) -> None:
     """Make the environment, or bring it up to date: only where a pyproject.toml or the wanted extras changed."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  # the interpreter is the user's, any may come
         sys.exit(f"orfit_bench needs Python 3.11 or later, this is {sys.version.split()[0]}")
     stamp = HOME / "orfit-bench-stamp"
     files = [ROOT / "pyproject.toml", *(p / "pyproject.toml" for p in PLUGINS)]

@@ -1,0 +1,56 @@
+"""Rules of architecture that import contracts cannot say."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orfit_bench.host.registry import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNELS = sorted((ROOT / "plugins/orfit-bench-numpy/src/orfit_bench_numpy").glob("[a-z_]*.py"))
+
+
+def imports(path):
+    """Top-level names of the modules that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").split(".")[0]
+
+
+@pytest.mark.parametrize("path", [p for p in KERNELS if p.name != "__init__.py"], ids=lambda p: p.stem)
+def test_kernels_know_arrays_only(path):
+    allowed = {"__future__", "collections", "math", "typing", "numpy", "scipy", "orfit_bench_numpy"}
+    assert set(imports(path)) <= allowed
+
+
+def test_every_method_has_a_kernel_of_its_name():
+    names = {p.stem for p in KERNELS if not p.stem.startswith("_")}
+    assert names == set(registry().methods)
+
+
+def test_a_kernel_offers_what_its_method_declares():
+    for method in registry().methods.values():
+        kernel = registry().kernel("numpy", method.name)
+        assert callable(kernel.learn)
+        assert hasattr(kernel, "update") == method.models
+        assert hasattr(kernel, "step") == method.blocks
+        assert hasattr(kernel, "store") == method.fresh
+
+
+@pytest.mark.parametrize("module", ["xarray", "scipy", "rich", "click", "pooch", "orfit_bench_numpy"])
+def test_import_is_light(module):
+    code = f"import sys, orfit_bench; sys.exit({module!r} in sys.modules)"
+    assert subprocess.call([sys.executable, "-c", code]) == 0
+
+
+def test_no_file_names_a_package_registry():
+    hosts = ["py" + "pi.org", "python" + "hosted.org", "registry." + "npmjs", "ana" + "conda.org"]
+    for path in ROOT.rglob("*"):
+        if path.suffix in {".py", ".md", ".toml", ".json", ".txt"} and ".venv" not in path.parts:
+            text = path.read_text(errors="ignore")
+            assert not [h for h in hosts if h in text], path
