@@ -70,9 +70,10 @@ class Registry:
         try:
             return importlib.import_module(module)
         except Exception as error:  # a kernel module is a plugin's code, imported here for the first time
+            supplier = self.suppliers["kernels", (backend, method)]
             raise UnavailableError(
-                f"{method} on {backend}: its kernel module {module!r}, from {self.suppliers['kernels', (backend, method)]}"
-                f", cannot be imported: {type(error).__name__}: {error}"
+                f"{method} on {backend}: the kernel module {module!r} of {supplier} cannot be imported: "
+                f"{type(error).__name__}: {error}"
             ) from error
 
     def absence(self, backend: str, method: str) -> str:

@@ -127,8 +127,8 @@ def to_dataset(learner: Learner) -> xarray.Dataset:
 
 
 def _plain(head: dict[str, Any]) -> dict[str, Any]:
-    """What a reader looks for first, as attributes of their own."""
-    return {k: json.dumps(v) if isinstance(v, (dict, list)) else v for k, v in head.items() if v is not None}
+    """What a reader looks for first, as attributes of their own, of kinds that netCDF knows."""
+    return {k: json.dumps(v) if isinstance(v, (dict, list, bool)) else v for k, v in head.items() if v is not None}
 
 
 def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,3 +189,5 @@ def check_header(head: Any, where: str) -> None:
     if not isinstance(head, dict) or head.get("format") != FORMAT or any(key not in head for key in wanted):
         got = head.get("format") if isinstance(head, dict) else head
         raise ValueError(f"{where}: state of format {got!r}, this version reads format {FORMAT}")
+    if not isinstance(head["settings"], dict):
+        raise ValueError(f"{where}: settings are {head['settings']!r}, want a table")

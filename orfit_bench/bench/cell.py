@@ -1,0 +1,128 @@
+"""A cell: one measurement, described by plain values, and what came out of it, as plain values too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from orfit_bench.bench import learning
+from orfit_bench.bench.protocol import Protocol
+from orfit_bench.errors import UnavailableError
+from orfit_bench.host.create import create
+from orfit_bench.host.learner import Learner
+from orfit_bench.host.registry import registry
+from orfit_bench.spec import Data, Record
+
+STATUSES = ("ok", "failed", "timeout", "crashed", "absent")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measurement: method x settings x backend x stream x size x seed x dtype x protocol.
+
+    settings and stream_settings hold what JSON knows; the sizes n and d are settings of the stream. seed is the
+    learner's random_state, and the stream's seed where it has one.
+    """
+
+    method: str
+    backend: str
+    stream: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    stream_settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    dtype: str = "float64"
+    protocol: Protocol = field(default_factory=Protocol)
+
+    @property
+    def key(self) -> str:
+        """A name for the cell that is the same in every process: a hash of all it says."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+
+    def data(self) -> Data:
+        """The rows. ValueError where the stream cannot be had in this size, UnavailableError where its data lack."""
+        stream = registry().find("streams", self.stream)
+        seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
+        data: Data = stream.load(**self.stream_settings, **seeded)
+        return data
+
+    def learner(self) -> Learner:
+        """A new learner."""
+        return create(
+            self.method, backend=self.backend, dtype=self.dtype, random_state=self.seed, **dict(self.settings)
+        )
+
+
+def outcome(cell: Cell, status: str, reason: str = "", **more: Any) -> dict[str, Any]:
+    """What became of a cell, as plain values: status is one of STATUSES, with the reason unless it is "ok"."""
+    supplier = registry().suppliers.get(("kernels", (cell.backend, cell.method)), "n/a")
+    return {"key": cell.key, "cell": asdict(cell), "status": status, "reason": reason, "supplier": supplier} | more
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Learn the cell's stream and measure: a plain dict that JSON and pickle can carry.
+
+    Whatever the method, backend, stream or a metric raises ends in "status" and "reason", or in "notes".
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        for said in (UserWarning, RuntimeWarning):  # lost digits and overflow speak of the result
+            warnings.simplefilter("always", said)
+        try:
+            measured = _measure(cell)
+        except UnavailableError as error:
+            return outcome(cell, "absent", line(error))
+        except (Exception, SystemExit) as error:
+            return outcome(cell, "failed", said_by(error))
+    measured["notes"] += sorted({f"{w.category.__name__}: {line(w.message)}" for w in caught})
+    return outcome(cell, "ok", **measured)
+
+
+def _measure(cell: Cell) -> dict[str, Any]:
+    data = cell.data()
+    seconds_compile = learning.warmed(cell.learner, data)
+    seconds, runs = learning.timed(cell.learner, data, cell.protocol)
+    learners = learning.started(cell.learner, data, cell.protocol)
+    rows, test_error, task_error = learning.recorded(learners, data, cell.protocol)
+    total = cell.protocol.passes * len(data.X)
+    metrics, notes = _metrics(Record(data, learners[0], seconds, total, rows, test_error, task_error))
+    return {
+        "n": len(data.X),
+        "d": int(data.X.shape[1]),
+        "seconds": seconds,
+        "timed_runs": runs,
+        "seconds_compile": seconds_compile,
+        "rows_learned": rows.tolist(),
+        "test_error": test_error.tolist(),
+        "task_error": task_error.tolist(),
+        "metrics": metrics,
+        "notes": notes,
+    }
+
+
+def _metrics(record: Record) -> tuple[dict[str, float | None], list[str]]:
+    """Every metric's number, None where it does not apply; and what the metrics that raised had to say."""
+    numbers: dict[str, float | None] = {}
+    notes = []
+    for metric in registry().metrics.values():
+        try:
+            value = metric.measure(record)
+            numbers[metric.name] = None if value is None else float(value)
+        except (Exception, SystemExit) as error:
+            numbers[metric.name] = None
+            notes.append(f"metric {metric.name}: {said_by(error)}")
+    return numbers, notes
+
+
+def said_by(error: BaseException) -> str:
+    """The error's kind and text in one line."""
+    text = line(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def line(text: Any) -> str:
+    """The text without line breaks."""
+    return " ".join(str(text).split())

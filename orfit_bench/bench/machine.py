@@ -1,0 +1,87 @@
+"""What measured: versions, machine and commit, as plain values."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import orfit_bench
+from orfit_bench.host.registry import registry
+from orfit_bench.spec import SPEC_VERSION
+
+BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"))
+"""Environment variables that BLAS libraries read once, when they are loaded."""
+
+
+def provenance(threads: dict[str, str]) -> dict[str, Any]:
+    """All that must agree before numbers of two runs may stand in one table."""
+    return {
+        "spec_version": ".".join(map(str, SPEC_VERSION)),
+        "versions": versions(),
+        "machine": machine() | {"threads": threads},
+        "commit": commit(Path(orfit_bench.__file__).parent),
+    }
+
+
+def threads() -> dict[str, str]:
+    """What this process's environment says about BLAS threads; empty where nothing, so the library chose."""
+    return {name: os.environ[name] for name in BLAS_THREADS if name in os.environ}
+
+
+def versions() -> dict[str, str]:
+    """Python, the libraries that compute, and every plugin's distribution."""
+    found = {"python": platform.python_version(), "orfit-bench": orfit_bench.__version__}
+    for name in ("numpy", "scipy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a copy without metadata
+            found[name] = "unknown"
+    return found | {p.distribution: p.version for p in registry().plugins if p.state == "ok"}
+
+
+def machine() -> dict[str, Any]:
+    """CPU model, cores, bytes of memory (None where the system does not say) and platform."""
+    return {"cpu": _cpu(), "cores": os.cpu_count(), "memory": _memory(), "platform": platform.platform()}
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor()
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def commit(folder: Path) -> dict[str, Any]:
+    """The commit of the sources in folder, "" where git does not track them, and whether they were changed since.
+
+    `changes` is a hash of the changes, so that two states of a dirty tree are told apart.
+    """
+    if _git(folder, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return {"id": "", "dirty": False, "changes": ""}
+    changes = _git(folder, "diff", "HEAD") or ""
+    digest = hashlib.sha256(changes.encode()).hexdigest()[:16] if changes else ""
+    return {"id": _git(folder, "rev-parse", "HEAD") or "", "dirty": bool(changes), "changes": digest}
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, errors="replace", timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,102 @@
+"""Running a suite: one cell at a time, each finished cell kept at once."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orfit_bench.bench import results
+from orfit_bench.bench.cell import Cell, outcome
+from orfit_bench.bench.journal import Journal
+from orfit_bench.bench.machine import provenance
+from orfit_bench.bench.suite import Suite
+from orfit_bench.bench.worker import Here, Worker
+from orfit_bench.host.registry import registry
+
+if TYPE_CHECKING:
+    import xarray
+
+TIMEOUT = 300.0
+Record = dict[str, Any]
+Progress = Callable[[int, int, Record | None], None]
+
+
+def run(
+    suite: Suite | None = None,
+    output: str | Path | None = None,
+    *,
+    isolate: bool = True,
+    timeout: float = TIMEOUT,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> xarray.Dataset:
+    """Measure every cell of a suite (the default one: every method and backend) and return the results.
+
+    With `output` they are also written there, and until then a journal beside it keeps each finished cell: the same
+    call after a kill takes these over, unless `fresh`. isolate=False runs the cells in this process, where a crash
+    ends all and `timeout`, seconds a cell, is not watched. progress(done, all, record) is called once with None and
+    the number of cells taken over, then after each cell; absent cells are not counted.
+
+    ValueError or TypeError where the suite is wrong, before anything is run or written; OSError where output cannot
+    be written. A cell that fails is a cell with another status than "ok", and ends nothing.
+    """
+    suite = suite or Suite()
+    planned = suite.cells()
+    if not timeout > 0:
+        raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
+    if isolate:
+        _refuse_local_plugins()
+    target = None if output is None else _writable(Path(output))
+    with Worker() if isolate else nullcontext(Here()) as worker:
+        told = provenance(worker.threads)
+        journal = None if target is None else Journal(target, told)
+        records = _run_all(planned, worker, timeout, journal, fresh, progress or (lambda done, total, record: None))
+    table = results.dataset(records, told, suite.config())
+    if target is not None and journal is not None:
+        results.write(table, target)
+        journal.remove()
+    return table
+
+
+def _run_all(
+    planned: list[tuple[Cell, str]],
+    worker: Worker | Here,
+    timeout: float,
+    journal: Journal | None,
+    fresh: bool,
+    progress: Progress,
+) -> list[Record]:
+    if journal and fresh:
+        journal.remove()
+    kept = journal.read() if journal else {}
+    wanted = [cell for cell, absent in planned if not absent]
+    records = {cell.key: kept[cell.key] for cell in wanted if cell.key in kept}
+    progress(len(records), len(wanted), None)
+    for cell in wanted:
+        if cell.key in records:
+            continue
+        records[cell.key] = record = worker.run(cell, timeout)
+        if journal:
+            journal.write(record)
+        progress(len(records), len(wanted), record)
+    return [outcome(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
+
+
+def _writable(output: Path) -> Path:
+    """Output, if its folder exists and can be written to: better said now than after the last cell."""
+    if output.is_dir() or not output.parent.is_dir():
+        raise OSError(f"{output}: want a file in a folder that exists")
+    tempfile.TemporaryFile(dir=output.parent).close()
+    return output
+
+
+def _refuse_local_plugins() -> None:
+    local = [p.name for p in registry().plugins if p.distribution == "this process"]
+    if local:
+        raise ValueError(
+            f"plugin {local[0]!r} was registered in this process, where a worker process does not see it: "
+            "pass isolate=False, or install it as a distribution"
+        )

@@ -1,0 +1,68 @@
+"""The command line. Nothing heavy is imported before a command needs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from orfit_bench import __version__
+from orfit_bench.cli.list import list_command
+from orfit_bench.cli.run import run_command
+from orfit_bench.errors import PluginError, UnavailableError
+
+__all__ = ["main"]
+
+MISTAKES = (ValueError, TypeError, OSError, PluginError, UnavailableError)
+"""What a user can put right."""
+
+
+class Mistake(click.ClickException):
+    """What a user can put right, said in one line."""
+
+    exit_code = 2
+
+
+class Interrupted(click.ClickException):
+    """The user's Ctrl-C."""
+
+    exit_code = 130
+
+
+class Commands(click.Group):
+    """A group whose errors end in one line and 2, or 1 where they are ours; under --debug in a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; the same command goes on after the last finished cell") from None
+        except Exception as error:
+            if ctx.params["debug"]:
+                raise
+            if isinstance(error, MISTAKES):
+                raise Mistake(str(error)) from None
+            said = f"{type(error).__name__}: {error} (a fault of ours; --debug shows where)"
+            raise click.ClickException(said) from None
+
+
+@click.group(cls=Commands)
+@click.version_option(__version__, prog_name="orfit-bench")
+@click.option("--strict-plugins", is_flag=True, help="A broken plugin is an error, and nothing runs.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def main(strict_plugins: bool, debug: bool) -> None:
+    """Compare streaming learners: what is there, and how well and fast it learns.
+
+    \b
+    orfit-bench list                  what is installed, and what computes here
+    orfit-bench list rls              all about one method, stream, backend or metric
+    orfit-bench run                   compare every method on every backend
+    orfit-bench --debug run ...       the same, with tracebacks
+    """
+
+
+main.add_command(list_command)
+main.add_command(run_command)

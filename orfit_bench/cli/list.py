@@ -1,0 +1,47 @@
+"""`orfit-bench list`: what is declared, and what computes here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from orfit_bench.cli.output import console
+from orfit_bench.cli.plugins import plugins
+
+if TYPE_CHECKING:
+    from orfit_bench.host.registry import Registry
+
+
+@click.command("list")
+@click.argument("name", required=False)
+def list_command(name: str | None) -> None:
+    """Show what is declared, or all about NAME.
+
+    Without NAME: every method with the backends that compute it here, and all backends, streams, metrics and
+    plugins. With the NAME of one of them: its formulas, settings, state, laws with their sources, and cost.
+
+    \b
+    Examples:
+      orfit-bench list
+      orfit-bench list orfit
+      orfit-bench list rotated_digits
+    """
+    from orfit_bench.report import declared
+
+    known = plugins()
+    shown = list(declared.overview(known) if name is None else declared.details(known, name))
+    if not shown:
+        raise ValueError(_unknown(known, str(name)))
+    out = console()
+    for item in shown:
+        out.print(item)
+
+
+def _unknown(known: Registry, name: str) -> str:
+    from difflib import get_close_matches
+
+    names = sorted({*known.methods, *known.backends, *known.streams, *known.metrics})
+    near = get_close_matches(name, names, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"nothing is named {name!r}.{hint} Known: {', '.join(names)}."

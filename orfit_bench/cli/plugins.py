@@ -1,0 +1,25 @@
+"""The registry as a command needs it: loaded, and its broken plugins said aloud."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from orfit_bench.host.registry import Registry
+
+
+def plugins() -> Registry:
+    """The registry; names every broken plugin on stderr, or raises PluginError under --strict-plugins."""
+    from orfit_bench.host.registry import registry
+
+    known, asked = registry(), click.get_current_context().find_root().params
+    if asked["strict_plugins"]:
+        known.require_sound()
+    for plugin in known.plugins:
+        if plugin.state == "broken":
+            click.echo(f"Broken plugin {plugin.name} ({plugin.supplier}): {plugin.reason}", err=True)
+            if asked["debug"]:
+                click.echo(plugin.trace, err=True)
+    return known

@@ -1,0 +1,171 @@
+"""`orfit-bench run`: measure a suite, show the table, keep the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orfit_bench.cli.output import console
+from orfit_bench.cli.plugins import plugins
+
+if TYPE_CHECKING:
+    from orfit_bench.bench import Suite
+
+TIMEOUT = 300.0
+GOOD = ("ok", "absent")
+
+
+@click.command("run")
+@click.option("--suite", "file", type=click.Path(path_type=Path), help="A suite in a TOML file; options override it.")
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="A method. Default: every one.")
+@click.option("--backend", "backends", multiple=True, metavar="NAME", help="A backend. Default: every one.")
+@click.option("--stream", "streams", multiple=True, metavar="NAME", help="A stream. Default: rotated_digits, drift.")
+@click.option("--rows", multiple=True, type=int, metavar="N", help="Rows of the streams. Default: each stream's own.")
+@click.option("--features", multiple=True, type=int, metavar="D", help="Features of the streams. Default: their own.")
+@click.option("--seed", "seeds", multiple=True, type=int, metavar="S", help="Seed of learner and stream. Default: 0.")
+@click.option("--set", "sets", multiple=True, metavar="METHOD.SETTING=VALUE", help="A setting, as in rls.ridge=0.1.")
+@click.option("--dtype", metavar="DTYPE", help="float64 (default) or float32.")
+@click.option("--passes", type=int, metavar="E", help="Times the rows are learned. Default: 1.")
+@click.option("--learners", type=int, metavar="M", help="Learners that share the rows and are averaged. Default: 1.")
+@click.option(
+    "--round", "rounds", type=int, metavar="R", help="Rows a learner learns between averages. Default: a pass."
+)
+@click.option("--timeout", type=float, default=TIMEOUT, show_default=True, metavar="S", help="Seconds a cell may take.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default="results.nc",
+    show_default=True,
+    help="File for the results (netCDF), replaced at the end.",
+)
+@click.option("--fresh", is_flag=True, help="Forget the finished cells of a run that was killed.")
+def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> None:
+    """Measure methods on backends over streams, one cell at a time, and show them in one table.
+
+    Every cell runs in a process of its own with one BLAS thread: a crash or a hang costs that cell only. Finished
+    cells are kept beside OUTPUT, so that the same command goes on after a kill. --method, --backend, --stream,
+    --rows, --features, --seed and --set may be repeated.
+
+    \b
+    Examples:
+      orfit-bench run
+      orfit-bench run --method rls --method lms --set rls.forgetting_factor=0.99
+      orfit-bench run --stream drift --rows 10000 --features 16 --features 64
+      orfit-bench run --method lms --learners 4 --round 100
+      orfit-bench run --suite mine.toml --output mine.nc
+
+    \b
+    A suite file, every line of which may be left out:
+      methods = ["lms", {name = "rls", settings = {forgetting_factor = 0.99}}]
+      backends = ["numpy"]
+      streams = ["rotated_digits", {name = "drift", settings = {d = 32}}]
+      seeds = [0, 1]
+      protocol = {passes = 1, learners = 4, round = 100}
+
+    Ends with 0, with 1 where a cell failed, crashed or timed out, with 2 where the command was wrong.
+    """
+    from orfit_bench import bench
+
+    plugins()
+    suite = _suite(chosen)
+    with _progress() as progress:
+        results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
+    _show(results, output)
+    if any(status not in GOOD for status in results["status"].values):
+        click.get_current_context().exit(1)
+
+
+def _suite(chosen: dict[str, Any]) -> Suite:
+    """The file's suite, or the default one, with what the options say in its place."""
+    from dataclasses import replace
+
+    from orfit_bench.bench import Suite
+    from orfit_bench.bench.suite import read
+
+    suite = read(chosen["file"]) if chosen["file"] else Suite()
+    lists = {name: chosen[name] for name in ("methods", "backends", "streams", "rows", "features", "seeds")}
+    suite = replace(suite, **{name: value for name, value in lists.items() if value})
+    if chosen["dtype"]:
+        suite = replace(suite, dtype=chosen["dtype"])
+    given = {"passes": chosen["passes"], "learners": chosen["learners"], "round": chosen["rounds"]}
+    changed = {name: value for name, value in given.items() if value is not None}
+    suite = replace(suite, protocol=replace(suite.protocol, **changed))
+    return _with_settings(suite, chosen["sets"])
+
+
+def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
+    """The suite with METHOD.SETTING=VALUE applied to each entry of that method."""
+    from dataclasses import replace
+
+    from orfit_bench.host.registry import registry
+
+    chosen = suite.methods or list(registry().methods)
+    entries: list[dict[str, Any]] = [{"name": m} if isinstance(m, str) else dict(m) for m in chosen]
+    for text in sets:
+        method, setting, value = _parsed(text)
+        registry().find("methods", method)
+        mine = [entry for entry in entries if entry["name"] == method]
+        if not mine:
+            raise ValueError(f"--set {text}: {method} is not among the methods of this run; add --method {method}")
+        for entry in mine:
+            entry["settings"] = {**entry.get("settings", {}), setting: value}
+    return replace(suite, methods=entries) if sets else suite
+
+
+def _parsed(text: str) -> tuple[str, str, Any]:
+    """Method, setting and value; the value as TOML has it, with `none` for None and bare words for texts."""
+    import tomllib
+
+    name, equals, value = text.partition("=")
+    method, dot, setting = name.strip().partition(".")
+    if not (equals and dot and method and setting):
+        raise ValueError(f"--set {text}: want METHOD.SETTING=VALUE, as in rls.forgetting_factor=0.99")
+    if value.strip().lower() == "none":
+        return method, setting, None
+    try:
+        return method, setting, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return method, setting, value.strip()
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """What to call after each cell: a bar on a terminal, else a line a cell; on stderr."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    err = console(err=True)
+    columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tell(done: int, total: int, record: dict[str, Any] | None) -> None:
+            if record is None:
+                if done:
+                    err.print(f"{done} of {total} cells are finished already, taken from the journal", markup=False)
+            elif not err.is_terminal:
+                click.echo(f"[{done}/{total}] {_line(record)}", err=True)
+            bar.update(task, completed=done, total=total, description=_line(record) if record else "")
+
+        yield tell
+
+
+def _line(record: dict[str, Any]) -> str:
+    cell = record["cell"]
+    size = ", ".join(f"{k} {v}" for k, v in cell["stream_settings"].items() if k in ("n", "d"))
+    what = f"{cell['method']} on {cell['backend']}, {cell['stream']} ({size}, seed {cell['seed']})"
+    return f"{what}: {record['status']}{': ' if record['reason'] else ''}{record['reason']}"
+
+
+def _show(results: Any, output: Path) -> None:
+    from orfit_bench.report.table import reasons, results_table
+
+    out = console()
+    out.print(results_table(results))
+    for reason in reasons(results):
+        out.print(reason, markup=False)
+    counts = ", ".join(f"{sum(results['status'].values == s)} {s}" for s in sorted(set(results["status"].values)))
+    out.print(f"{counts}. Results: {output}", markup=False, soft_wrap=True)

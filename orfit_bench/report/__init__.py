@@ -1,0 +1,1 @@
+"""What people read: tables of results and of what is declared."""

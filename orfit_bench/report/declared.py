@@ -1,0 +1,165 @@
+"""What is declared, as tables: who computes what, and all about one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orfit_bench.host.registry import Registry
+from orfit_bench.report.table import grid
+from orfit_bench.spec import Backend, Method, Metric, Setting, Stream
+
+SIZES = {"feature": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
+"""The sizes at which a method's cost is shown."""
+
+
+def overview(known: Registry) -> Iterator[RenderableType]:
+    """Tables of all methods with the backends that compute them, backends, streams, metrics and plugins."""
+    yield methods_table(known)
+    yield from (Text(f"no: {line}") for line in lacking(known))
+    yield backends_table(known)
+    yield streams_table(known)
+    yield metrics_table(known)
+    yield plugins_table(known)
+
+
+def details(known: Registry, name: str) -> Iterator[RenderableType]:
+    """All about the method, backend, stream or metric of this name; about each where several bear it."""
+    for hook, show in (("methods", _method), ("backends", _backend), ("streams", _stream), ("metrics", _metric)):
+        found = getattr(known, hook).get(name)
+        if found is not None:
+            yield Text(f"{hook.removesuffix('s')} {name}: {found.summary}", style="bold")
+            yield from show(known, found)
+            yield Text(f"supplied by: {known.suppliers[hook, name]}")
+
+
+def methods_table(known: Registry) -> Table:
+    """Methods by name, and which backend computes them here."""
+    table = grid("Methods", "name", *known.backends, "what it does", "supplied by")
+    for method in known.methods.values():
+        offers = ["no" if known.absence(backend, method.name) else "yes" for backend in known.backends]
+        table.add_row(*map(Text, [method.name, *offers, method.summary, known.suppliers["methods", method.name]]))
+    return table
+
+
+def lacking(known: Registry) -> list[str]:
+    """Why a backend computes nothing, or not a method: one line for each reason."""
+    who: dict[tuple[str, str], list[str]] = {}
+    for backend in known.backends:
+        for method in known.methods:
+            if reason := known.absence(backend, method):
+                who.setdefault((backend, reason), []).append(method)
+    return [
+        f"{', '.join(methods) if len(methods) < len(known.methods) else 'every method'} on {backend}: {reason}"
+        for (backend, reason), methods in who.items()
+    ]
+
+
+def backends_table(known: Registry) -> Table:
+    """Backends, and whether they compute here."""
+    table = grid("Backends", "name", "here", "what it is", "supplied by")
+    for name, backend in known.backends.items():
+        here = "available" if backend.available else f"no: {backend.reason}"
+        table.add_row(*map(Text, [name, here, backend.summary, known.suppliers["backends", name]]))
+    return table
+
+
+def streams_table(known: Registry) -> Table:
+    """Streams, and whether their data are at hand."""
+    table = grid("Streams", "name", "here", "what it is", "supplied by")
+    for name, stream in known.streams.items():
+        row = [name, _at_hand(stream), stream.summary, known.suppliers["streams", name]]
+        table.add_row(*map(Text, row))
+    return table
+
+
+def metrics_table(known: Registry) -> Table:
+    """Metrics with their units."""
+    table = grid("Metrics", "name", "unit", "better", "what it is", "supplied by")
+    for name, metric in known.metrics.items():
+        row = [name, metric.unit, metric.better, metric.summary, known.suppliers["metrics", name]]
+        table.add_row(*map(Text, row))
+    return table
+
+
+def plugins_table(known: Registry) -> Table:
+    """Installed plugins and what became of them."""
+    table = grid("Plugins", "entry point", "distribution", "state", "why")
+    for plugin in known.plugins:
+        table.add_row(*map(Text, [plugin.name, plugin.supplier, plugin.state, plugin.reason]))
+    return table
+
+
+def settings_table(settings: tuple[Setting, ...]) -> Table:
+    """Settings of a method or a stream."""
+    table = grid("Settings", "name", "kind", "range", "default", "meaning")
+    for s in settings:
+        kind = f"{s.kind} or none" if s.optional else s.kind
+        default = "none" if s.default is None else str(s.default)
+        table.add_row(*map(Text, [s.name, kind, s.range.replace("|", ", "), default, s.meaning]))
+    return table
+
+
+def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
+    yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
+    yield Text(f"source: {method.source}")
+    yield settings_table(method.settings) if method.settings else Text("It has no settings.")
+    fields = grid("State", "field", "dims", "meaning")
+    for f in method.fields:
+        fields.add_row(*map(Text, [f.name, " x ".join(f.dims) or "one number", f.meaning]))
+    yield fields
+    laws = grid("Laws", "name", "claim", "source")
+    for law in method.laws:
+        laws.add_row(*map(Text, [law.name, law.claim, law.source]))
+    yield laws if method.laws else Text("It states no laws.")
+    yield Text(f"cost of a row: {_cost(method)}")
+    yield Text(f"abilities: {_abilities(method)}")
+    for backend in known.backends:
+        absence = known.absence(backend, method.name)
+        supplier = known.suppliers.get(("kernels", (backend, method.name)), "")
+        yield Text(f"{backend}: {f'no: {absence}' if absence else f'yes, by {supplier}'}")
+
+
+def _cost(method: Method) -> str:
+    settings: dict[str, Any] = {s.name: s.check(s.default) for s in method.settings}
+    flops, floats = method.cost.flops(settings, SIZES), method.cost.floats(settings, SIZES)
+    at = "100 parameters, 1 output" + (", 10 directions kept" if method.grows else "")
+    return f"{flops:,.0f} flops, {floats:,.0f} numbers read or written (at {at}; default settings)"
+
+
+def _abilities(method: Method) -> str:
+    words = {
+        "learns nonlinear models": method.models,
+        "takes a block of rows as one step": method.blocks,
+        "can be averaged": bool(method.averages),
+        "has an exact batch solution": method.batch is not None,
+    }
+    return "; ".join(word for word, can in words.items() if can) or "none beside learning and predicting"
+
+
+def _backend(known: Registry, backend: Backend) -> Iterator[RenderableType]:
+    yield Text("available here" if backend.available else f"not available here: {backend.reason}")
+    methods = [m for b, m in known.kernels if b == backend.name and not known.absence(b, m)]
+    yield Text(f"computes: {', '.join(methods) or 'nothing here'}")
+
+
+def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
+    yield Text(f"source: {stream.source or 'not stated'}")
+    yield Text(f"here: {_at_hand(stream)}")
+    yield settings_table(stream.settings) if stream.settings else Text("It has no settings.")
+
+
+def _metric(known: Registry, metric: Metric) -> Iterator[RenderableType]:
+    yield Text(f"formula: {metric.formula}\nunit: {metric.unit}; {metric.better} is better\nsource: {metric.source}")
+
+
+def _at_hand(stream: Stream) -> str:
+    try:
+        reason = stream.probe()
+    except Exception as error:  # a probe is a plugin's code
+        reason = f"its probe failed: {type(error).__name__}: {error}"
+    return f"no: {reason}" if reason else "available"

@@ -1,0 +1,407 @@
+"""The command line: what it prints, how it ends, and what survives a plugin that dies or a kill."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+import orfit_bench as ob
+from orfit_bench.bench import load, runner
+from orfit_bench.cli import main
+from orfit_bench.cli import run as cli_run
+
+words = shlex.split
+COMMAND = [sys.executable, "-c", "from orfit_bench.cli import main; main()"]
+TIMES = ("seconds", "timed_runs", "seconds_compile", "samples_per_second")
+"""What differs from run to run."""
+
+PLUGIN = """
+import os, sys, time
+from types import SimpleNamespace
+import numpy as np
+from orfit_bench import hookimpl
+from orfit_bench.spec import Absent, Backend, Data, Stream
+
+SPEC_VERSION = (1, 0)
+
+def lms(s, X, Y, p, out):
+    for x, y in zip(X, Y):
+        s.w[:] += 0.01 * np.outer(x, y - x @ s.w)
+    return len(X)
+
+def raises(s, X, Y, p, out):
+    raise RuntimeError("it broke\\nin two lines [red]and markup[/red]")
+
+def dies(s, X, Y, p, out):
+    os._exit(3)
+
+def aborts(s, X, Y, p, out):
+    os.abort()
+
+def leaves(s, X, Y, p, out):
+    sys.exit("enough")
+
+def interrupts(s, X, Y, p, out):
+    raise KeyboardInterrupt
+
+def hangs(s, X, Y, p, out):
+    with open(os.environ["FAULTY_LOG"], "a") as log:
+        print(os.getpid(), file=log)
+    time.sleep(1000)
+
+KERNELS = {"lms": lms, "nlms": raises, "apa": dies, "icl": hangs, "ogd": leaves}
+KERNELS |= {"one_step_sgd": aborts, "rls": interrupts}
+
+def slow(n, seed):
+    with open(os.environ["FAULTY_LOG"], "a") as log:
+        print(seed, file=log)
+    time.sleep(0.2)
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    return Data(X, X.sum(axis=1), (X, X.sum(axis=1)), tasks=(0, n // 2, n))
+
+@hookimpl
+def backends():
+    return (Backend("faulty", "every kernel but one fails", namespace=lambda: np),)
+
+@hookimpl
+def kernels():
+    offers = {("faulty", name): SimpleNamespace(learn=learn) for name, learn in KERNELS.items()}
+    return {**offers, ("faulty", "orfit"): Absent("not written yet")}
+
+@hookimpl
+def streams():
+    from orfit_bench.spec import Setting
+    n = Setting("n", "integer", 40, "[2, inf)", "rows")
+    return (Stream("slow", "takes its time", slow, (n, Setting("seed", "integer", 0, "[0, inf)", "seed"))),)
+"""
+
+
+def install(folder: Path, name: str, source: str) -> None:
+    """A distribution with one plugin, as pip would leave it in folder."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.py").write_text(source)
+    info = folder / f"{name}-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text(f"[orfit_bench]\n{name} = {name}\n")
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """The environment of a process that has the faulty plugin installed."""
+    install(tmp_path / "site", "faulty", PLUGIN)
+    path = os.pathsep.join(filter(None, [str(tmp_path / "site"), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, "FAULTY_LOG": str(tmp_path / "log")}
+
+
+def call(*arguments, environment, folder):
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], env=environment, cwd=folder, capture_output=True, text=True, timeout=120
+    )
+
+
+def invoke(*arguments):
+    """Run the command in this process."""
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+class TestList:
+    def test_overview_names_everything(self):
+        result = invoke("list")
+        assert result.exit_code == 0
+        for name in (*ob.methods(), *ob.backends(), *ob.streams(), *ob.metrics(), "catalogue"):
+            assert f" {name} " in result.output
+        assert max(map(len, result.output.splitlines())) <= 100
+
+    def test_a_method(self):
+        output = invoke("list", "rls").output
+        rls = ob.methods()["rls"]
+        for text in (
+            rls.summary[:60],
+            "P <- (P - P x x'P / s) / ff",
+            "forgetting_factor",
+            "[0, inf)",
+            "parameter x parameter",
+        ):
+            assert text in output
+        for law in rls.laws:
+            assert law.name in output
+        assert "cost of a row: 50,000 flops" in output
+        assert "numpy: yes, by orfit-bench-numpy" in output
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("drift", "root mean square length of one step"),
+            ("numpy", "available here"),
+            ("forgetting", "lower is better"),
+        ],
+    )
+    def test_other_names(self, name, said):
+        assert said in invoke("list", name).output
+
+    @pytest.mark.parametrize("name", [*ob.methods(), *ob.backends(), *ob.streams(), *ob.metrics()])
+    def test_every_name_has_details(self, name):
+        result = invoke("list", name)
+        assert result.exit_code == 0
+        assert "supplied by" in result.output
+
+    def test_unknown_name(self):
+        result = invoke("list", "orift")
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Error: nothing is named 'orift'. Did you mean 'orfit'?")
+        assert len(result.stderr.splitlines()) == 1
+
+
+class TestUsage:
+    def test_version(self):
+        assert invoke("--version").output == f"orfit-bench, version {ob.__version__}\n"
+
+    @pytest.mark.parametrize("command", [(), ("list",), ("run",)])
+    def test_help_has_examples(self, command):
+        output = invoke(*command, "--help").output
+        assert "orfit-bench run" in output or "orfit-bench list" in output
+
+    def test_the_time_limit_shown_is_the_one_meant(self):
+        assert cli_run.TIMEOUT == runner.TIMEOUT
+
+    def test_help_imports_nothing_heavy(self):
+        heavy = {"xarray", "rich", "scipy", "pebble", "pandas"}
+        code = f"import sys, orfit_bench.cli; print({heavy} & set(sys.modules))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "set()\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("--method", "rsl"), "no method 'rsl'. Did you mean 'rls'?"),
+            (("--backend", "cpu"), "no backend 'cpu'"),
+            (("--stream", "drifts"), "no stream 'drifts'. Did you mean 'drift'?"),
+            (("--set", "rls.rigde=1"), "rls has no 'rigde'. Did you mean 'ridge'?"),
+            (("--set", "rls.ridge=-1"), "rls: ridge=-1: want a number in [0, inf)"),
+            (("--set", "rls"), "--set rls: want METHOD.SETTING=VALUE"),
+            (("--set", "rsl.ridge=1"), "no method 'rsl'"),
+            (("--method", "lms", "--set", "rls.ridge=1"), "rls is not among the methods of this run"),
+            (("--rows", "0"), "n=0: want an integer in [1, inf)"),
+            (("--features", "8"), "the features of 'rotated_digits' cannot be chosen"),
+            (("--seed", "-1"), "random_state=-1"),
+            (("--dtype", "int8"), "dtype='int8': want one of float64, float32"),
+            (("--passes", "0"), "passes=0: want an integer >= 1"),
+            (("--round", "5"), "one learner has no round"),
+            (("--timeout", "0"), "timeout=0.0: want a number of seconds > 0"),
+            (("--suite", "none.toml"), "none.toml"),
+            (("--output", "none/r.nc"), "want a file in a folder that exists"),
+        ],
+    )
+    def test_a_mistake_is_one_line_and_writes_nothing(self, arguments, said, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        result = invoke("run", *arguments)
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+        assert result.stdout == ""
+        assert not list(tmp_path.iterdir())
+
+    def test_an_unknown_option(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        result = invoke("run", "--metod", "rls")
+        assert result.exit_code == 2
+        assert "'--metod'" in result.stderr
+        assert not list(tmp_path.iterdir())
+
+    def test_debug_keeps_the_traceback(self):
+        assert isinstance(invoke("--debug", "run", "--method", "rsl").exception, ValueError)
+
+    def test_a_fault_of_ours_is_no_mistake(self, monkeypatch):
+        monkeypatch.setattr("orfit_bench.report.declared.overview", lambda known: {}["oh"])
+        result = invoke("list")
+        assert result.exit_code == 1
+        assert result.stderr == "Error: KeyError: 'oh' (a fault of ours; --debug shows where)\n"
+
+    def test_ctrl_c_says_how_to_go_on(self, monkeypatch):
+        def stop(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("orfit_bench.bench.run", stop)
+        result = invoke("run")
+        assert result.exit_code == 130
+        assert "the same command goes on" in result.stderr
+
+
+class TestRun:
+    def test_table_file_and_lines(self, tmp_path):
+        path = tmp_path / "mine.nc"
+        arguments = words("--method lms --method rls --stream drift --stream regression --rows 50 --features 3")
+        result = invoke(
+            "run", *arguments, "--set", "lms.step_size={power = {eta0 = 0.1, power = 0.5}}", "--output", path
+        )
+        assert result.exit_code == 0, result.stderr
+        assert "samples/s" in result.stdout
+        assert f"4 ok. Results: {path}" in result.stdout
+        assert max(len(line) for line in result.stdout.splitlines() if "Results" not in line) <= 100
+        assert result.stderr.splitlines()[-1].startswith("[4/4] rls on numpy, regression (n 50, d 3, seed 0): ok")
+        settings = json.loads(load(path)["settings"].values[0])
+        assert settings == {"step_size": {"power": {"eta0": 0.1, "power": 0.5}}}
+
+    def test_table_ranks_and_names_what_differs(self, tmp_path):
+        arguments = words("--method greedy --method rls --stream regression --rows 50 --seed 0 --seed 1 --passes 2")
+        output = invoke("run", *arguments, "--output", tmp_path / "r.nc").stdout
+        rows = [line.split() for line in output.splitlines() if "numpy" in line]
+        assert output.startswith("2 passes, float64, ")
+        assert [row[0] for row in rows] == ["rls", "greedy"] * 2
+        assert [row[3] for row in rows] == ["seed=0"] * 2 + ["seed=1"] * 2
+        assert all(row[-1] == "n/a" for row in rows), "two passes have no batch solution"
+
+    def test_suite_file_and_options_over_it(self, tmp_path):
+        (tmp_path / "mine.toml").write_text(
+            'methods = ["rls", {name = "lms", settings = {step_size = 0.02}}]\nstreams = ["regression"]\nrows = [30]\n'
+            "protocol = {passes = 2}\n"
+        )
+        common = ["run", "--suite", tmp_path / "mine.toml", "--output", tmp_path / "r.nc"]
+        result = invoke(*common, "--method", "lms", "--learners", 3, "--round", 5, "--dtype", "float32", "--seed", 7)
+        assert result.exit_code == 0, result.stderr
+        done = load(tmp_path / "r.nc")
+        assert done["method"].values.tolist() == ["lms"]
+        assert done["protocol"].values.tolist() == ["2 passes, 3 learners averaged every 5 rows"]
+        assert done["dtype"].values.tolist() == ["float32"]
+        assert done["seed"].values.tolist() == [7]
+        assert done["n"].values.tolist() == [30]
+
+    @pytest.mark.parametrize(("text", "value"), [("none", None), ("3", 3)])
+    def test_set_reads_values(self, text, value, tmp_path):
+        arguments = words("--method orfit --stream regression --rows 20 --set orfit.summary=latest --set")
+        result = invoke("run", *arguments, f"orfit.memory={text}", "--output", tmp_path / "r.nc")
+        assert result.exit_code == 0, result.stderr
+        settings = json.loads(load(tmp_path / "r.nc")["settings"].values[0])
+        assert (settings["memory"], settings["summary"]) == (value, "latest")
+
+
+class TestFaultyPlugins:
+    def test_each_costs_its_own_cell_only(self, environment, tmp_path):
+        done = call(
+            *words("run --backend faulty --backend numpy --stream slow --timeout 3 --output r.nc"),
+            *(a for m in ("nlms", "apa", "icl", "ogd", "one_step_sgd", "rls", "orfit", "lms") for a in ("--method", m)),
+            environment=environment,
+            folder=tmp_path,
+        )
+        assert done.returncode == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        results = load(tmp_path / "r.nc")
+        numpy = results.isel(cell=results["backend"].values == "numpy")
+        assert set(numpy["status"].values) == {"ok"}
+        faulty = results.isel(cell=results["backend"].values == "faulty")
+        said = {
+            str(m): (str(s), str(r))
+            for m, s, r in zip(*(faulty[k].values for k in ("method", "status", "reason")), strict=True)
+        }
+        assert said == {
+            "nlms": ("failed", "RuntimeError: it broke in two lines [red]and markup[/red]"),
+            "apa": ("crashed", "the worker process ended with exit code 3"),
+            "icl": ("timeout", "stopped after 3 s"),
+            "ogd": ("failed", "SystemExit: enough"),
+            "one_step_sgd": ("crashed", "the worker process was killed by signal 6 (Aborted)"),
+            "rls": ("failed", "KeyboardInterrupt"),
+            "orfit": ("absent", "not written yet"),
+            "lms": ("ok", ""),
+        }
+        assert np.isnan(faulty["seconds"].values[:-1]).all()
+        assert faulty["supplier"].values.tolist() == ["faulty 0.1"] * 8
+        for status, reason in said.values():
+            assert status == "ok" or f"{status}: " in done.stdout
+            assert reason[:40] in done.stdout
+
+    def test_absence_alone_is_no_failure(self, environment, tmp_path):
+        arguments = words("run --backend faulty --method orfit --method lms --stream slow")
+        done = call(*arguments, environment=environment, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "absent: orfit on faulty, slow: not written yet" in done.stdout
+        assert "1 absent, 1 ok. Results: results.nc" in done.stdout
+
+    def test_broken_plugins_are_reported_once_and_do_not_stop(self, environment, tmp_path):
+        install(tmp_path / "site", "broken", "raise ImportError('no such library')")
+        done = call(*words("run --method lms --stream regression"), environment=environment, folder=tmp_path)
+        assert done.returncode == 0
+        assert done.stderr.count("Broken plugin broken (broken 0.1): ImportError: no such library") == 1
+        assert done.stderr.count("no such library") == 1
+        listed = call("list", environment=environment, folder=tmp_path)
+        assert "no such library" in listed.stdout
+
+    def test_strict_plugins(self, environment, tmp_path):
+        arguments = words("--strict-plugins run --method lms --stream regression")
+        assert call(*arguments, environment=environment, folder=tmp_path).returncode == 0
+        (tmp_path / "results.nc").unlink()
+        install(tmp_path / "site", "broken", "raise SystemExit(0)")
+        done = call(*arguments, environment=environment, folder=tmp_path)
+        assert done.returncode == 2
+        assert "broken (broken 0.1): SystemExit: 0" in done.stderr
+        assert not (tmp_path / "results.nc").exists()
+
+
+def wait_for(condition, seconds=60):
+    """Wait until condition() holds; fails after that many seconds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+class TestKill:
+    RUN = words(
+        "run --method lms --method rls --backend numpy --stream slow --seed 0 --seed 1 --seed 2 --seed 3 --seed 4"
+    )
+
+    def start(self, arguments, environment, folder):
+        return subprocess.Popen(
+            [*COMMAND, *arguments], env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    def test_resumes_after_kill(self, environment, tmp_path):
+        whole = call(*self.RUN, "--output", "whole.nc", environment=environment, folder=tmp_path)
+        assert whole.returncode == 0, whole.stderr
+        (tmp_path / "log").unlink()
+
+        journal = tmp_path / "cut.nc.journal"
+        with self.start([*self.RUN, "--output", "cut.nc"], environment, tmp_path) as process:
+            wait_for(lambda: len(list(journal.glob("*.json"))) >= 3)
+            process.send_signal(signal.SIGKILL)
+        kept = [json.loads(path.read_text())["record"] for path in journal.glob("*.json")]
+        assert 3 <= len(kept) < 10
+        assert not (tmp_path / "cut.nc").exists()
+
+        resumed = call(*self.RUN, "--output", "cut.nc", environment=environment, folder=tmp_path)
+        assert resumed.returncode == 0, resumed.stderr
+        assert resumed.stderr.startswith(f"{len(kept)} of 10 cells are finished already, taken from the journal\n")
+        assert resumed.stderr.count("\n[") == 10 - len(kept)
+        assert not journal.exists()
+
+        loads = (tmp_path / "log").read_text().split()
+        assert 10 <= len(loads) <= 11, "only the cell that was cut is learned again"
+        first, second = load(tmp_path / "whole.nc"), load(tmp_path / "cut.nc")
+        for record in kept:
+            (at,) = np.flatnonzero(second["key"].values == record["key"])
+            assert second["seconds"].values[at] == record["seconds"]
+        for results in (first, second):
+            results.attrs.pop("date")
+        xr.testing.assert_identical(first.drop_vars(TIMES), second.drop_vars(TIMES))
+
+    @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+    def test_a_hanging_cell_dies_with_its_run(self, environment, tmp_path):
+        log = tmp_path / "log"
+        arguments = words("run --backend faulty --method icl --stream regression")
+        with self.start(arguments, environment, tmp_path) as process:
+            wait_for(lambda: log.exists() and log.read_text().endswith("\n"))
+            process.send_signal(signal.SIGKILL)
+        stat = Path(f"/proc/{log.read_text().strip()}/stat")
+        wait_for(lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", seconds=10)
