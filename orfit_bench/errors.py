@@ -1,5 +1,7 @@
 """The errors and warnings of the package."""
 
+from __future__ import annotations
+
 
 class DivergedError(ArithmeticError):
     """A step would have left the finite numbers, or its denominator lost its sign; it was not applied.
@@ -11,6 +13,10 @@ class DivergedError(ArithmeticError):
         super().__init__(message)
         self.step = step
         self.row = row
+
+    def __reduce__(self) -> tuple[type[DivergedError], tuple[str, int, int]]:
+        """Let it cross to another process whole."""
+        return type(self), (str(self), self.step, self.row)
 
 
 class AccuracyWarning(UserWarning):

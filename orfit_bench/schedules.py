@@ -93,29 +93,39 @@ class Sequence(Schedule):
 
 def constant(value: float) -> Constant:
     """The same value at every step."""
-    return Constant(float(value))
+    return Constant(_number("value", value))
 
 
 def power(eta0: float, power: float) -> Power:
     """eta0 / t**power: large first, smaller later (power in [0, 1] keeps learning)."""
-    if power < 0:
+    if _number("power", power) < 0:
         raise ValueError(f"power={power}: want a number >= 0, else the steps would grow without end")
-    return Power(float(eta0), float(power))
+    return Power(_number("eta0", eta0), float(power))
 
 
 def slide(B: float, G: float) -> Slide:
     """B / (G sqrt(t)), the step of the slides' "SGD convergence"."""
-    if not (B > 0 and G > 0):
+    if not (_number("B", B) > 0 and _number("G", G) > 0):
         raise ValueError(f"slide(B={B}, G={G}): want both > 0")
     return Slide(float(B), float(G))
 
 
 def sequence(values: Any) -> Sequence:
     """The given values in turn; the last one holds for ever."""
-    numbers = tuple(float(v) for v in values)
+    if isinstance(values, str) or not np.iterable(values):
+        raise TypeError(f"sequence(values={values!r}): want a list of numbers")
+    numbers = tuple(_number("values", v) for v in values)
     if not numbers:
         raise ValueError("sequence(values=[]): want at least one value")
     return Sequence(numbers)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isreal(value):
+        raise TypeError(f"{name}={value!r}: want a number")
+    if not np.isfinite(value):
+        raise ValueError(f"{name}={value!r}: want a finite number")
+    return float(value)  # type: ignore[arg-type]  # a real scalar, as was just seen
 
 
 MAKERS: dict[str, Callable[..., Schedule]] = {

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+import signal
+import time
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_cell
 from orfit_bench.bench.journal import Journal
 from orfit_bench.bench.suite import read
+from orfit_bench.bench.worker import Worker
 from orfit_bench.spec import Backend, Data, Metric, Stream
 
 SMALL = {"n": 60, "d": 4, "outputs": 1, "noise": 0.1}
@@ -398,6 +401,16 @@ class TestRun:
         assert (here["test_error_trajectory"].values == there["test_error_trajectory"].values).all()
         assert set(json.loads(there.attrs["machine"])["threads"].values()) == {"1"}
 
+    @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+    def test_a_worker_that_dies_between_cells_is_replaced(self):
+        with Worker() as worker:
+            assert worker.run(cell(), timeout=60)["status"] == "ok"
+            os.kill(worker._pool.schedule(os.getpid).result(), signal.SIGKILL)
+            end = time.monotonic() + 30
+            while worker._pool.active and time.monotonic() < end:
+                time.sleep(0.01)
+            assert worker.run(cell(), timeout=60)["status"] == "ok"
+
     @pytest.mark.parametrize("where", ["none/r.nc", "."])
     def test_refuses_an_output_that_cannot_be(self, where, tmp_path):
         with pytest.raises(OSError, match="want a file in a folder that exists"):
@@ -451,9 +464,10 @@ class TestJournal:
         path = tmp_path / "r.nc"
         run(suite("lms"), path, isolate=False)
         before = path.read_bytes()
-        with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        with monkeypatch.context() as patch:
             patch.setattr(xr.Dataset, "to_netcdf", half)
-            run(suite("rls"), path, isolate=False)
+            with pytest.raises(OSError, match="disk full"):
+                run(suite("rls"), path, isolate=False)
         assert path.read_bytes() == before
         assert sorted(p.name for p in tmp_path.iterdir()) == ["r.nc", "r.nc.journal"]
         seen = []

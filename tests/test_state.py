@@ -429,6 +429,14 @@ def test_lost_digits_are_said_once(way: str, tmp_path: Path) -> None:
         it.partial_fit(X[200:], y[200:])  # a second warning would be an error
 
 
+def test_lost_digits_are_said_before_divergence() -> None:
+    learner, X, y = winding_up()
+    with pytest.warns(ob.AccuracyWarning, match="half of the digits"), pytest.raises(ob.DivergedError) as info:
+        learner.partial_fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    assert 240 < learner.n_samples_seen_ == info.value.row
+    assert np.isfinite(learner.state()["P"]).all()
+
+
 @pytest.mark.parametrize("call", ["partial_fit", "prequential"])
 def test_a_warning_made_an_error_loses_no_row(call: str, same_state: Same) -> None:
     """pytest and `python -W error` do so; the chunk is learned and counted all the same."""

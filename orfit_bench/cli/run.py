@@ -134,21 +134,25 @@ def _parsed(text: str) -> tuple[str, str, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    """What to call after each cell: a bar on a terminal, else a line a cell; on stderr."""
+    """What to call after each cell. On stderr: a bar and a line for each failure on a terminal, else a line a cell."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     err = console(err=True)
     columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("", total=None)
+
+        def say(text: str) -> None:
+            err.print(text, markup=False, soft_wrap=True)
 
         def tell(done: int, total: int, record: dict[str, Any] | None) -> None:
             if record is None:
                 if done:
-                    err.print(f"{done} of {total} cells are finished already, taken from the journal", markup=False)
-            elif not err.is_terminal:
-                click.echo(f"[{done}/{total}] {_line(record)}", err=True)
-            bar.update(task, completed=done, total=total, description=_line(record) if record else "")
+                    say(f"{done} of {total} cells are finished already, taken from the journal")
+            elif not err.is_terminal or record["status"] not in GOOD:
+                say(f"[{done}/{total}] {_line(record)}")
+            now = f"{record['cell']['method']} on {record['cell']['backend']}" if record else ""
+            bar.update(task, completed=done, total=total, description=now)
 
         yield tell
 

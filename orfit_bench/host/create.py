@@ -80,7 +80,7 @@ def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any
 
 def _dtype(dtype: Any) -> str:
     try:
-        name = str(np.dtype(dtype).name)
+        name = "None" if dtype is None else str(np.dtype(dtype).name)  # NumPy's None is float64
     except TypeError:
         name = str(dtype)
     if name not in DTYPES:

@@ -25,12 +25,11 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 
 def move(A: Array, errors: Array, eps: float) -> Array:
     """The z that minimises |A z - errors|^2 + eps |z|^2; for eps 0 the smallest such z."""
-    d = A.shape[1]
+    k, d = A.shape
     if not eps:
-        z: Array = np.linalg.pinv(A, rcond=np.sqrt(np.finfo(float).eps)) @ errors
-        return z
-    stacked, longer = np.vstack([A, np.sqrt(eps) * np.eye(d)]), np.vstack([errors, np.zeros((d, errors.shape[1]))])
-    return np.asarray(np.linalg.lstsq(stacked, longer, rcond=None)[0])
+        return np.asarray(np.linalg.pinv(A, rcond=np.sqrt(np.finfo(float).eps)) @ errors)
+    both = np.hstack([A, np.sqrt(eps) * np.eye(k)])  # the smallest (z, v) with A z + sqrt(eps) v = errors
+    return np.asarray(np.linalg.lstsq(both, errors, rcond=None)[0][:d])
 
 
 def projects(create: Any, rows: Rows) -> Measured:

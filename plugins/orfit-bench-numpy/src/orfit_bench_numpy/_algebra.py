@@ -21,6 +21,12 @@ def finite(a: Array) -> bool:
     return math.isfinite(np.vdot(a, a)) or bool(np.isfinite(a).all())
 
 
+def squares(energy: Any) -> bool:
+    """Whether a sum of squares neither over- nor underflowed."""
+    info = np.finfo(energy.dtype)
+    return bool(info.tiny / info.eps < energy < np.inf)
+
+
 def by_rows(update: Update) -> Callable[..., int]:
     """`learn` of a rule: on a linear model a step's rows A are its gradients, and its errors are y - A w."""
 
@@ -54,8 +60,10 @@ def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
     no direction, so a is at most q.
     """
     Q = np.empty((len(G), 0), G.dtype)
-    for g in G.T:
-        r = g
+    for column in G.T:
+        if not (size := np.abs(column).max()) > 0:
+            continue
+        r = g = column / size  # so that no square over- or underflows
         for _ in range(2):  # once leaves eps cond(G) of U in r, twice leaves eps
             r = r - U @ (U.T @ r)
             r = r - Q @ (Q.T @ r)

@@ -16,7 +16,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     b = np.concatenate([s.targets[n - keep : n], b_new])  # (k, r)
     V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
     sigma = np.where(sigma > np.sqrt(np.finfo(A.dtype).eps) * sigma[0], sigma, 0)
-    gain = np.divide(sigma, sigma**2 + p.eps, out=np.zeros_like(sigma), where=sigma > 0)
+    gain = np.divide(1, sigma + p.eps / sigma, out=np.zeros_like(sigma), where=sigma > 0)  # no square that overflows
     w = s.w + p.step_size[0] * (Wt.T @ (gain[:, None] * (V.T @ (b - A @ s.w))))
     if not finite(w):
         return False

@@ -47,7 +47,7 @@ def digits(P: Array, J: Array, S: Array, L: Array, ff: float) -> tuple[bool, boo
     cancelled = info.eps * (np.diagonal(L) ** 2).max() / ff
     wound_up = scale.max() > float(info.max) ** 0.25
     lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
-    return bool(lost), bool(max(rounded, cancelled) > 0.01)
+    return bool(lost), not (rounded <= 0.01 and cancelled <= 0.01)  # so that NaN refuses
 
 
 def cholesky(S: Array, ff: float) -> Array | None:
@@ -65,6 +65,8 @@ def cholesky(S: Array, ff: float) -> Array | None:
 def begin(s: Any, J: Array, E: Array) -> bool:
     """No prior: the first block's least-squares solution and P = (J'J)^-1 (least-squares notes, block 0)."""
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)
+    if len(J) < J.shape[1] or not sigma[-1] > 0:
+        return False  # gradients of a model that do not determine its parameters
     w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])
     half = Wt / sigma[:, None]
     if not finite(w) or not finite(half):

@@ -1,0 +1,227 @@
+"""The engine under a learner: its state, and how a chunk of rows changes it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.host import inputs
+from orfit_bench.host.linearised import Linearised
+from orfit_bench.host.params import ParameterMaker, generator
+from orfit_bench.host.record import Layout
+from orfit_bench.spec.backend import Array, Backend
+from orfit_bench.spec.method import Draw, Method
+from orfit_bench.spec.model import LINEAR, Model
+
+
+class Engine:
+    """Cuts checked rows into steps and hands them to a kernel; knows what was learned and what waits."""
+
+    def __init__(
+        self,
+        method: Method,
+        settings: dict[str, Any],
+        backend: Backend,
+        kernel: Any,
+        dtype: str = "float64",
+        random_state: int = 0,
+        model: Model = LINEAR,
+        initial_weights: Any = None,
+    ) -> None:
+        self.method, self.backend, self.model = method, backend, model
+        self.settings: Mapping[str, Any] = MappingProxyType(settings)
+        self.dtype, self.random_state, self.initial_weights = np.dtype(dtype), random_state, initial_weights
+        self._kernel = kernel
+        self._parameters = ParameterMaker(method, settings, self.dtype, random_state)
+        self._linear = model is LINEAR
+        self._batch_size: int = settings.get("batch_size", 1)
+        self._steps = 0  # steps done; the next one is number _steps + 1
+        self._seen = 0
+        self._features: int | None = None
+        self._outputs: int | None = None
+        self._vector = True
+        self._warned = False
+        self._interrupted = ""  # what interrupted a kernel, after which the state cannot be trusted
+        self._s: Any = None
+        self._pending: tuple[Array, Array]
+        self._layout_: Layout
+        self._learner: Any = None  # the kernel, or what stands between it and a nonlinear model
+
+    @property
+    def pending(self) -> int:
+        """Rows that wait for a full batch."""
+        return 0 if self._features is None else len(self._pending[0])
+
+    def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
+        X = inputs.matrix(X, name, self.dtype, self.backend, self._features)
+        Y, vector = inputs.targets(y, name, len(X), self.dtype, self.backend, self._outputs, self._vector)
+        return X, Y, vector
+
+    def _learn(self, X: Any, y: Any, predict: bool) -> Array | None:
+        X, Y, vector = self._checked(X, y)
+        self._begin(X, Y, vector, is_step=False)
+        rows = len(X)
+        out = self.backend.namespace().empty(Y.shape, self.dtype) if predict else None
+        if self._batch_size == 1:
+            if rows:
+                self._advance(X, Y, 1, out)
+            self._seen += rows
+            return out
+        return self._learn_batches(X, Y, out)
+
+    def _learn_batches(self, X: Array, Y: Array, out: Array | None) -> Array | None:
+        """Learn whole batches of what waits and what came; keep the rest waiting."""
+        xp, waiting = self.backend.namespace(), self.pending
+        old_X, old_Y = self._pending
+        X, Y = xp.concatenate([old_X, X]), xp.concatenate([old_Y, Y])
+        whole = len(X) // self._batch_size * self._batch_size
+        every = None if out is None else xp.empty(Y.shape, self.dtype)
+        if whole:
+            self._advance(X[:whole], Y[:whole], self._batch_size, None if every is None else every[:whole])
+        self._pending = X[whole:].copy(), Y[whole:].copy()
+        self._seen += len(X) - waiting
+        if every is None:
+            return None
+        every[whole:] = self._predict(X[whole:])  # their step is the next one, so the weights will be these
+        return every[waiting:]
+
+    def _learn_block(self, A: Any, y: Any) -> None:
+        X, Y, vector = self._checked(A, y, "A")
+        if not len(X):
+            raise ValueError("A: got no rows, want at least one")
+        self._begin(X, Y, vector, is_step=True)
+        self._advance(X, Y, len(X), None)
+        self._seen += len(X)
+
+    def _learn_waiting(self) -> None:
+        X, Y = self._pending
+        self._advance(X, Y, len(X), None)
+        self._pending = self._empty()
+
+    def _begin(self, X: Array, Y: Array, vector: bool, is_step: bool) -> None:
+        """On the first chunk: fix the dimensions and draw the start. Raises before anything changes."""
+        if self.method.admit and (is_step or len(X)):
+            self.method.admit(self.settings, self._steps, X, is_step)
+        if self._features is not None:
+            return
+        d, c = X.shape[1], Y.shape[1]
+        layout, given = self._layout(d, c), {}
+        draw = generator(self.random_state, 0).standard_normal  # one generator, so that each call draws anew
+        if any(f.name == "w" for f in layout.fields):
+            given["w"] = self._first_weights(d, c, layout.shape(("parameter", "output")), draw)
+        self._s = layout.start(given, draw)
+        self._place(layout, d, c, vector)
+        self._pending = self._empty()
+
+    def _layout(self, d: int, c: int) -> Layout:
+        p, r = (d, c) if self._linear else (self.model.size(d, c), 1)
+        counts = {name: value for name, value in self.settings.items() if type(value) is int}
+        sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self._linear else c}
+        return Layout(self.method, dict(self.settings), sizes, self.backend, self.dtype)
+
+    def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
+        self._layout_, self._features, self._outputs, self._vector = layout, d, c, vector
+        xp, fresh = self.backend.namespace(), self.method.fresh
+        self._learner = self._kernel if self._linear else Linearised(self.model, self._kernel, fresh, c, self.dtype, xp)
+
+    def _first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
+        name, w = "initial_weights", self.initial_weights
+        if w is None:
+            name, w = f"start of model {self.model.name!r}", self.model.start(draw, d, c)
+        if w is None:
+            if self._linear:
+                return None
+            raise ValueError(f"model {self.model.name!r} draws no start: pass initial_weights of shape {shape}")
+        w = inputs.numbers(w, name, self.dtype)
+        if w.shape not in (shape, shape[:1] if shape[1] == 1 else shape):
+            raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
+        return w.reshape(shape)
+
+    def _empty(self) -> tuple[Array, Array]:
+        xp = self.backend.namespace()
+        return xp.empty((0, self._features), self.dtype), xp.empty((0, self._outputs), self.dtype)
+
+    def _advance(self, X: Array, Y: Array, batch_size: int, out: Array | None) -> None:
+        """Learn X in steps of batch_size rows, len(X) a multiple of it."""
+        sizes, steps = self._layout_.sizes, len(X) // batch_size
+        gradients = batch_size * sizes["gradients"]
+        self._s = self._layout_.with_room(self._s, steps * gradients)
+        with np.errstate(all="ignore"):  # kernels answer with False instead
+            p = self._parameters(self._steps + 1, steps, batch_size, gradients)
+            try:
+                learned: int = self._learner.learn(self._s, X, Y, p, out)
+            except BaseException as error:
+                self._interrupted = type(error).__name__
+                raise
+        self._steps += learned // batch_size
+        if learned < len(X):
+            self._diverged(learned)
+
+    def _predict(self, X: Array) -> Array:
+        with np.errstate(all="ignore"):  # a prediction may be inf
+            if self.method.predict:
+                return self.method.predict(self._s, X, self.settings)
+            return X @ self._s.w if self._linear else self._learner.predict(self._s, X)
+
+    def _shaped(self, predictions: Array) -> Array:
+        return predictions[:, 0] if self._vector else predictions
+
+    # ------------------------------------------------------------------ what may go wrong
+
+    def _guarded(self, act: Callable[..., Any], *arguments: Any) -> Any:
+        """Undo the call where it fails, unless a kernel on a linear model failed half-way: then close the learner.
+
+        The state of a nonlinear model is copied beforehand, which costs less than its first row. On a linear model
+        this would double the price of a row, and only a broken kernel or Ctrl-C would ever need it.
+        """
+        self._check_usable()
+        fresh, steps, seen = self._features is None, self._steps, self._seen
+        before = None if fresh or self._linear else (type(self._s)(*(a.copy() for a in self._s)), self._pending)
+        try:
+            result = act(*arguments)
+        except DivergedError:
+            self._warn_once()
+            raise
+        except BaseException:
+            if fresh:
+                self._s = self._features = self._outputs = None
+                self._vector, self._interrupted = True, ""
+            if before:
+                (self._s, self._pending), self._interrupted = before, ""
+            self._steps, self._seen = steps, seen
+            raise
+        self._warn_once()
+        return result
+
+    def _check_usable(self) -> None:
+        if self._interrupted:
+            raise RuntimeError(
+                f"{self.method.name}: {self._interrupted} interrupted its kernel, so that its state may be half "
+                f"written: go on from a copy() or a saved state"
+            )
+
+    def _diverged(self, learned: int) -> None:
+        """Drop the bad step's rows, also those that had waited for it since earlier calls, and say so."""
+        waited = self.pending
+        self._seen += learned - waited
+        self._pending = self._empty()
+        row = max(0, learned - waited)
+        raise DivergedError(
+            f"{self.method.name} diverged at step {self._steps + 1}, row {row} of this call: it would not "
+            f"be finite or lost its sign, so it was not applied; the state before it is kept. Scale the data, or "
+            f"choose settings that move less ({', '.join(self.settings) or 'this method has none'})",
+            self._steps + 1,
+            row,
+        )
+
+    def _warn_once(self) -> None:
+        """Called last, since a user may have made this warning an error. The stack level is that of the user."""
+        if self.method.warns and not self._warned and hasattr(self._s, self.method.warns[0]):
+            self._warned = bool(getattr(self._s, self.method.warns[0]))
+            if self._warned:
+                warnings.warn(f"{self.method.name}: {self.method.warns[1]}", AccuracyWarning, stacklevel=4)
