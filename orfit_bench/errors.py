@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class DivergedError(ArithmeticError):
     """A step would have left the finite numbers, or its denominator lost its sign; it was not applied.
@@ -29,3 +32,11 @@ class UnavailableError(RuntimeError):
 
 class PluginError(RuntimeError):
     """A plugin is broken, and strict loading was asked for."""
+
+
+def hint(name: object, known: Iterable[str]) -> str:
+    """What to add to the message about an unknown name: the nearest known one, and all of them."""
+    known = sorted(known)
+    near = get_close_matches(str(name), known, 1)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    return f".{meant} Known: {', '.join(known) or 'none'}."

@@ -18,6 +18,7 @@ from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_ce
 from orfit_bench.bench.journal import Journal
 from orfit_bench.bench.suite import read
 from orfit_bench.bench.worker import Worker
+from orfit_bench.errors import UnavailableError
 from orfit_bench.spec import Backend, Data, Metric, Stream
 
 SMALL = {"n": 60, "d": 4, "outputs": 1, "noise": 0.1}
@@ -272,8 +273,8 @@ class TestSuite:
             ({"streams": ["drifts"]}, ValueError, "no stream 'drifts'. Did you mean 'drift'"),
             (
                 {"methods": [{"name": "rls", "settings": {"rigde": 1}}]},
-                ValueError,
-                "rls has no 'rigde'. Did you mean 'ridge'",
+                TypeError,
+                "rls has no setting 'rigde'. Did you mean 'ridge'",
             ),
             ({"methods": [{"name": "rls", "settings": {"ridge": -1}}]}, ValueError, "rls: ridge=-1: want a number"),
             ({"methods": [{"name": "rls", "setings": {}}]}, ValueError, "Did you mean 'settings'"),
@@ -363,7 +364,11 @@ class TestRun:
 
         gone = Backend("gone", "", namespace=lambda: np, probe=lambda: "no device")
         worse = Backend("worse", "", namespace=lambda: np, probe=broken)
-        bare = Stream("bare", "", lambda: Data(np.eye(2), np.ones(2)), probe=lambda: "no file")
+
+        def no_file():
+            raise UnavailableError("no file")
+
+        bare = Stream("bare", "", no_file)
         plugin(backends=hook("backends", (gone, worse)), streams=hook("streams", (bare,)))
         made = suite("lms", backends=["numpy", "gone", "worse"], streams=["regression", "bare"], rows=[])
         done = run(made, isolate=False)

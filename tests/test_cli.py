@@ -188,7 +188,7 @@ class TestUsage:
             (("--method", "rsl"), "no method 'rsl'. Did you mean 'rls'?"),
             (("--backend", "cpu"), "no backend 'cpu'"),
             (("--stream", "drifts"), "no stream 'drifts'. Did you mean 'drift'?"),
-            (("--set", "rls.rigde=1"), "rls has no 'rigde'. Did you mean 'ridge'?"),
+            (("--set", "rls.rigde=1"), "rls has no setting 'rigde'. Did you mean 'ridge'?"),
             (("--set", "rls.ridge=-1"), "rls: ridge=-1: want a number in [0, inf)"),
             (("--set", "rls"), "--set rls: want METHOD.SETTING=VALUE"),
             (("--set", "rsl.ridge=1"), "no method 'rsl'"),

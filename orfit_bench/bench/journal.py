@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from orfit_bench.files import replace
 
 
 class Journal:
@@ -42,16 +42,3 @@ def _entry(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):  # not ours, or damaged: its cell is run again
         return {}
     return entry if isinstance(entry, dict) else {}
-
-
-def replace(target: Path, write: Callable[[Path], object]) -> None:
-    """Let write(path) make a file, then put it in target's place whole, on the disk, in one step."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        write(temporary)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.bench.journal import replace
 from orfit_bench.bench.protocol import Protocol
+from orfit_bench.files import replace
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import Metric
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from orfit_bench.bench.cell import Cell, said_by
+from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.protocol import Protocol
+from orfit_bench.errors import hint
 from orfit_bench.host.create import DTYPES, RANDOM_STATE
 from orfit_bench.host.registry import registry
 from orfit_bench.host.snapshot import config
 from orfit_bench.spec import Method, Stream
+from orfit_bench.spec.setting import checked
 
 Chosen = str | Mapping[str, Any]
 """A name, or {"name": ..., "settings": {...}}."""
@@ -67,19 +68,18 @@ class Suite:
         lacks = {(m.name, b): self._absence(m, b) for m, _ in methods for b in backends}
         planned = {}
         for stream, sized in streams:
-            no_data = _reason(stream)
             for seed in (RANDOM_STATE.check(s) for s in self.seeds):
                 for method, settings in methods:
                     for backend in backends:
                         cell = Cell(method.name, backend, stream.name, settings, sized, seed, self.dtype, self.protocol)
-                        planned[cell.key] = cell, lacks[method.name, backend] or no_data
+                        planned[cell.key] = cell, lacks[method.name, backend]
         return list(planned.values())
 
     def _methods(self) -> Iterator[tuple[Method, dict[str, Any]]]:
         for chosen in self.methods or list(registry().methods):
             name, settings = _parts(chosen, "methods")
             method = registry().find("methods", name)
-            yield method, checked(method, settings)
+            yield method, filled(method, settings)
 
     def _backends(self) -> list[str]:
         return [registry().find("backends", name).name for name in self.backends or list(registry().backends)]
@@ -95,7 +95,7 @@ class Suite:
                 if fixed := set(size) - {s.name for s in stream.settings}:
                     what = "features" if "d" in fixed else "rows"
                     raise ValueError(f"the {what} of {name!r} cannot be chosen: name other streams, or no {what}")
-                sized = checked(stream, {**settings, **size})
+                sized = filled(stream, {**settings, **size})
                 yield stream, {k: v for k, v in sized.items() if k != "seed"}
 
     def _absence(self, method: Method, backend: str) -> str:
@@ -122,14 +122,9 @@ def read(path: str | Path) -> Suite:
     return suite
 
 
-def checked(declared: Method | Stream, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of a method or stream, as JSON knows them: those given, checked, and the defaults."""
-    known = {s.name: s for s in declared.settings}
-    _known(given, list(known), declared.name)
-    try:
-        return config({name: s.check(given.get(name, s.default)) for name, s in known.items()})
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{declared.name}: {error}") from None
+def filled(declared: Method | Stream, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a method or stream, as JSON knows them."""
+    return config(checked(declared.name, declared.settings, given))
 
 
 def _known(given: Any, known: Sequence[str], owner: str) -> None:
@@ -137,9 +132,7 @@ def _known(given: Any, known: Sequence[str], owner: str) -> None:
         raise TypeError(f"{owner}: got {given!r}, want a table of {', '.join(known)}")
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{owner} has no {name!r}.{hint} It has: {', '.join(known) or 'no settings'}.")
+            raise ValueError(f"{owner} has no {name!r}{hint(name, known)}")
 
 
 def _parts(chosen: Any, where: str) -> tuple[str, Mapping[str, Any]]:
@@ -152,10 +145,3 @@ def _parts(chosen: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(settings, Mapping):
         raise TypeError(f"{where}: settings={settings!r}: want a table")
     return chosen["name"], settings
-
-
-def _reason(stream: Stream) -> str:
-    try:
-        return stream.probe()
-    except Exception as error:  # a probe is a plugin's code
-        return f"its probe failed: {said_by(error)}"

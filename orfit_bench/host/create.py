@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from orfit_bench.host import inputs, snapshot
 from orfit_bench.host.learner import Learner
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model
-from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.setting import Setting, checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +39,14 @@ def create(
     """
     found: Method = registry().find("methods", method)
     chosen = registry().find("backends", backend)
-    checked = _settings(found, settings)
+    values = checked(found.name, found.settings, settings)
     if model is not LINEAR and model.name == LINEAR.name:
         raise ValueError(f"a model of one's own needs another name than {LINEAR.name!r}, by which states know it")
     if model is not LINEAR and not found.models:
         raise ValueError(f"{method} fits no other model than the linear one; these do: {_with_models()}")
     return Learner(
         found,
-        checked,
+        values,
         chosen,
         registry().kernel(backend, method),
         _dtype(dtype),
@@ -55,16 +54,6 @@ def create(
         model,
         _weights(initial_weights, found, np.dtype(_dtype(dtype))),
     )
-
-
-def _settings(method: Method, given: dict[str, Any]) -> dict[str, Any]:
-    known = {s.name: s for s in method.settings}
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{method.name} has no setting {name!r}.{hint} It has: {', '.join(known) or 'none'}.")
-    return {s.name: s.check(given.get(s.name, s.default)) for s in method.settings}
 
 
 def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
@@ -111,7 +100,6 @@ def _rebuilt(head: Any, arrays: dict[str, Any], where: str, backend: str | None,
     if model.name != head["model"]:
         raise ValueError(f"{where}: the state belongs to the model {head['model']!r}, got {model.name!r}: pass model=")
     try:
-        settings = _settings(registry().find("methods", head["method"]), head["settings"])
         blank = create(
             head["method"],
             backend=backend or head["backend"],
@@ -119,7 +107,7 @@ def _rebuilt(head: Any, arrays: dict[str, Any], where: str, backend: str | None,
             random_state=head["random_state"],
             model=model,
             initial_weights=arrays.get("initial_weights"),
-            **settings,
+            **head["settings"],
         )
         return snapshot.rebuild(blank, head, arrays)
     except (TypeError, ValueError, AttributeError) as error:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
-from orfit_bench.errors import PluginError, UnavailableError
+from orfit_bench.errors import PluginError, UnavailableError, hint
 from orfit_bench.host import hooks, loader
 from orfit_bench.host.loader import Plugin
 from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
@@ -91,11 +90,7 @@ class Registry:
         if not isinstance(name, str):
             raise TypeError(f"{hook.removesuffix('s')}={name!r}: want a name, a text")
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(
-                f"no {hook.removesuffix('s')} {name!r}.{hint} Known: {', '.join(sorted(known)) or 'none'}."
-            )
+            raise ValueError(f"no {hook[:-1]} {name!r}{hint(name, known)}")
         return known[name]
 
     def require_sound(self) -> None:

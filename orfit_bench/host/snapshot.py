@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.files import replace
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import SPEC_VERSION
 
@@ -137,18 +136,14 @@ def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
 
 def save(learner: Learner, path: Any) -> None:
     """Write header and arrays to path, which holds the old file or the whole new one at every moment."""
-    target = Path(path)
     head = np.frombuffer(json.dumps(header(learner)).encode(), np.uint8)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, header=head, **arrays(learner))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    given = arrays(learner)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:  # a path would get the ending .npz
+            np.savez(file, allow_pickle=False, header=head, **given)
+
+    replace(Path(path), write)
 
 
 def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import hint
 from orfit_bench.schedules import Constant, Schedule, from_config
 
 
@@ -71,6 +73,21 @@ class Setting:
                 raise self._fail(ValueError, value, "a schedule of numbers")
             return value
         return Constant(float(self._number(value, integer=False)))
+
+
+def checked(owner: str, settings: Iterable[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a method or stream by name: those given, checked, and the defaults of the others.
+
+    TypeError for an unknown one or a wrong kind, ValueError outside a range; both name the owner.
+    """
+    known = {s.name: s for s in settings}
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{owner} has no setting {name!r}{hint(name, known)}")
+    try:
+        return {s.name: s.check(given.get(s.name, s.default)) for s in known.values()}
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{owner}: {error}") from None
 
 
 def inside(value: float, interval: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.setting import Setting, checked
 
 Array = NDArray[Any]
 Pair = tuple[Array, Array]
@@ -47,7 +47,4 @@ class Stream:
 
     def load(self, **settings: Any) -> Data:
         """Make the data. TypeError for an unknown setting, ValueError outside a range."""
-        known = {s.name: s for s in self.settings}
-        if unknown := sorted(set(settings) - set(known)):
-            raise TypeError(f"stream {self.name!r} has no setting {unknown[0]!r}; it has: {', '.join(known) or 'none'}")
-        return self.make(**{s.name: s.check(settings.get(s.name, s.default)) for s in self.settings})
+        return self.make(**checked(f"stream {self.name!r}", self.settings, settings))
