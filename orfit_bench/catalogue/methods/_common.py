@@ -24,7 +24,7 @@ def directions(settings: Settings, sizes: Sizes) -> int:
 
 
 def final_weights(learner: Any) -> NDArray[Any]:
-    """W (p, r) of a learner, in host memory, float64."""
+    """The weights (p, r) of a learner, in host memory, float64."""
     return np.asarray(learner.state()["w"].values, float)
 
 

@@ -21,7 +21,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 
 def min_norm(create: Any, rows: Rows) -> Measured:
-    """W is the smallest that fits all rows, after each of them."""
+    """The weights are the smallest that fit all rows."""
     return against_min_norm(create(), rows)
 
 

@@ -32,7 +32,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 
 def min_norm(create: Any, rows: Rows) -> Measured:
-    """W is the smallest that fits all rows, with and without a limit that is not reached."""
+    """The weights are the smallest that fit all rows, with and without a limit that is not reached."""
     unlimited = against_min_norm(create(), rows)
     limited = against_min_norm(create(memory=len(rows.X)), rows)
     return max(unlimited, limited)

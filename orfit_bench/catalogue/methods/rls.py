@@ -35,7 +35,7 @@ def admit(settings: Settings, steps: int, X: Array, is_step: bool) -> None:
 
 
 def ridge(create: Any, rows: Rows) -> Measured:
-    """W minimises the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
+    """The weights minimise the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
     X, y, _ = rows
     prior = float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
     worst, cond = 0.0, condition(X)
@@ -70,7 +70,7 @@ def blocks(create: Any, rows: Rows) -> Measured:
 
 
 def min_norm(create: Any, rows: Rows) -> Measured:
-    """With forgetting factor 0 w is the smallest that fits all rows."""
+    """With forgetting factor 0 the weights are the smallest that fit all rows."""
     return against_min_norm(create(forgetting_factor=0.0), rows)
 
 
