@@ -116,3 +116,14 @@ def test_long_streams_do_not_underflow():
     worst, said, _ = follow(gaussian, 5, 0.9, n=20_000)
     assert said == []
     assert worst < 1e-13
+
+
+@pytest.mark.parametrize("curvature", [-0.5, -1e-7])
+def test_a_pivot_that_lost_its_sign_is_refused(curvature):
+    """No exact arithmetic gives s = ff + x'P x below ff."""
+    state = ob.create("rls").partial_fit(np.eye(3), np.ones(3)).state()
+    state["P"].values[0, 0] = curvature
+    learner = ob.restore(state)
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit([[1.0, 0.0, 0.0]], [1.0])
+    assert learner.state().identical(state)

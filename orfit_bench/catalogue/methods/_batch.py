@@ -20,6 +20,13 @@ def min_norm(X: Array, Y: Array, w0: Array) -> Array:
     return w
 
 
+def while_memory_lasts(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
+    """`min_norm` for a method that remembers `memory` rows: exact one row beyond (thesis, Proposition 2)."""
+    if settings["memory"] is not None and len(X) > settings["memory"] + 1:
+        return None
+    return min_norm(X, Y, w0)
+
+
 def independent(X: Array) -> list[int]:
     """Rows that are no combination of earlier ones, to sqrt(eps): those that raise the rank of the rows before."""
     if len(X) <= X.shape[1] and _rank(X) == len(X):

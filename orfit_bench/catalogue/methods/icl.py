@@ -6,18 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods import _batch
-from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._batch import while_memory_lasts
 from orfit_bench.catalogue.methods._common import BASIS, MEMORY, WEIGHTS, against_min_norm, condition, directions
 from orfit_bench.spec.law import Law, Measured, Rows, deviation
 from orfit_bench.spec.method import Cost, Growth, Method
-
-
-def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """The smallest move that fits the independent rows, while memory lasts."""
-    if settings["memory"] is not None and len(X) > settings["memory"] + 1:
-        return None
-    return _batch.min_norm(X, Y, w0)
 
 
 def min_norm(create: Any, rows: Rows) -> Measured:
@@ -47,7 +39,7 @@ METHOD = Method(
         Law(min_norm, "survey, Theorem 5", exponent=1, shape="wide"),
         Law(projection, "survey, Remark 1 with eq. (5) and (7)", exponent=1, shape="wide"),
     ),
-    batch=batch,
+    batch=while_memory_lasts,
     models=True,
     blocks=True,
     grows=Growth("direction", directions),

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods import _batch
-from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._batch import Array, while_memory_lasts
 from orfit_bench.catalogue.methods._common import (
     BASIS,
     MEMORY,
@@ -22,13 +21,6 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
 from orfit_bench.spec.model import Model
 from orfit_bench.spec.setting import Setting
-
-
-def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """The smallest move that fits the independent rows, while memory lasts."""
-    if settings["memory"] is not None and len(X) > settings["memory"] + 1:
-        return None
-    return _batch.min_norm(X, Y, w0)
 
 
 def min_norm(create: Any, rows: Rows) -> Measured:
@@ -86,6 +78,22 @@ def incremental_svd(create: Any, rows: Rows) -> Measured:
     state = learner.state()
     got = state["basis"].values.T * state["singular_values"].values
     return Measured(deviation(got @ got.T, kept @ kept.T), len(X), 1 / gap)  # a near tie at the cut amplifies rounding
+
+
+def residual_memories(create: Any, rows: Rows) -> Measured:
+    """Summaries largest and latest keep the residuals that their names say, found here by least squares."""
+    X, y, _ = rows
+    m, worst = 5, 0.0
+    for summary in ("largest", "latest"):
+        kept: list[Array] = []
+        for x in X:
+            A = np.array(kept).reshape(-1, X.shape[1]).T
+            kept.append(x - A @ np.linalg.lstsq(A, x, rcond=None)[0] if kept else x)
+            if len(kept) > m:
+                kept.pop(int(np.argmin([r @ r for r in kept])) if summary == "largest" else 0)
+        U = np.asarray(create(memory=m, summary=summary).partial_fit(X, y).state()["basis"].values, float).T
+        worst = max(worst, deviation(U @ U.T, sum(np.outer(r, r) / (r @ r) for r in kept)))
+    return Measured(worst, len(X), condition(X))
 
 
 def outputs_apart(create: Any, rows: Rows) -> Measured:
@@ -172,11 +180,12 @@ METHOD = Method(
         Law(fits_with_full_memory, "thesis, eq. (3.2)", exponent=1, shape="wide"),
         Law(principal_directions, "thesis, Proposition 8", exponent=0, shape="wide"),
         Law(incremental_svd, "thesis, eq. (3.3) and (3.4)", exponent=1, shape="wide"),
+        Law(residual_memories, "conference paper, Algorithm 1; thesis, section 5.1", exponent=1, shape="wide"),
         Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
         Law(multi_pass_limit, "thesis, Corollary 4", exponent=1),
         Law(linearised, "thesis, Theorem 9", exponent=1, shape="wide"),
     ),
-    batch=batch,
+    batch=while_memory_lasts,
     models=True,
     blocks=True,
     grows=Growth("direction", directions),

@@ -11,7 +11,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
     q, n = len(J), int(s.count[0])
     b_new = E + J @ s.w  # the targets of the linearised rows, wherever w goes
-    keep = n - max(0, n + q - min(p.projection_order * q, len(s.rows)))
+    keep = min(n, len(s.rows) - q)  # the host gives room for projection_order rows, or for all
     A = np.concatenate([s.rows[n - keep : n], J])  # (k, p)
     b = np.concatenate([s.targets[n - keep : n], b_new])  # (k, r)
     V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
