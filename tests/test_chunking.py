@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import EVERY
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ SEQUENCE = {"sequence": {"values": [0.5, 0.01, 0.2, 0.3]}}
 SLIDE = {"slide": {"B": 1.0, "G": 3.0}}
 
 LEARNERS: list[tuple[str, dict[str, Any]]] = [
+    *EVERY,
     ("lms", {}),
     ("lms", {"step_size": POWER}),
     ("lms", {"step_size": SEQUENCE}),
@@ -50,11 +52,6 @@ MODELS = [(name, settings) for name, settings in LEARNERS if ob.methods()[name].
 
 def names(case: Any) -> str:
     return " ".join([case[0], *(f"{k}={v}" for k, v in case[1].items())])
-
-
-def test_every_method_is_here() -> None:
-    methods = {name for name, method in ob.methods().items() if method.kind == "regression"}
-    assert {name for name, _ in LEARNERS} == methods
 
 
 @st.composite

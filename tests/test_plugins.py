@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.host.registry import registry
-from orfit_bench.spec import Absent, Backend, Cost, Field, Method
+from orfit_bench.spec import Absent, Backend, Cost, Field, Method, Setting
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 MODELS = sorted(name for name, method in ob.methods().items() if method.models)
@@ -180,7 +181,7 @@ def test_the_good_ones_work_beside_them(report: Any) -> None:
 
 def test_absence_is_said_with_its_reason(report: Any) -> None:
     assert report["absent"] == "UnavailableError: rls on good_backend: waits for a solver"
-    assert report["silent"].endswith("nlms on good_backend: no installed plugin offers a good_backend kernel for nlms")
+    assert "nlms on good_backend: no installed plugin offers a good_backend kernel for nlms" in report["silent"]
     assert report["lazy"] == (
         "UnavailableError: lazy on numpy: the kernel module 'no_such_module' of c-lazy 0.1 cannot be imported: "
         "ModuleNotFoundError: No module named 'no_such_module'"
@@ -241,7 +242,7 @@ class Plugin:
     def methods(self) -> Any:
         cost = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
         fields = (Field("w", ("parameter", "output"), "weights"),)
-        return (Method(self.method, "", "", "", (), fields, cost, (), blocks=True, averages=("w",)),)
+        return (Method(self.method, "", "", "", (), fields, cost, (), averages=("w",)),)
 
     @ob.hookimpl
     def backends(self) -> Any:
@@ -351,7 +352,6 @@ def test_a_kernel_that_fails_closes_its_learner(
         lambda: learner.partial_fit(X, y),
         lambda: learner.prequential(X, y),
         lambda: learner.predict(X),
-        lambda: learner.step(X, y),
         learner.state,
         learner.copy,
         lambda: learner.save(tmp_path / "state.npz"),
@@ -403,3 +403,105 @@ def test_a_linear_model_of_ones_own_learns_as_the_linear_one(method: str, rows: 
     )
     told = ob.create(method, model=mine).prequential(X, y)
     np.testing.assert_allclose(told, ob.create(method).prequential(X, y), rtol=1e-7, atol=1e-9)
+
+
+def test_a_kernel_that_lacks_what_its_method_declares_is_named(registered: Any) -> None:
+    """Said when a learner is made, not at its first row."""
+
+    class Bare:
+        learn = staticmethod(lambda s, X, Y, p, out: len(X))
+
+    class Plugin:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def backends(self):
+            return [Backend("bare", "", namespace=lambda: np)]
+
+        @ob.hookimpl
+        def kernels(self):
+            return {("bare", "lms"): Bare, ("bare", "greedy"): Bare}
+
+    registered(Plugin())
+    ob.create("greedy", backend="bare")
+    with pytest.raises(ob.UnavailableError, match=r"lms on bare: the kernel of .* has no update\(\)"):
+        ob.create("lms", backend="bare")
+
+
+def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
+    called = []
+
+    class Told:
+        learn = staticmethod(lambda s, X, Y, p, out: called.append(("learn", len(X), p.batch_size)) or len(X))
+        step = staticmethod(lambda s, A, Y, p: called.append(("step", len(A), p.batch_size)) or True)
+        update = staticmethod(lambda s, J, E, p: True)
+
+    class Plugin:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def backends(self):
+            return [Backend("told", "", namespace=lambda: np)]
+
+        @ob.hookimpl
+        def kernels(self):
+            return {("told", "orfit"): Told}
+
+    registered(Plugin())
+    X, y = np.ones((8, 2)), np.ones(8)
+    ob.create("orfit", backend="told", batch_size=3).partial_fit(X, y).flush().step(X[:5], y[:5])
+    assert called == [("learn", 6, 3), ("step", 2, 2), ("step", 5, 5)]
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda: Setting("step", "float", 1.0, "(0, 1]", ""), "setting 'step' of kind 'float'"),
+        (lambda: Setting("t", "number", 1.0, "(0, 1]", ""), "a Python identifier other than t, draws, at"),
+        (lambda: Setting("step", "number", 1.0, "0..1", ""), "default or range '0..1' is wrong"),
+        (lambda: Setting("step", "number", 2.0, "(0, 1]", ""), "default or range"),
+        (lambda: declared(Field("w", ("parametr", "output"), "")), "field 'w' has the dimension 'parametr'"),
+        (lambda: declared(Field("v", ("parameter",), "")), "neither a field 'w' nor predict"),
+        (lambda: declared(W, averages=("v",)), "'v' is averaged, but no field"),
+        (lambda: declared(W, settings=(STEP, STEP)), "two settings are named 'step'"),
+        (
+            lambda: declared(W, settings=(Setting("batch_size", "number", 1.0, "[1, 9]", ""),)),
+            "batch_size is no integer",
+        ),
+    ],
+)
+def test_a_declaration_that_cannot_work_is_refused_at_once(declare: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        declare()
+
+
+W = Field("w", ("parameter", "output"), "weights")
+STEP = Setting("step", "number", 1.0, "(0, 1]", "")
+
+
+def declared(field: Field, **more: Any) -> Method:
+    settings = more.pop("settings", ())
+    return Method("mine", "", "", "", settings, (field,), Cost(lambda s, z: 1, lambda s, z: 1), (), **more)
+
+
+@pytest.mark.parametrize("way", ["partial_fit", "step", "model"])
+def test_a_kernel_that_says_nothing_is_told_so(way: str, registered: Callable[..., str], cubic: ob.Model) -> None:
+    silent = SimpleNamespace(learn=lambda *a: None, step=lambda *a: None, update=lambda *a: None)
+
+    class Silent(Plugin):
+        @ob.hookimpl
+        def kernels(self) -> Any:
+            return {("own", "icl"): silent}
+
+    registered(Silent())
+    learner = ob.create("icl", backend="own", **({"model": cubic} if way == "model" else {}))
+    with pytest.raises(TypeError, match="None"):
+        (learner.step if way == "step" else learner.partial_fit)([[1.0]], [1.0])
+
+
+def test_registering_again_and_registering_a_class_say_what_to_do(registered: Callable[..., str]) -> None:
+    registered(Plugin(kernels={}), "mine")
+    with pytest.raises(ob.PluginError, match=r"call orfit_bench.unregister\('mine'\) first"):
+        ob.register(Plugin(kernels={}), "mine")
+    with pytest.raises(ob.PluginError, match="it is a class, want an instance"):
+        ob.register(Plugin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -17,12 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
+from cases import EVERY
 
 import orfit_bench as ob
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 
 LEARNERS: list[tuple[str, dict[str, Any]]] = [
+    *EVERY,
     ("lms", {"step_size": {"power": {"eta0": 0.3, "power": 0.8}}}),
     ("nlms", {"step_size": {"sequence": {"values": [0.5, 0.1, 0.2]}}}),
     ("apa", {"step_size": {"slide": {"B": 1.0, "G": 3.0}}}),
@@ -49,11 +52,6 @@ WAYS: dict[str, Callable[[ob.Learner, Path], ob.Learner]] = {
 
 def names(case: Any) -> str:
     return " ".join([case[0], *(f"{k}={v}" for k, v in case[1].items())])
-
-
-def test_every_method_is_here() -> None:
-    methods = {name for name, method in ob.methods().items() if method.kind == "regression"}
-    assert {name for name, _ in LEARNERS} == methods
 
 
 # ---------------------------------------------------------------------- what it says
@@ -498,3 +496,16 @@ def test_what_cannot_be_averaged(cubic: ob.Model, same_state: Same, rows: Any) -
             ob.average(pair)
         for it, was in zip(pair, before, strict=True):
             same_state(it, was)
+
+
+def test_python_copies_are_independent_and_pickles_refused(rows: Any, same_state: Same) -> None:
+    """A shallow copy would share arrays that kernels write in place."""
+    X, y = rows(9)
+    learner = ob.create("rls").partial_fit(X, y)
+    for twin in (copy.copy(learner), copy.deepcopy(learner)):
+        same_state(twin, learner)
+        twin.partial_fit(X, y)
+        assert learner.n_samples_seen_ == 9
+        assert not np.array_equal(twin.predict(X), learner.predict(X))
+    with pytest.raises(TypeError, match=r"state\(\) and restore\(\) it, or save"):
+        pickle.dumps(learner)

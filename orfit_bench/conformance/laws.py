@@ -32,6 +32,11 @@ class Finding(NamedTuple):
     void: str
     """Why the law promises nothing on these rows in this dtype; empty where it does."""
 
+    def __str__(self) -> str:
+        said = f"off by {self.measured.deviation:.1e}, allowed {self.bound:.1e}"
+        where = f"{self.dtype}, rows {self.rows!r} (n = {self.measured.n}, condition {self.measured.condition:.0e})"
+        return f"{self.method}, law {self.law.name}: {said}, {where}. {self.law.claim} [{self.law.source}]"
+
     @property
     def ratio(self) -> float:
         """Deviation over bound: the law holds while it is below 1."""
@@ -78,15 +83,20 @@ def rows(kind: str, shape: str, dtype: str, seed: int = 0) -> Rows:
 def measure(method: Method, law: Law, kind: str, backend: str = "numpy", dtype: str = "float64") -> Finding:
     """One law on one kind of rows. A learner may refuse (DivergedError, ValueError) where the law promises nothing."""
     data, refusal = rows(kind, law.shape, dtype), None
+    where = f"in the law {law.name} of {method.name} on {backend}, {dtype}, rows {kind!r}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         try:
             found = law.check(partial(create, method.name, backend=backend, dtype=dtype), data)
         except (DivergedError, ValueError) as error:
             refusal, found = error, Measured(float("inf"), len(data.X), float(np.linalg.cond(data.X)))
+        except Exception as error:
+            error.add_note(where)
+            raise
     allowed = bound(dtype, found.n, found.condition, law.exponent)
     void = _void(law, data, dtype, allowed)
     if refusal and not void:
+        refusal.add_note(where)
         raise refusal
     return Finding(method.name, law, kind, dtype, found, allowed, void)
 

@@ -40,6 +40,10 @@ def create(
     found: Method = registry().find("methods", method)
     chosen = registry().find("backends", backend)
     values = checked(found.name, found.settings, settings)
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"model: got {type(model).__name__}, want orfit_bench.Model(name, predict, jacobian, parameters)"
+        )
     if model is not LINEAR and model.name == LINEAR.name:
         raise ValueError(f"a model of one's own needs another name than {LINEAR.name!r}, by which states know it")
     if model is not LINEAR and not found.models:

@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.host import inputs
-from orfit_bench.host.linearised import Linearised
+from orfit_bench.host.linearised import Linearised, answered
 from orfit_bench.host.params import ParameterMaker, generator
 from orfit_bench.host.record import Layout
 from orfit_bench.spec.backend import Array, Backend
@@ -95,12 +95,12 @@ class Engine:
         if not len(X):
             raise ValueError("A: got no rows, want at least one")
         self._begin(X, Y, vector, is_step=True)
-        self._advance(X, Y, len(X), None)
+        self._advance(X, Y, len(X), None, block=True)
         self._seen += len(X)
 
     def _learn_waiting(self) -> None:
         X, Y = self._pending
-        self._advance(X, Y, len(X), None)
+        self._advance(X, Y, len(X), None, block=True)
         self._pending = self._empty()
 
     def _begin(self, X: Array, Y: Array, vector: bool, is_step: bool) -> None:
@@ -146,15 +146,18 @@ class Engine:
         xp = self.backend.namespace()
         return xp.empty((0, self._features), self.dtype), xp.empty((0, self._outputs), self.dtype)
 
-    def _advance(self, X: Array, Y: Array, batch_size: int, out: Array | None) -> None:
-        """Learn X in steps of batch_size rows, len(X) a multiple of it."""
+    def _advance(self, X: Array, Y: Array, batch_size: int, out: Array | None, block: bool = False) -> None:
+        """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""
         sizes, steps = self._layout_.sizes, len(X) // batch_size
         gradients = batch_size * sizes["gradients"]
         self._s = self._layout_.with_room(self._s, steps * gradients)
         with np.errstate(all="ignore"):  # kernels answer with False instead
             p = self._parameters(self._steps + 1, steps, batch_size, gradients)
             try:
-                learned: int = self._learner.learn(self._s, X, Y, p, out)
+                if block:
+                    learned = len(X) if answered(self._learner.step(self._s, X, Y, p)) else 0
+                else:
+                    learned = int(self._learner.learn(self._s, X, Y, p, out))
             except BaseException as error:
                 self._interrupted = type(error).__name__
                 raise
@@ -202,7 +205,7 @@ class Engine:
         if self._interrupted:
             raise RuntimeError(
                 f"{self.method.name}: {self._interrupted} interrupted its kernel, so that its state may be half "
-                f"written: go on from a copy() or a saved state"
+                f"written: go on from an earlier copy() or a saved state"
             )
 
     def _diverged(self, learned: int) -> None:
@@ -212,9 +215,9 @@ class Engine:
         self._pending = self._empty()
         row = max(0, learned - waited)
         raise DivergedError(
-            f"{self.method.name} diverged at step {self._steps + 1}, row {row} of this call: it would not "
-            f"be finite or lost its sign, so it was not applied; the state before it is kept. Scale the data, or "
-            f"choose settings that move less ({', '.join(self.settings) or 'this method has none'})",
+            f"{self.method.name} diverged at step {self._steps + 1}, row {row} of this call: the step would not be "
+            f"finite, or its numbers have too few digits left, so it was not applied; the state before it is kept. "
+            f"Scale the data, or choose other settings ({', '.join(self.settings) or 'this method has none'})",
             self._steps + 1,
             row,
         )

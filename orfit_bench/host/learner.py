@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from orfit_bench.host import inputs, snapshot
 from orfit_bench.host.engine import Engine
@@ -91,6 +91,15 @@ class Learner(Engine):
     def copy(self) -> Learner:
         """An independent learner in the same state."""
         return snapshot.rebuild(self, snapshot.header(self), snapshot.arrays(self))
+
+    def __copy__(self) -> Learner:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Learner:
+        return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a learner is not pickled: hand on its state() and restore() it, or save(path) and load(path)")
 
     def __repr__(self) -> str:
         settings = "".join(f", {k}={v!r}" for k, v in self.settings.items())

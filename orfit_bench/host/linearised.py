@@ -11,6 +11,13 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.spec.model import Model
 
 
+def answered(applied: Any) -> bool:
+    """What a kernel said of a step; TypeError where it said nothing."""
+    if applied is None:
+        raise TypeError("the kernel returned None, want True (applied) or False (not finite, state untouched)")
+    return bool(applied)
+
+
 class Linearised:
     """Does for a nonlinear model what a kernel's `learn` does for a linear one."""
 
@@ -27,11 +34,15 @@ class Linearised:
             if out is not None:
                 out[i : i + B] = f
             E = (Y[i : i + B] - f).reshape(-1, 1)
-            if not (xp.isfinite(E).all() and xp.isfinite(J).all() and self._kernel.update(s, J, E, here)):
+            if not (xp.isfinite(E).all() and xp.isfinite(J).all() and answered(self._kernel.update(s, J, E, here))):
                 return i
             if self._fresh:
                 self._kernel.store(s, self._jacobian(s, x), here)
         return len(X)
+
+    def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
+        """All rows of A as one block."""
+        return self.learn(s, A, Y, p, None) == len(A)
 
     def predict(self, s: Any, X: Array) -> Array:
         """The model's predictions (n, c) at s.w."""

@@ -11,6 +11,9 @@ from orfit_bench.host import hooks, loader
 from orfit_bench.host.loader import Plugin
 from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
 
+HERE = "this process"
+"""The distribution of plugins that were registered in this process."""
+
 
 class Registry:
     """Declarations by name. A name is taken by the first that claims it; the second claimant is broken."""
@@ -39,7 +42,9 @@ class Registry:
 
     def _clash(self, plugin: Plugin) -> str:
         if any(p.name == plugin.name and p.state == "ok" for p in self.plugins) and plugin.state == "ok":
-            return f"a plugin named {plugin.name!r} is loaded already: uninstall one"
+            here = plugin.distribution == HERE
+            remedy = f"call orfit_bench.unregister({plugin.name!r}) first" if here else "uninstall one"
+            return f"a plugin named {plugin.name!r} is loaded already: {remedy}"
         for hook, offer in plugin.offers.items():
             names = list(offer) if hook == "kernels" else [item.name for item in offer]
             for i, name in enumerate(names):
@@ -63,17 +68,20 @@ class Registry:
         """The module that computes a method on a backend; UnavailableError with the reason where there is none."""
         if reason := self.absence(backend, method):
             raise UnavailableError(f"{method} on {backend}: {reason}")
-        module = self.kernels[backend, method]
-        if not isinstance(module, str):
-            return module
-        try:
-            return importlib.import_module(module)
-        except Exception as error:  # a kernel module is a plugin's code, imported here for the first time
-            supplier = self.suppliers["kernels", (backend, method)]
+        module, supplier = self.kernels[backend, method], self.suppliers["kernels", (backend, method)]
+        if isinstance(module, str):
+            try:
+                module = importlib.import_module(module)
+            except Exception as error:  # a kernel module is a plugin's code, imported here for the first time
+                raise UnavailableError(
+                    f"{method} on {backend}: the kernel module {module!r} of {supplier} cannot be imported: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+        if missing := [name for name in _promised(self.methods[method]) if not callable(getattr(module, name, None))]:
             raise UnavailableError(
-                f"{method} on {backend}: the kernel module {module!r} of {supplier} cannot be imported: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+                f"{method} on {backend}: the kernel of {supplier} has no {missing[0]}(), which the method declares"
+            )
+        return module
 
     def absence(self, backend: str, method: str) -> str:
         """Why a method cannot be had on a backend; empty when it can."""
@@ -81,7 +89,7 @@ class Registry:
             return reason
         module = self.kernels.get((backend, method))
         if module is None:
-            return f"no installed plugin offers a {backend} kernel for {method}"
+            return f"no installed plugin offers a {backend} kernel for {method}: name its module in a kernels hook"
         return module.reason if isinstance(module, Absent) else ""
 
     def find(self, hook: str, name: str) -> Any:
@@ -98,6 +106,12 @@ class Registry:
         if broken := [p for p in self.plugins if p.state == "broken"]:
             lines = "\n".join(f"  {p.name} ({p.supplier}): {p.reason}" for p in broken)
             raise PluginError(f"{len(broken)} broken plugin(s):\n{lines}")
+
+
+def _promised(method: Method) -> list[str]:
+    """The functions that a kernel of the method must offer."""
+    declared = {"learn": True, "update": method.models, "step": method.blocks, "store": method.fresh}
+    return [name for name, wanted in declared.items() if wanted]
 
 
 _registry: Registry | None = None
@@ -120,7 +134,9 @@ def register(plugin: Any, name: str | None = None) -> None:
     PluginError where it is broken or claims a name that is taken.
     """
     name = str(name or getattr(plugin, "__name__", type(plugin).__name__))
-    added = registry().add(loader.load(lambda: plugin, name, "this process", ""))
+    if isinstance(plugin, type):
+        raise PluginError(f"plugin {name!r}: it is a class, want an instance: register({name}())")
+    added = registry().add(loader.load(lambda: plugin, name, HERE, ""))
     if added.state != "ok":
         registry().plugins.remove(added)
         raise PluginError(f"plugin {name!r}: {added.reason}")

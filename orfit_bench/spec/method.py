@@ -99,6 +99,23 @@ class Method:
     averages: tuple[str, ...] = ()
     """Fields that `average` may replace by their mean; empty: an average of learners means nothing here."""
 
+    def __post_init__(self) -> None:
+        """Refuse a declaration that a learner would stumble over later. ValueError naming the method."""
+        names, fields = [s.name for s in self.settings], {f.name for f in self.fields}
+        counts = {s.name for s in self.settings if s.kind == "integer"}
+        known = {"feature", "parameter", "output", *counts, *([self.grows.dim] if self.grows else [])}
+        wrong = [
+            *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
+            *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
+            *(f"{n!r} is averaged, but no field" for n in self.averages if n not in fields),
+        ]
+        if "batch_size" in set(names) - counts:
+            wrong.append("batch_size is no integer setting")
+        if self.kind == "regression" and "w" not in fields and not self.predict:
+            wrong.append("it has neither a field 'w' nor predict()")
+        if wrong:
+            raise ValueError(f"method {self.name!r}: {wrong[0]}; dimensions are {', '.join(sorted(known))}")
+
     def state_fields(self, settings: Settings) -> tuple[Field, ...]:
         """The fields that exist under these settings."""
         return tuple(f for f in self.fields if f.when(settings))

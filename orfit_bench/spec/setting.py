@@ -12,6 +12,10 @@ import numpy as np
 from orfit_bench.errors import hint
 from orfit_bench.schedules import Constant, Schedule, from_config
 
+KINDS = ("number", "integer", "schedule", "choice", "text")
+RESERVED = ("t", "draws", "at")
+"""Names of p that are the host's own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -28,6 +32,18 @@ class Setting:
     range: str
     meaning: str
     optional: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a declaration that could not be read back to a user."""
+        if self.kind not in KINDS or self.name in RESERVED or not self.name.isidentifier():
+            raise ValueError(
+                f"setting {self.name!r} of kind {self.kind!r}: want a kind of {', '.join(KINDS)}, and a name that is "
+                f"a Python identifier other than {', '.join(RESERVED)}"
+            )
+        try:
+            self.check(self.default)
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(f"setting {self.name!r}: default or range {self.range!r} is wrong: {error}") from None
 
     def check(self, value: Any) -> Any:
         """Return value in its canonical type; TypeError for a wrong kind, ValueError outside the range."""

@@ -122,7 +122,7 @@ METHOD = Method(
     admit=admit,
     warns=(
         "digits_lost",
-        "half of the digits of P are gone, because it winds up in directions that the rows do not visit (or hardly). "
-        "What helps: a forgetting factor nearer 1, a larger ridge, fewer features",
+        "half of the digits of P are gone: it winds up in directions that the rows hardly visit, or the rows are large "
+        "beside the prior. What helps: a forgetting factor nearer 1, a larger ridge, fewer features, scaled data",
     ),
 )

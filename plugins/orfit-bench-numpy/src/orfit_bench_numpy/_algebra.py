@@ -37,7 +37,10 @@ def by_rows(update: Update) -> Callable[..., int]:
             f = A.dot(s.w)  # on small arrays half the time of A @ w
             if out is not None:
                 out[i : i + B] = f
-            if not update(s, A, Y[i : i + B] - f, p if len(X) == B else p.at(i // B)):
+            applied = update(s, A, Y[i : i + B] - f, p if len(X) == B else p.at(i // B))
+            if not applied:
+                if applied is None:
+                    raise TypeError("update returned None, want True (applied) or False (not finite, s untouched)")
                 return i
         return len(X)
 

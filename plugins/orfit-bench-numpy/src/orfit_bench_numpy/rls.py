@@ -37,7 +37,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def digits(P: Array, J: Array, S: Array, L: Array, ff: float) -> tuple[bool, bool]:
-    """Whether half of the digits of P are lost on the directions of J, and whether fewer than two are left.
+    """Whether half of the digits of P are lost on the directions of J, and whether too few are left.
 
     From O(p) numbers a row: x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2. A step takes x'P x from s to below ff,
     so an error of eps s stays in what is left. Beyond half the range of the floats P has wound up, whatever the rows.
@@ -47,7 +47,8 @@ def digits(P: Array, J: Array, S: Array, L: Array, ff: float) -> tuple[bool, boo
     cancelled = info.eps * (np.diagonal(L) ** 2).max() / ff
     wound_up = scale.max() > float(info.max) ** 0.25
     lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
-    return bool(lost), not (rounded <= 0.01 and cancelled <= 0.01)  # so that NaN refuses
+    least = 0.01 if ff < 1 else 1.0  # forgetting loses more with every row; without it what is left stays
+    return bool(lost), not (rounded <= least and cancelled <= least)  # so that NaN refuses
 
 
 def cholesky(S: Array, ff: float) -> Array | None:
