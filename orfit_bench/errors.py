@@ -37,6 +37,6 @@ class PluginError(RuntimeError):
 def hint(name: object, known: Iterable[str]) -> str:
     """What to add to the message about an unknown name: the nearest known one, and all of them."""
     known = sorted(known)
-    near = get_close_matches(str(name), known, 1)
+    near = get_close_matches(str(name).lower(), known, 1)
     meant = f" Did you mean {near[0]!r}?" if near else ""
     return f".{meant} Known: {', '.join(known) or 'none'}."

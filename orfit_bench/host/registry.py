@@ -98,7 +98,8 @@ class Registry:
         if not isinstance(name, str):
             raise TypeError(f"{hook.removesuffix('s')}={name!r}: want a name, a text")
         if name not in known:
-            raise ValueError(f"no {hook[:-1]} {name!r}{hint(name, known)}")
+            more = " A backend comes with its distribution, as orfit-bench-numpy." if hook == "backends" else ""
+            raise ValueError(f"no {hook[:-1]} {name!r}{hint(name, known)}{more}")
         return known[name]
 
     def require_sound(self) -> None:
