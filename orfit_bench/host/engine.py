@@ -39,6 +39,7 @@ class Engine:
         self._kernel = kernel
         self._parameters = ParameterMaker(method, settings, self.dtype, random_state)
         self._linear = model is LINEAR
+        self._on_host = backend.namespace() is np  # then rows go to the kernel as they are
         self._batch_size: int = settings.get("batch_size", 1)
         self._steps = 0  # steps done; the next one is number _steps + 1
         self._seen = 0
@@ -58,9 +59,11 @@ class Engine:
         return 0 if self._features is None else len(self._pending[0])
 
     def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self.backend, self._features)
-        Y, vector = inputs.targets(y, name, len(X), self.dtype, self.backend, self._outputs, self._vector)
-        return X, Y, vector
+        X = inputs.matrix(X, name, self.dtype, self._features)
+        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector)
+        if self._on_host:
+            return X, Y, vector
+        return self.backend.asarray(X), self.backend.asarray(Y), vector
 
     def _learn(self, X: Any, y: Any, predict: bool) -> Array | None:
         X, Y, vector = self._checked(X, y)

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.backend import Backend
-
 Array = Any
 NUMBERS = "buif"
 
 
-def matrix(value: Any, name: str, dtype: np.dtype[Any], backend: Backend, columns: int | None) -> Array:
-    """Value as a finite (n, columns) array of the backend, C order; the same object when it already is one."""
+def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None) -> Array:
+    """Value as a finite (n, columns) array, C order; the same object when it already is one."""
     if not (type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous):
         value = _convert(value, name, dtype)
         if value.ndim != 2:
@@ -25,11 +23,11 @@ def matrix(value: Any, name: str, dtype: np.dtype[Any], backend: Backend, column
     if value.shape[1] == 0:
         raise ValueError(f"{name}: got shape {value.shape}, want at least one column")
     check_finite(value, name)
-    return to_backend(value, backend)
+    return value
 
 
 def targets(
-    value: Any, of: str, rows: int, dtype: np.dtype[Any], backend: Backend, outputs: int | None, vector: bool
+    value: Any, of: str, rows: int, dtype: np.dtype[Any], outputs: int | None, vector: bool
 ) -> tuple[Array, bool]:
     """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then."""
     if not (type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous):
@@ -45,7 +43,7 @@ def targets(
     if not is_vector and value.shape[1] == 0:
         raise ValueError(f"y: got shape {value.shape}, want at least one output")
     check_finite(value, "y")
-    return to_backend(value[:, None] if is_vector else value, backend), is_vector
+    return value[:, None] if is_vector else value, is_vector
 
 
 def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -55,12 +53,7 @@ def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
     return array
 
 
-def to_backend(value: np.ndarray[Any, Any], backend: Backend) -> Array:
-    """The host array itself where the backend computes on NumPy arrays, else its copy."""
-    return value if backend.namespace() is np else backend.asarray(value)
-
-
-def check_finite(value: np.ndarray[Any, Any], name: str, asked: np.ndarray[Any, Any] | None = None) -> None:
+def check_finite(value: np.ndarray[Any, Any], name: str) -> None:
     """ValueError naming the first entry that is NaN or infinite."""
     if math.isfinite(np.vdot(value, value)):  # one pass without a temporary; overflow falls through
         return

@@ -40,8 +40,8 @@ class Learner(Engine):
                 f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk of no rows will do)"
             )
         self._check_usable()
-        X = inputs.matrix(X, "X", self.dtype, self.backend, self._features)
-        return self._shaped(self._predict(X))
+        X = inputs.matrix(X, "X", self.dtype, self._features)
+        return self._shaped(self._predict(X if self._on_host else self.backend.asarray(X)))
 
     def step(self, A: Any, y: Any) -> Learner:
         """Learn the rows of A (M, d), M >= 1, as one step whatever batch_size is. Returns self.
