@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import signal
 import time
 import warnings
@@ -19,6 +20,8 @@ from orfit_bench.bench.journal import Journal
 from orfit_bench.bench.suite import read
 from orfit_bench.bench.worker import Worker
 from orfit_bench.errors import UnavailableError
+from orfit_bench.files import replace
+from orfit_bench.host.registry import registry
 from orfit_bench.spec import Backend, Data, Metric, Stream
 
 SMALL = {"n": 60, "d": 4, "outputs": 1, "noise": 0.1}
@@ -199,6 +202,11 @@ class TestCell:
         assert record["metrics"]["deviation"] < 1e-12
         assert record["metrics"]["forgetting"] is None
         json.dumps(record)
+
+    @pytest.mark.parametrize("protocol", [Protocol(2), Protocol(1, 2), Protocol(2, 2), Protocol(1, 3, 5)])
+    def test_an_average_and_several_passes_have_no_batch_solution(self, protocol):
+        assert run_cell(cell(protocol=Protocol()))["metrics"]["deviation"] < 1e-12
+        assert run_cell(cell(protocol=protocol))["metrics"]["deviation"] is None
 
     def test_key_is_of_all_it_says(self):
         assert cell().key == cell(settings={}).key == "".join(cell().key)
@@ -416,10 +424,69 @@ class TestRun:
                 time.sleep(0.01)
             assert worker.run(cell(), timeout=60)["status"] == "ok"
 
-    @pytest.mark.parametrize("where", ["none/r.nc", "."])
-    def test_refuses_an_output_that_cannot_be(self, where, tmp_path):
-        with pytest.raises(OSError, match="want a file in a folder that exists"):
+    @pytest.mark.parametrize(
+        ("where", "said"),
+        [
+            ("none/r.nc", "{}: there is no folder .*none, want a file in a folder that exists"),
+            (".", "{}: it is a folder, want a file in a folder that exists"),
+            ("file/r.nc", "{}: .*file is no folder"),
+            ("taken.nc", "{}: finished cells are kept in a folder .*taken.nc.journal, where a file is: move it"),
+        ],
+    )
+    def test_refuses_an_output_that_cannot_be(self, where, said, tmp_path):
+        for name in ("file", "taken.nc.journal"):
+            (tmp_path / name).touch()
+        with pytest.raises(OSError, match="^" + said.format(re.escape(str(tmp_path / where)))):
             run(suite("lms"), tmp_path / where)
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "taken.nc.journal"]
+
+    def test_refuses_an_output_without_a_name(self):
+        with pytest.raises(OSError, match="the output has no name"):
+            run(suite("lms"), "")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+    def test_what_is_no_plain_file_is_never_replaced(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "link").symlink_to("pipe")
+        for name in ("pipe", "link"):
+            with pytest.raises(OSError, match=f"{name}: it is no plain file"):
+                run(suite("lms"), tmp_path / name, isolate=False)
+            with pytest.raises(OSError, match=f"{name}: it is no plain file"):
+                replace(tmp_path / name, lambda path: path.touch())
+        assert (tmp_path / "pipe").is_fifo()
+        assert (tmp_path / "link").is_symlink()
+        assert len(list(tmp_path.iterdir())) == 2
+
+    @pytest.mark.skipif(os.name == "nt", reason="links want rights there")
+    def test_a_link_stays_and_its_file_is_replaced(self, tmp_path):
+        (tmp_path / "data").mkdir()
+        (tmp_path / "r.nc").symlink_to("data/there.nc")
+        made = run(suite("lms"), tmp_path / "r.nc", isolate=False)
+        assert (tmp_path / "r.nc").is_symlink()
+        xr.testing.assert_identical(load(tmp_path / "data" / "there.nc"), made)
+
+    def test_a_folder_without_leave_is_named_as_the_user_did(self, tmp_path, monkeypatch):
+        def refuses(dir):
+            raise PermissionError(13, "Permission denied", f"{dir}/tmpx8k2")
+
+        monkeypatch.setattr("tempfile.TemporaryFile", refuses)
+        with pytest.raises(PermissionError) as caught:
+            run(suite("lms"), tmp_path / "r.nc", isolate=False)
+        folder = re.escape(str(tmp_path))
+        assert re.fullmatch(
+            f"{folder}/r.nc: the folder {folder} cannot be .* \\(Permission denied\\)", str(caught.value)
+        )
+
+    def test_a_write_that_fails_names_the_target(self, tmp_path):
+        with pytest.raises(OSError, match=r"y: cannot be written \(File name too long\)") as caught:
+            replace(tmp_path / ("y" * 250), lambda path: path.write_text("whole"))
+        assert ".tmp" not in str(caught.value)
+
+    def test_without_a_backend_nothing_is_written(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(registry(), "backends", {})
+        with pytest.raises(UnavailableError, match=r"no backend is installed.*install .*orfit-bench-numpy"):
+            run(Suite(), tmp_path / "r.nc")
+        assert not list(tmp_path.iterdir())
 
     def test_refuses_a_timeout_of_nothing(self):
         with pytest.raises(ValueError, match="timeout=0"):
@@ -437,6 +504,24 @@ class TestJournal:
         with pytest.raises(KeyboardInterrupt):
             run(suite("lms", "nlms", "rls"), path, isolate=False, progress=stop)
 
+    @pytest.mark.parametrize("fresh", [False, True])
+    def test_another_command_leaves_these_cells(self, fresh, tmp_path):
+        path = tmp_path / "r.nc"
+        self.interrupted(path, 2)
+        run(suite("rls", "icl"), path, isolate=False, fresh=fresh)
+        seen = []
+        run(suite("lms", "nlms", "rls"), path, isolate=False, progress=lambda *a: seen.append(a[:2]))
+        assert seen == [(2, 3), (3, 3)]
+        assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
+
+    def test_half_a_record_of_a_killed_run_goes_with_its_cell(self, tmp_path):
+        journal = Journal(tmp_path / "r.nc", {})
+        journal.write({"key": "a"})
+        (journal.folder / ".a.json.123.tmp").write_text("{")
+        journal.remove(["a", "b"])
+        assert not journal.folder.exists()
+        journal.remove(["a"])
+
     def test_goes_on_where_it_was_stopped(self, tmp_path):
         path = tmp_path / "r.nc"
         self.interrupted(path, 2)
@@ -450,7 +535,7 @@ class TestJournal:
     def test_fresh_forgets(self, tmp_path):
         self.interrupted(tmp_path / "r.nc", 2)
         seen = []
-        run(suite("rls"), tmp_path / "r.nc", isolate=False, fresh=True, progress=lambda *a: seen.append(a[:2]))
+        run(suite("lms"), tmp_path / "r.nc", isolate=False, fresh=True, progress=lambda *a: seen.append(a[:2]))
         assert seen == [(0, 1), (1, 1)]
 
     def test_other_cells_versions_and_damage_do_not_count(self, tmp_path):

@@ -1,7 +1,9 @@
 """The command line: what it prints, how it ends, and what survives a plugin that dies or a kill."""
 
+import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -18,6 +20,7 @@ import orfit_bench as ob
 from orfit_bench.bench import load, runner
 from orfit_bench.cli import main
 from orfit_bench.cli import run as cli_run
+from orfit_bench.host.registry import registry
 
 words = shlex.split
 COMMAND = [sys.executable, "-c", "from orfit_bench.cli import main; main()"]
@@ -75,7 +78,8 @@ def backends():
 
 @hookimpl
 def kernels():
-    offers = {("faulty", name): SimpleNamespace(learn=learn) for name, learn in KERNELS.items()}
+    names = "learn", "update", "step", "store"
+    offers = {("faulty", name): SimpleNamespace(**dict.fromkeys(names, f)) for name, f in KERNELS.items()}
     return {**offers, ("faulty", "orfit"): Absent("not written yet")}
 
 @hookimpl
@@ -157,6 +161,19 @@ class TestList:
         assert result.exit_code == 0
         assert "supplied by" in result.output
 
+    @pytest.mark.parametrize("name", ["lms", "nlms", "apa"])
+    def test_schedules_are_shown_as_set_takes_them(self, name):
+        lines = [line.strip() for line in invoke("list", name).output.splitlines() if line.startswith("  --set")]
+        assert len(lines) == len(ob.schedules.MAKERS)
+        for line in lines:
+            method, setting, value = cli_run._parsed(words(line)[1])
+            assert (method, setting) == (name, "step_size")
+            assert isinstance(ob.schedules.from_config(value), ob.schedules.Schedule)
+
+    def test_no_line_ends_in_blanks(self):
+        lines = invoke("list", "rls").output.splitlines()
+        assert [line.rstrip() for line in lines] == lines
+
     def test_unknown_name(self):
         result = invoke("list", "orift")
         assert result.exit_code == 2
@@ -190,9 +207,12 @@ class TestUsage:
             (("--stream", "drifts"), "no stream 'drifts'. Did you mean 'drift'?"),
             (("--set", "rls.rigde=1"), "rls has no setting 'rigde'. Did you mean 'ridge'?"),
             (("--set", "rls.ridge=-1"), "rls: ridge=-1: want a number in [0, inf)"),
-            (("--set", "rls"), "--set rls: want METHOD.SETTING=VALUE"),
-            (("--set", "rsl.ridge=1"), "no method 'rsl'"),
-            (("--method", "lms", "--set", "rls.ridge=1"), "rls is not among the methods of this run"),
+            (("--set", "rls"), "--set rls: want NAME.SETTING=VALUE for a method or stream"),
+            (("--set", "rsl.ridge=1"), "--set rsl.ridge=1: no method or stream 'rsl'. Did you mean 'rls'?"),
+            (("--set", "drifts.drift=1"), "no method or stream 'drifts'. Did you mean 'drift'?"),
+            (("--set", "drift.drfit=1"), "drift has no setting 'drfit'. Did you mean 'drift'?"),
+            (("--method", "lms", "--set", "rls.ridge=1"), "rls is not among the methods of this run; add --method rls"),
+            (("--set", "mnist.n=9"), "mnist is not among the streams of this run; add --stream mnist"),
             (("--rows", "0"), "n=0: want an integer in [1, inf)"),
             (("--features", "8"), "the features of 'rotated_digits' cannot be chosen"),
             (("--seed", "-1"), "random_state=-1"),
@@ -200,8 +220,11 @@ class TestUsage:
             (("--passes", "0"), "passes=0: want an integer >= 1"),
             (("--round", "5"), "one learner has no round"),
             (("--timeout", "0"), "timeout=0.0: want a number of seconds > 0"),
-            (("--suite", "none.toml"), "none.toml"),
-            (("--output", "none/r.nc"), "want a file in a folder that exists"),
+            (("--suite", "none.toml"), "Error: none.toml: the suite cannot be read (No such file or directory)"),
+            (("--suite", "."), "the suite cannot be read (Is a directory)"),
+            (("--output", "none/r.nc"), "Error: none/r.nc: there is no folder none, want a file"),
+            (("--output", ""), "Error: the output has no name: want a file"),
+            (("--output", ".."), "Error: ..: it is a folder, want a file"),
         ],
     )
     def test_a_mistake_is_one_line_and_writes_nothing(self, arguments, said, tmp_path, monkeypatch):
@@ -212,6 +235,14 @@ class TestUsage:
         assert len(result.stderr.splitlines()) == 1
         assert result.stdout == ""
         assert not list(tmp_path.iterdir())
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+    def test_a_pipe_is_not_replaced(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")  # never a real device here: a fault would destroy the machine's own
+        result = invoke("run", "--method", "lms", "--output", tmp_path / "pipe")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"Error: {tmp_path / 'pipe'}: it is no plain file")
+        assert (tmp_path / "pipe").is_fifo()
 
     def test_an_unknown_option(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -263,6 +294,53 @@ class TestRun:
         assert [row[3] for row in rows] == ["seed=0"] * 2 + ["seed=1"] * 2
         assert all(row[-1] == "n/a" for row in rows), "two passes have no batch solution"
 
+    def test_long_labels_are_folded_between_words(self, tmp_path):
+        power = "{name = 'lms', settings = {step_size = {power = {eta0 = 0.123456789, power = 0.5}}}}"
+        (tmp_path / "two.toml").write_text(f"methods = ['lms', {power}]")
+        arguments = ["--suite", tmp_path / "two.toml", *words("--stream drift --rows 50"), "--seed", 0, "--seed", 10**9]
+        output = invoke("run", *arguments, "--output", tmp_path / "r.nc").stdout
+        lines = [line for line in output.splitlines() if "Results" not in line]
+        assert max(map(len, lines)) <= 115
+        for whole in ("lms step_size=0.001 ", "0.123456789,", "drift seed=1000000000 "):
+            assert whole in output
+
+    def test_na_is_explained_where_it_stands(self, tmp_path):
+        common = ["run", *words("--method rls --rows 50"), "--output", tmp_path / "r.nc"]
+        assert "n/a" not in invoke(*common, "--stream", "drift").stdout
+        said = [s for s in invoke(*common, "--stream", "regression").stdout.splitlines() if s.startswith("n/a: ")]
+        assert said == ["n/a: the metric does not apply, e.g. no exact batch solution for these rows and settings"]
+
+    def test_set_reaches_streams_too(self, tmp_path):
+        arguments = words("--method lms --rows 30 --set drift.drift=0.25 --set drift.d=3 --set lms.step_size=0.5")
+        result = invoke("run", *arguments, "--output", tmp_path / "r.nc")
+        assert result.exit_code == 0, result.stderr
+        done = load(tmp_path / "r.nc")
+        given = [json.loads(text) for text in done["stream_settings"].values]
+        assert done["stream"].values.tolist() == ["rotated_digits", "drift"]
+        assert [(s.get("drift"), s.get("d")) for s in given] == [(None, None), (0.25, 3)]
+
+    def test_nothing_measured_is_no_success(self, tmp_path):
+        arguments = words("--method rls --stream regression --learners 2 --round 5")
+        result = invoke("run", *arguments, "--output", tmp_path / "r.nc")
+        assert result.exit_code == 1
+        assert result.stdout.splitlines() == [
+            "absent: rls on numpy, regression: rls: an average of its states is not defined",
+            "Nothing was measured: every cell is absent.",
+            f"1 absent. Results: {tmp_path / 'r.nc'}",
+        ]
+
+    def test_without_a_backend_says_what_to_install(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(registry(), "backends", {})
+        for arguments in ([], ["--backend", "numpy"]):
+            result = invoke("run", *arguments)
+            assert result.exit_code == 2
+            assert result.stderr.startswith("Error: no backend is installed")
+            assert "pip install ./plugins/orfit-bench-numpy" in result.stderr
+            assert len(result.stderr.splitlines()) == 1
+        assert not list(tmp_path.iterdir())
+        assert "orfit-bench-numpy" in " ".join(invoke("list").output.split("Metrics")[0].split())
+
     def test_suite_file_and_options_over_it(self, tmp_path):
         (tmp_path / "mine.toml").write_text(
             'methods = ["rls", {name = "lms", settings = {step_size = 0.02}}]\nstreams = ["regression"]\nrows = [30]\n'
@@ -285,6 +363,42 @@ class TestRun:
         assert result.exit_code == 0, result.stderr
         settings = json.loads(load(tmp_path / "r.nc")["settings"].values[0])
         assert (settings["memory"], settings["summary"]) == (value, "latest")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals to open")
+class TestNarrowTerminal:
+    def on_terminal(self, columns, *arguments, folder, kind):
+        """What the command writes on a terminal of so many columns."""
+        reader, writer = os.openpty()
+        environment = {**os.environ, "COLUMNS": str(columns), "TERM": kind}
+        command = [*COMMAND, *map(str, arguments)]
+        process = subprocess.Popen(command, stdout=writer, stderr=subprocess.DEVNULL, env=environment, cwd=folder)
+        os.close(writer)
+        parts = []
+        with process, open(reader, "rb", buffering=0) as read, contextlib.suppress(OSError):  # Linux's end of file
+            while part := read.read(65536):
+                parts.append(part)
+        return b"".join(parts).decode()
+
+    @pytest.mark.parametrize(("columns", "kind"), [(30, "xterm"), (80, "xterm"), (80, "dumb")])
+    def test_no_number_and_no_name_is_cut(self, columns, kind, tmp_path):
+        arguments = words("run --method one_step_sgd --method rls --stream rotated_digits --rows 20 --output r.nc")
+        output = self.on_terminal(columns, *arguments, folder=tmp_path, kind=kind)
+        lines = re.sub("\x1b\\[[0-9;]*m", "", output).splitlines()
+        done = load(tmp_path / "r.nc")
+        (heads,) = [line.split() for line in lines if line.startswith(" method ")]
+        assert heads == words("method backend stream samples/s state test error forgetting deviation")
+        for i, method in enumerate(done["method"].values):
+            (row,) = [line.split() for line in lines if line.strip().startswith(f"{method} ")]
+            assert row[:3] == [method, "numpy", "rotated_digits"]
+            assert row[3] == format(float(done["samples_per_second"].values[i]), ",.0f")
+            assert row[-3] == format(float(done["test_error"].values[i]), ".4g")
+            assert row[-2] == format(float(done["forgetting"].values[i]), ".3g")
+            assert row[-1] == format(float(done["deviation"].values[i]), ".1e")
+
+    def test_the_names_of_settings_are_whole(self, tmp_path):
+        output = self.on_terminal(30, "list", "rls", folder=tmp_path, kind="xterm")
+        assert " forgetting_factor " in output
 
 
 class TestFaultyPlugins:

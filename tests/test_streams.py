@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import os
 import subprocess
 import sys
@@ -406,15 +407,27 @@ def test_too_many_rotated_mnist_are_refused(tiny: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
 def test_absent_mnist_says_both_ways_to_get_it(empty: Path, name: str) -> None:
-    assert BY_NAME[name].probe() == "MNIST is not on this machine: set ORFIT_BENCH_DATA or go online once"
-    with pytest.raises(DataNotFound, match=r"ORFIT_BENCH_DATA to a folder that holds mnist/t10k-.*or go online once"):
+    said = "MNIST is not on this machine: ORFIT_BENCH_DATA may name a folder that holds mnist/t10k-images"
+    probed = BY_NAME[name].probe()
+    assert probed.startswith(said)
+    assert probed.endswith("a run that names the stream fetches it once when online")
+    with pytest.raises(DataNotFound, match=rf"{said}.*could not be fetched \(ConnectionError\): go online once"):
         BY_NAME[name].load()
+
+
+def test_a_folder_that_lacks_mnist_is_named(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+    said = f"the folder in ORFIT_BENCH_DATA, {tmp_path}, lacks mnist/t10k-images-idx3-ubyte.gz; "
+    assert BY_NAME["mnist"].probe() == said + "a run that names the stream fetches it once when online"
+    with pytest.raises(DataNotFound) as caught:
+        BY_NAME["mnist"].load()
+    assert str(caught.value).startswith(said + "it could not be fetched")
 
 
 def test_a_folder_without_the_part_is_not_enough(tiny: Path) -> None:
     (tiny / "train-images-idx3-ubyte.gz").unlink()
     assert BY_NAME["mnist"].probe() == ""
-    with pytest.raises(DataNotFound, match=r"train-images-idx3-ubyte\.gz is not on this machine"):
+    with pytest.raises(DataNotFound, match=r"lacks mnist/train-images-idx3-ubyte\.gz"):
         BY_NAME["mnist"].load(part="train")
 
 
@@ -430,9 +443,13 @@ def test_what_is_absent_is_fetched_by_checksum_into_the_cache(
 ) -> None:
     def retrieve(url: str, known_hash: str, fname: str, path: Path) -> str:
         asked.append((url.removesuffix(fname), known_hash, path))
+        assert not pooch.get_logger().isEnabledFor(logging.INFO), "its lines would stand amid ours"
         return str(tmp_path / fname)
 
+    import pooch
+
     asked: list[tuple[str, str, Path]] = []
+    pooch.get_logger().setLevel("INFO")
     write_part(tmp_path, "t10k", 100, seed=2)
     monkeypatch.setattr("pooch.retrieve", retrieve)
     BY_NAME["mnist"].load(n=20)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from orfit_bench.files import replace
 
 
 class Journal:
-    """A folder beside the results. A record counts only for a run of the same versions, machine and commit."""
+    """A folder beside the results. A record counts only for a run of the same versions, machine and commit.
+
+    Commands that differ may share an output, so the folder may hold cells of others, which are left alone.
+    """
 
     def __init__(self, output: Path, provenance: dict[str, Any]) -> None:
-        self.folder = output.with_name(output.name + ".journal")
+        self.folder = folder_of(output)
         self._identity = hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
 
     def read(self) -> dict[str, dict[str, Any]]:
@@ -30,10 +34,19 @@ class Journal:
         text = json.dumps({"identity": self._identity, "record": record})
         replace(self.folder / f"{record['key']}.json", lambda path: path.write_text(text, encoding="utf-8"))
 
-    def remove(self) -> None:
-        """Forget all records."""
-        if self.folder.exists():
-            shutil.rmtree(self.folder)
+    def remove(self, keys: Iterable[str]) -> None:
+        """Forget the records of the cells with these keys, and the folder where nothing is left in it."""
+        for key in keys:
+            (self.folder / f"{key}.json").unlink(missing_ok=True)
+            for half in self.folder.glob(f".{key}.json.*.tmp"):  # of a run that was killed while it wrote
+                half.unlink(missing_ok=True)
+        with suppress(OSError):  # not empty, or never made
+            self.folder.rmdir()
+
+
+def folder_of(output: Path) -> Path:
+    """Where the journal of the results in output lies."""
+    return output.with_name(output.name + ".journal")
 
 
 def _entry(path: Path) -> dict[str, Any]:

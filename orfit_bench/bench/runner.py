@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import Cell, outcome
-from orfit_bench.bench.journal import Journal
+from orfit_bench.bench.journal import Journal, folder_of
 from orfit_bench.bench.machine import provenance
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import Here, Worker
+from orfit_bench.files import refuse
 from orfit_bench.host.registry import registry
 
 if TYPE_CHECKING:
@@ -36,12 +38,14 @@ def run(
     """Measure every cell of a suite (the default one: every method and backend) and return the results.
 
     With `output` they are also written there, and until then a journal beside it keeps each finished cell: the same
-    call after a kill takes these over, unless `fresh`. isolate=False runs the cells in this process, where a crash
-    ends all and `timeout`, seconds a cell, is not watched. progress(done, all, record) is called once with None and
-    the number of cells taken over, then after each cell; absent cells are not counted.
+    call after a kill takes these over, unless `fresh`; cells of other calls stay there for these. isolate=False runs
+    the cells in this process, where a crash ends all and `timeout`, seconds a cell, is not watched. progress(done,
+    all, record) is called once with None and the number of cells taken over, then after each cell; absent cells are
+    not counted.
 
-    ValueError or TypeError where the suite is wrong, before anything is run or written; OSError where output cannot
-    be written. A cell that fails is a cell with another status than "ok", and ends nothing.
+    ValueError or TypeError where the suite is wrong, UnavailableError where no backend is installed, OSError where
+    output cannot be written: all before anything is run or written. A cell that fails is a cell with another status
+    than "ok", and ends nothing.
     """
     suite = suite or Suite()
     planned = suite.cells()
@@ -57,7 +61,7 @@ def run(
     table = results.dataset(records, told, suite.config())
     if target is not None and journal is not None:
         results.write(table, target)
-        journal.remove()
+        journal.remove(cell.key for cell, _ in planned)
     return table
 
 
@@ -70,7 +74,7 @@ def _run_all(
     progress: Progress,
 ) -> list[Record]:
     if journal and fresh:
-        journal.remove()
+        journal.remove(cell.key for cell, _ in planned)
     kept = journal.read() if journal else {}
     wanted = [cell for cell, absent in planned if not absent]
     records = {cell.key: kept[cell.key] for cell in wanted if cell.key in kept}
@@ -86,10 +90,16 @@ def _run_all(
 
 
 def _writable(output: Path) -> Path:
-    """Output, if its folder exists and can be written to: better said now than after the last cell."""
-    if output.is_dir() or not output.parent.is_dir():
-        raise OSError(f"{output}: want a file in a folder that exists")
-    tempfile.TemporaryFile(dir=output.parent).close()
+    """Output, if it and its journal can be written: better said now than after the last cell."""
+    refuse(output)
+    if (folder := folder_of(output)).exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{output}: finished cells are kept in a folder {folder}, where a file is: move it")
+    for path in {output.parent, Path(os.path.realpath(output)).parent}:
+        try:
+            tempfile.TemporaryFile(dir=path).close()
+        except OSError as error:  # its own text has a random name
+            said = error.strerror or type(error).__name__
+            raise type(error)(f"{output}: the folder {path} cannot be written to ({said})") from error
     return output
 
 

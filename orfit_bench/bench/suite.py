@@ -11,7 +11,7 @@ from typing import Any
 
 from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.protocol import Protocol
-from orfit_bench.errors import hint
+from orfit_bench.errors import UnavailableError, hint
 from orfit_bench.host.create import DTYPES, RANDOM_STATE
 from orfit_bench.host.registry import registry
 from orfit_bench.host.snapshot import config
@@ -21,13 +21,19 @@ from orfit_bench.spec.setting import checked
 Chosen = str | Mapping[str, Any]
 """A name, or {"name": ..., "settings": {...}}."""
 
+NO_BACKEND = (
+    "no backend is installed, so nothing can be computed: install the distribution orfit-bench-numpy "
+    "(from a checkout: pip install ./plugins/orfit-bench-numpy)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
     """Every method on every backend over every stream, in every size, with every seed.
 
     No methods or no backends means all of them. rows and features set the streams' settings n and d; without them
-    each stream has its own size. ValueError or TypeError that names what is wrong, with the nearest name.
+    each stream has its own size. ValueError or TypeError that names what is wrong, with the nearest name;
+    UnavailableError where no backend is installed.
     """
 
     methods: Sequence[Chosen] = ()
@@ -82,6 +88,8 @@ class Suite:
             yield method, filled(method, settings)
 
     def _backends(self) -> list[str]:
+        if not registry().backends:
+            raise UnavailableError(NO_BACKEND)
         return [registry().find("backends", name).name for name in self.backends or list(registry().backends)]
 
     def _streams(self) -> Iterator[tuple[Stream, dict[str, Any]]]:
@@ -108,6 +116,8 @@ def read(path: str | Path) -> Suite:
     """The suite in a TOML file; its keys are the fields of `Suite`, `protocol` a table. See `Suite` for errors."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise type(error)(f"{path}: the suite cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: no TOML file: {error}") from error
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orfit_bench.cli.output import console
+from orfit_bench.cli.output import show
 from orfit_bench.cli.plugins import plugins
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ def list_command(name: str | None) -> None:
     shown = list(declared.overview(known) if name is None else declared.details(known, name))
     if not shown:
         raise ValueError(_unknown(known, str(name)))
-    out = console()
     for item in shown:
-        out.print(item)
+        show(item)
 
 
 def _unknown(known: Registry, name: str) -> str:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
+
+NARROWEST = 60
+"""Columns at which every name of a list is whole; a narrower terminal wraps the lines itself."""
 
 
 def console(err: bool = False) -> Console:
@@ -16,4 +21,29 @@ def console(err: bool = False) -> Console:
     from orfit_bench.report.table import WIDTH
 
     terminal = (sys.stderr if err else sys.stdout).isatty()
-    return Console(stderr=err, width=None if terminal else WIDTH, highlight=False, soft_wrap=False)
+    made = Console(stderr=err, width=None if terminal else WIDTH, highlight=False, soft_wrap=False)
+    if not err:
+        widen(made, NARROWEST)
+    return made
+
+
+def widen(out: Console, columns: int) -> None:
+    """Make the console at least so wide."""
+    from rich.console import ConsoleDimensions
+
+    out.size = ConsoleDimensions(max(out.width, columns), out.height)  # a width alone is ignored where TERM=dumb
+
+
+def show(item: RenderableType) -> None:
+    """Print on stdout without blanks at the ends of lines, as wide as the words that must not be cut."""
+    from rich.measure import Measurement
+    from rich.table import Table
+
+    out = console()
+    if isinstance(item, Table) and all(column.no_wrap for column in item.columns):
+        endless = out.options.update(max_width=100_000)
+        widen(out, Measurement.get(out, endless, item).maximum)
+    with out.capture() as captured:
+        out.print(item, markup=False)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import console
+from orfit_bench.cli.output import console, show
 from orfit_bench.cli.plugins import plugins
 
 if TYPE_CHECKING:
@@ -27,7 +27,13 @@ GOOD = ("ok", "absent")
 @click.option("--rows", multiple=True, type=int, metavar="N", help="Rows of the streams. Default: each stream's own.")
 @click.option("--features", multiple=True, type=int, metavar="D", help="Features of the streams. Default: their own.")
 @click.option("--seed", "seeds", multiple=True, type=int, metavar="S", help="Seed of learner and stream. Default: 0.")
-@click.option("--set", "sets", multiple=True, metavar="METHOD.SETTING=VALUE", help="A setting, as in rls.ridge=0.1.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME.SETTING=VALUE",
+    help="A setting of a method or stream, as in rls.ridge=0.1 or drift.drift=0.1; VALUE is TOML, or none.",
+)
 @click.option("--dtype", metavar="DTYPE", help="float64 (default) or float32.")
 @click.option("--passes", type=int, metavar="E", help="Times the rows are learned. Default: 1.")
 @click.option("--learners", type=int, metavar="M", help="Learners that share the rows and are averaged. Default: 1.")
@@ -54,7 +60,8 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
     Examples:
       orfit-bench run
       orfit-bench run --method rls --method lms --set rls.forgetting_factor=0.99
-      orfit-bench run --stream drift --rows 10000 --features 16 --features 64
+      orfit-bench run --method lms --set lms.step_size='{power={eta0=1.0,power=0.8}}'
+      orfit-bench run --stream drift --set drift.drift=0.1 --rows 10000 --features 16 --features 64
       orfit-bench run --method lms --learners 4 --round 100
       orfit-bench run --suite mine.toml --output mine.nc
 
@@ -66,7 +73,8 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
       seeds = [0, 1]
       protocol = {passes = 1, learners = 4, round = 100}
 
-    Ends with 0, with 1 where a cell failed, crashed or timed out, with 2 where the command was wrong.
+    Ends with 0, also where some cells are absent (their data or their kernel is not here); with 1 where a cell
+    failed, crashed or timed out, or where nothing was measured; with 2 where the command was wrong.
     """
     from orfit_bench import bench
 
@@ -75,7 +83,8 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
     with _progress() as progress:
         results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
     _show(results, output)
-    if any(status not in GOOD for status in results["status"].values):
+    found = set(results["status"].values)
+    if not found <= set(GOOD) or found == {"absent"}:
         click.get_current_context().exit(1)
 
 
@@ -98,38 +107,56 @@ def _suite(chosen: dict[str, Any]) -> Suite:
 
 
 def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
-    """The suite with METHOD.SETTING=VALUE applied to each entry of that method."""
+    """The suite with NAME.SETTING=VALUE applied to each entry of the method or stream of that name."""
     from dataclasses import replace
 
     from orfit_bench.host.registry import registry
 
-    chosen = suite.methods or list(registry().methods)
-    entries: list[dict[str, Any]] = [{"name": m} if isinstance(m, str) else dict(m) for m in chosen]
+    if not sets:
+        return suite
+    methods, streams = _entries(suite.methods or list(registry().methods)), _entries(suite.streams)
     for text in sets:
-        method, setting, value = _parsed(text)
-        registry().find("methods", method)
-        mine = [entry for entry in entries if entry["name"] == method]
+        name, setting, value = _parsed(text)
+        kind = _kind(text, name)
+        mine = [entry for entry in (methods if kind == "method" else streams) if entry["name"] == name]
         if not mine:
-            raise ValueError(f"--set {text}: {method} is not among the methods of this run; add --method {method}")
+            raise ValueError(f"--set {text}: {name} is not among the {kind}s of this run; add --{kind} {name}")
         for entry in mine:
             entry["settings"] = {**entry.get("settings", {}), setting: value}
-    return replace(suite, methods=entries) if sets else suite
+    return replace(suite, methods=methods, streams=streams)
+
+
+def _entries(chosen: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"name": item} if isinstance(item, str) else dict(item) for item in chosen]
+
+
+def _kind(text: str, name: str) -> str:
+    """What bears the name: "method" or "stream"."""
+    from orfit_bench.errors import hint
+    from orfit_bench.host.registry import registry
+
+    known = registry()
+    if name not in known.methods and name not in known.streams:
+        raise ValueError(f"--set {text}: no method or stream {name!r}{hint(name, {*known.methods, *known.streams})}")
+    return "method" if name in known.methods else "stream"
 
 
 def _parsed(text: str) -> tuple[str, str, Any]:
-    """Method, setting and value; the value as TOML has it, with `none` for None and bare words for texts."""
+    """Name, setting and value; the value as TOML has it, with `none` for None and bare words for texts."""
     import tomllib
 
     name, equals, value = text.partition("=")
-    method, dot, setting = name.strip().partition(".")
-    if not (equals and dot and method and setting):
-        raise ValueError(f"--set {text}: want METHOD.SETTING=VALUE, as in rls.forgetting_factor=0.99")
+    owner, dot, setting = name.strip().partition(".")
+    if not (equals and dot and owner and setting):
+        raise ValueError(
+            f"--set {text}: want NAME.SETTING=VALUE for a method or stream, as in rls.ridge=0.1 or drift.drift=0.1"
+        )
     if value.strip().lower() == "none":
-        return method, setting, None
+        return owner, setting, None
     try:
-        return method, setting, tomllib.loads(f"value = {value}")["value"]
+        return owner, setting, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        return method, setting, value.strip()
+        return owner, setting, value.strip()
 
 
 @contextmanager
@@ -165,11 +192,14 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def _show(results: Any, output: Path) -> None:
-    from orfit_bench.report.table import reasons, results_table
+    from orfit_bench.report.table import legend, reasons, results_table
 
-    out = console()
-    out.print(results_table(results))
-    for reason in reasons(results):
-        out.print(reason, markup=False)
+    measured = any(results["status"].values != "absent")
+    if measured:
+        show(results_table(results))
+    for line in (*legend(results), *reasons(results)):
+        show(line)
+    if not measured:
+        click.echo("Nothing was measured: every cell is absent.")
     counts = ", ".join(f"{sum(results['status'].values == s)} {s}" for s in sorted(set(results["status"].values)))
-    out.print(f"{counts}. Results: {output}", markup=False, soft_wrap=True)
+    click.echo(f"{counts}. Results: {output}")

@@ -9,18 +9,28 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from orfit_bench.bench.suite import NO_BACKEND
 from orfit_bench.host.registry import Registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec import Backend, Method, Metric, Setting, Stream
 
 SIZES = {"feature": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
 """The sizes at which a method's cost is shown."""
+SCHEDULES = (
+    "{constant = {value = 0.1}}",
+    "{power = {eta0 = 1.0, power = 0.8}}",
+    "{slide = {B = 1.0, G = 2.0}}",
+    "{sequence = {values = [0.1, 0.01]}}",
+)
+"""One of each schedule, as TOML has it."""
 
 
 def overview(known: Registry) -> Iterator[RenderableType]:
     """Tables of all methods with the backends that compute them, backends, streams, metrics and plugins."""
     yield methods_table(known)
     yield from (Text(f"no: {line}") for line in lacking(known))
+    if not known.backends:
+        yield Text(NO_BACKEND)
     yield backends_table(known)
     yield streams_table(known)
     yield metrics_table(known)
@@ -108,6 +118,7 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
     yield Text(f"source: {method.source}")
     yield settings_table(method.settings) if method.settings else Text("It has no settings.")
+    yield from (Text(_schedule(method.name, s)) for s in method.settings if s.kind == "schedule")
     fields = grid("State", "field", "dims", "meaning")
     for f in method.fields:
         fields.add_row(*map(Text, [f.name, " x ".join(f.dims) or "one number", f.meaning]))
@@ -122,6 +133,12 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
         absence = known.absence(backend, method.name)
         supplier = known.suppliers.get(("kernels", (backend, method.name)), "")
         yield Text(f"{backend}: {f'no: {absence}' if absence else f'yes, by {supplier}'}")
+
+
+def _schedule(method: str, setting: Setting) -> str:
+    """How a schedule is written: for each kind a line that --set takes."""
+    head = f"{setting.name} is a number, or a schedule, which a suite file and --set take as a table:"
+    return "\n".join([head, *(f"  --set {method}.{setting.name}='{text}'" for text in SCHEDULES)])
 
 
 def _cost(method: Method) -> str:

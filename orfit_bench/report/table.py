@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import xarray
 
 WIDTH = 100
+LABEL = 24
+"""Longest line of a label with settings, which goes on in a further line; a single word may be longer."""
+NOT_APPLICABLE = "n/a: the metric does not apply, e.g. no exact batch solution for these rows and settings"
 NUMBERS = {
     "samples_per_second": ("samples/s", ",.0f"),
     "state_bytes": ("state", "B"),
@@ -29,23 +33,32 @@ NUMBERS = {
 def results_table(results: xarray.Dataset) -> Table:
     """A row for each cell that was to be measured: by stream, the least test error first, then the fastest.
 
-    "deviation" is that from the exact solution. n/a stands where a number does not apply.
+    "deviation" is that from the exact solution. n/a stands where a number does not apply. No column wraps: a console
+    narrower than the table would cut numbers off.
     """
     machine = json.loads(results.attrs["machine"])
     title = f"{', '.join(_distinct(results, 'protocol'))}, {', '.join(_distinct(results, 'dtype'))}, {machine['cpu']}"
     methods, streams = _labels(results, "method", "settings"), _labels(results, "stream", "stream_settings")
     table = grid(title, "method", "backend", "stream")
-    for column, labels in ((table.columns[0], methods), (table.columns[2], streams)):
-        column.min_width = max(len(word) for label in labels for word in label.split())
     for name, _ in NUMBERS.values():
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
+    for column in table.columns:
+        column.no_wrap = True
     status = results["status"].values
     for i in sorted(_measured(results), key=lambda i: (streams[i], *_rank(results, i))):
         numbers = [_shown(_value(results, name, i), form) for name, (_, form) in NUMBERS.items()]
         if status[i] != "ok":
             numbers[0] = str(status[i])
-        table.add_row(*map(Text, [methods[i], str(results["backend"].values[i]), streams[i], *numbers]))
+        labels = [_folded(methods[i]), str(results["backend"].values[i]), _folded(streams[i])]
+        table.add_row(*map(Text, [*labels, *numbers]))
     return table
+
+
+def legend(results: xarray.Dataset) -> list[str]:
+    """What the table's n/a means, where a cell that was measured has one."""
+    good = [i for i, status in enumerate(results["status"].values) if status == "ok"]
+    lacks = any(math.isnan(_value(results, name, i)) for name in NUMBERS for i in good)
+    return [NOT_APPLICABLE] if lacks else []
 
 
 def reasons(results: xarray.Dataset) -> list[str]:
@@ -61,11 +74,11 @@ def reasons(results: xarray.Dataset) -> list[str]:
 
 
 def grid(title: str, *columns: str) -> Table:
-    """An empty table in the house's style."""
+    """An empty table in the house's style; its first column holds names and never wraps."""
     table = Table(title=Text(title), title_style="bold", title_justify="left", box=box.SIMPLE_HEAD)
     table.pad_edge, table.padding = False, (0, 1, 0, 0)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == columns[0])
     return table
 
 
@@ -111,6 +124,11 @@ def _labels(results: xarray.Dataset, name: str, settings: str) -> list[str]:
         " ".join([n, *(f"{key}={_plain(value)}" for key, value in s.items() if len(kinds[n, key]) > 1)])
         for n, s in zip(names, given, strict=True)
     ]
+
+
+def _folded(label: str) -> str:
+    """The label in lines that end between words, for a name or a value cut in two is none."""
+    return textwrap.fill(label, LABEL, break_long_words=False, break_on_hyphens=False)
 
 
 def _plain(value: Any) -> str:

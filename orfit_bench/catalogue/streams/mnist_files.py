@@ -40,9 +40,16 @@ def read(part: str) -> Pair:
 
 def why_absent(part: str) -> str:
     """Why a part is not at hand, empty when it is; looks at the disk only."""
-    if all(_find(name) for name in _names(part)):
-        return ""
-    return "MNIST is not on this machine: set ORFIT_BENCH_DATA or go online once"
+    missing = [name for name in _names(part) if not _find(name)]
+    return f"{_lack(missing[0])}; a run that names the stream fetches it once when online" if missing else ""
+
+
+def _lack(name: str) -> str:
+    """That a file is missing, and where it was looked for."""
+    folder = os.environ.get("ORFIT_BENCH_DATA")
+    if folder:
+        return f"the folder in ORFIT_BENCH_DATA, {folder}, lacks mnist/{name}"
+    return f"MNIST is not on this machine: ORFIT_BENCH_DATA may name a folder that holds mnist/{name}"
 
 
 def _names(part: str) -> list[str]:
@@ -69,12 +76,12 @@ def _path(name: str) -> Path:
 def _fetch(name: str) -> Path:
     import pooch
 
+    pooch.get_logger().setLevel("WARNING")  # its "Downloading data" would stand amid a run's lines
     try:
         return Path(pooch.retrieve(URL + name, known_hash=SHA256[name], fname=name, path=_cache()))
     except OSError as error:  # what requests raises is an OSError too
         raise DataNotFound(
-            f"MNIST's {name} is not on this machine and could not be fetched ({type(error).__name__}): set "
-            f"ORFIT_BENCH_DATA to a folder that holds mnist/{name}, or go online once and it is kept"
+            f"{_lack(name)}; it could not be fetched ({type(error).__name__}): go online once and it is kept"
         ) from error
 
 
