@@ -6,7 +6,7 @@ In a file a schedule is a table, for instance {power = {eta0 = 1.0, power = 0.8}
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class Schedule:
 
     def config(self) -> dict[str, Any]:
         """The table that `from_config` reads."""
-        return {type(self).__name__.lower(): asdict(self)}  # type: ignore[call-overload]
+        return {type(self).__name__.lower(): dict(vars(self))}
 
 
 @dataclass(frozen=True)

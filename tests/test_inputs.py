@@ -667,3 +667,36 @@ def test_a_diverged_error_crosses_to_another_process():
 def test_what_is_no_schedule_or_dtype_is_refused(make, error):
     with pytest.raises(error):
         make()
+
+
+class Cosine(ob.schedules.Schedule):
+    def __call__(self, t):
+        return np.cos(t)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        (Cosine(), "want one of constant, power, slide, sequence"),
+        (ob.schedules.Power(0.1, -1.0), "power=-1.0"),
+        (ob.schedules.Sequence(()), "at least one value"),
+        (ob.schedules.Slide(1.0, 0.0), "want both > 0"),
+    ],
+)
+def test_schedules_that_a_state_could_not_name_again_are_refused(schedule, message):
+    """What create accepts, restore must read."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        ob.create("lms", step_size=schedule)
+
+
+def test_a_start_that_overflows_is_refused_and_changes_nothing():
+    learner = ob.create("rls", ridge=1e-40, dtype="float32")
+    with pytest.raises(ValueError, match="the start of P is not finite in float32"):
+        learner.partial_fit([[1.0]], [1.0])
+    assert learner.n_samples_seen_ == 0
+
+
+def test_learners_to_average_may_come_from_a_generator():
+    learners = [ob.create("lms", step_size=0.5).partial_fit([[1.0]], [y]) for y in (1.0, 3.0)]
+    ob.average(learner for learner in learners)
+    assert [learner.predict([[1.0]])[0] for learner in learners] == [1.0, 1.0]

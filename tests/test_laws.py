@@ -5,8 +5,10 @@ import pytest
 from cases import EVERY, said
 
 import orfit_bench as ob
+from orfit_bench.catalogue.methods import METHODS
 from orfit_bench.conformance import laws
 from orfit_bench.host.registry import registry
+from orfit_bench.spec import Backend
 
 CASES = [
     pytest.param(method, law, dtype, id=f"{method.name}-{law.name}-{dtype}")
@@ -67,3 +69,56 @@ def test_batch_solutions_agree_with_the_learners(name, settings):
 def test_bound_grows_with_what_it_derives_from():
     assert laws.bound("float64", 100, 10.0, 1) == pytest.approx(100 * laws.bound("float64", 1, 1.0, 1))
     assert laws.bound("float32", 4, 5.0, 2) > 1e8 * laws.bound("float64", 4, 5.0, 2)
+
+
+@pytest.mark.parametrize("write", [np.nan, 0.0, 1e150], ids=["nan", "nothing", "huge"])
+@pytest.mark.parametrize("method", [m for m in METHODS if m.name != "greedy"], ids=lambda m: m.name)
+def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
+    """No law may hide NaN behind max(), nor compare a learner with itself alone."""
+
+    class Rubbish:
+        @staticmethod
+        def learn(s, X, Y, p, out):
+            if out is not None:
+                out[...] = write
+            s.w[...] = write
+            return len(X)
+
+        step = staticmethod(lambda s, A, Y, p: True)
+        store = staticmethod(lambda s, J, p: None)
+
+        @staticmethod
+        def update(s, J, E, p):
+            s.w[...] = write
+            return True
+
+    class Plugin:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def backends(self):
+            return [Backend("rubbish", "", namespace=lambda: np)]
+
+        @ob.hookimpl
+        def kernels(self):
+            return {("rubbish", method.name): Rubbish}
+
+    ob.register(Plugin(), "rubbish")
+    try:
+        for law in method.laws:
+            with np.errstate(all="ignore"):
+                found = [_ratio(method, law, kind) for kind in ("gaussian", "condition 1e6")]
+            bounded = write == 0.0 and law.source in BOUNDS  # learning nothing keeps an upper bound of an error
+            assert bounded or max(found) > 1, law.name
+    finally:
+        ob.unregister("rubbish")
+
+
+BOUNDS = {"survey, Theorem 2"}
+
+
+def _ratio(method, law, kind):
+    try:
+        return laws.measure(method, law, kind, backend="rubbish").ratio
+    except (ValueError, IndexError, ArithmeticError, np.linalg.LinAlgError):
+        return np.inf

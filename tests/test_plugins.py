@@ -468,6 +468,7 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
             lambda: declared(W, settings=(Setting("batch_size", "number", 1.0, "[1, 9]", ""),)),
             "batch_size is no integer",
         ),
+        (lambda: declared(W, settings=(BATCH,)), "batch_size wants blocks=True"),
     ],
 )
 def test_a_declaration_that_cannot_work_is_refused_at_once(declare: Callable[[], Any], message: str) -> None:
@@ -476,6 +477,7 @@ def test_a_declaration_that_cannot_work_is_refused_at_once(declare: Callable[[],
 
 
 W = Field("w", ("parameter", "output"), "weights")
+BATCH = Setting("batch_size", "integer", 1, "[1, 9]", "")
 STEP = Setting("step", "number", 1.0, "(0, 1]", "")
 
 

@@ -8,6 +8,7 @@ import click
 
 from orfit_bench.cli.output import show
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.errors import hint
 
 if TYPE_CHECKING:
     from orfit_bench.host.registry import Registry
@@ -38,9 +39,4 @@ def list_command(name: str | None) -> None:
 
 
 def _unknown(known: Registry, name: str) -> str:
-    from difflib import get_close_matches
-
-    names = sorted({*known.methods, *known.backends, *known.streams, *known.metrics})
-    near = get_close_matches(name, names, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"nothing is named {name!r}.{hint} Known: {', '.join(names)}."
+    return f"nothing is named {name!r}{hint(name, {*known.methods, *known.backends, *known.streams, *known.metrics})}"

@@ -14,7 +14,7 @@ from orfit_bench.spec import LINEAR, Method, Model
 from orfit_bench.spec.setting import Setting, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     import xarray
 
@@ -118,12 +118,13 @@ def _rebuilt(head: Any, arrays: dict[str, Any], where: str, backend: str | None,
         raise ValueError(f"{where}: {error}") from error
 
 
-def average(learners: Sequence[Learner]) -> None:
+def average(learners: Iterable[Learner]) -> None:
     """Give all learners the mean of their weights, for rounds of learning apart (Krasulina paper, eq. 18).
 
     Each keeps its own step count. ValueError where they differ in method, settings, dtype or sizes, where rows
     wait, or where the method declares no average.
     """
+    learners = list(learners)
     if not learners:
         raise ValueError("average: got no learners")
     first = learners[0]

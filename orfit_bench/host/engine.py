@@ -14,6 +14,7 @@ from orfit_bench.host import inputs
 from orfit_bench.host.linearised import Linearised, answered
 from orfit_bench.host.params import ParameterMaker, generator
 from orfit_bench.host.record import Layout
+from orfit_bench.host.waiting import Waiting
 from orfit_bench.spec.backend import Array, Backend
 from orfit_bench.spec.method import Draw, Method
 from orfit_bench.spec.model import LINEAR, Model
@@ -49,14 +50,14 @@ class Engine:
         self._warned = False
         self._interrupted = ""  # what interrupted a kernel, after which the state cannot be trusted
         self._s: Any = None
-        self._pending: tuple[Array, Array]
+        self._waiting: Waiting
         self._layout_: Layout
         self._learner: Any = None  # the kernel, or what stands between it and a nonlinear model
 
     @property
     def pending(self) -> int:
         """Rows that wait for a full batch."""
-        return 0 if self._features is None else len(self._pending[0])
+        return 0 if self._features is None else self._waiting.count
 
     def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
         X = inputs.matrix(X, name, self.dtype, self._features)
@@ -68,30 +69,32 @@ class Engine:
     def _learn(self, X: Any, y: Any, predict: bool) -> Array | None:
         X, Y, vector = self._checked(X, y)
         self._begin(X, Y, vector, is_step=False)
-        rows = len(X)
+        if self._batch_size > 1:
+            return self._learn_batches(X, Y, predict)
         out = self.backend.namespace().empty(Y.shape, self.dtype) if predict else None
-        if self._batch_size == 1:
-            if rows:
-                self._advance(X, Y, 1, out)
-            self._seen += rows
-            return out
-        return self._learn_batches(X, Y, out)
+        if len(X):
+            self._advance(X, Y, 1, out)
+        self._seen += len(X)
+        return out
 
-    def _learn_batches(self, X: Array, Y: Array, out: Array | None) -> Array | None:
+    def _learn_batches(self, X: Array, Y: Array, predict: bool) -> Array | None:
         """Learn whole batches of what waits and what came; keep the rest waiting."""
-        xp, waiting = self.backend.namespace(), self.pending
-        old_X, old_Y = self._pending
-        X, Y = xp.concatenate([old_X, X]), xp.concatenate([old_Y, Y])
+        waited, rows = self._waiting.count, len(X)
+        if waited + rows < self._batch_size:
+            self._waiting.add(X, Y)
+            self._seen += rows
+            return self._predict(X) if predict else None
+        X, Y = self._waiting.joined(X, Y)
         whole = len(X) // self._batch_size * self._batch_size
-        every = None if out is None else xp.empty(Y.shape, self.dtype)
-        if whole:
-            self._advance(X[:whole], Y[:whole], self._batch_size, None if every is None else every[:whole])
-        self._pending = X[whole:].copy(), Y[whole:].copy()
-        self._seen += len(X) - waiting
-        if every is None:
+        out = self.backend.namespace().empty(Y.shape, self.dtype) if predict else None
+        self._advance(X[:whole], Y[:whole], self._batch_size, None if out is None else out[:whole])
+        self._waiting.clear()
+        self._waiting.add(X[whole:], Y[whole:])
+        self._seen += rows
+        if out is None:
             return None
-        every[whole:] = self._predict(X[whole:])  # their step is the next one, so the weights will be these
-        return every[waiting:]
+        out[whole:] = self._predict(X[whole:])  # their step is the next one, so the weights will be these
+        return out[waited:]
 
     def _learn_block(self, A: Any, y: Any) -> None:
         X, Y, vector = self._checked(A, y, "A")
@@ -102,14 +105,14 @@ class Engine:
         self._seen += len(X)
 
     def _learn_waiting(self) -> None:
-        X, Y = self._pending
+        X, Y = self._waiting.joined()
         self._advance(X, Y, len(X), None, block=True)
-        self._pending = self._empty()
+        self._waiting.clear()
 
     def _begin(self, X: Array, Y: Array, vector: bool, is_step: bool) -> None:
         """On the first chunk: fix the dimensions and draw the start. Raises before anything changes."""
         if self.method.admit and (is_step or len(X)):
-            self.method.admit(self.settings, self._steps, X, is_step)
+            self.method.admit(self.settings, self._steps, X, is_step, self._linear)
         if self._features is not None:
             return
         d, c = X.shape[1], Y.shape[1]
@@ -119,7 +122,6 @@ class Engine:
             given["w"] = self._first_weights(d, c, layout.shape(("parameter", "output")), draw)
         self._s = layout.start(given, draw)
         self._place(layout, d, c, vector)
-        self._pending = self._empty()
 
     def _layout(self, d: int, c: int) -> Layout:
         p, r = (d, c) if self._linear else (self.model.size(d, c), 1)
@@ -130,6 +132,7 @@ class Engine:
     def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
         self._layout_, self._features, self._outputs, self._vector = layout, d, c, vector
         xp, fresh = self.backend.namespace(), self.method.fresh
+        self._waiting = Waiting((xp.empty((0, d), self.dtype), xp.empty((0, c), self.dtype)), xp)
         self._learner = self._kernel if self._linear else Linearised(self.model, self._kernel, fresh, c, self.dtype, xp)
 
     def _first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
@@ -144,10 +147,6 @@ class Engine:
         if w.shape not in (shape, shape[:1] if shape[1] == 1 else shape):
             raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
         return w.reshape(shape)
-
-    def _empty(self) -> tuple[Array, Array]:
-        xp = self.backend.namespace()
-        return xp.empty((0, self._features), self.dtype), xp.empty((0, self._outputs), self.dtype)
 
     def _advance(self, X: Array, Y: Array, batch_size: int, out: Array | None, block: bool = False) -> None:
         """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""
@@ -187,7 +186,7 @@ class Engine:
         """
         self._check_usable()
         fresh, steps, seen = self._features is None, self._steps, self._seen
-        before = None if fresh or self._linear else (type(self._s)(*(a.copy() for a in self._s)), self._pending)
+        before = None if fresh or self._linear else (type(self._s)(*(a.copy() for a in self._s)), self._waiting.kept())
         try:
             result = act(*arguments)
         except DivergedError:
@@ -198,7 +197,7 @@ class Engine:
                 self._s = self._features = self._outputs = None
                 self._vector, self._interrupted = True, ""
             if before:
-                (self._s, self._pending), self._interrupted = before, ""
+                (self._s, self._waiting), self._interrupted = before, ""
             self._steps, self._seen = steps, seen
             raise
         self._warn_once()
@@ -215,7 +214,7 @@ class Engine:
         """Drop the bad step's rows, also those that had waited for it since earlier calls, and say so."""
         waited = self.pending
         self._seen += learned - waited
-        self._pending = self._empty()
+        self._waiting.clear()
         row = max(0, learned - waited)
         raise DivergedError(
             f"{self.method.name} diverged at step {self._steps + 1}, row {row} of this call: the step would not be "

@@ -78,7 +78,10 @@ class Learner(Engine):
     @property
     def state_bytes(self) -> int:
         """Bytes of the state's arrays as they are used."""
-        return 0 if self._features is None else sum(a.nbytes for a in snapshot.arrays(self).values())
+        if self._features is None or self._outputs is None:
+            return 0
+        waiting = self.pending * (self._features + self._outputs) * self.dtype.itemsize
+        return self._layout_.bytes(self._s) + waiting
 
     def state(self) -> xarray.Dataset:
         """A copy of the state in host memory, with named dimensions; settings and versions in attrs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from functools import lru_cache
 from typing import Any
@@ -37,7 +38,11 @@ class Layout:
             value = given.get(f.name)
             if value is None:
                 value = f.start(self._settings, self.sizes, draw) if f.start and draw else np.zeros(self.shape(f.dims))
-            arrays[f.name] = self._backend.asarray(np.ascontiguousarray(value, self._dtype).reshape(np.shape(value)))
+            with np.errstate(over="ignore"):
+                start = np.ascontiguousarray(value, self._dtype).reshape(np.shape(value))
+            if not np.isfinite(start).all():
+                raise ValueError(f"the start of {f.name} is not finite in {self._dtype}: choose other settings")
+            arrays[f.name] = self._backend.asarray(start)
         if self.grows:
             arrays["count"] = np.array([self._used(arrays)], np.int64)
         return _record_type(tuple(arrays))(**arrays)
@@ -72,6 +77,11 @@ class Layout:
         used = int(s.count[0]) if self.grows else 0
         out = {}
         for f in self.fields:
-            a = self._backend.asnumpy(getattr(s, f.name))
-            out[f.name] = np.array(a[:used] if self.grows in f.dims else a)
+            a = getattr(s, f.name)
+            out[f.name] = self._backend.asnumpy(a[:used] if self.grows in f.dims else a)
         return out
+
+    def bytes(self, s: Any) -> int:
+        """Bytes of the fields in host memory, growing ones as far as they are used."""
+        used = int(s.count[0]) if self.grows else 0
+        return self._dtype.itemsize * sum(math.prod(self.shape(f.dims, used)) for f in self.fields)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from orfit_bench.errors import PluginError, UnavailableError, hint
-from orfit_bench.host import hooks, loader
+from orfit_bench.host import loader
 from orfit_bench.host.loader import Plugin
 from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
 
@@ -146,6 +146,3 @@ def register(plugin: Any, name: str | None = None) -> None:
 def unregister(plugin: Any) -> None:
     """Take back what `register` added; a plugin or its name."""
     registry().remove(plugin if isinstance(plugin, str) else getattr(plugin, "__name__", type(plugin).__name__))
-
-
-__all__ = ["Registry", "hooks", "register", "registry", "unregister"]

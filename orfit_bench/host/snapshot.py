@@ -50,7 +50,7 @@ def arrays(learner: Learner) -> dict[str, np.ndarray[Any, Any]]:
     if learner._features is None:
         given = learner.initial_weights
         return {} if given is None else {"initial_weights": np.array(given)}
-    pending_X, pending_y = (learner.backend.asnumpy(a) for a in learner._pending)
+    pending_X, pending_y = (learner.backend.asnumpy(a) for a in learner._waiting.joined())
     return {**learner._layout_.arrays(learner._s), "pending_X": pending_X, "pending_y": pending_y}
 
 
@@ -69,6 +69,8 @@ def rebuild(like: Learner, head: dict[str, Any], given: dict[str, np.ndarray[Any
     if head["n_features"] is None:
         return new
     d, c = _count(head, "n_features", least=1), _count(head, "n_outputs")
+    if head["y_is_vector"] and c > 1:
+        raise ValueError(f"state: y is one-dimensional, but has {c} outputs")
     new._steps, new._seen = _count(head, "t"), _count(head, "n_samples_seen")
     layout = new._layout(d, c)
     fields = {f.name: given.get(f.name) for f in layout.fields}
@@ -85,7 +87,7 @@ def rebuild(like: Learner, head: dict[str, Any], given: dict[str, np.ndarray[Any
     _check("pending_y", given.get("pending_y"), (waiting, c), new.dtype)
     new._s = layout.start(fields)
     pending_X, pending_y = (np.ascontiguousarray(given[n], new.dtype) for n in ("pending_X", "pending_y"))
-    new._pending = new.backend.asarray(pending_X), new.backend.asarray(pending_y)
+    new._waiting.add(new.backend.asarray(pending_X), new.backend.asarray(pending_y))
     new._warned = bool(like.method.warns and fields.get(like.method.warns[0], False))
     return new
 

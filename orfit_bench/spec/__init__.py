@@ -1,10 +1,10 @@
 """The contract: what a method, a state, a backend, a model, a stream and a metric are.
 
-This package imports NumPy and the standard library only, so that a plugin may depend on it at no cost.
+It computes nothing and imports nothing heavy: a plugin may import it at start-up.
 """
 
 from orfit_bench.spec.backend import Absent, Backend, Kernel
-from orfit_bench.spec.law import Law, Measured, Rows, bound, deviation
+from orfit_bench.spec.law import Law, Measured, Rows, bound, deviation, largest
 from orfit_bench.spec.method import Cost, Field, Growth, Method
 from orfit_bench.spec.metric import Metric, Record
 from orfit_bench.spec.model import LINEAR, Model
@@ -35,4 +35,5 @@ __all__ = [
     "Stream",
     "bound",
     "deviation",
+    "largest",
 ]

@@ -63,6 +63,11 @@ def bound(dtype: Any, n: int, condition: float, exponent: int) -> float:
     return float(HEADROOM * np.finfo(dtype).eps * condition**exponent * np.sqrt(n))
 
 
+def largest(*deviations: float) -> float:
+    """The largest of several deviations; infinite where one is no number, which max() would hide."""
+    return float("inf") if np.isnan(deviations).any() else float(max(deviations))
+
+
 def deviation(got: Any, want: Any) -> float:
     """max |got - want| / max |want|; infinite where got is not finite or has another shape."""
     got, want = np.asarray(got, float), np.asarray(want, float)

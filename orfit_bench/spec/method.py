@@ -90,8 +90,8 @@ class Method:
     """How many uniform numbers in [0, 1) the host draws for each gradient (on a model a row has one an output)."""
     fresh: bool = False
     """Whether the kernel's `store` is to see the gradients at the weights after the step."""
-    admit: Callable[[Settings, int, Array, bool], None] | None = None
-    """admit(settings, steps done, X, is_step): ValueError where the rows cannot be learned; changes nothing."""
+    admit: Callable[[Settings, int, Array, bool, bool], None] | None = None
+    """admit(settings, steps done, X, is_step, linear): ValueError where the rows cannot be learned."""
     predict: Callable[[Any, Array, Settings], Array] | None = None
     """predict(s, X, settings) -> (n, r) where that is not the model's prediction at s.w."""
     warns: tuple[str, str] | None = None
@@ -111,6 +111,8 @@ class Method:
         ]
         if "batch_size" in set(names) - counts:
             wrong.append("batch_size is no integer setting")
+        if "batch_size" in names and not self.blocks:
+            wrong.append("batch_size wants blocks=True, since a flush learns a shorter block")
         if self.kind == "regression" and "w" not in fields and not self.predict:
             wrong.append("it has neither a field 'w' nor predict()")
         if wrong:

@@ -77,9 +77,9 @@ class Setting:
         return number if integer else float(number)
 
     def _schedule(self, value: Any) -> Schedule:
-        if isinstance(value, dict):
-            try:
-                value = from_config(value)
+        if isinstance(value, (dict, Schedule)):
+            try:  # also a schedule that was built by hand: what cannot be saved is refused
+                value = from_config(value.config() if isinstance(value, Schedule) else value)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{self.name}: {error}; it is {self.meaning}") from None
         if isinstance(value, Schedule):

@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array
 from orfit_bench.catalogue.methods._common import WEIGHTS, against_min_norm, condition, final_weights
-from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -46,7 +46,7 @@ def projects(create: Any, rows: Rows) -> Measured:
         A, b = X[max(0, t + 1 - order) : t + 1], y[max(0, t + 1 - order) : t + 1, None]
         want = w + np.linalg.pinv(A) @ (b - A @ w)
         w = final_weights(learner.partial_fit(X[t : t + 1], y[t : t + 1]))
-        worst, cond = max(worst, deviation(w, want)), max(cond, condition(A))
+        worst, cond = largest(worst, deviation(w, want)), max(cond, condition(A))
     return Measured(worst, len(X), cond)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps
 from orfit_bench.catalogue.methods._common import WEIGHTS, against_rows_fitted, condition, final_weights
-from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Method
 from orfit_bench.spec.setting import Setting
 
@@ -46,7 +46,7 @@ def implicit_gradient(create: Any, rows: Rows) -> Measured:
     w = np.zeros(rows.X.shape[1])
     for x, t in zip(rows.X, rows.y, strict=True):
         new = final_weights(learner.partial_fit(x[None], [t]))[:, 0]
-        worst = max(worst, deviation(new, np.linalg.solve(np.eye(len(x)) + eta * np.outer(x, x), w + eta * t * x)))
+        worst = largest(worst, deviation(new, np.linalg.solve(np.eye(len(x)) + eta * np.outer(x, x), w + eta * t * x)))
         w = new
     energy = (rows.X * rows.X).sum(1).max()
     return Measured(worst, len(rows.X), 1 + eta * energy)

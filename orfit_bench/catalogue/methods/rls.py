@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.catalogue.methods import _batch
 from orfit_bench.catalogue.methods._batch import Array, weighted
 from orfit_bench.catalogue.methods._common import BASIS, WEIGHTS, against_min_norm, condition, directions, final_weights
-from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -21,13 +21,15 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
     return _batch.ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
 
 
-def admit(settings: Settings, steps: int, X: Array, is_step: bool) -> None:
-    """Without a prior the first block must determine all weights."""
+def admit(settings: Settings, steps: int, X: Array, is_step: bool, linear: bool) -> None:
+    """Without a prior the first block must determine all weights, with digits left in P, whose condition is squared."""
     if settings["ridge"] or not settings["forgetting_factor"] or steps:
         return
+    if not linear:
+        raise ValueError("rls with ridge=0 learns the linear model only: set ridge > 0")
     if not is_step:
         raise ValueError("rls with ridge=0 has no prior: the first call must be step(A0, y0), A0 of full column rank")
-    rank = int(np.linalg.matrix_rank(np.asarray(X)))
+    rank = int(np.linalg.matrix_rank(np.asarray(X), rtol=np.sqrt(np.finfo(X.dtype).eps)))
     if rank < X.shape[1]:
         raise ValueError(
             f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}: pass more rows or set ridge > 0"
@@ -42,7 +44,7 @@ def ridge(create: Any, rows: Rows) -> Measured:
     for ff in (0.97, 1.0, 1.02):
         learner = create(ridge=prior, forgetting_factor=ff).partial_fit(X, y)
         A, b = weighted(X, y[:, None], prior, ff)
-        worst = max(worst, deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0]))
+        worst = largest(worst, deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0]))
         cond = max(cond, condition(A))
     return Measured(worst, len(X), cond)
 

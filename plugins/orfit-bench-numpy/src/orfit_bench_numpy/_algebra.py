@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 Array = NDArray[Any]
 Update = Callable[[Any, Array, Array, Any], bool]
@@ -74,6 +75,27 @@ def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
         if rho > math.sqrt(np.finfo(G.dtype).eps) * np.linalg.norm(g):
             Q = np.column_stack([Q, r / rho])
     return Q, Q.T @ G
+
+
+def damped_inverse(A: Array, eps: float) -> Array:
+    """A'(A A' + eps I)^+ (p, k) by the SVD of A; singular values up to sqrt(machine eps) of the largest are zero."""
+    V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
+    kept = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[0]
+    gain = np.divide(1, sigma + eps / sigma, out=np.zeros_like(sigma), where=kept)  # no square that overflows
+    inverse: Array = (Wt.T * gain) @ V.T
+    return inverse
+
+
+def fitted(R: Array, G: Array, E: Array) -> Array:
+    """The z (a, r) with R'z = E, for (Q, R) = new_directions(U, G): the step Q z fits the gradients' errors.
+
+    Where a column of G brought no direction of its own, least squares over all that U does not span already.
+    """
+    if R.shape[0] == R.shape[1]:
+        return E / R if R.size == 1 else solve_triangular(R.T, E, lower=True, check_finite=False)
+    new = np.abs(R).max(axis=0) > math.sqrt(np.finfo(R.dtype).eps) * np.abs(G).max(axis=0)
+    z: Array = np.linalg.lstsq(R[:, new].T, E[new], rcond=0)[0]
+    return z
 
 
 def append(s: Any, Q: Array) -> None:

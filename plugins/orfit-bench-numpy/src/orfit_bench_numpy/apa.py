@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, by_rows, finite
+from orfit_bench_numpy._algebra import Array, by_rows, damped_inverse, finite
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -14,10 +14,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     keep = min(n, len(s.rows) - q)  # the host gives room for projection_order rows, or for all
     A = np.concatenate([s.rows[n - keep : n], J])  # (k, p)
     b = np.concatenate([s.targets[n - keep : n], b_new])  # (k, r)
-    V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
-    sigma = np.where(sigma > np.sqrt(np.finfo(A.dtype).eps) * sigma[0], sigma, 0)
-    gain = np.divide(1, sigma + p.eps / sigma, out=np.zeros_like(sigma), where=sigma > 0)  # no square that overflows
-    w = s.w + p.step_size[0] * (Wt.T @ (gain[:, None] * (V.T @ (b - A @ s.w))))
+    w = s.w + p.step_size[0] * (damped_inverse(A, p.eps) @ (b - A @ s.w))
     if not finite(w):
         return False
     s.w[...] = w

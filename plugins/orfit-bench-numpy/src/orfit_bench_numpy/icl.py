@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, new_directions
+from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -13,7 +11,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     Q, R = new_directions(U, J.T)  # r = Q R, so x'r = R'R
     if not R.size:
         return True  # every row is dependent
-    w = s.w + Q @ (E / R if R.size == 1 else np.linalg.lstsq(R.T, E, rcond=None)[0])
+    w = s.w + Q @ fitted(R, J.T, E)
     if not finite(w):
         return False
     s.w[...] = w

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orfit_bench_numpy._algebra import Array, append, by_rows, finite, new_directions
+from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, new_directions
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -30,8 +30,4 @@ def update_and_store(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 learn = by_rows(update_and_store)
-
-
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """One block of rows at once."""
-    return update_and_store(s, A, Y - A @ s.w, p)
+step = by_block(update_and_store)

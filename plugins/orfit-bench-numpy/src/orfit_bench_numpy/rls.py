@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, new_directions
+from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -26,13 +26,16 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return False
     V = U.T / L if len(L) == 1 else solve_triangular(L, U.T, lower=True, check_finite=False)  # (q, p)
     w = s.w + V.T @ (E / L if len(L) == 1 else solve_triangular(L, E, lower=True, check_finite=False))
-    new = (P - V.T @ V) / ff  # V'V is symmetric to the last bit, so P is
     lost, spent = digits(P, J, S, L, ff)
-    if spent or not finite(w) or not (np.diagonal(new) < np.finfo(P.dtype).max / 4).all():
+    highest = (np.diagonal(P) - (V * V).sum(0)).max() / ff
+    if spent or not finite(w) or not highest < np.finfo(P.dtype).max / 4:
         return False
     if lost:
         s.digits_lost[...] = 1
-    s.w[...], s.P[...] = w, new
+    s.w[...] = w
+    P -= V.T @ V  # symmetric to the last bit, so P is
+    if ff != 1:
+        P /= ff
     return True
 
 
@@ -66,8 +69,6 @@ def cholesky(S: Array, ff: float) -> Array | None:
 def begin(s: Any, J: Array, E: Array) -> bool:
     """No prior: the first block's least-squares solution and P = (J'J)^-1 (least-squares notes, block 0)."""
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)
-    if len(J) < J.shape[1] or not sigma[-1] > 0:
-        return False  # gradients of a model that do not determine its parameters
     w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])
     half = Wt / sigma[:, None]
     if not finite(w) or not finite(half):
@@ -81,7 +82,7 @@ def interpolate(s: Any, J: Array, E: Array) -> bool:
     Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # P J' = Q R
     if not R.size:
         return True
-    w = s.w + Q @ (E / R if R.size == 1 else np.linalg.lstsq(R.T, E, rcond=None)[0])
+    w = s.w + Q @ fitted(R, J.T, E)
     if not finite(w):
         return False
     s.w[...] = w
