@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import EVERY
+from cases import EVERY, SEQUENCE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,23 +16,17 @@ import orfit_bench as ob
 Same = Callable[[ob.Learner, ob.Learner], None]
 
 POWER = {"power": {"eta0": 0.3, "power": 0.8}}
-SEQUENCE = {"sequence": {"values": [0.5, 0.01, 0.2, 0.3]}}
 SLIDE = {"slide": {"B": 1.0, "G": 3.0}}
 
 LEARNERS: list[tuple[str, dict[str, Any]]] = [
     *EVERY,
-    ("lms", {}),
     ("lms", {"step_size": POWER}),
-    ("lms", {"step_size": SEQUENCE}),
     ("nlms", {"step_size": SLIDE, "eps": 0.1}),
-    ("apa", {"step_size": SEQUENCE}),
     ("apa", {"projection_order": 1}),
     ("apa", {"projection_order": None, "eps": 0.0}),
-    ("icl", {}),
     ("icl", {"memory": 2}),
     ("ogd", {"step_size": POWER}),
     ("ogd", {"memory": 3}),
-    ("orfit", {}),
     ("orfit", {"memory": 2}),
     ("orfit", {"memory": 2, "summary": "largest"}),
     ("orfit", {"memory": 2, "summary": "latest"}),
@@ -40,9 +34,6 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("orfit", {"batch_size": 3}),
     ("orfit", {"batch_size": 4, "memory": 3}),
     ("orfit", {"batch_size": 3, "memory": 2, "summary": "random"}),
-    ("one_step_sgd", {}),
-    ("greedy", {}),
-    ("rls", {}),
     ("rls", {"forgetting_factor": 0.9}),
     ("rls", {"forgetting_factor": 0.0}),
 ]
