@@ -174,3 +174,19 @@ def test_outputs_that_nearly_coincide_lose_no_digits():
 def test_rls_without_a_prior_learns_the_linear_model_only(cubic):
     with pytest.raises(ValueError, match="ridge=0 learns the linear model only"):
         ob.create("rls", ridge=0.0, model=cubic).step([[1.0]], [1.0])
+
+
+def test_apa_does_not_blow_up_on_rows_that_nearly_coincide():
+    """Their difference, a billionth of them, counts as dependent: w goes to the compromise of the two labels."""
+    x, z = np.array([1.0, 2.0, 0.5]), np.array([2.0, -1.0, 0.0])
+    learner = ob.create("apa", step_size=1.0, eps=0.0).partial_fit([x, x + 1e-9 * z], [1.0, 2.0])
+    np.testing.assert_allclose(learner.predict([x]), 1.5, atol=1e-6)
+    assert abs(weights(learner)).max() < 1
+
+
+def test_parameters_of_one_step_are_those_of_that_step():
+    from orfit_bench.host.params import ParameterMaker
+
+    learner = ob.create("lms", step_size={"sequence": {"values": [0.5, 0.1, 0.2]}})
+    p = ParameterMaker(learner.method, dict(learner.settings), learner.dtype, 0)(2, 2, 1, 1)
+    assert (p.t, p.at(1).t, p.at(1).step_size.tolist()) == (2, 3, [0.2])

@@ -127,3 +127,18 @@ def test_a_pivot_that_lost_its_sign_is_refused(curvature):
     with pytest.raises(ob.DivergedError):
         learner.partial_fit([[1.0, 0.0, 0.0]], [1.0])
     assert learner.state().identical(state)
+
+
+@pytest.mark.parametrize(("ff", "energy", "says"), [(0.1, 1e10, True), (0.1, 1e9, False), (1.0, 1e14, True)])
+def test_a_row_that_is_large_beside_the_prior(ff, energy, says):
+    """What a step leaves of x'P x is rounded by eps s / ff; without forgetting that is said, not refused."""
+    learner = ob.create("rls", forgetting_factor=ff)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner.partial_fit([[np.sqrt(energy), 0.0]], [1.0])
+    assert bool(caught) == says
+
+
+def test_a_row_that_leaves_no_digit_is_refused():
+    with pytest.raises(ob.DivergedError):
+        ob.create("rls").partial_fit([[1e9, 0.0]], [1.0])
