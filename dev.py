@@ -56,7 +56,7 @@ def set_up(*extras: str) -> None:
     seen, *have = stamp.read_text().split() if stamp.exists() else [""]
     if seen == digest and set(extras) <= set(have):
         return
-    if not (HOME / "pyvenv.cfg").exists():
+    if not stamp.exists():  # also where an earlier set-up was killed half-way
         print(f"making {HOME} (once, about a minute)", file=sys.stderr)
         venv.create(HOME, with_pip=True)
     extras = tuple(sorted(set(extras) | (set(have) if seen == digest else set())))

@@ -10,7 +10,6 @@ from orfit_bench.spec import Backend
 SPEC_VERSION = (1, 0)
 METHODS = ("lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls")
 
-
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 BACKEND = Backend("numpy", "the readable reference, on the CPU", namespace=lambda: np)
