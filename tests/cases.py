@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import orfit_bench as ob
+from orfit_bench.spec import Backend
 
 SEQUENCE = {"sequence": {"values": [0.5, 0.01, 0.2, 0.3]}}
 """A step that changes from row to row, so that a kernel that reads another row's is caught."""
@@ -15,6 +18,23 @@ EVERY: list[tuple[str, dict[str, Any]]] = [
     if method.kind == "regression"
     for settings in ({}, *({s.name: SEQUENCE} for s in method.settings if s.kind == "schedule"))
 ]
+
+
+def offering(backend: str, kernels: dict[str, Any]) -> Any:
+    """A plugin that offers a backend on NumPy arrays and its kernels, by method."""
+
+    class Plugin:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def backends(self) -> Any:
+            return [Backend(backend, "", namespace=lambda: np)]
+
+        @ob.hookimpl
+        def kernels(self) -> Any:
+            return {(backend, method): kernel for method, kernel in kernels.items()}
+
+    return Plugin()
 
 
 def said(case: Any) -> str:

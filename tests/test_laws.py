@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from cases import EVERY, said
+from cases import EVERY, offering, said
 
 import orfit_bench as ob
 from orfit_bench.catalogue.methods import METHODS
 from orfit_bench.conformance import laws
 from orfit_bench.host.registry import registry
-from orfit_bench.spec import Backend
 
 CASES = [
     pytest.param(method, law, dtype, id=f"{method.name}-{law.name}-{dtype}")
@@ -92,18 +91,7 @@ def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
             s.w[...] = write
             return True
 
-    class Plugin:
-        SPEC_VERSION = (1, 0)
-
-        @ob.hookimpl
-        def backends(self):
-            return [Backend("rubbish", "", namespace=lambda: np)]
-
-        @ob.hookimpl
-        def kernels(self):
-            return {("rubbish", method.name): Rubbish}
-
-    ob.register(Plugin(), "rubbish")
+    ob.register(offering("rubbish", {method.name: Rubbish}), "rubbish")
     try:
         for law in method.laws:
             with np.errstate(all="ignore"):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import offering
 
 import orfit_bench as ob
 from orfit_bench.host.registry import registry
@@ -411,18 +412,7 @@ def test_a_kernel_that_lacks_what_its_method_declares_is_named(registered: Any) 
     class Bare:
         learn = staticmethod(lambda s, X, Y, p, out: len(X))
 
-    class Plugin:
-        SPEC_VERSION = (1, 0)
-
-        @ob.hookimpl
-        def backends(self):
-            return [Backend("bare", "", namespace=lambda: np)]
-
-        @ob.hookimpl
-        def kernels(self):
-            return {("bare", "lms"): Bare, ("bare", "greedy"): Bare}
-
-    registered(Plugin())
+    registered(offering("bare", {"lms": Bare, "greedy": Bare}))
     ob.create("greedy", backend="bare")
     with pytest.raises(ob.UnavailableError, match=r"lms on bare: the kernel of .* has no update\(\)"):
         ob.create("lms", backend="bare")
@@ -436,18 +426,7 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
         step = staticmethod(lambda s, A, Y, p: called.append(("step", len(A), p.batch_size)) or True)
         update = staticmethod(lambda s, J, E, p: True)
 
-    class Plugin:
-        SPEC_VERSION = (1, 0)
-
-        @ob.hookimpl
-        def backends(self):
-            return [Backend("told", "", namespace=lambda: np)]
-
-        @ob.hookimpl
-        def kernels(self):
-            return {("told", "orfit"): Told}
-
-    registered(Plugin())
+    registered(offering("told", {"orfit": Told}))
     X, y = np.ones((8, 2)), np.ones(8)
     ob.create("orfit", backend="told", batch_size=3).partial_fit(X, y).flush().step(X[:5], y[:5])
     assert called == [("learn", 6, 3), ("step", 2, 2), ("step", 5, 5)]

@@ -101,8 +101,8 @@ def load(path: Any, *, backend: str | None = None, model: Model | None = None) -
 def _rebuilt(head: Any, arrays: dict[str, Any], where: str, backend: str | None, model: Model | None) -> Learner:
     snapshot.check_header(head, where)
     model = model or LINEAR
-    if model.name != head["model"]:
-        raise ValueError(f"{where}: the state belongs to the model {head['model']!r}, got {model.name!r}: pass model=")
+    if model.name != (wanted := head.get("model")):
+        raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
     try:
         blank = create(
             head["method"],
@@ -114,6 +114,8 @@ def _rebuilt(head: Any, arrays: dict[str, Any], where: str, backend: str | None,
             **head["settings"],
         )
         return snapshot.rebuild(blank, head, arrays)
+    except KeyError as error:
+        raise ValueError(f"{where}: the header lacks {error}, which format {snapshot.FORMAT} has") from error
     except (TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{where}: {error}") from error
 

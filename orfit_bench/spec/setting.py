@@ -85,8 +85,6 @@ class Setting:
         if isinstance(value, Schedule):
             for number in value.extremes():
                 self._number(number, integer=False)
-            if np.isnan(value(np.array([1, 2]))).any():
-                raise self._fail(ValueError, value, "a schedule of numbers")
             return value
         return Constant(float(self._number(value, integer=False)))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.random import Generator
 
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.stream import Array, Pair
+from orfit_bench.spec.stream import Array, Data, Pair
 
 HELD_OUT = 500
 """Rows of a synthetic test set, and of its validation part."""
@@ -41,6 +43,13 @@ def with_targets(X: Array, W: Array, noise: float = 0.0, rng: Generator | None =
     if rng is not None:
         y = y + noise * rng.standard_normal(y.shape)
     return X, squeezed(y)
+
+
+def linear(draw: Callable[[int], Array], d: int, n: int, outputs: int, noise: float, rng: Generator) -> Data:
+    """y = X W + noise on rows X = draw(n); test and validation rows are drawn alike and have no noise."""
+    W = true_weights(d, outputs, rng)
+    X, test, validation = (draw(k) for k in (n, HELD_OUT, HELD_OUT))
+    return Data(*with_targets(X, W, noise, rng), with_targets(test, W), with_targets(validation, W))
 
 
 def squeezed(y: Array) -> Array:

@@ -6,16 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.random import Generator
 
-from orfit_bench.catalogue.streams.common import (
-    HELD_OUT,
-    OUTPUTS,
-    SEED,
-    features,
-    noise,
-    rows,
-    true_weights,
-    with_targets,
-)
+from orfit_bench.catalogue.streams.common import OUTPUTS, SEED, features, linear, noise, rows
 from orfit_bench.spec.stream import Array, Data, Stream
 
 
@@ -25,9 +16,7 @@ def make(n: int, d: int, outputs: int, noise: float, seed: int) -> Data:
     The line is full at the first row. Test and validation rows come from new inputs, without noise.
     """
     rng = np.random.default_rng(seed)
-    W = true_weights(d, outputs, rng)
-    X, test, validation = (taps(k, d, rng) for k in (n, HELD_OUT, HELD_OUT))
-    return Data(*with_targets(X, W, noise, rng), with_targets(test, W), with_targets(validation, W))
+    return linear(lambda k: taps(k, d, rng), d, n, outputs, noise, rng)
 
 
 def taps(n: int, d: int, rng: Generator) -> Array:
