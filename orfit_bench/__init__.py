@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from orfit_bench import schedules
 from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
-from orfit_bench.host.create import average, create, load, restore
+from orfit_bench.host.create import create, load, restore
 from orfit_bench.host.hooks import hookimpl
 from orfit_bench.host.learner import Learner
+from orfit_bench.host.merging import average
 from orfit_bench.host.registry import register, registry, unregister
-from orfit_bench.spec import Model
+from orfit_bench.spec import Model, Transition
 
 if TYPE_CHECKING:
     from orfit_bench.spec import Backend, Method, Metric, Stream
@@ -31,6 +32,7 @@ __all__ = [
     "Learner",
     "Model",
     "PluginError",
+    "Transition",
     "UnavailableError",
     "average",
     "backends",

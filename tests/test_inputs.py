@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import orfit_bench as ob
+from orfit_bench.host.regressor import Regressor
 
 METHODS = sorted(name for name, method in ob.methods().items() if method.kind == "regression")
 BLOCKS = [name for name in METHODS if ob.methods()[name].blocks]
@@ -200,7 +201,7 @@ def test_predict_needs_a_first_chunk_which_may_be_empty(method: str) -> None:
 
 
 def test_rls_without_a_prior(same_state: Same) -> None:
-    for call in (ob.Learner.partial_fit, ob.Learner.prequential):
+    for call in (Regressor.partial_fit, Regressor.prequential):
         text = r"the first call must be step\(A0, y0\)"
         refuses(ob.create("rls", ridge=0.0), lambda it, call=call: call(it, X, y), ValueError, text, same_state)
     low = np.column_stack([X[:, :2], X[:, 0] + X[:, 1]])

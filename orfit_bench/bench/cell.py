@@ -13,7 +13,6 @@ from orfit_bench.bench import learning
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import UnavailableError
 from orfit_bench.host.create import create
-from orfit_bench.host.learner import Learner
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import Data, Record
 
@@ -49,7 +48,7 @@ class Cell:
         data: Data = stream.load(**self.stream_settings, **seeded)
         return data
 
-    def learner(self) -> Learner:
+    def learner(self) -> Any:
         """A new learner."""
         return create(
             self.method, backend=self.backend, dtype=self.dtype, random_state=self.seed, **dict(self.settings)

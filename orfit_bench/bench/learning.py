@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.bench.protocol import Protocol
-from orfit_bench.host.create import average
-from orfit_bench.host.learner import Learner
+from orfit_bench.host.merging import average
 from orfit_bench.spec import Data
 
 Array = NDArray[Any]
-Make = Callable[[], Learner]
+Make = Callable[[], Any]
 
 POINTS = 25
 """Most points of a trajectory."""
@@ -50,13 +49,13 @@ def timed(make: Make, data: Data, protocol: Protocol) -> tuple[float, int]:
     return statistics.median(seconds), len(seconds)
 
 
-def started(make: Make, data: Data, protocol: Protocol) -> list[Learner]:
+def started(make: Make, data: Data, protocol: Protocol) -> list[Any]:
     """The protocol's learners, sizes fixed and start drawn by a chunk of no rows."""
     return [make().partial_fit(data.X[:0], data.y[:0]) for _ in range(protocol.learners)]
 
 
 def learn(
-    learners: list[Learner],
+    learners: list[Any],
     data: Data,
     protocol: Protocol,
     stops: Collection[int] = (),
@@ -82,14 +81,14 @@ def learn(
                 look(done + b)
 
 
-def merge(learners: list[Learner]) -> None:
+def merge(learners: list[Any]) -> None:
     """End a round: all learners go on from the mean of their weights."""
     for learner in learners:
         learner.flush()
     average(learners)
 
 
-def recorded(learners: list[Learner], data: Data, protocol: Protocol) -> tuple[Array, Array, Array]:
+def recorded(learners: list[Any], data: Data, protocol: Protocol) -> tuple[Array, Array, Array]:
     """Learn, and return rows (points,), test_error (points,) and task_error (tasks, tasks), as `Record` has them.
 
     Between rounds the average of the learners is looked at. The tasks are those of the last pass.
@@ -112,7 +111,7 @@ def recorded(learners: list[Learner], data: Data, protocol: Protocol) -> tuple[A
     return points, test_error, task_error
 
 
-def merged(learners: list[Learner]) -> Learner:
+def merged(learners: list[Any]) -> Any:
     """The one learner, or a new one that is the average of several; these go on as they were."""
     if len(learners) == 1:
         return learners[0]
@@ -121,7 +120,7 @@ def merged(learners: list[Learner]) -> Learner:
     return copies[0]
 
 
-def mean_square(learner: Learner, X: Array, y: Array) -> float:
+def mean_square(learner: Any, X: Array, y: Array) -> float:
     """Mean over the rows of |y - f(x)|^2."""
     predicted = learner.backend.asnumpy(learner.predict(X))
     error = np.asarray(y, float) - np.asarray(predicted, float)

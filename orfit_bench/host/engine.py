@@ -1,63 +1,22 @@
-"""The engine under a learner: its state, and how a chunk of rows changes it."""
+"""The engine of a learner: how a chunk of rows changes its state."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.host import inputs
-from orfit_bench.host.linearised import Linearised, answered
-from orfit_bench.host.params import ParameterMaker, generator
-from orfit_bench.host.record import Layout
-from orfit_bench.host.waiting import Waiting
-from orfit_bench.spec.backend import Array, Backend
-from orfit_bench.spec.method import Draw, Method
-from orfit_bench.spec.model import LINEAR, Model
+from orfit_bench.host.linearised import answered
+from orfit_bench.host.start import Start
+from orfit_bench.spec.backend import Array
 
 
-class Engine:
+class Engine(Start):
     """Cuts checked rows into steps and hands them to a kernel; knows what was learned and what waits."""
-
-    def __init__(
-        self,
-        method: Method,
-        settings: dict[str, Any],
-        backend: Backend,
-        kernel: Any,
-        dtype: str = "float64",
-        random_state: int = 0,
-        model: Model = LINEAR,
-        initial_weights: Any = None,
-    ) -> None:
-        self.method, self.backend, self.model = method, backend, model
-        self.settings: Mapping[str, Any] = MappingProxyType(settings)
-        self.dtype, self.random_state, self.initial_weights = np.dtype(dtype), random_state, initial_weights
-        self._kernel = kernel
-        self._parameters = ParameterMaker(method, settings, self.dtype, random_state)
-        self._linear = model is LINEAR
-        self._on_host = backend.namespace() is np  # then rows go to the kernel as they are
-        self._batch_size: int = settings.get("batch_size", 1)
-        self._steps = 0  # steps done; the next one is number _steps + 1
-        self._seen = 0
-        self._features: int | None = None
-        self._outputs: int | None = None
-        self._vector = True
-        self._warned = False
-        self._interrupted = ""  # what interrupted a kernel, after which the state cannot be trusted
-        self._s: Any = None
-        self._waiting: Waiting
-        self._layout_: Layout
-        self._learner: Any = None  # the kernel, or what stands between it and a nonlinear model
-
-    @property
-    def pending(self) -> int:
-        """Rows that wait for a full batch."""
-        return 0 if self._features is None else self._waiting.count
 
     def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
         X = inputs.matrix(X, name, self.dtype, self._features)
@@ -109,44 +68,9 @@ class Engine:
         self._advance(X, Y, len(X), None, block=True)
         self._waiting.clear()
 
-    def _begin(self, X: Array, Y: Array, vector: bool, is_step: bool) -> None:
-        """On the first chunk: fix the dimensions and draw the start. Raises before anything changes."""
-        if self.method.admit and (is_step or len(X)):
-            self.method.admit(self.settings, self._steps, X, is_step, self._linear)
-        if self._features is not None:
-            return
-        d, c = X.shape[1], Y.shape[1]
-        layout, given = self._layout(d, c), {}
-        draw = generator(self.random_state, 0).standard_normal  # one generator, so that each call draws anew
-        if any(f.name == "w" for f in layout.fields):
-            given["w"] = self._first_weights(d, c, layout.shape(("parameter", "output")), draw)
-        self._s = layout.start(given, draw)
-        self._place(layout, d, c, vector)
-
-    def _layout(self, d: int, c: int) -> Layout:
-        p, r = (d, c) if self._linear else (self.model.size(d, c), 1)
-        counts = {name: value for name, value in self.settings.items() if type(value) is int}
-        sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self._linear else c}
-        return Layout(self.method, dict(self.settings), sizes, self.backend, self.dtype)
-
-    def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
-        self._layout_, self._features, self._outputs, self._vector = layout, d, c, vector
-        xp, fresh = self.backend.namespace(), self.method.fresh
-        self._waiting = Waiting((xp.empty((0, d), self.dtype), xp.empty((0, c), self.dtype)), xp)
-        self._learner = self._kernel if self._linear else Linearised(self.model, self._kernel, fresh, c, self.dtype, xp)
-
-    def _first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
-        name, w = "initial_weights", self.initial_weights
-        if w is None:
-            name, w = f"start of model {self.model.name!r}", self.model.start(draw, d, c)
-        if w is None:
-            if self._linear:
-                return None
-            raise ValueError(f"model {self.model.name!r} draws no start: pass initial_weights of shape {shape}")
-        w = inputs.numbers(w, name, self.dtype)
-        if w.shape not in (shape, shape[:1] if shape[1] == 1 else shape):
-            raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
-        return w.reshape(shape)
+    def _parameters_of(self, steps: int, batch_size: int, gradients: int) -> Any:
+        """The kernel's p for the next steps."""
+        return self._parameters(self._steps + 1, steps, batch_size, gradients)
 
     def _advance(self, X: Array, Y: Array, batch_size: int, out: Array | None, block: bool = False) -> None:
         """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""
@@ -154,7 +78,7 @@ class Engine:
         gradients = batch_size * sizes["gradients"]
         self._s = self._layout_.with_room(self._s, steps * gradients)
         with np.errstate(all="ignore"):  # kernels answer with False instead
-            p = self._parameters(self._steps + 1, steps, batch_size, gradients)
+            p = self._parameters_of(steps, batch_size, gradients)
             try:
                 if block:
                     learned = len(X) if answered(self._learner.step(self._s, X, Y, p)) else 0
@@ -166,15 +90,6 @@ class Engine:
         self._steps += learned // batch_size
         if learned < len(X):
             self._diverged(learned)
-
-    def _predict(self, X: Array) -> Array:
-        with np.errstate(all="ignore"):  # a prediction may be inf
-            if self.method.predict:
-                return self.method.predict(self._s, X, self.settings)
-            return X @ self._s.w if self._linear else self._learner.predict(self._s, X)
-
-    def _shaped(self, predictions: Array) -> Array:
-        return predictions[:, 0] if self._vector else predictions
 
     # ------------------------------------------------------------------ what may go wrong
 

@@ -27,9 +27,18 @@ def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None) -> 
 
 
 def targets(
-    value: Any, of: str, rows: int, dtype: np.dtype[Any], outputs: int | None, vector: bool
+    value: Any,
+    of: str,
+    rows: int,
+    dtype: np.dtype[Any],
+    outputs: int | None,
+    vector: bool,
+    missing: bool = False,
 ) -> tuple[Array, bool]:
-    """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then."""
+    """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then.
+
+    With `missing`, NaN is allowed.
+    """
     if not (type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous):
         value = _convert(value, "y", dtype)
     is_vector = value.ndim == 1
@@ -42,8 +51,26 @@ def targets(
         raise ValueError(f"y: got {len(value)} rows, want {rows}, one for each row of {of}")
     if not is_vector and value.shape[1] == 0:
         raise ValueError(f"y: got shape {value.shape}, want at least one output")
-    check_finite(value, "y")
+    check_finite(np.nan_to_num(value, nan=0.0, posinf=np.inf, neginf=-np.inf) if missing else value, "y")
     return value[:, None] if is_vector else value, is_vector
+
+
+def labels(value: Any, of: str, rows: int, kind: type | None) -> list[Any]:
+    """The labels as Python values of one kind, which is `kind` once that is known."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("y: got a masked array, want plain labels: drop the rows that are masked")
+    array = np.asarray(value)
+    if array.ndim != 1:
+        raise ValueError(f"y: got shape {array.shape}, want (n,), one label a row")
+    if len(array) != rows:
+        raise ValueError(f"y: got {len(array)} rows, want {rows}, one for each row of {of}")
+    given = value.tolist() if hasattr(value, "tolist") else list(value)
+    kinds = {type(v.item() if isinstance(v, np.generic) else v) for v in given}
+    wanted = f"labels that are all {kind.__name__}, as in the first call" if kind else "integers, booleans or strings"
+    if len(kinds) > 1 or not kinds <= ({kind} if kind else {bool, int, str}):
+        names = ", ".join(sorted(k.__name__ for k in kinds))
+        raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind a learner")
+    return [v.item() if isinstance(v, np.generic) else v for v in given]
 
 
 def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

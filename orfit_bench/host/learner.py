@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from orfit_bench.host import inputs, snapshot
+import numpy as np
+
+from orfit_bench.host import inputs, merging, snapshot
 from orfit_bench.host.engine import Engine
 from orfit_bench.spec.backend import Array
 
@@ -15,49 +17,14 @@ if TYPE_CHECKING:
 
 
 class Learner(Engine):
-    """Learns a stream of rows X (n, d) with targets y (n,) or (n, c), cut into chunks in any way.
+    """What learners of every kind can do. Made by `orfit_bench.create`.
 
-    Made by `orfit_bench.create`. All that decides how it goes on is in its state.
+    All that decides how it goes on is in its state.
     """
 
-    def partial_fit(self, X: Any, y: Any) -> Learner:
-        """Learn the rows of X (n, d) with targets y (n,) or (n, c) in order; n may be 0 or 1. Returns self.
+    _outputs_grow = False  # whether the number of outputs may change as rows come
 
-        Raises TypeError or ValueError for input that is no finite number or does not fit the earlier rows (the
-        learner is then as before), DivergedError where a step would leave the finite numbers.
-        """
-        self._guarded(self._learn, X, y, False)
-        return self
-
-    def prequential(self, X: Any, y: Any) -> Array:
-        """Learn the rows as `partial_fit` does; returns for each what `predict` would have said before its step."""
-        return self._shaped(self._guarded(self._learn, X, y, True))
-
-    def predict(self, X: Any) -> Array:
-        """Predictions for X (n, d): (n,) or (n, c), the shape of y. Changes nothing; ignores rows that wait."""
-        if self._features is None:
-            raise ValueError(
-                f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk of no rows will do)"
-            )
-        self._check_usable()
-        X = inputs.matrix(X, "X", self.dtype, self._features)
-        return self._shaped(self._predict(X if self._on_host else self.backend.asarray(X)))
-
-    def step(self, A: Any, y: Any) -> Learner:
-        """Learn the rows of A (M, d), M >= 1, as one step whatever batch_size is. Returns self.
-
-        TypeError where the method has no block rule, ValueError while rows wait (call `flush` first).
-        """
-        if not self.method.blocks:
-            raise TypeError(f"{self.method.name} learns row by row and has no rule for a block: use partial_fit")
-        if self.pending:
-            raise ValueError(
-                f"{self.pending} rows wait for a full batch of {self._batch_size}: call flush() before step()"
-            )
-        self._guarded(self._learn_block, A, y)
-        return self
-
-    def flush(self) -> Learner:
+    def flush(self) -> Self:
         """Learn the rows that wait for a full batch as one shorter step. Returns self."""
         if self.pending:
             self._guarded(self._learn_waiting)
@@ -91,19 +58,74 @@ class Learner(Engine):
         """Write the state to an .npz file with a JSON header; the file is replaced whole or not at all."""
         snapshot.save(self, path)
 
-    def copy(self) -> Learner:
+    def copy(self) -> Self:
         """An independent learner in the same state."""
         return snapshot.rebuild(self, snapshot.header(self), snapshot.arrays(self))
 
-    def __copy__(self) -> Learner:
+    def merge(self, other: Learner) -> Self:
+        """Take in what another learner of the same method, settings and dtype learned from other rows. Returns self.
+
+        Exact, averaged or approximate, as `method.merge` declares; the other's rows follow this one's, and the other
+        stays as it is. n_samples_seen_ adds up; the schedule's t becomes the larger one, after an exact merge the sum.
+        ValueError where the two do not fit, rows wait, or the method has no rule.
+        """
+        merging.merge(self, other)
+        return self
+
+    def __copy__(self) -> Self:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Learner:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a learner is not pickled: hand on its state() and restore() it, or save(path) and load(path)")
 
     def __repr__(self) -> str:
-        settings = "".join(f", {k}={v!r}" for k, v in self.settings.items())
+        settings = "".join(f", {k}={_said(v)}" for k, v in self.settings.items())
         return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self._seen} rows seen>"
+
+    def _asked(self, X: Any) -> Array:
+        """Rows (n, d) that a question is about, checked, on the backend."""
+        self._check_begun()
+        X = inputs.matrix(X, "X", self.dtype, self._features)
+        return X if self._on_host else self.backend.asarray(X)
+
+    def _check_begun(self) -> None:
+        if self._features is None:
+            raise ValueError(
+                f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk of no rows will do)"
+            )
+        self._check_usable()
+
+    def _check_step(self) -> None:
+        if not self.method.blocks:
+            raise TypeError(f"{self.method.name} learns row by row and has no rule for a block: use partial_fit")
+        if self.pending:
+            raise ValueError(
+                f"{self.pending} rows wait for a full batch of {self._batch_size}: call flush() before step()"
+            )
+
+    def _aligned(self, other: Any) -> Any:
+        """The other learner with outputs in the order of this one's."""
+        return other
+
+    def _put(self, fields: dict[str, Any]) -> None:
+        """Replace the state's arrays by these host arrays."""
+        self._s = self._layout_.start(fields)
+
+    def _take(self, other: Any) -> None:
+        """Become the other's twin, on the own backend."""
+        twin = snapshot.rebuild(self, snapshot.header(other), snapshot.arrays(other))
+        self.__dict__.update(twin.__dict__)
+
+    def _more_header(self) -> dict[str, Any]:
+        """What a kind of learners adds to the header of its state."""
+        return {}
+
+    def _take_header(self, head: dict[str, Any]) -> None:
+        """Read it back; ValueError where it does not fit."""
+
+
+def _said(value: Any) -> str:
+    return f"array{value.shape}" if isinstance(value, np.ndarray) and value.ndim else repr(value)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from orfit_bench.host.inputs import NUMBERS
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.method import Method, Settings
 from orfit_bench.spec.model import Model
 
 
@@ -21,38 +20,73 @@ def answered(applied: Any) -> bool:
 class Linearised:
     """Does for a nonlinear model what a kernel's `learn` does for a linear one."""
 
-    def __init__(self, model: Model, kernel: Any, fresh: bool, outputs: int, dtype: np.dtype[Any], xp: Any) -> None:
-        self._model, self._kernel, self._fresh = model, kernel, fresh
-        self._outputs, self._dtype, self._xp = outputs, dtype, xp
+    def __init__(
+        self,
+        method: Method,
+        settings: Settings,
+        model: Model,
+        kernel: Any,
+        sizes: tuple[int, int],
+        like: Array,
+        xp: Any,
+    ) -> None:
+        """Sizes are features d and outputs c; `like` is an array of the learner's dtype."""
+        self._method, self._settings, self._model, self._kernel = method, settings, model, kernel
+        self._outputs, self._dtype, self._xp = sizes[1], like.dtype, xp
+        self._shapes = model.shapes(*sizes) if method.layered and model.shapes else None
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
-        B, xp = p.batch_size, self._xp
+        B, xp, method = p.batch_size, self._xp, self._method
         for i in range(0, len(X), B):
-            x, here = X[i : i + B], p.at(i // B)
-            f, J = self.predict(s, x), self._jacobian(s, x)
+            x, y, here = X[i : i + B], Y[i : i + B], p.at(i // B)
+            w = self._kernel.ahead(s, here) if method.ahead else getattr(s, method.weights)
+            f, J = self.predict(w, x), self.jacobian(w, x)
             if out is not None:
-                out[i : i + B] = f
-            E = (Y[i : i + B] - f).reshape(-1, 1)
+                out[i : i + B] = self.predict(method.answers(s, self._settings), x) if method.answers else f
+            E = (y - f).reshape(-1, 1)
+            here = self._with_more(here, w, x, y)
             if not (xp.isfinite(E).all() and xp.isfinite(J).all() and answered(self._kernel.update(s, J, E, here))):
                 return i
-            if self._fresh:
-                self._kernel.store(s, self._jacobian(s, x), here)
+            if method.fresh:
+                self._kernel.store(s, *self._fresh(s, x, here))
         return len(X)
 
     def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
         """All rows of A as one block."""
         return self.learn(s, A, Y, p, None) == len(A)
 
-    def predict(self, s: Any, X: Array) -> Array:
-        """The model's predictions (n, c) at s.w."""
-        return self._checked(self._model.predict(s.w[:, 0], X), "predict(w, X)", (len(X), self._outputs))
+    def predict(self, w: Array, X: Array) -> Array:
+        """The model's predictions (n, c) at w (p, 1)."""
+        return self._checked(self._model.predict(w[:, 0], X), "predict(w, X)", (len(X), self._outputs))
 
-    def _jacobian(self, s: Any, x: Array) -> Array:
-        w = s.w[:, 0]
+    def jacobian(self, w: Array, x: Array) -> Array:
+        """The model's gradients (q, p) at w (p, 1) for the rows of x."""
         want = (self._outputs, len(w))
-        blocks = [self._checked(self._model.jacobian(w, row), "jacobian(w, x)", want) for row in x]
+        blocks = [self._checked(self._model.jacobian(w[:, 0], row), "jacobian(w, x)", want) for row in x]
         return self._xp.ascontiguousarray(self._xp.concatenate(blocks))
+
+    def _with_more(self, p: Any, w: Array, x: Array, y: Array) -> Any:
+        """P with what the method asked for beside gradients and errors."""
+        if self._method.targets:
+            p = p._replace(targets=y.reshape(-1, 1))
+        if self._shapes:
+            p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
+        return p
+
+    def _fresh(self, s: Any, x: Array, p: Any) -> tuple[Array | None, Any]:
+        """What `store` sees at the weights after the step: the gradients, or the layers' inputs."""
+        w = getattr(s, self._method.weights)
+        return (None, p._replace(inputs=self._inputs(w, x))) if self._shapes else (self.jacobian(w, x), p)
+
+    def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
+        """What each layer takes in (rows, inputs)."""
+        rows = [self._model.layers(w[:, 0], row) for row in x]  # type: ignore[misc]  # create saw to it
+        wanted = [(n,) for n, _ in self._shapes or ()]
+        for layers in rows:
+            if [getattr(a, "shape", None) for a in layers] != wanted:
+                raise ValueError(f"model {self._model.name!r}: layers(w, x) does not return arrays of shapes {wanted}")
+        return tuple(self._xp.stack(layer) for layer in zip(*rows, strict=True))
 
     def _checked(self, value: Any, what: str, shape: tuple[int, ...]) -> Array:
         """What the user's function returned, in the learner's dtype."""

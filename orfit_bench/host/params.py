@@ -15,6 +15,9 @@ from orfit_bench.spec.method import Method
 NO_LIMIT = sys.maxsize
 """What a kernel sees for a setting that is None: a count no stream reaches."""
 
+BY_STEP = ("targets", "shapes", "inputs")
+"""What p holds in `update` and `store` of a method that asks for it: the targets, the layers' shapes and inputs."""
+
 
 @cache
 def _record_type(names: tuple[str, ...], per_step: tuple[str, ...]) -> Any:
@@ -40,8 +43,9 @@ class ParameterMaker:
     def __init__(self, method: Method, settings: dict[str, Any], dtype: np.dtype[Any], random_state: int) -> None:
         self._schedules = [n for n, v in settings.items() if isinstance(v, Schedule)]
         names = [n for n in settings if n != "batch_size"]
-        self._type = _record_type((*names, "t", "batch_size", "draws"), (*self._schedules, "draws"))
+        self._type = _record_type((*names, *BY_STEP, "t", "batch_size", "draws"), (*self._schedules, "draws"))
         self._values: dict[str, Any] = {n: NO_LIMIT if settings[n] is None else settings[n] for n in names}
+        self._values |= dict.fromkeys(BY_STEP)
         self._draws: int = method.draws(settings)
         self._dtype = dtype
         self._random_state = random_state

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.spec.backend import Backend
-from orfit_bench.spec.method import Draw, Method
+from orfit_bench.spec.method import Draw, Field, Method
 
 _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 
@@ -19,17 +21,36 @@ class Layout:
     """The shapes of a method's fields for given settings and sizes, and the room of its growing dimension."""
 
     def __init__(
-        self, method: Method, settings: dict[str, Any], sizes: dict[str, int], backend: Backend, dtype: np.dtype[Any]
+        self,
+        method: Method,
+        settings: dict[str, Any],
+        sizes: dict[str, int],
+        backend: Backend,
+        dtype: np.dtype[Any],
+        inputs: Sequence[int] = (),
     ) -> None:
-        self.fields = method.state_fields(settings)
+        """Inputs are those of the model's layers, where the method learns layer by layer."""
+        layers = [{**sizes, "input": n} for n in inputs]
+        self._sizes_of = {f"_{i}": size for i, size in enumerate(layers, start=1)}
+        own = {"input", *method.lengths} if layers else set()
+        self.fields = tuple(_by_layer(method.state_fields(settings), len(layers), own))
         self.grows = method.grows.dim if method.grows and any(method.grows.dim in f.dims for f in self.fields) else None
         self.limit = method.grows.limit(settings, sizes) if method.grows else None
-        self.sizes = sizes
+        self.sizes = dict(sizes)
+        for end, size in self._sizes_of.items() or [("", self.sizes)]:
+            size |= {dim: length(settings, size) for dim, length in method.lengths.items()}
+            self.sizes |= {dim + end: size[dim] for dim in own}
         self._settings, self._backend, self._dtype = settings, backend, dtype
 
     def shape(self, dims: tuple[str, ...], count: int = 0) -> tuple[int, ...]:
         """Lengths of dims, with `count` for the growing one."""
         return tuple(count if dim == self.grows else self.sizes[dim] for dim in dims)
+
+    def _started(self, f: Field, draw: Draw | None) -> Any:
+        if not (f.start and draw):
+            return np.zeros(self.shape(f.dims))
+        layer = f.name[f.name.rfind("_") :] if f.layered else ""
+        return f.start(self._settings, self._sizes_of.get(layer, self.sizes), draw)
 
     def start(self, given: dict[str, Any], draw: Draw | None = None) -> Any:
         """A new record on the backend; `given` overrides fields by host arrays."""
@@ -37,7 +58,7 @@ class Layout:
         for f in self.fields:
             value = given.get(f.name)
             if value is None:
-                value = f.start(self._settings, self.sizes, draw) if f.start and draw else np.zeros(self.shape(f.dims))
+                value = self._started(f, draw)
             with np.errstate(over="ignore"):
                 start = np.ascontiguousarray(value, self._dtype).reshape(np.shape(value))
             if not np.isfinite(start).all():
@@ -85,3 +106,10 @@ class Layout:
         """Bytes of the fields in host memory, growing ones as far as they are used."""
         used = int(s.count[0]) if self.grows else 0
         return self._dtype.itemsize * sum(math.prod(self.shape(f.dims, used)) for f in self.fields)
+
+
+def _by_layer(fields: Sequence[Field], layers: int, own: set[str]) -> Iterator[Field]:
+    """The fields, a layered one as one of its own for each layer; `own` are the dimensions that layers do not share."""
+    for f in fields:
+        for layer in (f"_{i}" for i in range(1, layers + 1)) if f.layered else ("",):
+            yield replace(f, name=f.name + layer, dims=tuple(d + layer if d in own else d for d in f.dims))

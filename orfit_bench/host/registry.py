@@ -111,7 +111,15 @@ class Registry:
 
 def _promised(method: Method) -> list[str]:
     """The functions that a kernel of the method must offer."""
-    declared = {"learn": True, "update": method.models, "step": method.blocks, "store": method.fresh}
+    declared = {
+        "learn": not method.layered,
+        "update": method.models or method.layered,
+        "step": method.blocks,
+        "store": method.fresh,
+        "ahead": method.ahead,
+        "transit": method.kind == "filter",
+        "rts": method.kind == "filter",
+    }
     return [name for name, wanted in declared.items() if wanted]
 
 

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from orfit_bench.files import replace
 from orfit_bench.schedules import Schedule
-from orfit_bench.spec import SPEC_VERSION
+from orfit_bench.spec import SPEC_VERSION, Transition
 
 if TYPE_CHECKING:
     import xarray
 
     from orfit_bench.host.learner import Learner
 
+Kind = TypeVar("Kind", bound="Learner")
 FORMAT = 1
 
 
+SETTING = "setting_"
+"""Before the name of a setting that is an array, among the arrays of a state."""
+
+
 def config(settings: Any) -> dict[str, Any]:
-    """Settings as JSON knows them."""
-    return {k: v.config() if isinstance(v, Schedule) else v for k, v in settings.items()}
+    """Settings as JSON knows them; a function (a nonlinear transition) by its name."""
+    return {name: _plain_setting(value) for name, value in settings.items()}
+
+
+def _plain_setting(value: Any) -> Any:
+    if isinstance(value, Schedule):
+        return value.config()
+    if isinstance(value, Transition):
+        return {"transition": value.name}
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def header(learner: Learner) -> dict[str, Any]:
@@ -32,7 +45,7 @@ def header(learner: Learner) -> dict[str, Any]:
         "format": FORMAT,
         "spec_version": list(SPEC_VERSION),
         "method": learner.method.name,
-        "settings": config(learner.settings),
+        "settings": {k: v for k, v in config(learner.settings).items() if not isinstance(v, list)},
         "backend": learner.backend.name,
         "dtype": str(learner.dtype),
         "random_state": learner.random_state,
@@ -42,19 +55,23 @@ def header(learner: Learner) -> dict[str, Any]:
         "n_features": learner._features,
         "n_outputs": learner._outputs,
         "y_is_vector": learner._vector,
+        **learner._more_header(),
     }
 
 
 def arrays(learner: Learner) -> dict[str, np.ndarray[Any, Any]]:
     """Copies of the state's arrays, rows that wait included, in host memory."""
+    given = {SETTING + n: np.array(v) for n, v in learner.settings.items() if isinstance(v, np.ndarray) and v.ndim}
+    if learner.initial_weights is not None:
+        given["initial_weights"] = np.array(learner.initial_weights)
     if learner._features is None:
-        given = learner.initial_weights
-        return {} if given is None else {"initial_weights": np.array(given)}
+        return given
     pending_X, pending_y = (learner.backend.asnumpy(a) for a in learner._waiting.joined())
-    return {**learner._layout_.arrays(learner._s), "pending_X": pending_X, "pending_y": pending_y}
+    waiting = {"pending_X": pending_X, "pending_y": pending_y}
+    return {**learner._layout_.arrays(learner._s), **waiting, **given}
 
 
-def rebuild(like: Learner, head: dict[str, Any], given: dict[str, np.ndarray[Any, Any]]) -> Learner:
+def rebuild(like: Kind, head: dict[str, Any], given: dict[str, np.ndarray[Any, Any]]) -> Kind:
     """A learner of the same declaration as `like`, in the state described; ValueError where it does not fit."""
     new = type(like)(
         like.method,
@@ -66,6 +83,7 @@ def rebuild(like: Learner, head: dict[str, Any], given: dict[str, np.ndarray[Any
         like.model,
         like.initial_weights,
     )
+    new._take_header(head)
     if head["n_features"] is None:
         return new
     d, c = _count(head, "n_features", least=1), _count(head, "n_outputs")
@@ -118,8 +136,10 @@ def to_dataset(learner: Learner) -> xarray.Dataset:
         "pending_X": ("waiting", "feature"),
         "pending_y": ("waiting", "target"),
     }
-    dims |= {f.name: f.dims for f in learner.method.fields}
-    meaning = {f.name: f.meaning for f in learner.method.fields}
+    dims |= {n: (f"{n}_row", f"{n}_column") for n in given if n.startswith(SETTING)}
+    fields = learner._layout_.fields if learner._features is not None else ()
+    dims |= {f.name: f.dims for f in fields}
+    meaning = {f.name: f.meaning for f in fields}
     variables = {
         name: (_distinct(dims[name][: a.ndim]), a, {"long_name": meaning.get(name, "")} if name in meaning else {})
         for name, a in given.items()

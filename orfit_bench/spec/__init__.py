@@ -5,9 +5,10 @@ It computes nothing and imports nothing heavy: a plugin may import it at start-u
 
 from orfit_bench.spec.backend import Absent, Backend, Kernel
 from orfit_bench.spec.law import Law, Measured, Rows, bound, deviation, largest
+from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Field, Growth, Method
 from orfit_bench.spec.metric import Metric, Record
-from orfit_bench.spec.model import LINEAR, Model
+from orfit_bench.spec.model import LINEAR, Model, Transition
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Stream
 
@@ -26,13 +27,16 @@ __all__ = [
     "Kernel",
     "Law",
     "Measured",
+    "Merge",
     "Method",
     "Metric",
     "Model",
     "Record",
     "Rows",
     "Setting",
+    "Side",
     "Stream",
+    "Transition",
     "bound",
     "deviation",
     "largest",

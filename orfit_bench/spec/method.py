@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
 
 from orfit_bench.spec.law import Law
+from orfit_bench.spec.merge import Merge
 from orfit_bench.spec.setting import Setting
 
 Array = NDArray[Any]
@@ -16,6 +17,8 @@ Settings = Mapping[str, Any]
 Sizes = Mapping[str, int]
 """Lengths by dimension name: "feature" d, "parameter" p, "output" r, "gradients" q of one row."""
 Draw = Callable[[Any], Array]
+KINDS = ("regression", "classification", "filter", "subspace")
+"""What a learner of the method is given and answers: numbers, labels, numbers of a moving state, rows alone."""
 
 
 def _always(settings: Settings) -> bool:
@@ -24,12 +27,12 @@ def _always(settings: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One array of a method's state.
+    """One array of a method's state; with `layered`, one array a layer of the model, named basis_1, basis_2, ...
 
     dims are names: "feature" (d), "parameter" (p; on a linear model the d features), "output" (r), the method's
-    growing dimension, or an integer setting (n_components, say). A field starts at zero, or at
-    start(settings, sizes, draw), draw(shape) being standard normal numbers of the host; `when` says under which
-    settings it exists.
+    growing dimension, an integer setting (n_components, say) or, layered, "input" (what the layer takes in, its
+    constant included). A field starts at zero, or at start(settings, sizes, draw), draw(shape) being standard normal
+    numbers of the host; `when` says under which settings it exists.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Field:
     meaning: str
     start: Callable[[Settings, Sizes, Draw], Array] | None = None
     when: Callable[[Settings], bool] = _always
+    layered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +85,47 @@ class Method:
     batch: Callable[[Array, Array, Array, Settings], Array | None] | None = None
     """batch(X, Y, w0, settings) -> w (p, r), by another road than the recursion; None for rows it does not cover."""
     kind: str = "regression"
+    """One of KINDS."""
+    weights: str = "w"
+    """The field (parameter, output) at which the model is evaluated."""
     models: bool = False
     """Whether it also learns nonlinear models, through the kernel's `update`."""
     blocks: bool = False
     """Whether `step(A, y)` may take several rows as one step."""
     grows: Growth | None = None
+    lengths: Mapping[str, Callable[[Settings, Sizes], int]] = field(default_factory=dict)
+    """Further dimensions that fields may name, with their length; of a layered field, sizes are those of its layer."""
     draws: Callable[[Settings], int] = _no_draws
     """How many uniform numbers in [0, 1) the host draws for each gradient (on a model a row has one an output)."""
     fresh: bool = False
     """Whether the kernel's `store` is to see the gradients at the weights after the step."""
-    admit: Callable[[Settings, int, Array, bool, bool], None] | None = None
-    """admit(settings, steps done, X, is_step, linear): ValueError where the rows cannot be learned."""
+    ahead: bool = False
+    """Whether the gradients are to be taken at the kernel's `ahead(s, p)` and not at the weights."""
+    targets: bool = False
+    """Whether `update` wants the targets too, as p.targets (q, r), and not their distance to the prediction alone."""
+    admit: Callable[[Settings, int, Array, Array, bool, bool], None] | None = None
+    """admit(settings, steps done, X, Y, is_step, linear): ValueError where the rows cannot be learned."""
+    answers: Callable[[Any, Settings], Array] | None = None
+    """answers(s, settings) -> (p, r): the weights that predictions use, where it is another field than `weights`."""
     predict: Callable[[Any, Array, Settings], Array] | None = None
-    """predict(s, X, settings) -> (n, r) where that is not the model's prediction at s.w."""
+    """predict(s, X, settings) -> (n, r) where that is no model's prediction at all."""
     warns: tuple[str, str] | None = None
     """A 0-d field that a kernel sets to 1 once digits are being lost, and the text that the user then reads."""
     averages: tuple[str, ...] = ()
     """Fields that `average` may replace by their mean; empty: an average of learners means nothing here."""
+    derived: Callable[[Mapping[str, Array], Settings], dict[str, Array]] | None = None
+    """derived(fields after `average`, settings): fields that follow from the averaged ones, in host memory."""
+    merge: Merge | None = None
+    """How `a.merge(b)` joins two states; None where no rule is known."""
 
     def __post_init__(self) -> None:
         """Refuse a declaration that a learner would stumble over later. ValueError naming the method."""
         names, fields = [s.name for s in self.settings], {f.name for f in self.fields}
         counts = {s.name for s in self.settings if s.kind == "integer"}
-        known = {"feature", "parameter", "output", *counts, *([self.grows.dim] if self.grows else [])}
+        known = {"feature", "parameter", "output", "input", *counts, *self.lengths}
+        known |= {self.grows.dim} if self.grows else set()
         wrong = [
+            *([f"its kind is {self.kind!r}, want one of {', '.join(KINDS)}"] if self.kind not in KINDS else []),
             *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
             *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
             *(f"{n!r} is averaged, but no field" for n in self.averages if n not in fields),
@@ -113,10 +134,15 @@ class Method:
             wrong.append("batch_size is no integer setting")
         if "batch_size" in names and not self.blocks:
             wrong.append("batch_size wants blocks=True, since a flush learns a shorter block")
-        if self.kind == "regression" and "w" not in fields and not self.predict:
-            wrong.append("it has neither a field 'w' nor predict()")
+        if self.kind != "subspace" and self.weights not in fields and not self.predict:
+            wrong.append(f"it has neither a field {self.weights!r} nor predict()")
         if wrong:
             raise ValueError(f"method {self.name!r}: {wrong[0]}; dimensions are {', '.join(sorted(known))}")
+
+    @property
+    def layered(self) -> bool:
+        """Whether it learns layer by layer, which only layered models allow."""
+        return any(f.layered for f in self.fields)
 
     def state_fields(self, settings: Settings) -> tuple[Field, ...]:
         """The fields that exist under these settings."""

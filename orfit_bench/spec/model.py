@@ -33,6 +33,10 @@ class Model:
     jacobian: Callable[[Array, Array], Array]
     parameters: int | Callable[[int, int], int]
     start: Callable[[Callable[[int], Array], int, int], Array | None] = _nothing
+    shapes: Callable[[int, int], tuple[tuple[int, int], ...]] | None = None
+    """Layered models: shapes(d, c) -> the (inputs, outputs) of each layer's matrix, whose rows fill w in turn."""
+    layers: Callable[[Array, Array], tuple[Array, ...]] | None = None
+    """Layered models: layers(w (p,), x (d,)) -> what each layer takes in, (inputs,), the constant of a bias last."""
 
     def size(self, d: int, c: int) -> int:
         """The number of parameters p."""
@@ -46,3 +50,12 @@ LINEAR = Model(
     parameters=lambda d, c: d,
 )
 """f(x) = x'w with w (d, c): one block of gradients J = x' serves all c outputs (q = 1, r = c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A nonlinear motion of a filter's state: function(w (p,)) -> (p,), jacobian(w (p,)) -> (p, p)."""
+
+    name: str
+    function: Callable[[Array], Array]
+    jacobian: Callable[[Array], Array]

@@ -11,9 +11,10 @@ import numpy as np
 
 from orfit_bench.errors import hint
 from orfit_bench.schedules import Constant, Schedule, from_config
+from orfit_bench.spec.model import Transition
 
-KINDS = ("number", "integer", "schedule", "choice", "text")
-RESERVED = ("t", "draws", "at")
+KINDS = ("number", "integer", "schedule", "choice", "text", "matrix", "transition")
+RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs")
 """Names of p that are the host's own."""
 
 
@@ -21,8 +22,9 @@ RESERVED = ("t", "draws", "at")
 class Setting:
     """A named value that a user may choose.
 
-    kind is "number", "integer", "schedule" (a number or a function of the step), "choice" or "text".
-    range is an interval such as "(0, 1]", or the choices separated by "|".
+    kind is "number", "integer", "schedule" (a number or a function of the step), "choice", "text", "matrix" (a number,
+    a vector or a matrix) or "transition" (a matrix, or an orfit_bench.Transition).
+    range is an interval such as "(0, 1]", the choices separated by "|", or for a matrix "any" or "covariance".
     optional settings also take None, whose meaning stands in `meaning`.
     """
 
@@ -53,6 +55,10 @@ class Setting:
             return self._schedule(value)
         if self.kind in ("choice", "text"):
             return self._text(value)
+        if self.kind == "transition" and isinstance(value, Transition):
+            return value
+        if self.kind in ("matrix", "transition"):
+            return self._matrix(value)
         return self._number(value, self.kind == "integer")
 
     def _fail(self, error: type[Exception], value: Any, wanted: str) -> Exception:
@@ -75,6 +81,21 @@ class Setting:
         if not inside(number, self.range):
             raise self._fail(ValueError, value, wanted)
         return number if integer else float(number)
+
+    def _matrix(self, value: Any) -> np.ndarray[Any, Any]:
+        try:
+            array = np.array(value, float) if np.asarray(value).dtype.kind in "iuf" else None
+        except ValueError:  # rows of unequal length
+            array = None
+        more = ", or an orfit_bench.Transition" if self.kind == "transition" else ""
+        if array is None:
+            raise self._fail(TypeError, value, f"a number, a vector or a matrix of real numbers{more}")
+        if array.ndim > 2 or not np.isfinite(array).all():
+            raise self._fail(ValueError, value, "a number, a vector or a matrix, all finite")
+        if self.range == "covariance" and (said := no_covariance(array)):
+            raise self._fail(ValueError, value, f"a covariance, but it is {said}")
+        array.flags.writeable = False
+        return array
 
     def _schedule(self, value: Any) -> Schedule:
         if isinstance(value, (dict, Schedule)):
@@ -102,6 +123,25 @@ def checked(owner: str, settings: Iterable[Setting], given: Mapping[str, Any]) -
         return {s.name: s.check(given.get(s.name, s.default)) for s in known.values()}
     except (TypeError, ValueError) as error:
         raise type(error)(f"{owner}: {error}") from None
+
+
+def no_covariance(value: np.ndarray[Any, Any]) -> str:
+    """Why numbers (...), or matrices (..., q, q) where ndim is at least 2, are no covariance; empty where they are."""
+    if value.ndim < 2:
+        return "negative" if (value < 0).any() else ""
+    if value.shape[-1] != value.shape[-2]:
+        return f"not square, of shape {value.shape}"
+    size = abs(value).max(initial=0.0)
+    if abs(value - np.swapaxes(value, -1, -2)).max(initial=0.0) > 1e-6 * size:
+        return "not symmetric"
+    return "not positive semidefinite" if np.linalg.eigvalsh(value).min(initial=0.0) < -1e-6 * size else ""
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values of a setting are equal, matrices entry by entry."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(one, other)
+    return bool(one == other)
 
 
 def inside(value: float, interval: str) -> bool:

@@ -21,7 +21,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
     return _batch.ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
 
 
-def admit(settings: Settings, steps: int, X: Array, is_step: bool, linear: bool) -> None:
+def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
     """Without a prior the first block must determine all weights, with digits left in P, whose condition is squared."""
     if settings["ridge"] or not settings["forgetting_factor"] or steps:
         return

@@ -1,0 +1,152 @@
+"""The learner of a moving state: a Kalman filter, its forecasts and its smoother."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from orfit_bench.host import smoothing
+from orfit_bench.host.extended import Extended, moved
+from orfit_bench.host.moving import VARYING, Motion, Moving, whole
+from orfit_bench.host.record import Layout
+from orfit_bench.host.regressor import Regressor
+from orfit_bench.spec.backend import Array
+from orfit_bench.spec.method import Draw
+from orfit_bench.spec.model import Transition
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class Filter(Regressor):
+    """Follows a state that moves between the rows, from observations y = X w + noise of it.
+
+    NaN in y means that a row was not observed (on a linear model with several outputs: none of them). What varies in
+    time comes with the rows, one entry a row; what is not given stays as the settings say.
+    """
+
+    _given: dict[str, Any] = {}  # what came with the rows of the present call; never written to
+    _motion: Motion
+
+    def partial_fit(
+        self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+    ) -> Self:
+        """Learn the rows of X (n, d) with targets y (n,) or (n, c), NaN where nothing was seen. Returns self.
+
+        transition and process_noise, of the move to each row, are (n, p, p), or (n, p) diagonals, or (n,) multiples
+        of the identity; observation_noise is (n,) variances (on a model with c outputs also (n, c) or (n, c, c)).
+        """
+        varying = transition, process_noise, observation_noise
+        self._guarded(self._varied, X, y, varying, lambda: self._learn(X, y, False))
+        return self
+
+    def prequential(
+        self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+    ) -> Array:
+        """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
+        varying = transition, process_noise, observation_noise
+        return self._shaped(self._guarded(self._varied, X, y, varying, lambda: self._learn(X, y, True)))
+
+    def step(
+        self, A: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+    ) -> Self:
+        """One time step with M observations y (M,) or (M, c) through A (M, d), M >= 1. Returns self.
+
+        transition and process_noise are those of this step; observation_noise is a number, (M,) or (M, M).
+        """
+        self._check_step()
+        varying = transition, process_noise, observation_noise
+        self._guarded(self._varied, A, y, varying, lambda: self._learn_block(A, y), "A")
+        return self
+
+    def predict(self, X: Any, *, transition: Any = None) -> Array:
+        """Forecasts (n,) or (n, c) of the next row, after the transition, were it each row of X (n, d)."""
+        X = self._asked(X)
+        self._given = self._motion.given({"transition": transition}, 1, block=True)
+        try:
+            return self._shaped(self._predict(X))
+        finally:
+            self._given = {}
+
+    def smooth(
+        self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+    ) -> xarray.Dataset:
+        """Means (step, parameter, output) and covariances (step, parameter, parameter) given all of these rows.
+
+        Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is. Needs room for
+        5 n p^2 numbers. Arguments and errors as in `partial_fit`.
+        """
+        twin, varying = self.copy(), (transition, process_noise, observation_noise)
+        mean, covariance = twin._guarded(twin._varied, X, y, varying, lambda: twin._smoothed(X, y))
+        to_host = self.backend.asnumpy
+        return smoothing.dataset(to_host(mean), to_host(covariance), first=self._steps + 1)
+
+    # ------------------------------------------------------------------ what the kernel gets
+
+    def _varied(self, X: Any, y: Any, varying: tuple[Any, ...], act: Callable[[], Any], name: str = "X") -> Any:
+        """Act with what came with the rows in force; all of it is checked before."""
+        if any(v is not None for v in varying):
+            X, Y, _ = self._checked(X, y, name)
+            motion = self._motion if self._features is not None else self._motion_of(X.shape[1], Y.shape[1])
+            self._given = motion.given(dict(zip(VARYING, varying, strict=True)), len(X), block=name == "A")
+        try:
+            return act()
+        finally:
+            self._given = {}
+
+    def _smoothed(self, X: Any, y: Any) -> tuple[Array, Array]:
+        X, Y, vector = self._checked(X, y)
+        self._begin(X, Y, vector, is_step=False)
+        p = self._motion.parameters(self._given, self._steps + 1, 1)
+        found = smoothing.forward(self._extended(), self._s, X, Y, p)
+        if len(found) < len(X):
+            self._diverged(len(found))
+        return smoothing.backward(self._kernel, found, self._s, self.backend.namespace())
+
+    def _parameters_of(self, steps: int, batch_size: int, gradients: int) -> Moving:
+        p = self._motion.parameters(self._given, self._steps + 1, batch_size)
+        if p.transition is not None or p.process_noise is not None:
+            self._s.moved[...] = 1
+        nonlinear = isinstance(p.transition, Transition) or not self._linear
+        self._learner = self._extended() if nonlinear else self._kernel
+        return p
+
+    def _extended(self) -> Extended:
+        sizes, xp = (self._features or 0, self._outputs or 0), self.backend.namespace()
+        return Extended(self.method, self.settings, self.model, self._kernel, sizes, self._weights(), xp)
+
+    def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
+        super()._place(layout, d, c, vector)
+        self._motion = self._motion_of(d, c)
+
+    def _motion_of(self, d: int, c: int) -> Motion:
+        p = d if self._linear else self.model.size(d, c)
+        place = lambda host: self.backend.asarray(np.ascontiguousarray(host, self.dtype))  # noqa: E731
+        return Motion(self.settings, p, c, self._linear, place)
+
+    def _answering(self) -> Array:
+        mean = self._weights()
+        F = self._motion.parameters(self._given, 1, 1).transition if self._steps else None
+        if isinstance(F, Transition):
+            return moved(mean, F)
+        return mean if F is None else whole(F[0], len(mean)) @ mean
+
+    # ------------------------------------------------------------------ input and start
+
+    def _checked(self, X: Any, y: Any, name: str = "X", missing: bool = True) -> tuple[Array, Array, bool]:
+        return super()._checked(X, y, name, missing)
+
+    def _start(self, layout: Layout, d: int, c: int) -> Any:
+        self._motion_of(d, c)  # refuses settings that do not fit
+        return super()._start(layout, d, c)
+
+    def _given_weights(self) -> tuple[str, Any]:
+        return "initial_mean", self.settings["initial_mean"]
+
+    def _first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
+        mean = self.settings["initial_mean"]
+        if mean is not None and mean.shape in ((), shape[:1]):  # one number, or one vector for all outputs
+            return np.broadcast_to(mean[..., None] if mean.ndim else mean, shape)
+        return super()._first_weights(d, c, shape, draw)

@@ -1,0 +1,49 @@
+"""The learner of numbers: rows X with targets y."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from orfit_bench.host import inputs
+from orfit_bench.host.learner import Learner
+from orfit_bench.spec.backend import Array
+
+
+class Regressor(Learner):
+    """Learns a stream of rows X (n, d) with targets y (n,) or (n, c), cut into chunks in any way."""
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn the rows of X (n, d) with targets y (n,) or (n, c) in order; n may be 0 or 1. Returns self.
+
+        Raises TypeError or ValueError for input that is no finite number or does not fit the earlier rows (the
+        learner is then as before), DivergedError where a step would leave the finite numbers.
+        """
+        self._guarded(self._learn, X, y, False)
+        return self
+
+    def prequential(self, X: Any, y: Any) -> Array:
+        """Learn the rows as `partial_fit` does; returns for each what `predict` would have said before its step."""
+        return self._shaped(self._guarded(self._learn, X, y, True))
+
+    def predict(self, X: Any) -> Array:
+        """Predictions for X (n, d): (n,) or (n, c), the shape of y. Changes nothing; ignores rows that wait."""
+        return self._shaped(self._predict(self._asked(X)))
+
+    def step(self, A: Any, y: Any) -> Self:
+        """Learn the rows of A (M, d), M >= 1, as one step whatever batch_size is. Returns self.
+
+        TypeError where the method has no block rule, ValueError while rows wait (call `flush` first).
+        """
+        self._check_step()
+        self._guarded(self._learn_block, A, y)
+        return self
+
+    def _checked(self, X: Any, y: Any, name: str = "X", missing: bool = False) -> tuple[Array, Array, bool]:
+        X = inputs.matrix(X, name, self.dtype, self._features)
+        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector, missing)
+        if self._on_host:
+            return X, Y, vector
+        return self.backend.asarray(X), self.backend.asarray(Y), vector
+
+    def _shaped(self, predictions: Array) -> Array:
+        return predictions[:, 0] if self._vector else predictions
