@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import EVERY
 from hypothesis import given
 from hypothesis import strategies as st
 
 import orfit_bench as ob
 from orfit_bench.host.regressor import Regressor
 
-METHODS = sorted(name for name, method in ob.methods().items() if method.kind == "regression")
+METHODS = sorted({name for name, _ in EVERY})
 BLOCKS = [name for name in METHODS if ob.methods()[name].blocks]
 MODELS = [name for name in METHODS if ob.methods()[name].models]
 Same = Callable[[ob.Learner, ob.Learner], None]

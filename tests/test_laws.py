@@ -75,21 +75,24 @@ def test_bound_grows_with_what_it_derives_from():
 def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
     """No law may hide NaN behind max(), nor compare a learner with itself alone."""
 
+    def spoil(s):
+        for name in set(s._fields) - {"count"}:
+            getattr(s, name)[...] = write
+        return True
+
     class Rubbish:
         @staticmethod
         def learn(s, X, Y, p, out):
             if out is not None:
                 out[...] = write
-            s.w[...] = write
-            return len(X)
+            return len(X) * spoil(s)
 
-        step = staticmethod(lambda s, A, Y, p: True)
+        step = staticmethod(lambda s, A, Y, p: spoil(s))
+        update = staticmethod(lambda s, J, E, p: spoil(s))
         store = staticmethod(lambda s, J, p: None)
-
-        @staticmethod
-        def update(s, J, E, p):
-            s.w[...] = write
-            return True
+        ahead = staticmethod(lambda s, p: s.w)
+        transit = staticmethod(lambda s, mean, p: spoil(s))
+        rts = staticmethod(lambda *moments: None)
 
     ob.register(offering("rubbish", {method.name: Rubbish}), "rubbish")
     try:

@@ -21,7 +21,7 @@ from orfit_bench.host.registry import registry
 from orfit_bench.spec import Absent, Backend, Cost, Field, Method, Setting
 
 Same = Callable[[ob.Learner, ob.Learner], None]
-MODELS = sorted(name for name, method in ob.methods().items() if method.models)
+MODELS = sorted(name for name, method in ob.methods().items() if method.models and method.kind == "regression")
 
 # ---------------------------------------------------------------------- installed distributions, good and broken
 

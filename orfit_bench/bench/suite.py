@@ -82,7 +82,8 @@ class Suite:
         return list(planned.values())
 
     def _methods(self) -> Iterator[tuple[Method, dict[str, Any]]]:
-        for chosen in self.methods or list(registry().methods):
+        regressions = [n for n, m in registry().methods.items() if m.kind == "regression" and not m.layered]
+        for chosen in self.methods or regressions:
             name, settings = _parts(chosen, "methods")
             method = registry().find("methods", name)
             yield method, filled(method, settings)
