@@ -3,13 +3,12 @@
 In the normalised form P = Phi_t beta^-t, which stays finite where beta^t underflows.
 """
 
-import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
+from orfit_bench_numpy._covariance import change
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -19,16 +18,13 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if p.ridge == 0 and p.t == 1:
         return begin(s, J, E)
     P, ff = s.P, p.forgetting_factor
-    U = P @ J.T  # (p, q)
-    S = J @ U + ff * np.eye(len(J), dtype=P.dtype)  # (q, q)
-    L = cholesky(S, ff)
-    if L is None:
+    changed = change(P, J, E, ff * np.eye(len(J), dtype=P.dtype))
+    if changed is None:
         return False
-    V = U.T / L if len(L) == 1 else solve_triangular(L, U.T, lower=True, check_finite=False)  # (q, p)
-    w = s.w + V.T @ (E / L if len(L) == 1 else solve_triangular(L, E, lower=True, check_finite=False))
-    lost, spent = digits(P, J, S, L, ff)
+    move, V, lost = changed
+    w = s.w + move
     highest = (np.diagonal(P) - (V * V).sum(0)).max() / ff
-    if spent or not finite(w) or not highest < np.finfo(P.dtype).max / 4:
+    if not finite(w) or not highest < np.finfo(P.dtype).max / 4:
         return False
     if lost:
         s.digits_lost[...] = 1
@@ -37,33 +33,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if ff != 1:
         P /= ff
     return True
-
-
-def digits(P: Array, J: Array, S: Array, L: Array, ff: float) -> tuple[bool, bool]:
-    """Whether half of the digits of P are lost on the directions of J, and whether too few are left.
-
-    From O(p) numbers a row: x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2. A step takes x'P x from s to below ff,
-    so an error of eps s stays in what is left. Beyond half the range of the floats P has wound up, whatever the rows.
-    """
-    info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
-    rounded = info.eps * ((np.abs(J) @ scale) ** 2 / np.diagonal(S)).max()
-    cancelled = info.eps * (np.diagonal(L) ** 2).max() / ff
-    wound_up = scale.max() > float(info.max) ** 0.25
-    lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
-    least = 0.01 if ff < 1 else 1.0  # forgetting loses more with every row; without it what is left stays
-    return bool(lost), not (rounded <= least and cancelled <= least)  # so that NaN refuses
-
-
-def cholesky(S: Array, ff: float) -> Array | None:
-    """L with L L' = S; None where a pivot fell below ff, which no exact arithmetic allows."""
-    least = ff * (1 - math.sqrt(np.finfo(S.dtype).eps))
-    if len(S) == 1:
-        return np.sqrt(S) if S[0, 0] >= least else None
-    try:
-        L = np.linalg.cholesky(S)
-    except np.linalg.LinAlgError:
-        return None
-    return L if (np.diagonal(L) ** 2 >= least).all() else None
 
 
 def begin(s: Any, J: Array, E: Array) -> bool:

@@ -1,0 +1,79 @@
+"""What kernels with a covariance P share: its rank-q change by new rows, and how many of its digits are left.
+
+Shapes: P (p, p) symmetric, J (q, p), E (q, r), R (q, q) the noise of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+Array = NDArray[Any]
+
+
+class Change(NamedTuple):
+    """What the rows do: the weights move by `move`, P becomes P - V'V; `lost` where half of P's digits are gone."""
+
+    move: Array
+    V: Array
+    lost: bool
+
+
+def change(P: Array, J: Array, E: Array, R: Array) -> Change | None:
+    """P J'(R + J P J')^-1 E, and V with V'V = P J'(R + J P J')^-1 J P; None where too few digits are left."""
+    U = P @ J.T  # (p, q)
+    S = J @ U + R  # (q, q)
+    r = np.diagonal(R) if len(R) == 1 else pivots(R)
+    L = cholesky(S, r)
+    if L is None:
+        return None
+    lost, spent = digits(P, J, S, L, r)
+    if spent:
+        return None
+    V, z = (U.T / L, E / L) if len(L) == 1 else (solved(L, U.T), solved(L, E))
+    return Change(V.T @ z, V, lost)
+
+
+def solved(L: Array, B: Array) -> Array:
+    """L^-1 B."""
+    X: Array = solve_triangular(L, B, lower=True, check_finite=False)
+    return X
+
+
+def pivots(R: Array) -> Array:
+    """The squared diagonal of R's Cholesky factor; zeros where R is singular."""
+    try:
+        return np.diagonal(np.linalg.cholesky(R)) ** 2
+    except np.linalg.LinAlgError:
+        return np.zeros(len(R), R.dtype)
+
+
+def cholesky(S: Array, least: Array) -> Array | None:
+    """L with L L' = S; None where a pivot fell below that of the noise alone, which no exact arithmetic allows."""
+    least = least * (1 - math.sqrt(np.finfo(S.dtype).eps))
+    if len(S) == 1:
+        return np.sqrt(S) if S[0, 0] >= least[0] and S[0, 0] > 0 else None
+    try:
+        L = np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return None
+    return L if (np.diagonal(L) ** 2 >= least).all() else None
+
+
+def digits(P: Array, J: Array, S: Array, L: Array, r: Array) -> tuple[bool, bool]:
+    """Whether half of the digits of P are lost on the directions of J, and whether too few are left.
+
+    From O(p) numbers a row: x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2. A step takes x'P x from s to below r,
+    so an error of eps s stays in what is left. Beyond half the range of the floats P has wound up, whatever the rows.
+    """
+    info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
+    rounded = info.eps * ((np.abs(J) @ scale) ** 2 / np.diagonal(S)).max()
+    cancelled = info.eps * (np.diagonal(L) ** 2 / r).max()
+    wound_up = scale.max() > float(info.max) ** 0.25
+    lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
+    least = 0.01 if (r < 1).all() else 1.0  # forgetting loses more with every row; without it what is left stays
+    return bool(lost), not (rounded <= least and cancelled <= least)  # so that NaN refuses
