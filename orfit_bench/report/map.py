@@ -70,7 +70,7 @@ def pyplot() -> Any:
             'pictures need matplotlib: pip install "orfit-bench[plots]" (in a checkout: pip install ".[plots]")'
         ) from None
     mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "orfit-bench"  # the same picture is the same file
+    mpl.rcParams.update({"svg.hashsalt": "orfit-bench", "svg.fonttype": "none"})  # the same picture is the same file
     from matplotlib import pyplot as plt
 
     return plt
