@@ -19,7 +19,7 @@ def local_to_global(create: Any, rows: Rows) -> Measured:
     """Nearest points in Bregman distance, one nested affine constraint after another, reach the global minimum."""
     rng = np.random.default_rng(rows.seed)
     A = np.linalg.qr(_unit(rows.X[:4]).T)[0].T  # (4, d) constraints; those of step i are the first i
-    start: Array = 0.3 * rng.standard_normal(A.shape[1])
+    start = np.asarray(0.3 * rng.standard_normal(A.shape[1]))
     b = A @ (start + 0.5 * rng.standard_normal(A.shape[1]))
     w, worst = start, 0.0
     for i in range(1, 5):
