@@ -171,6 +171,21 @@ def test_every_law_sees_a_kernel_that_is_a_millionth_off(method):
         ob.unregister("nudged")
 
 
+@pytest.mark.parametrize("edge", [e for e in laws.edges() if not e.batch], ids=lambda e: f"{e.one}-{e.other}")
+@pytest.mark.parametrize("side", ["one", "other"])
+def test_every_equality_sees_a_side_that_is_a_millionth_off(edge, side):
+    case, off = laws.edges()[edge], getattr(edge, side)
+    if reason := case.absence("numpy"):
+        pytest.skip(reason)
+    kernels = {name: registry().kernel("numpy", name) for name in case.methods} | {off: Nudged(off)}
+    ob.register(offering("nudged", kernels), "nudged")
+    try:
+        seen = [laws.measured(case, kind, "nudged").ratio for kind in ("gaussian", "digits", "condition 1e2")]
+    finally:
+        ob.unregister("nudged")
+    assert max(seen) > 1
+
+
 TOLERANT = {"survey, Theorem 1"}
 """Bounds from above, with room for more than a millionth."""
 
