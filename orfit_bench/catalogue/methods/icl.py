@@ -8,7 +8,8 @@ import numpy as np
 
 from orfit_bench.catalogue.methods._batch import while_memory_lasts
 from orfit_bench.catalogue.methods._common import BASIS, MEMORY, WEIGHTS, against_min_norm, condition, directions
-from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.catalogue.methods._merging import UNION, in_parts
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Growth, Method
 
 
@@ -22,6 +23,14 @@ def projection(create: Any, rows: Rows) -> Measured:
     U = np.asarray(create().partial_fit(rows.X, rows.y).state()["basis"].values, float).T
     want = np.linalg.pinv(rows.X) @ rows.X
     return Measured(deviation(U @ U.T, want), len(rows.X), condition(rows.X))
+
+
+def merges(create: Any, rows: Rows) -> Measured:
+    """Learners of a part of the rows each merge into the smallest weights, and the projection, of all rows."""
+    state = in_parts(create, rows.X, rows.y, cuts=(7, 12)).state()
+    U, inverse = state["basis"].values.astype(float), np.linalg.pinv(rows.X)
+    found = largest(deviation(U.T @ U, inverse @ rows.X), deviation(state["w"].values[:, 0], inverse @ rows.y))
+    return Measured(found, len(rows.X), condition(rows.X))
 
 
 METHOD = Method(
@@ -38,7 +47,9 @@ METHOD = Method(
     laws=(
         Law(min_norm, "survey, Theorem 5", exponent=1, shape="wide"),
         Law(projection, "survey, Remark 1 with eq. (5) and (7)", exponent=1, shape="wide"),
+        Law(merges, "survey, Theorem 5 with eq. (5)", exponent=1, shape="wide"),
     ),
+    merge=UNION,
     batch=while_memory_lasts,
     models=True,
     blocks=True,
