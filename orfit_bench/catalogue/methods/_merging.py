@@ -70,11 +70,11 @@ UNION = Merge(
 )
 
 
-def residual(U: Array, u: Array) -> Array:
-    """U off the rows of U; a second pass takes away what rounding left."""
+def residual(U: Array, V: Array) -> Array:
+    """V (p,) or (p, r) off the rows of U; a second pass takes away what rounding left."""
     for _ in range(2):
-        u = u - (U @ u) @ U
-    return u
+        V = V - U.T @ (U @ V)
+    return V
 
 
 # ---------------------------------------------------------------------- information: rls, class_rls, kalman
@@ -113,8 +113,6 @@ def inverse(M: Array, eps: float, what: str) -> Array:
     The Cholesky factor is that of M scaled to a diagonal of ones, whose smallest squared pivot is what rounding to
     eps leaves of M in its weakest direction.
     """
-    from scipy.linalg import solve_triangular
-
     with np.errstate(all="ignore"):
         size = np.sqrt(np.diagonal(M))
         try:
@@ -123,6 +121,6 @@ def inverse(M: Array, eps: float, what: str) -> Array:
             C = np.zeros_like(M)
     if not (np.diagonal(C) ** 2).min() > len(M) * eps:  # so that NaN refuses
         raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")
-    half = solve_triangular(C, np.diag(1 / size), lower=True)
+    half = np.linalg.inv(C) / size
     product: Array = half.T @ half
     return product

@@ -67,7 +67,7 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     U, room = a.fields["basis"], settings["memory"] or a.fields["w"].shape[0]
     move = b.fields["w"] - a.start["w"]
     both = union(a, b)["basis"]
-    return {"w": a.fields["w"] + residual(U, move.T).T, "basis": both[:room]}
+    return {"w": a.fields["w"] + residual(U, move), "basis": both[:room]}
 
 
 METHOD = Method(
