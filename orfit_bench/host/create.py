@@ -85,6 +85,8 @@ def _model(model: Any, method: Method) -> Model:
 def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
     if given is None:
         return None
+    if method.kind == "classification":
+        raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
     if all(f.name != "w" for f in method.fields):
         named = [s.name for s in method.settings if s.name.startswith("initial_")]
         raise ValueError(f"initial_weights: {method.name} has no weights; {named[0] if named else 'leave it out'}")

@@ -94,6 +94,16 @@ class Engine(Start):
     # ------------------------------------------------------------------ what may go wrong
 
     def _guarded(self, act: Callable[..., Any], *arguments: Any) -> Any:
+        """What the act returns; where digits are being lost the user is told, whatever became of it."""
+        try:
+            result = self._attempted(act, *arguments)
+        except DivergedError:
+            self._warn_once()
+            raise
+        self._warn_once()
+        return result
+
+    def _attempted(self, act: Callable[..., Any], *arguments: Any) -> Any:
         """Undo the call where it fails, unless a kernel on a linear model failed half-way: then close the learner.
 
         The state of a nonlinear model is copied beforehand, which costs less than its first row. On a linear model
@@ -103,9 +113,8 @@ class Engine(Start):
         fresh, steps, seen = self._features is None, self._steps, self._seen
         before = None if fresh or self._linear else (type(self._s)(*(a.copy() for a in self._s)), self._waiting.kept())
         try:
-            result = act(*arguments)
+            return act(*arguments)
         except DivergedError:
-            self._warn_once()
             raise
         except BaseException:
             if fresh:
@@ -115,8 +124,6 @@ class Engine(Start):
                 (self._s, self._waiting), self._interrupted = before, ""
             self._steps, self._seen = steps, seen
             raise
-        self._warn_once()
-        return result
 
     def _check_usable(self) -> None:
         if self._interrupted:

@@ -48,11 +48,13 @@ def details(known: Registry, name: str) -> Iterator[RenderableType]:
 
 
 def methods_table(known: Registry) -> Table:
-    """Methods by name, and which backend computes them here."""
-    table = grid("Methods", "name", *known.backends, "what it does", "supplied by")
+    """Methods by name, which backend computes them here, and how two learners merge."""
+    table = grid("Methods", "name", *known.backends, "merging", "what it does", "supplied by")
     for method in known.methods.values():
         offers = ["no" if known.absence(backend, method.name) else "yes" for backend in known.backends]
-        table.add_row(*map(Text, [method.name, *offers, method.summary, known.suppliers["methods", method.name]]))
+        merging = method.merge.kind if method.merge else "none"
+        row = [method.name, *offers, merging, method.summary, known.suppliers["methods", method.name]]
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -129,6 +131,7 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     yield laws if method.laws else Text("It states no laws.")
     yield Text(f"cost of a row: {_cost(method)}")
     yield Text(f"abilities: {_abilities(method)}")
+    yield Text(f"merging: {f'{method.merge.kind}: {method.merge.summary}' if method.merge else 'none'}")
     for backend in known.backends:
         absence = known.absence(backend, method.name)
         supplier = known.suppliers.get(("kernels", (backend, method.name)), "")
