@@ -40,10 +40,11 @@ class Moving(NamedTuple):
             return self
         F, Q, R = self.transition, self.process_noise, self.observation_noise
         moves = bool(self.moves[i % len(self.moves)])
-        matrix = moves and F is not None and not isinstance(F, Transition)
+        if not moves:
+            F = Q = None
         return self._replace(
-            transition=whole(F[i % len(F)], self.sizes[0]) if matrix else F if moves else None,
-            process_noise=whole(Q[i % len(Q)], self.sizes[0]) if moves and Q is not None else None,
+            transition=F if F is None or isinstance(F, Transition) else whole(F[i % len(F)], self.sizes[0]),
+            process_noise=None if Q is None else whole(Q[i % len(Q)], self.sizes[0]),
             observation_noise=whole(R[i % len(R)], self.sizes[1]),
             moves=moves,
             t=self.t + i,
@@ -112,7 +113,7 @@ class Motion:
         array = by_step(value, name, size, steps)
         if name == "observation_noise":
             return Entries(self._place(array, name), STILL)
-        still = resting(array) if name == "transition" else ~array.any(axis=tuple(range(1, array.ndim)))
+        still = resting(array) if name == "transition" else ~np.asarray(array.any(axis=tuple(range(1, array.ndim))))
         return Entries(None if still.all() else self._place(array, name), ~still)
 
 

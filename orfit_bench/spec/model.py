@@ -71,6 +71,5 @@ def named(transition: Any) -> Any:
 
 def resting(transitions: Array) -> NDArray[np.bool_]:
     """Which of (n,) multiples of the identity, (n, p) diagonals or (n, p, p) matrices are the identity: (n,)."""
-    identity = np.eye(transitions.shape[-1]) if transitions.ndim == 3 else 1
-    equal = np.asarray(transitions == identity)
-    return equal.all(axis=tuple(range(1, equal.ndim)))
+    equal = transitions == (np.eye(transitions.shape[-1]) if transitions.ndim == 3 else 1)
+    return np.asarray(equal.all(axis=tuple(range(1, equal.ndim))))

@@ -125,16 +125,21 @@ def extended(create: Any, rows: Rows) -> Measured:
     still = world._replace(
         transition=np.tile(F, (30, 1, 1)), process_noise=np.tile(Q, (30, 1, 1)), observation_noise=np.full(30, noise)
     )
-    matrix = lambda w: w.__array_namespace__().asarray(F, dtype=w.dtype)  # noqa: E731
     learner = create(
         model=Model("rows in functions", lambda w, X: (X @ w)[:, None], lambda w, x: x[None], d),
-        transition=Transition("a matrix", lambda w: matrix(w) @ w, matrix),
+        transition=Transition("a matrix", lambda w: _like(w, F) @ w, lambda w: _like(w, F)),
         process_noise=Q,
         observation_noise=noise,
         **world.start(),
     ).partial_fit(world.X, world.y)
     want = still.states(30)
     return Measured(apart(learner, want.of(29)), 30, want.condition)
+
+
+def _like(w: Array, F: Array) -> Array:
+    """F where w is and of its dtype."""
+    there: Array = w.__array_namespace__().asarray(F, dtype=w.dtype)
+    return there
 
 
 def smoothing(create: Any, rows: Rows) -> Measured:

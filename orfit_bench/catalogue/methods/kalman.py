@@ -44,7 +44,8 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
     steps = (n, 1, 1)
     F, Q = np.eye(d) if F is None else _whole(F, d), _whole(settings["process_noise"], d)
     states = prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
-    return given(states, [(i, X[i : i + 1], Y[i : i + 1], R.reshape(1, 1)) for i in seen]).mean[-1]
+    rows = [(int(i), X[i : i + 1], Y[i : i + 1], R.reshape(1, 1)) for i in seen]
+    return np.asarray(given(states, rows).mean[-1])
 
 
 def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -> Array:

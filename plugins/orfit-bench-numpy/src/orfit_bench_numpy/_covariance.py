@@ -74,7 +74,7 @@ def solved(L: Array, B: Array) -> Array:
 def pivots(R: Array) -> Array:
     """The squared diagonal of R's Cholesky factor; zeros where R is singular."""
     if len(R) == 1:
-        return R[0]
+        return np.diagonal(R)
     try:
         return np.diagonal(np.linalg.cholesky(R)) ** 2
     except np.linalg.LinAlgError:

@@ -66,12 +66,11 @@ def transit(s: Any, mean: Array, p: Any) -> bool:
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
     P, R = s.covariance, p.observation_noise
-    exact = singular(R)
-    changed = (
-        noiseless_change(P, J, E, R)
-        if exact
-        else change(P, J, E, R, renewed(J, p), 1.0 if p.transition is None else 0.01)
-    )
+    if singular(R):
+        changed = noiseless_change(P, J, E, R)
+    else:
+        least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
+        changed = change(P, J, E, R, renewed(J, p), least)
     if changed is None or not finite(mean := s.mean + changed.move):
         return False
     if changed.lost:
@@ -108,8 +107,10 @@ def solved(P: Array, B: Array) -> Array:
     """P^-1 B, or P^+ B where some direction is known exactly."""
     size = np.sqrt(np.diagonal(P))
     scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]  # variances of 1
-    C, B = scale * P * scale.T, scale * B
+    C, D = scale * P * scale.T, scale * B
     try:
-        return scale * cho_solve(cho_factor(C, lower=True, check_finite=False), B, check_finite=False)
+        X: Array = cho_solve(cho_factor(C, lower=True, check_finite=False), D, check_finite=False)
     except np.linalg.LinAlgError:
-        return scale * (pinvh(C, check_finite=False) @ B)
+        X = pinvh(C, check_finite=False) @ D
+    X *= scale
+    return X
