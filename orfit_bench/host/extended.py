@@ -33,10 +33,11 @@ class Extended(Linearised):
 
     def _followed(self, s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
         """Prediction and correction of one step; where either is declined, the state before it."""
-        before = moments(s)
+        before = [a.copy() for a in s]
         if self.predicted(s, p)[0] and self.corrected(s, A, Y, p, out):
             return True
-        s.mean[...], s.covariance[...] = before
+        for a, kept in zip(s, before, strict=True):
+            a[...] = kept
         return False
 
     def predicted(self, s: Any, p: Any) -> tuple[bool, Array | None]:

@@ -86,6 +86,10 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
     return np.asarray(P / 2 + P.T / 2)
 
 
+def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
+    return np.diagonal(_prior(settings, sizes, draw))
+
+
 # ---------------------------------------------------------------------- merging
 
 
@@ -146,6 +150,7 @@ METHOD = Method(
         Field(
             "covariance", ("parameter", "parameter"), "covariance of the state, the same for each output", start=_prior
         ),
+        Field("scale", ("parameter",), "its diagonal when the state last moved, or at the start", start=_scale),
         Field("digits_lost", (), "1 once half of the digits are gone"),
         Field("moved", (), "1 once a transition or process noise moved the state"),
     ),

@@ -47,22 +47,30 @@ def singular(R: Array) -> bool:
     return bool((pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
 
 
-def noiseless_change(P: Array, J: Array, E: Array, R: Array) -> Change | None:
-    """The same where R is singular, with a pseudo-inverse; None where it is not finite.
+def noiseless_change(P: Array, J: Array, E: Array, R: Array, scale: Array) -> Change | None:
+    """The same where R is singular, with a pseudo-inverse; None where a variance is negative or not finite.
 
-    What the state knows already, to half of the digits, cannot tell it more and is left out, as a dependent row is.
+    A combination of the rows whose variance is but rounding of what it was when the diagonal of P was `scale` is
+    known: it is left out, as a dependent row is.
     """
     U = P @ J.T  # (p, q)
     S = J @ U + R  # (q, q)
-    largest = np.sqrt(np.maximum((J * J) @ np.diagonal(P) + np.diagonal(R), 0))
-    if not np.isfinite(S).all() or not np.isfinite(largest).all():
+    size = np.sqrt((J * J) @ np.abs(scale) + np.abs(np.diagonal(R)))
+    if not np.isfinite(S).all() or not np.isfinite(size).all():
         return None
-    scale = np.divide(1, largest, out=np.zeros_like(largest), where=largest > 0)
-    values, W = np.linalg.eigh(scale[:, None] * S * scale)
-    new = values > math.sqrt(np.finfo(P.dtype).eps)
-    H = (W[:, new] / np.sqrt(values[new])).T * scale  # H S H' = I
+    unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    values, W = np.linalg.eigh(unit[:, None] * S * unit)
+    if values[0] < -rounding(P):
+        return None
+    new = values > rounding(P)
+    H = (W[:, new] / np.sqrt(values[new])).T * unit  # H S H' = I
     V = H @ U.T
     return Change(V.T @ (H @ E), V, False)
+
+
+def rounding(P: Array) -> float:
+    """What is left of a variance of 1 where nothing should be, at most: a few eps for each of p rows."""
+    return 10 * len(P) * float(np.finfo(P.dtype).eps)
 
 
 def solved(L: Array, B: Array) -> Array:

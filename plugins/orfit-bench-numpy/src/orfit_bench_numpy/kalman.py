@@ -3,6 +3,7 @@
 here              survey                 textbooks   what it is
 s.mean            theta_(t|t)            x, m        mean of the state, one column an output
 s.covariance      Sigma_(t|t)            P           its covariance, the same for every output
+s.scale                                              its diagonal when the state last moved, or at the start
 p.transition      A_t                    F           how the state moves, from the second step on
 p.process_noise   Q_t                    Q           what is then added to its covariance
 J, a row x'       X_t' (q, p)            H           how it is observed
@@ -15,7 +16,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, pinvh
 
 from orfit_bench_numpy._algebra import Array, finite
-from orfit_bench_numpy._covariance import change, noiseless_change, singular
+from orfit_bench_numpy._covariance import change, noiseless_change, rounding, singular
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -34,7 +35,7 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 def follow(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
     """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
     moves = p.moves and p.t > 1
-    before = (s.mean.copy(), s.covariance.copy()) if moves else None
+    before = [a.copy() for a in s] if moves else []
     if moves and not transit(s, s.mean if p.transition is None else p.transition @ s.mean, p):
         return False
     f = A @ s.mean
@@ -44,8 +45,8 @@ def follow(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
     R = p.observation_noise[seen][:, seen]
     if not seen.any() or update(s, A[seen], Y[seen] - f[seen], p._replace(observation_noise=R)):
         return True
-    if before:
-        s.mean[...], s.covariance[...] = before
+    for a, kept in zip(s, before, strict=False):
+        a[...] = kept
     return False
 
 
@@ -59,15 +60,15 @@ def transit(s: Any, mean: Array, p: Any) -> bool:
     P = P / 2 + P.T / 2  # symmetric to the last bit
     if not finite(mean) or not finite(P):
         return False
-    s.mean[...], s.covariance[...] = mean, P
+    s.mean[...], s.covariance[...], s.scale[...] = mean, P, np.diagonal(P)
     return True
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
     P, R = s.covariance, p.observation_noise
-    if singular(R):
-        changed = noiseless_change(P, J, E, R)
+    if exact := singular(R):
+        changed = noiseless_change(P, J, E, R, s.scale)
     else:
         least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
         changed = change(P, J, E, R, renewed(J, p), least)
@@ -75,11 +76,10 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return False
     if changed.lost:
         s.digits_lost[...] = 1
-    variances = np.diagonal(P).copy()
     s.mean[...] = mean
     P -= changed.V.T @ changed.V  # symmetric to the last bit, so P is
-    if not R.any():  # what is left of a variance that is known exactly now is rounding
-        known = np.diagonal(P) <= np.sqrt(np.finfo(P.dtype).eps) * variances
+    if exact:  # what is left of a variance that is known exactly is rounding, which the next rows would divide by
+        known = np.diagonal(P) <= rounding(P) * s.scale
         P[known], P[:, known] = 0, 0
     return True
 
