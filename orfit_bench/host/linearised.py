@@ -17,6 +17,14 @@ def answered(applied: Any) -> bool:
     return bool(applied)
 
 
+def proper(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Array:
+    """What a user's function returned, in the learner's dtype; ValueError where it is of another kind or shape."""
+    if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
+        got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
+        raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
+    return value.astype(dtype, copy=False)
+
+
 class Linearised:
     """Does for a nonlinear model what a kernel's `learn` does for a linear one."""
 
@@ -89,8 +97,4 @@ class Linearised:
         return tuple(self._xp.stack(layer) for layer in zip(*rows, strict=True))
 
     def _checked(self, value: Any, what: str, shape: tuple[int, ...]) -> Array:
-        """What the user's function returned, in the learner's dtype."""
-        if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
-            got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
-            raise ValueError(f"model {self._model.name!r}: {what} returned {got}, want real numbers of shape {shape}")
-        return value.astype(self._dtype, copy=False)
+        return proper(value, f"model {self._model.name!r}: {what}", shape, self._dtype)

@@ -60,6 +60,8 @@ class Absent:
 class Kernel(Protocol):
     """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
 
+    A filter's p is an orfit_bench.host.moving.Moving; its rows may have NaN in Y, and it has `transit` and `rts` too.
+
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
     the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
     largest integer), p.t the number of the chunk's first step, p.batch_size the rows of a step, p.draws (steps, k).
@@ -81,3 +83,12 @@ class Kernel(Protocol):
 
     def store(self, s: Any, J: Array, p: Any) -> None:
         """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`."""
+
+    def transit(self, s: Any, mean: Array, p: Any) -> bool:
+        """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""
+
+    def rts(self, F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+        """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
+
+        F[j] took step j - 1 to j; m_pred and P_pred are the moments before each row.
+        """

@@ -3,8 +3,35 @@
 A file is added to the catalogue by standing in METHODS below.
 """
 
-from orfit_bench.catalogue.methods import apa, class_rls, greedy, icl, lms, nlms, ogd, one_step_sgd, orfit, rls
+from orfit_bench.catalogue.methods import (
+    apa,
+    class_rls,
+    greedy,
+    icl,
+    kalman,
+    lms,
+    nlms,
+    ogd,
+    one_step_sgd,
+    orfit,
+    rls,
+)
 
-METHODS = tuple(m.METHOD for m in (lms, nlms, apa, icl, ogd, orfit, one_step_sgd, greedy, rls, class_rls))
+METHODS = tuple(
+    module.METHOD
+    for module in (
+        lms,
+        nlms,
+        one_step_sgd,
+        apa,
+        icl,
+        ogd,
+        orfit,
+        greedy,
+        rls,
+        class_rls,
+        kalman,
+    )
+)
 
 __all__ = ["METHODS"]
