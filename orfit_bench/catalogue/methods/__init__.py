@@ -3,8 +3,24 @@
 A file is added to the catalogue by standing in METHODS below.
 """
 
-from orfit_bench.catalogue.methods import apa, greedy, icl, lms, nlms, ogd, one_step_sgd, orfit, rls
+from orfit_bench.catalogue.methods import (
+    apa,
+    greedy,
+    icl,
+    implicit_krasulina,
+    incremental_pca,
+    krasulina,
+    lms,
+    nlms,
+    ogd,
+    oja,
+    one_step_sgd,
+    orfit,
+    rls,
+    sanger,
+)
 
-METHODS = tuple(m.METHOD for m in (lms, nlms, apa, icl, ogd, orfit, one_step_sgd, greedy, rls))
+SUBSPACES = (oja, krasulina, sanger, implicit_krasulina, incremental_pca)
+METHODS = tuple(m.METHOD for m in (lms, nlms, apa, icl, ogd, orfit, one_step_sgd, greedy, rls, *SUBSPACES))
 
 __all__ = ["METHODS"]

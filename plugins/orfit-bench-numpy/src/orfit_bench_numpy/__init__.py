@@ -8,7 +8,10 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = ("lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls")
+METHODS = (
+    *("lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"),
+    *("oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"),
+)
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
