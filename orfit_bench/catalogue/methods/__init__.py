@@ -8,13 +8,18 @@ from orfit_bench.catalogue.methods import (
     class_rls,
     greedy,
     icl,
+    implicit_krasulina,
+    incremental_pca,
     kalman,
+    krasulina,
     lms,
     nlms,
     ogd,
+    oja,
     one_step_sgd,
     orfit,
     rls,
+    sanger,
 )
 
 METHODS = tuple(
@@ -31,6 +36,11 @@ METHODS = tuple(
         rls,
         class_rls,
         kalman,
+        oja,
+        krasulina,
+        sanger,
+        implicit_krasulina,
+        incremental_pca,
     )
 )
 

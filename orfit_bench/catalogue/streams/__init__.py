@@ -2,6 +2,7 @@
 
 from orfit_bench.catalogue.streams.delay_line import DELAY_LINE
 from orfit_bench.catalogue.streams.digits import DIGITS
+from orfit_bench.catalogue.streams.digits_pca import DIGITS_PCA
 from orfit_bench.catalogue.streams.drift import DRIFT
 from orfit_bench.catalogue.streams.ill_conditioned import ILL_CONDITIONED
 from orfit_bench.catalogue.streams.mnist import MNIST
@@ -18,6 +19,7 @@ STREAMS: tuple[Stream, ...] = (
     ILL_CONDITIONED,
     DELAY_LINE,
     DIGITS,
+    DIGITS_PCA,
     ROTATED_DIGITS,
     MNIST,
     ROTATED_MNIST,

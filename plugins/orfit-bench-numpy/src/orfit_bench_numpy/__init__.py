@@ -20,6 +20,12 @@ METHODS = (
     "rls",
     "class_rls",
     "kalman",
+    "oja",
+    "krasulina",
+    "sanger",
+    "implicit_krasulina",
+    "incremental_pca",
+)
 )
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
