@@ -48,10 +48,10 @@ def descend(s: Any, v: Array, J: Array, E: Array, Y: Array, p: Any) -> bool:
 
 def projected(w: Array, radius: float) -> Array:
     """The point nearest to w in the ball of this radius (Frobenius norm)."""
-    if norm(w) <= radius:
+    if norm(w.ravel()) <= radius:  # of a vector SciPy scales, so that no square over- or underflows
         return w
-    unit = w / np.abs(w).max()  # so that its norm does not overflow
-    inside: Array = unit * (radius / float(norm(unit)))
+    unit = w / np.abs(w).max()
+    inside: Array = unit * (radius / float(norm(unit.ravel())))
     return inside
 
 
