@@ -25,6 +25,11 @@ def proper(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Array:
     return value.astype(dtype, copy=False)
 
 
+def answering(method: Method, s: Any, settings: Settings) -> Array:
+    """The weights (p, r) that predictions use, which need not be those where gradients are taken."""
+    return method.answers(s, settings) if method.answers else getattr(s, method.weights)
+
+
 class Linearised:
     """Does for a nonlinear model what a kernel's `learn` does for a linear one."""
 
@@ -51,7 +56,7 @@ class Linearised:
             w = self._kernel.ahead(s, here) if method.ahead else getattr(s, method.weights)
             f, J = self.predict(w, x), self.jacobian(w, x)
             if out is not None:
-                out[i : i + B] = self.predict(method.answers(s, self._settings), x) if method.answers else f
+                out[i : i + B] = f if w is (asked := answering(method, s, self._settings)) else self.predict(asked, x)
             E = (y - f).reshape(-1, 1)
             here = self._with_more(here, w, x, y)
             if not (xp.isfinite(E).all() and xp.isfinite(J).all() and answered(self._kernel.update(s, J, E, here))):

@@ -120,7 +120,8 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
     yield Text(f"source: {method.source}")
     yield settings_table(method.settings) if method.settings else Text("It has no settings.")
-    yield from (Text(_schedule(method.name, s)) for s in method.settings if s.kind == "schedule")
+    if schedules := [s.name for s in method.settings if s.kind == "schedule"]:
+        yield Text(_schedules(method.name, schedules))
     fields = grid("State", "field", "dims", "meaning")
     for f in method.fields:
         fields.add_row(*map(Text, [f.name, " x ".join(f.dims) or "one number", f.meaning]))
@@ -138,10 +139,11 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
         yield Text(f"{backend}: {f'no: {absence}' if absence else f'yes, by {supplier}'}")
 
 
-def _schedule(method: str, setting: Setting) -> str:
-    """How a schedule is written: for each kind a line that --set takes."""
-    head = f"{setting.name} is a number, or a schedule, which a suite file and --set take as a table:"
-    return "\n".join([head, *(f"  --set {method}.{setting.name}='{text}'" for text in SCHEDULES)])
+def _schedules(method: str, names: list[str]) -> str:
+    """How schedules are written: for each kind a line that --set takes, for the first of these settings."""
+    is_one = f"{names[0]} is" if len(names) == 1 else f"each of {', '.join(names)} is"
+    head = f"{is_one} a number, or a schedule, which a suite file and --set take as a table:"
+    return "\n".join([head, *(f"  --set {method}.{names[0]}='{text}'" for text in SCHEDULES)])
 
 
 def _cost(method: Method) -> str:

@@ -64,8 +64,9 @@ class Kernel(Protocol):
 
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
     the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
-    largest integer), p.t the number of the chunk's first step, p.batch_size the rows of a step, p.draws (steps, k).
-    p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written to nor kept.
+    largest integer, or infinity for a number), p.t the number of the chunk's first step, p.batch_size the rows of a
+    step, p.draws (steps, k). p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written to
+    nor kept.
     """
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -77,6 +78,9 @@ class Kernel(Protocol):
 
     def update(self, s: Any, J: Array, E: Array, p: Any) -> bool:
         """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
+
+    def ahead(self, s: Any, p: Any) -> Array:
+        """The weights (p, r) at which J and E of this step are to be taken; where the method is declared `ahead`."""
 
     def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
         """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""

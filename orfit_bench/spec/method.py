@@ -113,6 +113,8 @@ class Method:
     """A 0-d field that a kernel sets to 1 once digits are being lost, and the text that the user then reads."""
     averages: tuple[str, ...] = ()
     """Fields that `average` may replace by their mean; empty: an average of learners means nothing here."""
+    averages_by: Mapping[str, str] = field(default_factory=dict)
+    """Those of them that count in this mean by a 0-d field, as a running mean does by its sum of weights."""
     derived: Callable[[Mapping[str, Array], Settings], dict[str, Array]] | None = None
     """derived(fields after `average`, settings): fields that follow from the averaged ones, in host memory."""
     merge: Merge | None = None

@@ -20,6 +20,7 @@ from orfit_bench.catalogue.methods import (
     orfit,
     rls,
     sanger,
+    sgd,
 )
 
 METHODS = tuple(
@@ -28,6 +29,7 @@ METHODS = tuple(
         lms,
         nlms,
         one_step_sgd,
+        sgd,
         apa,
         icl,
         ogd,

@@ -12,6 +12,7 @@ METHODS = (
     "lms",
     "nlms",
     "one_step_sgd",
+    "sgd",
     "apa",
     "icl",
     "ogd",
@@ -25,7 +26,6 @@ METHODS = (
     "sanger",
     "implicit_krasulina",
     "incremental_pca",
-)
 )
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
