@@ -13,6 +13,7 @@ from orfit_bench.bench.suite import NO_BACKEND
 from orfit_bench.host.registry import Registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec import Backend, Method, Metric, Setting, Stream
+from orfit_bench.spec.stream import OFFERS
 
 SIZES = {"feature": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
 """The sizes at which a method's cost is shown."""
@@ -80,9 +81,9 @@ def backends_table(known: Registry) -> Table:
 
 def streams_table(known: Registry) -> Table:
     """Streams, and whether their data are at hand."""
-    table = grid("Streams", "name", "here", "what it is", "supplied by")
+    table = grid("Streams", "name", "offers", "here", "what it is", "supplied by")
     for name, stream in known.streams.items():
-        row = [name, _at_hand(stream), stream.summary, known.suppliers["streams", name]]
+        row = [name, stream.offers, _at_hand(stream), stream.summary, known.suppliers["streams", name]]
         table.add_row(*map(Text, row))
     return table
 
@@ -117,6 +118,8 @@ def settings_table(settings: tuple[Setting, ...]) -> Table:
 def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
     yield Text(f"source: {method.source}")
+    suiting = ", ".join(s.name for s in known.streams.values() if s.suits(method.kind))
+    yield Text(f"kind: {method.kind}; streams that suit it: {suiting or 'none here'}")
     yield settings_table(method.settings) if method.settings else Text("It has no settings.")
     yield from (Text(_schedule(method.name, s)) for s in method.settings if s.kind == "schedule")
     fields = grid("State", "field", "dims", "meaning")
@@ -166,6 +169,7 @@ def _backend(known: Registry, backend: Backend) -> Iterator[RenderableType]:
 
 def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
     yield Text(f"source: {stream.source or 'not stated'}")
+    yield Text(f"offers: {stream.offers}, for methods of the kinds {', '.join(OFFERS[stream.offers])}")
     yield Text(f"here: {_at_hand(stream)}")
     yield settings_table(stream.settings) if stream.settings else Text("It has no settings.")
 
