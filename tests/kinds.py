@@ -18,7 +18,7 @@ COST = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
 WEIGHTS = Field("w", ("parameter", "output"), "weights")
 
 
-def declared(name: str, kind: str, fields: tuple[Field, ...], settings: tuple[Setting, ...] = (), **more: Any) -> Method:
+def declared(name: str, kind: str, fields: tuple[Field, ...], *settings: Setting, **more: Any) -> Method:
     return Method(name, f"a {kind} of the tests", "", "", (*settings, STEP), fields, COST, (), kind=kind, **more)
 
 
@@ -67,7 +67,7 @@ SUBSPACE = declared(
     "my_subspace",
     "subspace",
     (BASIS,),
-    (Setting("n_components", "integer", 2, "[1, inf)", "k"),),
+    Setting("n_components", "integer", 2, "[1, inf)", "k"),
     averages=("basis",),
     derived=lambda fields, settings: {"basis": orthonormal(fields["basis"])},
 )
@@ -100,6 +100,21 @@ def filter_learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     return len(X)
 
 
+def still_rows(X: Any, settings: Any) -> Any:
+    """A with P = (A'A)^-1 where the state stays where it is and starts with covariance I."""
+    return None if settings["process_noise"].any() else np.vstack([X / np.sqrt(settings["observation_noise"]), one(X)])
+
+
+def still_batch(X: Any, Y: Any, w0: Any, settings: Any) -> Any:
+    """Ridge regression with the noise's variance."""
+    R = settings["observation_noise"]
+    return None if settings["process_noise"].any() else np.linalg.solve(X.T @ X + R * one(X), X.T @ Y)
+
+
+def one(X: Any) -> Any:
+    return np.eye(X.shape[1])
+
+
 MOTION = (
     Setting("transition", "transition", 1.0, "any", "F"),
     Setting("process_noise", "matrix", 0.01, "covariance", "Q"),
@@ -115,8 +130,10 @@ FILTER = declared(
         Field("covariance", ("parameter", "parameter"), "P", start=lambda s, z, draw: np.eye(z["parameter"])),
         Field("moved", (), "1 once the state may have moved"),
     ),
-    MOTION,
+    *MOTION,
     weights="mean",
+    batch=still_batch,
+    information=("covariance", still_rows),
 )
 
 # ---------------------------------------------------------------------- layers: a step for each by its inputs' size

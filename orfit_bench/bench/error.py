@@ -18,7 +18,7 @@ def squared(learner: Any, answer: Any, y: Any) -> Array:
     """(n,) of each row |y - f(x)|^2, f(x) being the learner's answer."""
     error = np.asarray(y, float) - np.asarray(learner.backend.asnumpy(answer), float)
     with np.errstate(over="ignore"):  # an error too large for a number is infinite, and says so
-        return np.asarray((error**2).reshape(len(error), -1).sum(axis=1))
+        return np.asarray((error**2).sum(axis=tuple(range(1, error.ndim))))  # (0, c) too
 
 
 def of_numbers(learner: Any, X: Array, y: Any) -> Array:

@@ -63,7 +63,7 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
     Examples:
       orfit-bench run
       orfit-bench run --method rls --method lms --set rls.forgetting_factor=0.99
-      orfit-bench run --method lms --set lms.step_size='{power={eta0=1.0,power=0.8}}'
+      orfit-bench run --set lms.step_size='{power={eta0=1.0,power=0.8}}'
       orfit-bench run --stream drift --set drift.drift=0.1 --rows 10000
       orfit-bench run --stream regression --features 16 --features 64
       orfit-bench run --method lms --learners 4 --round 100

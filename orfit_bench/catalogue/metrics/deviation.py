@@ -37,7 +37,7 @@ def targets(record: Record) -> Array:
 METRIC = Metric(
     name="deviation",
     unit="relative",
-    summary="largest deviation of w from the batch solution of the same rows",
+    summary="of the weights from the batch solution",
     formula="max |w - w_batch| / max |w_batch|",
     source="the method's declaration",
     better="lower",

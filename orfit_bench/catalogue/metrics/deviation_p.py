@@ -44,7 +44,7 @@ def inverse(A: Array, U: Array) -> Array:
 METRIC = Metric(
     name="deviation_P",
     unit="relative",
-    summary="largest deviation of P from the inverse information, on the span of the rows",
+    summary="of P from the inverse information",
     formula="max |U'(P - (A'A)^-1)U| / max |U'(A'A)^-1 U|, U an orthonormal basis of the rows' span, "
     "A the weighted rows with the prior's, factorised once by QR",
     source="the method's declaration; survey, eq. (10) for rls",

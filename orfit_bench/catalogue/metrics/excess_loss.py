@@ -21,7 +21,7 @@ def measure(record: Record) -> float | None:
 METRIC = Metric(
     name="excess_loss",
     unit="%",
-    summary="compression loss on the rows learned, beyond that of batch PCA",
+    summary="compression loss beyond batch PCA's",
     formula="100 (loss - loss_batch) / loss_batch, loss_batch the sum of all but the k largest eigenvalues of X'X / n",
     source="Krasulina paper, percent excess loss",
     better="lower",

@@ -23,11 +23,14 @@ METRICS = tuple(
     Metric(
         name=f"latency_{measure.__name__}",
         unit="s",
-        summary=f"{what} time of a call that brings one row, waiting for the device included",
-        formula=f"{measure.__name__[1:]}th percentile of the wall times of calls with the first rows, at most 1,000",
-        source="wall clock",
+        summary=summary,
+        formula=f"{measure.__name__[1:]}th percentile of the times of at most 1,000 calls, with the first rows",
+        source="wall clock, waiting for the device included",
         better="lower",
         measure=measure,
     )
-    for measure, what in ((p50, "median"), (p99, "99th percentile of the"))
+    for measure, summary in (
+        (p50, "median time of a call with one row"),
+        (p99, "time of a call with one row that 1 % exceed"),
+    )
 )

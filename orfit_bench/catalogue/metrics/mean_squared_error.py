@@ -11,7 +11,7 @@ def measure(record: Record) -> float | None:
 METRIC = Metric(
     name="mean_squared_error",
     unit="label^2",
-    summary="mean squared error on all rows learned, after the last one",
+    summary="error on all rows learned, at the end",
     formula="E_n = (1/n) sum_i |y_i - f(x_i; w_n)|^2",
     source="survey, section II (E_t, one row a task)",
     better="lower",

@@ -17,7 +17,7 @@ METRICS = (
     Metric(
         name="host_memory",
         unit="B",
-        summary="peak of what Python and NumPy hold while learning, without the data",
+        summary="peak of Python and NumPy, without the data",
         formula="largest traced size during one pass - traced size before the learners were made",
         source="tracemalloc, in a pass that is not timed; moved by neither imports nor the page cache",
         better="lower",
@@ -26,7 +26,7 @@ METRICS = (
     Metric(
         name="device_memory",
         unit="B",
-        summary="peak of what the device holds while learning; none on the CPU",
+        summary="peak of the device; none on the CPU",
         formula="the backend's memory() after one pass that began with memory()",
         source="the backend",
         better="lower",
