@@ -59,7 +59,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
 
     \b
     orfit-bench list                  what is installed, and what computes here
-    orfit-bench list rls              all about one method, stream, backend or metric
+    orfit-bench list rls              all about a method, stream, backend, metric
     orfit-bench run                   compare every method on every backend
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which

@@ -33,6 +33,8 @@ class Backend:
     """Why the backend cannot compute here, with the command that would help; empty when it can."""
     synchronize: Callable[[], None] = lambda: None
     """Wait until all work is done."""
+    memory: Callable[[], int] | None = None
+    """The most bytes of the device in use since the last call, which begins the count anew; None without a device."""
 
     @property
     def reason(self) -> str:

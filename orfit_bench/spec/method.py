@@ -84,6 +84,9 @@ class Method:
     laws: tuple[Law, ...]
     batch: Callable[[Array, Array, Array, Settings], Array | None] | None = None
     """batch(X, Y, w0, settings) -> w (p, r), by another road than the recursion; None for rows it does not cover."""
+    information: tuple[str, Callable[[Array, Settings], Array | None]] | None = None
+    """A field that is an inverse information, and rows(X, settings) -> A (m, d) with which it is (A'A)^-1 on a linear
+    model, by another road than the recursion; None for rows and settings it does not cover."""
     kind: str = "regression"
     """One of KINDS."""
     weights: str = "w"
