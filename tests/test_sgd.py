@@ -273,6 +273,8 @@ def test_projection_of_weights_whose_square_overflows():
     np.testing.assert_allclose(weights(learner)[:, 0], [3e200, 4e200])
     learner = ob.create("sgd", step_size=1.0, radius=5.0).partial_fit([[3e200, 4e200]], [1.0])
     np.testing.assert_allclose(weights(learner)[:, 0], [3, 4])
+    learner = ob.create("sgd", step_size=1.0, radius=5.0).partial_fit([[1.5e308, -1.5e308]], [1.0])  # the norm too
+    np.testing.assert_allclose(weights(learner)[:, 0], np.array([5, -5]) / np.sqrt(2))
     tiny = ob.create("sgd", step_size=1.0, radius=5e-300).partial_fit([[3e-200, 4e-200]], [1.0])
     np.testing.assert_allclose(weights(tiny)[:, 0], [3e-300, 4e-300])
 

@@ -129,11 +129,12 @@ class Method:
         counts = {s.name for s in self.settings if s.kind == "integer"}
         known = {"feature", "parameter", "output", "input", *counts, *self.lengths}
         known |= {self.grows.dim} if self.grows else set()
+        weighed = [name for pair in self.averages_by.items() for name in pair]
         wrong = [
             *([f"its kind is {self.kind!r}, want one of {', '.join(KINDS)}"] if self.kind not in KINDS else []),
             *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
             *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
-            *(f"{n!r} is averaged, but no field" for n in self.averages if n not in fields),
+            *(f"{n!r} is averaged, but no field" for n in (*self.averages, *weighed) if n not in fields),
         ]
         if "batch_size" in set(names) - counts:
             wrong.append("batch_size is no integer setting")
