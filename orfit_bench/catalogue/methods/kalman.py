@@ -161,6 +161,7 @@ METHOD = Method(
     laws=(
         Law(laws.conditioning, "survey, Proposition 3", exponent=1),
         Law(laws.forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
+        Law(laws.merges, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
         Law(laws.blocks, "survey, Lemma 2, several samples of one task", exponent=1),
         Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
         Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),
