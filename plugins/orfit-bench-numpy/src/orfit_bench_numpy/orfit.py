@@ -38,14 +38,9 @@ def ipca(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[
     rank = n + a  # the columns of [U Q]; no more of the values can be nonzero
     m = min(rank, p.memory)
     U = np.column_stack([U, Q]) @ V[:, :m]
-    return renewed(U) if p.t % RENEWAL == 0 else U, values[:m]
-
-
-def renewed(U: Array) -> Array:
-    """The orthonormal columns nearby: every rotation takes some of their orthonormality away."""
-    Q, R = np.linalg.qr(U)
-    signed: Array = Q * np.copysign(1, np.diagonal(R))
-    return signed
+    if p.t % RENEWAL == 0:
+        U = np.linalg.qr(U)[0]  # the columns to rounding and sign: every rotation cost some of their orthonormality
+    return U, values[:m]
 
 
 def largest(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
