@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from cases import offering
 from click.testing import CliRunner
 
 import orfit_bench as ob
@@ -21,6 +22,7 @@ from orfit_bench.bench import load, runner
 from orfit_bench.bench.suite import read
 from orfit_bench.cli import main
 from orfit_bench.cli import run as cli_run
+from orfit_bench.conformance import laws
 from orfit_bench.host.registry import registry
 
 words = shlex.split
@@ -556,3 +558,45 @@ class TestKill:
             process.send_signal(signal.SIGKILL)
         stat = Path(f"/proc/{log.read_text().strip()}/stat")
         wait_for(lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", seconds=10)
+
+
+class TestLaws:
+    def test_every_law_of_a_method_is_printed_with_its_source(self):
+        result = invoke("laws", "apa")
+        assert result.exit_code == 0
+        for law in ob.methods()["apa"].laws:
+            assert law.name in result.output
+        assert "apa = icl" in result.output
+        assert f"of {len(laws.cases('apa'))} laws hold" in result.output
+
+    def test_a_broken_kernel_ends_in_one(self):
+        class Deaf:
+            learn = staticmethod(lambda s, X, Y, p, out: len(X))
+
+        ob.register(offering("deaf", {"greedy": Deaf}), "deaf")
+        try:
+            result = invoke("laws", "greedy", "--backend", "deaf")
+        finally:
+            ob.unregister("deaf")
+        assert result.exit_code == 1
+        assert "0 of 1 laws hold" in result.output
+        assert " !" in result.output
+
+    def test_float32_and_mistakes(self):
+        assert "float32" in invoke("laws", "greedy", "--dtype", "float32").output
+        for arguments, said in (
+            (("gready",), "Did you mean 'greedy'"),
+            (("greedy", "--dtype", "half"), "want one of float64"),
+            (("greedy", "--backend", "nump"), "Did you mean 'numpy'"),
+        ):
+            result = invoke("laws", *arguments)
+            assert (result.exit_code, said in result.output) == (2, True)
+
+    def test_map(self, tmp_path):
+        for name in ("map.svg", "map.png"):
+            result = invoke("map", "--output", tmp_path / name)
+            assert result.exit_code == 0
+            assert (tmp_path / name).stat().st_size > 5000
+        assert "min-norm" in (tmp_path / "map.svg").read_text()
+        assert invoke("map", "--output", tmp_path / "map.xyz").exit_code == 2
+        assert invoke("map", "--output", tmp_path).exit_code == 2
