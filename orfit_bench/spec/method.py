@@ -133,11 +133,7 @@ class Method:
             *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
             *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
             *(f"{n!r} is averaged, but no field" for n in self.averages if n not in fields),
-            *(
-                f"{n!r} is an inverse information, but no field"
-                for n in (self.information or ())[:1]
-                if n not in fields
-            ),
+            *(f"{n!r} is an inverse information, but no field" for n in inverses if n not in fields),
         ]
         if "batch_size" in set(names) - counts:
             wrong.append("batch_size is no integer setting")
