@@ -287,7 +287,8 @@ class TestSuite:
     def test_settings_are_complete_and_plain(self):
         ((one, _),) = suite({"name": "lms", "settings": {"step_size": ob.schedules.power(1.0, 0.5)}}).cells()
         assert one.settings == {"step_size": {"power": {"eta0": 1.0, "power": 0.5}}}
-        assert one.stream_settings == {"n": 60, "d": 16, "outputs": 1, "noise": 0.1}
+        order = {"sampling": "once", "passes": 1}
+        assert one.stream_settings == {"n": 60, "d": 16, "outputs": 1, "noise": 0.1, **order}
 
     @pytest.mark.parametrize(
         ("arguments", "error", "said"),

@@ -179,7 +179,7 @@ class TestList:
         assert result.exit_code == 0
         assert "supplied by" in result.output
 
-    @pytest.mark.parametrize("name", ["lms", "nlms", "apa"])
+    @pytest.mark.parametrize("name", ["lms", "nlms", "apa", "sgd"])
     def test_schedules_are_shown_as_set_takes_them(self, name):
         lines = [line.strip() for line in invoke("list", name).output.splitlines() if line.startswith("  --set")]
         assert len(lines) == len(ob.schedules.MAKERS)

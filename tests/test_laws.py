@@ -71,7 +71,7 @@ def citations(source):
 def test_every_method_has_laws_and_all_but_greedy_a_batch_solution():
     for method in registry().methods.values():
         assert method.laws, f"{method.name} has no law"
-        assert method.batch or method.name == "greedy"
+        assert method.batch or method.name == "greedy" or method.kind == "subspace"  # whose C no batch problem fixes
 
 
 @pytest.mark.parametrize(("name", "settings"), EVERY, ids=said)

@@ -50,11 +50,13 @@ def details(known: Registry, name: str) -> Iterator[RenderableType]:
 
 
 def methods_table(known: Registry) -> Table:
-    """Methods by name, and which backend computes them here."""
-    table = grid("Methods", "name", *known.backends, "what it does", "supplied by")
+    """Methods by name, which backend computes them here, and how two learners merge."""
+    table = grid("Methods", "name", *known.backends, "merging", "what it does", "supplied by")
     for method in known.methods.values():
         offers = ["no" if known.absence(backend, method.name) else "yes" for backend in known.backends]
-        table.add_row(*map(Text, [method.name, *offers, method.summary, known.suppliers["methods", method.name]]))
+        merging = method.merge.kind if method.merge else "none"
+        row = [method.name, *offers, merging, method.summary, known.suppliers["methods", method.name]]
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -132,7 +134,8 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     suiting = ", ".join(s.name for s in known.streams.values() if s.suits(method.kind))
     yield Text(f"kind: {method.kind}; streams that suit it: {suiting or 'none here'}")
     yield settings_table(method.settings) if method.settings else Text("It has no settings.")
-    yield from (Text(_schedule(method.name, s)) for s in method.settings if s.kind == "schedule")
+    if schedules := [s.name for s in method.settings if s.kind == "schedule"]:
+        yield Text(_schedules(method.name, schedules))
     fields = grid("State", "field", "dims", "meaning")
     for f in method.fields:
         fields.add_row(*map(Text, [f.name, " x ".join(f.dims) or "one number", f.meaning]))
@@ -143,16 +146,18 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     yield laws if method.laws else Text("It states no laws.")
     yield Text(f"cost of a row: {_cost(method)}")
     yield Text(f"abilities: {_abilities(method)}")
+    yield Text(f"merging: {f'{method.merge.kind}: {method.merge.summary}' if method.merge else 'none'}")
     for backend in known.backends:
         absence = known.absence(backend, method.name)
         supplier = known.suppliers.get(("kernels", (backend, method.name)), "")
         yield Text(f"{backend}: {f'no: {absence}' if absence else f'yes, by {supplier}'}")
 
 
-def _schedule(method: str, setting: Setting) -> str:
-    """How a schedule is written: for each kind a line that --set takes."""
-    head = f"{setting.name} is a number, or a schedule, which a suite file and --set take as a table:"
-    return "\n".join([head, *(f"  --set {method}.{setting.name}='{text}'" for text in SCHEDULES)])
+def _schedules(method: str, names: list[str]) -> str:
+    """How schedules are written: for each kind a line that --set takes, for the first of these settings."""
+    is_one = f"{names[0]} is" if len(names) == 1 else f"each of {', '.join(names)} is"
+    head = f"{is_one} a number, or a schedule, which a suite file and --set take as a table:"
+    return "\n".join([head, *(f"  --set {method}.{names[0]}='{text}'" for text in SCHEDULES)])
 
 
 def _cost(method: Method) -> str:

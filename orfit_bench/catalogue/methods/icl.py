@@ -16,6 +16,7 @@ from orfit_bench.catalogue.methods._common import (
     directions,
     final_weights,
 )
+from orfit_bench.catalogue.methods._merging import UNION, in_parts
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Growth, Method
 
@@ -44,6 +45,14 @@ def constrained(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(X), condition(X))
 
 
+def merges(create: Any, rows: Rows) -> Measured:
+    """Learners of a part of the rows each merge into the smallest weights, and the projection, of all rows."""
+    state = in_parts(create, rows.X, rows.y, cuts=(7, 12)).state()
+    U, inverse = state["basis"].values.astype(float), np.linalg.pinv(rows.X)
+    found = largest(deviation(U.T @ U, inverse @ rows.X), deviation(state["w"].values[:, 0], inverse @ rows.y))
+    return Measured(found, len(rows.X), condition(rows.X))
+
+
 METHOD = Method(
     name="icl",
     summary="ideal continual learner: fit the new row, keep all former ones fitted",
@@ -59,7 +68,9 @@ METHOD = Method(
         Law(min_norm, "survey, Theorem 5", exponent=1, shape="wide"),
         Law(constrained, "survey, Proposition 1", exponent=1, shape="wide"),
         Law(projection, "survey, Remark 1 with eq. (5) and (7)", exponent=1, shape="wide"),
+        Law(merges, "survey, Theorem 5 with eq. (5)", exponent=1, shape="wide"),
     ),
+    merge=UNION,
     batch=while_memory_lasts,
     models=True,
     blocks=True,

@@ -17,6 +17,7 @@ from orfit_bench.catalogue.methods._common import (
     directions,
     final_weights,
 )
+from orfit_bench.catalogue.methods._merging import UNION, in_parts
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
 from orfit_bench.spec.model import Model
@@ -155,6 +156,13 @@ def linearised(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(w, want), len(X), condition(A))
 
 
+def merges(create: Any, rows: Rows) -> Measured:
+    """Learners of a part of the rows each, in batches, merge into the smallest weights that fit all rows."""
+    X, y, _ = rows
+    merged = in_parts(lambda: create(batch_size=2), X, y, cuts=(6, 14))
+    return Measured(deviation(final_weights(merged)[:, 0], np.linalg.pinv(X) @ y), len(X), condition(X))
+
+
 CURVED = Model(
     "curved",
     predict=lambda w, X: (X @ w + 0.1 * (X @ w) ** 3)[:, None],
@@ -204,11 +212,13 @@ METHOD = Method(
         Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
         Law(vector_outputs, "thesis, Theorem 3", exponent=1, shape="wide"),
         Law(multi_pass_limit, "thesis, Corollary 4", exponent=1),
+        Law(merges, "thesis, Theorem 3", exponent=1, shape="wide"),
         Law(linearised, "thesis, Theorem 9", exponent=1, shape="wide"),
     ),
     batch=while_memory_lasts,
     models=True,
     blocks=True,
+    merge=UNION,
     grows=Growth("direction", directions),
     draws=lambda settings: int(settings["summary"] == "random" and _limited(settings)),
 )

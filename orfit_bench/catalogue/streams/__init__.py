@@ -3,6 +3,7 @@
 from orfit_bench.catalogue.streams.class_digits import CLASS_DIGITS
 from orfit_bench.catalogue.streams.delay_line import DELAY_LINE
 from orfit_bench.catalogue.streams.digits import DIGITS
+from orfit_bench.catalogue.streams.digits_pca import DIGITS_PCA
 from orfit_bench.catalogue.streams.drift import DRIFT
 from orfit_bench.catalogue.streams.ill_conditioned import ILL_CONDITIONED
 from orfit_bench.catalogue.streams.mnist import MNIST
@@ -21,6 +22,7 @@ STREAMS: tuple[Stream, ...] = (
     DELAY_LINE,
     STATE_SPACE,
     DIGITS,
+    DIGITS_PCA,
     CLASS_DIGITS,
     ROTATED_DIGITS,
     MNIST,
