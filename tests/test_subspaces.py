@@ -760,7 +760,7 @@ def test_digits_for_pca_are_centred_by_the_rows_learned() -> None:
         np.testing.assert_array_equal(got, want - mean)
     assert abs(data.X.mean(axis=0)).max() < 1e-15
     assert abs(data.test[0].mean(axis=0)).max() > 1e-3
-    assert [y.shape for y in (data.y, data.test[1], data.validation[1])] == [(300, 0), (397, 0), (200, 0)]
+    assert data.y is data.test[1] is data.validation[1] is None
     learner = ob.create("oja")
     for chunk, y in data.chunks(64):
         learner.partial_fit(chunk, y)

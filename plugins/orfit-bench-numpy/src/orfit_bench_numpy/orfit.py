@@ -6,9 +6,6 @@ import numpy as np
 
 from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
 
-RENEWAL = 97
-"""Steps between renewals of a rotated basis: a prime, so that in no periodic stream all of them change nothing."""
-
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + J~ (J'J~)^-1 E with J~ = J - U U'J (eq. 3.10); then the memory takes in J."""
