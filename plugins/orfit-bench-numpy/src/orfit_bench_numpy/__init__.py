@@ -8,7 +8,7 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = ("lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls")
+METHODS = ("lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls", "gp", "owm")
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 

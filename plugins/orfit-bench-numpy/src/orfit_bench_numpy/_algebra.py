@@ -98,6 +98,23 @@ def fitted(R: Array, G: Array, E: Array) -> Array:
     return z
 
 
+def leading(U: Array, sigma: Array, Q: Array, R: Array, G: Array, m: int) -> tuple[Array, Array]:
+    """The first m singular vectors (p, m) and values of [U Sigma, G], with (Q, R) = new_directions(U, G).
+
+    From the SVD of [[Sigma, U'G], [0, R]], of which [U Q] is the left factor (thesis, eq. 3.3 and 3.4).
+    """
+    n, a, q = len(sigma), *R.shape
+    if not n + a:
+        return U, sigma
+    M = np.zeros((n + a, n + q), U.dtype)
+    M[:n, :n] = np.diag(sigma)
+    M[:n, n:] = U.T @ G
+    M[n:, n:] = R
+    V, values, _ = np.linalg.svd(M, full_matrices=False)
+    m = min(n + a, m)  # the columns of [U Q]; no more of the values can be nonzero
+    return np.column_stack([U, Q]) @ V[:, :m], values[:m]
+
+
 def append(s: Any, Q: Array) -> None:
     """Store the columns of Q as further rows of s.basis while there is room."""
     n = int(s.count[0])

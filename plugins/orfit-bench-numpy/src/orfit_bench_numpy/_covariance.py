@@ -38,6 +38,19 @@ def change(P: Array, J: Array, E: Array, R: Array) -> Change | None:
     return Change(V.T @ z, V, lost)
 
 
+def overflows(P: Array, V: Array, ff: float) -> bool:
+    """Whether (P - V'V) / ff comes near the largest number."""
+    highest = (np.diagonal(P) - (V * V).sum(0)).max() / ff
+    return not highest < np.finfo(P.dtype).max / 4
+
+
+def shrink(P: Array, V: Array, ff: float) -> None:
+    """P <- (P - V'V) / ff."""
+    P -= V.T @ V  # symmetric to the last bit, so P is
+    if ff != 1:
+        P /= ff
+
+
 def solved(L: Array, B: Array) -> Array:
     """L^-1 B."""
     X: Array = solve_triangular(L, B, lower=True, check_finite=False)
