@@ -63,6 +63,7 @@ class Kernel(Protocol):
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
     the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
     largest integer), p.t the number of the chunk's first step, p.batch_size the rows of a step, p.draws (steps, k).
+    For layered methods p.shapes are the (inputs, outputs) of the layers and p.inputs what each takes in (rows, inputs).
     p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written to nor kept.
     """
 
@@ -80,4 +81,7 @@ class Kernel(Protocol):
         """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
 
     def store(self, s: Any, J: Array, p: Any) -> None:
-        """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`."""
+        """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`.
+
+        A layered method gets no J but p.inputs as they are after the step.
+        """

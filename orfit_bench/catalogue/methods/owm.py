@@ -89,7 +89,7 @@ METHOD = Method(
     "Theta_l <- Theta_l + step P_l Delta_l, with the new P_l",
     source="survey, EBP and OWM, named there without formulas: a reading (docs/decisions/0017-layer-wise-rls.md)",
     settings=(
-        Setting("step_size", "schedule", 0.1, "(0, inf)", "the step; 1 makes one linear layer RLS"),
+        Setting("step_size", "schedule", 0.5, "(0, inf)", "the step; 1 makes one linear layer RLS, several overshoot"),
         Setting("ridge", "number", 1.0, "(0, inf)", "weight of the prior of every layer"),
         Setting("forgetting_factor", "number", 1.0, "(0, inf)", "weight of what a layer took in one step later"),
     ),

@@ -104,8 +104,6 @@ def leading(U: Array, sigma: Array, Q: Array, R: Array, G: Array, m: int) -> tup
     From the SVD of [[Sigma, U'G], [0, R]], of which [U Q] is the left factor (thesis, eq. 3.3 and 3.4).
     """
     n, a, q = len(sigma), *R.shape
-    if not n + a:
-        return U, sigma
     M = np.zeros((n + a, n + q), U.dtype)
     M[:n, :n] = np.diag(sigma)
     M[:n, n:] = U.T @ G
