@@ -37,6 +37,9 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("rls", {"dtype": "float32"}),
     ("rls", {"forgetting_factor": 0.9}),
     ("rls", {"forgetting_factor": 0.0}),
+    ("sgd", {"loss": "huber", "momentum": {"sequence": {"values": [0.5, 0.1, 0.2]}}, "averaging": "uniform"}),
+    ("sgd", {"batch_size": 4, "momentum": 0.9, "averaging": "tail", "tail_start": 3, "dtype": "float32"}),
+    ("sgd", {"averaging": "weighted", "weights": {"power": {"eta0": 0.3, "power": 0.8}}, "radius": 0.1, "ridge": 0.1}),
 ]
 MOMENTS = {"fresh": None, "no rows": 0, "one row": 1, "mid-batch": 6, "later": 21}
 WAYS: dict[str, Callable[[ob.Learner, Path], ob.Learner]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,8 @@ class Classifier(Learner):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._classes: list[Label] = []
+        self._classes: list[Label] = []  # replaced, never changed in place
+        self._arrivals: list[int] = []  # the rows of the present call at which new classes came
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn the rows of X (n, d) with labels y (n,) in order; n may be 0 or 1. Returns self.
@@ -48,7 +50,7 @@ class Classifier(Learner):
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
         """The labels seen so far, in order of first appearance."""
-        return np.array(self._classes)
+        return _as_array(self._classes)
 
     def decision_function(self, X: Any) -> Array:
         """Scores (n, classes) of the rows of X (n, d), columns as in `classes_`. Changes nothing."""
@@ -72,27 +74,45 @@ class Classifier(Learner):
         """The rows, and their labels one-hot in the columns of all classes, which are then known."""
         X = inputs.matrix(X, name, self.dtype, self._features)
         labels = inputs.labels(y, name, len(X), type(self._classes[0]) if self._classes else None)
-        classes = list(dict.fromkeys([*self._classes, *labels]))
+        first: dict[Label, int] = {}
+        for row, label in enumerate(labels):
+            first.setdefault(label, row)
+        new = [label for label in first if label not in self._classes]
+        classes = [*self._classes, *new]
         column = {label: i for i, label in enumerate(classes)}
         Y = np.zeros((len(X), len(classes)), self.dtype)
         Y[np.arange(len(X)), [column[label] for label in labels]] = 1
         self._begin(X, Y, False, is_step=name == "A")
         self._know(classes)
+        self._arrivals = [first[label] for label in new]
         return X, Y
 
+    def _attempted(self, act: Callable[..., Any], *arguments: Any) -> Any:
+        """Where a call fails, the classes are those of the rows learned before it did."""
+        known, seen, self._arrivals = self._classes, self._seen, []
+        try:
+            return super()._attempted(act, *arguments)
+        except BaseException:
+            if not self._interrupted:  # else it answers nothing more
+                learned = self._seen - seen
+                self._know(self._classes[: len(known) + sum(row < learned for row in self._arrivals)])
+            raise
+
     def _know(self, classes: list[Label]) -> None:
-        """Give every one of these classes, the known ones among them, its column; new ones start at zero."""
-        if classes == self._classes or self._features is None:
-            return
-        columns = [classes.index(label) for label in self._classes]
-        fields = self._layout_.arrays(self._s)
-        for f in self._layout_.fields:
-            if "output" in f.dims:
-                wide = np.zeros((*fields[f.name].shape[:-1], len(classes)))
-                wide[..., columns] = fields[f.name][..., : len(columns)]
-                fields[f.name] = wide
-        self._place(self._layout(self._features, len(classes)), self._features, len(classes), False)
-        self._s, self._classes = self._layout_.start(fields), classes
+        """Give each of these classes its column, a zero one where it is new; drop the columns of all others."""
+        if self._features is None:
+            self._classes = []
+        elif classes != self._classes:
+            column = {label: i for i, label in enumerate(self._classes)}
+            source = [column.get(label, -1) for label in classes]
+            fields, rows = self._layout_.arrays(self._s), self._waiting.joined()
+            for f in self._layout_.fields:
+                if "output" in f.dims:
+                    fields[f.name] = _columns(fields[f.name], f.dims.index("output"), source)
+            self._place(self._layout(self._features, len(classes)), self._features, len(classes), False)
+            X, Y = rows
+            self._waiting.add(X, self.backend.asarray(_columns(self.backend.asnumpy(Y), 1, source)))
+            self._s, self._classes = self._layout_.start(fields), classes
 
     def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
         return (X, y, False) if self._on_host else (self.backend.asarray(X), self.backend.asarray(y), False)
@@ -100,7 +120,7 @@ class Classifier(Learner):
     def _aligned(self, other: Any) -> Any:
         """A copy of the other with the classes of both: this one's first, which now knows them all too."""
         classes = list(dict.fromkeys([*self._classes, *other._classes]))
-        if len(kinds := {type(label).__name__ for label in classes}) > 1:
+        if len(kinds := {type(label).__name__ for label in [*self._classes, *other._classes]}) > 1:
             raise ValueError(f"merge: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
         twin = other.copy()
         twin._know(classes)
@@ -115,6 +135,19 @@ class Classifier(Learner):
         kinds = {type(label) for label in classes} if isinstance(classes, list) else {None}
         if len(kinds) > 1 or not kinds <= {bool, int, str} or len(set(classes)) != len(classes):
             raise ValueError(f"state: classes are {classes!r}, want different labels of one kind")
-        if head["n_features"] is not None and len(classes) != head["n_outputs"]:
+        if len(classes) != (0 if head["n_features"] is None else head["n_outputs"]):
             raise ValueError(f"state: {len(classes)} classes for {head['n_outputs']} outputs")
         self._classes = classes
+
+
+def _columns(a: np.ndarray[Any, Any], axis: int, source: list[int]) -> np.ndarray[Any, Any]:
+    """The entries of a along axis in this order, -1 standing for zeros."""
+    before_and_after = [(0, int(i == axis)) for i in range(a.ndim)]
+    return np.take(np.pad(a, before_and_after), source, axis)
+
+
+def _as_array(classes: list[Label]) -> np.ndarray[Any, Any]:
+    """An array of these very labels; of objects where NumPy's integers are too short, or its texts lose a final NUL."""
+    array = np.array(classes)
+    same = array.dtype.kind in "biuU" and array.tolist() == classes
+    return array if same or not classes else np.array(classes, object)

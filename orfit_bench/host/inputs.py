@@ -59,18 +59,29 @@ def labels(value: Any, of: str, rows: int, kind: type | None) -> list[Any]:
     """The labels as Python values of one kind, which is `kind` once that is known."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError("y: got a masked array, want plain labels: drop the rows that are masked")
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"y: rows of unequal length: {error}") from None
     if array.ndim != 1:
-        raise ValueError(f"y: got shape {array.shape}, want (n,), one label a row")
+        wrong = TypeError if array.shape == () and array.dtype.kind == "O" else ValueError  # None, a set, a generator
+        raise wrong(f"y: got {type(value).__name__} of shape {array.shape}, want (n,), one label a row")
     if len(array) != rows:
         raise ValueError(f"y: got {len(array)} rows, want {rows}, one for each row of {of}")
-    given = value.tolist() if hasattr(value, "tolist") else list(value)
-    kinds = {type(v.item() if isinstance(v, np.generic) else v) for v in given}
-    wanted = f"labels that are all {kind.__name__}, as in the first call" if kind else "integers, booleans or strings"
+    given = _plain(value if isinstance(value, (list, tuple)) else array)  # an array would make one kind of several
+    kinds = {type(label) for label in given}
     if len(kinds) > 1 or not kinds <= ({kind} if kind else {bool, int, str}):
         names = ", ".join(sorted(k.__name__ for k in kinds))
+        wanted = f"{kind.__name__} as in the first call" if kind else "integers, booleans or strings"
         raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind a learner")
-    return [v.item() if isinstance(v, np.generic) else v for v in given]
+    return given
+
+
+def _plain(values: Any) -> list[Any]:
+    """NumPy's numbers and texts as Python's; dates stay what they are, which would become integers."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biufU":
+        return list(values.tolist())
+    return [v.item() if isinstance(v, np.generic) and v.dtype.kind not in "mM" else v for v in values]
 
 
 def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

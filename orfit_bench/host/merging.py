@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.host import snapshot
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.setting import same
 
@@ -16,29 +17,59 @@ if TYPE_CHECKING:
 
 def merge(a: Learner, b: Learner) -> None:
     """Make a's state that of one learner for both: see `Learner.merge`."""
-    rule = a.method.merge
     _check_alike("merge", a, b)
-    if rule is None:
+    if a.method.merge is None:
         raise ValueError(f"{a.method.name} has no rule for merging: learn the rows with one learner")
-    if reason := rule.refuses(a.settings, a._linear):
+    if reason := a.method.merge.refuses(a.settings, a._linear):
         raise ValueError(f"{a.method.name} cannot be merged here: {reason}")
-    if not b._steps:
+    if b._features is None:
         return
-    if not a._steps:
-        a._take(b)
-        return
-    one, other = side(a), side(b)
-    merged = {**one.fields, **rule.rule(one, other, a.settings)}
-    a._put(_with_derived(a, merged))
-    a._steps = a._steps + b._steps if rule.kind == "exact" else max(a._steps, b._steps)
-    a._seen += b._seen
+    one = a.copy()  # what fails from here on leaves a as it was
+    other = one._aligned(b)
+    _check_same_start(one, other)
+    if other._steps:
+        one._take(_merged(one, other) if one._steps else other)
+    elif a._features is None:
+        one._take(other)
+    one._warned = a._warned or b._warned
+    a.__dict__.update(one.__dict__)
+    a._warn_once()
+
+
+def _merged(a: Learner, b: Learner) -> Learner:
+    """A new learner in the state of both; ValueError where the rule's fields are none."""
+    rule: Any = a.method.merge
+    steps = a._steps + b._steps if rule.kind == "exact" else max(a._steps, b._steps)
+    head = snapshot.header(a) | {"t": steps, "n_samples_seen": a._seen + b._seen}
+    try:
+        fields = {**side(a).fields, **rule.rule(side(a), side(b), a.settings)}
+        with np.errstate(over="ignore"):  # infinite numbers are refused with all that does not fit
+            arrays = {name: np.asarray(f).astype(a.dtype) for name, f in _with_derived(a, fields).items()}
+        return snapshot.rebuild(a, head, snapshot.arrays(a) | arrays)
+    except ValueError as error:
+        raise ValueError(f"{a.method.name} cannot be merged here: {error}") from error
 
 
 def side(learner: Learner) -> Side:
     """What a rule may know of a learner."""
-    layout, d, c = learner._layout_, learner._features, learner._outputs
-    start = layout.arrays(learner._start(layout, d, c))  # type: ignore[arg-type]  # known once steps were done
-    return Side(_wide(layout.arrays(learner._s)), _wide(start), learner._steps, learner._seen)
+    fields = learner._layout_.arrays(learner._s)
+    eps = float(np.finfo(learner.dtype).eps)
+    return Side(_wide(fields), _wide(_start(learner, learner)), learner._steps, learner._seen, eps)
+
+
+def _start(learner: Learner, like: Learner) -> dict[str, Any]:
+    """The fields before the first row, in the sizes of `like`."""
+    sizes: Any = like._features, like._outputs
+    layout = learner._layout(*sizes)
+    return layout.arrays(learner._start(layout, *sizes))
+
+
+def _check_same_start(a: Learner, b: Learner) -> None:
+    """What the host draws for a nonlinear model or a subspace depends on random_state."""
+    one, other = _start(a, b), _start(b, b)
+    if differing := [name for name in one if not np.array_equal(one[name], other[name])]:
+        seeds = f"random_state is {a.random_state} and {b.random_state}"
+        raise ValueError(f"merge: the learners started from different {differing[0]}: {seeds}")
 
 
 def average(learners: Iterable[Learner]) -> None:
@@ -55,13 +86,13 @@ def average(learners: Iterable[Learner]) -> None:
         raise ValueError(f"{first.method.name}: an average of its states is not defined")
     for other in learners:
         _check_alike("average", first, other)
-        for what in ("backend", "_features", "_outputs"):
-            if getattr(other, what) != getattr(first, what):
+        for what in ("backend", "_features", "_outputs", "_classes"):
+            if getattr(other, what, None) != getattr(first, what, None):
                 raise ValueError(f"average: the learners differ in {what.strip('_')}")
     if first._features is None:
         return
     fields = [_wide(a._layout_.arrays(a._s)) for a in learners]
-    mean = {name: sum(f[name] for f in fields) / len(fields) for name in _averaged(first)}
+    mean = {name: _mean(fields, name, first.method.averages_by.get(name)) for name in _averaged(first)}
     for learner, own in zip(learners, fields, strict=True):
         learner._put(_with_derived(learner, own | mean))
 
@@ -69,6 +100,13 @@ def average(learners: Iterable[Learner]) -> None:
 def _averaged(learner: Learner) -> list[str]:
     there = {f.name for f in learner._layout_.fields}
     return [name for name in learner.method.averages if name in there]
+
+
+def _mean(fields: list[dict[str, Any]], name: str, by: str | None) -> Any:
+    """The mean of a field, weighted by another one; the first learner's where nothing has weight."""
+    weights = [float(f[by]) if by else 1.0 for f in fields]
+    total = sum(weights)
+    return sum(a * f[name] for a, f in zip(weights, fields, strict=True)) / total if total else fields[0][name]
 
 
 def _with_derived(learner: Learner, fields: dict[str, Any]) -> dict[str, Any]:

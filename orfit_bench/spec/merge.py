@@ -21,6 +21,8 @@ class Side:
     """The same fields before the first row."""
     steps: int
     rows: int
+    eps: float
+    """The rounding of the dtype that the fields are kept in."""
 
 
 def _never(settings: Mapping[str, Any], linear: bool) -> str:
@@ -29,7 +31,7 @@ def _never(settings: Mapping[str, Any], linear: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """rule(a, b, settings) -> the merged fields; those it leaves out stay a's.
+    """rule(a, b, settings) -> the merged fields; those it leaves out stay a's. ValueError where digits are lacking.
 
     kind says what comes out: "exact", as if b's rows had followed a's; "averaged", the mean of the weights by rows
     seen; "approximate", something near to the first that `summary` describes.

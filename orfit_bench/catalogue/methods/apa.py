@@ -8,7 +8,9 @@ import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array
 from orfit_bench.catalogue.methods._common import WEIGHTS, against_min_norm, condition, final_weights
+from orfit_bench.catalogue.methods._merging import mean
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -73,6 +75,15 @@ def _window(settings: Settings, sizes: Sizes) -> float:
     return float(settings["projection_order"] or max(1, sizes["count"]))
 
 
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The mean of the weights, by rows seen; in the window b's rows follow a's."""
+    order = settings["projection_order"]
+    q = len(b.fields["rows"]) // min(b.rows, order or b.rows)  # gradients of a row
+    first = -order * q if order else 0
+    joined = {name: np.concatenate([a.fields[name], b.fields[name]])[first:] for name in ("rows", "targets")}
+    return mean(a, b, "w") | joined
+
+
 METHOD = Method(
     name="apa",
     summary="affine projection: fit the last rows together, moving least",
@@ -108,4 +119,5 @@ METHOD = Method(
     batch=batch,
     models=True,
     grows=Growth("row", _rows_kept),
+    merge=Merge("averaged", "the mean of the weights, by rows seen; the window holds the last rows of both", merge),
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.law import Law, Measured, Rows, deviation
+from orfit_bench.spec.merge import Merge
 from orfit_bench.spec.method import Cost, Field, Method
 
 
@@ -24,6 +25,14 @@ def last_label(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(np.concatenate([told, asked]), want), len(rows.X), 1.0)
 
 
+def merges(create: Any, rows: Rows) -> Measured:
+    """A merged learner says what the one that follows says, whose row was the last."""
+    half = len(rows.X) // 2
+    parts = ((rows.X[:half], rows.y[:half]), (rows.X[half:], rows.y[half:]))
+    one, other = (create().partial_fit(*part) for part in parts)
+    return Measured(deviation(one.merge(other).predict(rows.X[:3]), np.repeat(rows.y[-1], 3)), len(rows.X), 1.0)
+
+
 METHOD = Method(
     name="greedy",
     summary="predict the label of the last row, whatever is asked",
@@ -32,6 +41,10 @@ METHOD = Method(
     settings=(),
     fields=(Field("last", ("output",), "the last label"),),
     cost=Cost(flops=lambda s, z: 0, floats=lambda s, z: z["output"]),
-    laws=(Law(last_label, "thesis, section 5.1", exponent=0),),
+    laws=(
+        Law(last_label, "thesis, section 5.1", exponent=0),
+        Law(merges, "thesis, section 5.1", exponent=0),
+    ),
     predict=predict,
+    merge=Merge("exact", "the last label is the other's", lambda a, b, settings: dict(b.fields)),
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps
 from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS, condition, final_weights
+from orfit_bench.catalogue.methods._merging import averaged
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Method
 
@@ -92,4 +93,5 @@ METHOD = Method(
     batch=batch,
     models=True,
     averages=("w",),
+    merge=averaged("w"),
 )

@@ -16,8 +16,10 @@ from orfit_bench.catalogue.methods._common import (
     directions,
     final_weights,
 )
+from orfit_bench.catalogue.methods._merging import residual, union
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
-from orfit_bench.spec.method import Cost, Growth, Method
+from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.method import Cost, Growth, Method, Settings
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
@@ -60,6 +62,14 @@ def never_forgets(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(X), condition(X))
 
 
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """b's whole move off the span of a's rows; as in learning, a basis that is full takes in no more."""
+    U, room = a.fields["basis"], settings["memory"] or a.fields["w"].shape[0]
+    move = b.fields["w"] - a.start["w"]
+    both = union(a, b)["basis"]
+    return {"w": a.fields["w"] + residual(U, move), "basis": both[:room]}
+
+
 METHOD = Method(
     name="ogd",
     summary="orthogonal gradient descent: steps that leave former predictions alone",
@@ -80,4 +90,10 @@ METHOD = Method(
     blocks=True,
     fresh=True,
     grows=Growth("direction", directions),
+    merge=Merge(
+        "approximate",
+        "the other's move off the span of this one's rows, whose predictions stay; the union of both bases while there "
+        "is room",
+        merge,
+    ),
 )

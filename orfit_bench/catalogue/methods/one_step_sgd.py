@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps
 from orfit_bench.catalogue.methods._common import WEIGHTS, against_rows_fitted, condition, final_weights
+from orfit_bench.catalogue.methods._merging import averaged
 from orfit_bench.catalogue.methods.nlms import normalised
 from orfit_bench.spec.law import Law, Measured, Rows, deviation
 from orfit_bench.spec.method import Cost, Method
@@ -48,4 +49,5 @@ METHOD = Method(
     batch=batch,
     models=True,
     averages=("w",),
+    merge=averaged("w"),
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods import _batch
+from orfit_bench.catalogue.methods import _batch, _merging
 from orfit_bench.catalogue.methods._batch import Array, weighted
 from orfit_bench.catalogue.methods._common import BASIS, WEIGHTS, against_min_norm, condition, directions, final_weights
+from orfit_bench.catalogue.methods._merging import in_parts, union, unlimited_and_linear
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -34,6 +37,16 @@ def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, lin
         raise ValueError(
             f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}: pass more rows or set ridge > 0"
         )
+
+
+def information_rows(X: Array, settings: Settings) -> Array | None:
+    """Rows A with P = (A'A)^-1 after the rows of X; None where there is no prior, or where A would overflow."""
+    ff = settings["forgetting_factor"]
+    if not (ff and settings["ridge"]):
+        return None
+    A, _ = weighted(X, np.zeros((len(X), 1)), settings["ridge"], ff)
+    log = max(0.0, len(X) * np.log(ff) / 2)  # of the largest weight, by which `weighted` divides
+    return A * np.exp(log) if log < np.log(np.finfo(float).max) / 2 else None
 
 
 def ridge(create: Any, rows: Rows) -> Measured:
@@ -76,6 +89,38 @@ def min_norm(create: Any, rows: Rows) -> Measured:
     return against_min_norm(create(forgetting_factor=0.0), rows)
 
 
+def merges(create: Any, rows: Rows) -> Measured:
+    """Learners of a part of the rows each merge into weights and P of all rows, the prior counting once."""
+    X, y, _ = rows
+    prior = float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    worst, cond = 0.0, condition(X)
+    for ff in (0.97, 1.0, 1.02):
+        make = partial(create, ridge=prior, forgetting_factor=ff)
+        state = in_parts(make, X, y, cuts=(5, len(X) // 2)).state()
+        A, b = weighted(X, y[:, None], prior, ff)
+        half = np.linalg.inv(np.linalg.qr(A, mode="r"))
+        found = deviation(state["w"].values, np.linalg.lstsq(A, b, rcond=None)[0])
+        P = half @ half.T / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
+        worst = largest(worst, found, deviation(state["P"].values, P))
+        cond = max(cond, condition(A))
+    return Measured(worst, len(X), cond)
+
+
+def merges_constraints(create: Any, rows: Rows) -> Measured:
+    """With forgetting factor 0 learners of a part of the rows each merge into the smallest weights that fit all."""
+    X, y, _ = rows
+    merged = in_parts(partial(create, forgetting_factor=0.0), X, y, cuts=(7, 12))
+    return Measured(deviation(final_weights(merged)[:, 0], np.linalg.pinv(X) @ y), len(X), condition(X))
+
+
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The sum of the information, or without forgetting the union of the constraints."""
+    ff = settings["forgetting_factor"]
+    if ff == 0:
+        return union(a, b)
+    return _merging.information(a, b, _merging.kept(ff, b.steps), prior=settings["ridge"] > 0)
+
+
 def _forgets(settings: Settings) -> bool:
     return bool(settings["forgetting_factor"] != 0)
 
@@ -116,8 +161,18 @@ METHOD = Method(
         Law(information, "survey, eq. (10) and (12)", exponent=2),
         Law(blocks, "least-squares notes, block update", exponent=2),
         Law(min_norm, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
+        Law(merges, "survey, eq. (9) and (10)", exponent=2),
+        Law(merges_constraints, "thesis, Proposition 2", exponent=1, shape="wide"),
     ),
     batch=batch,
+    merge=Merge(
+        "exact",
+        "the sum of the information of both, the prior counting once (for factor 0 the union of the constraints, where "
+        "dependent rows agree); on a linear model",
+        merge,
+        unlimited_and_linear,
+    ),
+    information=("P", information_rows),
     models=True,
     blocks=True,
     grows=Growth("direction", directions),

@@ -15,6 +15,8 @@ from scipy.linalg import solve_triangular
 
 Array = NDArray[Any]
 Update = Callable[[Any, Array, Array, Any], bool]
+RENEWAL = 97
+"""Steps between renewals of a rotated basis: a prime, so that in no periodic stream all of them change nothing."""
 
 
 def finite(a: Array) -> bool:
@@ -98,8 +100,8 @@ def fitted(R: Array, G: Array, E: Array) -> Array:
     return z
 
 
-def leading(U: Array, sigma: Array, Q: Array, R: Array, G: Array, m: int) -> tuple[Array, Array]:
-    """The first m singular vectors (p, m) and values of [U Sigma, G], with (Q, R) = new_directions(U, G).
+def leading(U: Array, sigma: Array, Q: Array, R: Array, G: Array, m: int, t: int) -> tuple[Array, Array]:
+    """The first m singular vectors (p, m) and values of [U Sigma, G], with (Q, R) = new_directions(U, G), in step t.
 
     From the SVD of [[Sigma, U'G], [0, R]], of which [U Q] is the left factor (thesis, eq. 3.3 and 3.4).
     """
@@ -110,7 +112,15 @@ def leading(U: Array, sigma: Array, Q: Array, R: Array, G: Array, m: int) -> tup
     M[n:, n:] = R
     V, values, _ = np.linalg.svd(M, full_matrices=False)
     m = min(n + a, m)  # the columns of [U Q]; no more of the values can be nonzero
-    return np.column_stack([U, Q]) @ V[:, :m], values[:m]
+    U = np.column_stack([U, Q]) @ V[:, :m]
+    return renewed(U) if t % RENEWAL == 0 else U, values[:m]
+
+
+def renewed(U: Array) -> Array:
+    """The orthonormal columns nearby: every rotation takes some of their orthonormality away."""
+    Q, R = np.linalg.qr(U)
+    signed: Array = Q * np.copysign(1, np.diagonal(R))
+    return signed
 
 
 def append(s: Any, Q: Array) -> None:

@@ -28,7 +28,7 @@ def store(s: Any, J: Any, p: Any) -> None:
         if sigma is None:
             extend(basis, a)
         else:
-            approximate(basis, sigma, a)
+            approximate(basis, sigma, a, p.t)
 
 
 def extend(basis: Array, a: Array) -> None:
@@ -39,9 +39,9 @@ def extend(basis: Array, a: Array) -> None:
     basis[k : k + len(new)] = new
 
 
-def approximate(basis: Array, sigma: Array, a: Array) -> None:
+def approximate(basis: Array, sigma: Array, a: Array, t: int) -> None:
     """U, Sigma <- the first `rank` singular vectors and values of [U Sigma, a]."""
     U = filled(basis).T
     Q, R = new_directions(U, a.T)
-    U, values = leading(U, sigma[: U.shape[1]], Q, R, a.T, len(basis))
+    U, values = leading(U, sigma[: U.shape[1]], Q, R, a.T, len(basis), t)
     basis[: len(values)], sigma[: len(values)] = U.T, values

@@ -26,7 +26,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 def ipca(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
     """Algorithms 2 and 4: the leading singular vectors of [U Sigma, J'] (eq. 3.4)."""
-    return leading(U, sigma, Q, R, J.T, p.memory)
+    return leading(U, sigma, Q, R, J.T, p.memory, p.t)
 
 
 def largest(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:

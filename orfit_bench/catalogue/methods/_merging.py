@@ -1,0 +1,126 @@
+"""Rules of merging that several declarations share. Two sides: b's rows follow a's.
+
+Shapes: w (p, r), U (k, p) orthonormal rows, P and the information L = P^-1 (p, p).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.method import Settings
+
+Array = NDArray[Any]
+
+
+def averaged(*names: str) -> Merge:
+    """The rule that takes the mean of these fields, by rows seen."""
+    return Merge("averaged", "the mean of the weights, by rows seen", lambda a, b, settings: mean(a, b, *names))
+
+
+def mean(a: Side, b: Side, *names: str) -> dict[str, Array]:
+    """The means weighted by rows seen, so that it does not matter who is merged first."""
+    share = b.rows / (a.rows + b.rows)
+    return {name: a.fields[name] * (1 - share) + b.fields[name] * share for name in names}
+
+
+def in_parts(create: Callable[[], Any], X: Array, y: Array, cuts: tuple[int, ...]) -> Any:
+    """What learners that saw a part each come to when the later ones are merged first."""
+    parts = [create().partial_fit(X[i:j], y[i:j]) for i, j in zip((0, *cuts), (*cuts, len(X)), strict=True)]
+    merged = parts.pop()
+    while parts:
+        merged = parts.pop().merge(merged)
+    return merged
+
+
+# ---------------------------------------------------------------------- constraints: icl, orfit, rls without forgetting
+
+
+def unlimited_and_linear(settings: Settings, linear: bool) -> str:
+    """Why the union of the constraints cannot be had; empty where it can."""
+    if settings.get("memory") is not None:
+        return f"with memory={settings['memory']} earlier rows may be lost, and the union does not fit"
+    return "" if linear else "on a nonlinear model the gradients were taken at other weights"
+
+
+def union(a: Side, b: Side) -> dict[str, Array]:
+    """The w nearest to a's, off a's rows, that says of b's rows what b says; the span of both (survey, Remark 1).
+
+    Each row u of b's basis is learned as ICL learns a row with the target u'w_b: dependent ones change nothing.
+    """
+    w, U = a.fields["w"], a.fields["basis"]
+    for u in b.fields["basis"]:
+        r = residual(U, u)
+        norm = np.linalg.norm(r)
+        if norm > np.sqrt(a.eps):
+            w = w + np.outer(r, (u @ b.fields["w"] - u @ w) / (u @ r))
+            U = np.vstack([U, r / norm])
+    return {"w": w, "basis": U}
+
+
+UNION = Merge(
+    "exact",
+    "the union of both constraints, where dependent rows agree; on a linear model without a memory limit",
+    lambda a, b, settings: union(a, b),
+    unlimited_and_linear,
+)
+
+
+def residual(U: Array, V: Array) -> Array:
+    """V (p,) or (p, r) off the rows of U; a second pass takes away what rounding left."""
+    for _ in range(2):
+        V = V - U.T @ (U @ V)
+    return V
+
+
+# ---------------------------------------------------------------------- information: rls, class_rls, kalman
+
+
+def kept(forgetting_factor: float, steps: int) -> float:
+    """What forgetting leaves of earlier rows after so many steps; infinite where it remembers too much for a number."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(forgetting_factor) ** steps)
+
+
+def information(
+    a: Side, b: Side, kept: float = 1.0, prior: bool = True, w: str = "w", P: str = "P"
+) -> dict[str, Array]:
+    """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), the prior L_0 and its w_0 counting once.
+
+    kept is what forgetting leaves of a's rows during b's steps, ff^n_b; without a prior L_0 = 0. Returns the fields
+    w and P, and digits_lost where there is one. ValueError where rounding hides that one of the L is positive.
+    """
+    w_a, w_b, w_0 = a.fields[w], b.fields[w], a.start[w]
+    L_a = inverse(a.fields[P], a.eps, P)
+    L_b = inverse(b.fields[P], b.eps, f"the other's {P}")
+    L_0 = inverse(a.start[P], a.eps, f"the first {P}") if prior else np.zeros_like(L_a)
+    with np.errstate(over="ignore", invalid="ignore"):  # which `inverse` refuses
+        L = kept * (L_a - L_0) + L_b
+    merged = inverse(L, a.eps, "the sum of the information")
+    fields = {w: w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), P: merged}
+    if "digits_lost" in a.fields:
+        fields["digits_lost"] = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
+    return fields
+
+
+def inverse(M: Array, eps: float, what: str) -> Array:
+    """The inverse of a positive definite M, symmetric to the last bit.
+
+    The Cholesky factor is that of M scaled to a diagonal of ones, whose smallest squared pivot is what rounding to
+    eps leaves of M in its weakest direction.
+    """
+    with np.errstate(all="ignore"):
+        size = np.sqrt(np.diagonal(M))
+        try:
+            C = np.linalg.cholesky(M / size / size[:, None])
+        except np.linalg.LinAlgError:
+            C = np.zeros_like(M)
+    if not (np.diagonal(C) ** 2).min() > len(M) * eps:  # so that NaN refuses
+        raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")
+    half = np.linalg.inv(C) / size
+    product: Array = half.T @ half
+    return product
