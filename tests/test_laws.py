@@ -71,7 +71,8 @@ def citations(source):
 def test_every_method_has_laws_and_all_but_greedy_a_batch_solution():
     for method in registry().methods.values():
         assert method.laws, f"{method.name} has no law"
-        assert method.batch or method.name == "greedy" or method.kind == "subspace"  # whose C no batch problem fixes
+        unknown = method.layered or method.kind == "subspace"  # whose C no batch problem fixes
+        assert method.batch or method.name == "greedy" or unknown
 
 
 @pytest.mark.parametrize(("name", "settings"), EVERY, ids=said)

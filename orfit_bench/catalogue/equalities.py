@@ -146,7 +146,7 @@ def ogd_gp(create: Any, rows: Rows) -> Measured:
 
 
 def _one_layer() -> Any:
-    from orfit_bench.catalogue.models import MLP
+    from orfit_bench.models import MLP
 
     return MLP(hidden=(), bias=False)
 

@@ -57,7 +57,10 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Leading-order price of one row. `sizes` also holds "count", the used length of a growing dimension."""
+    """Leading-order price of one row. `sizes` also holds "count", the used length of a growing dimension.
+
+    A layered method states that of one layer, which has as many "parameter" as its matrix has entries.
+    """
 
     flops: Callable[[Settings, Sizes], float]
     """Floating-point operations."""

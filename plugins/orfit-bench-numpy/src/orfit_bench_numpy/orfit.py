@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
+from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, leading, new_directions
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -25,19 +25,8 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def ipca(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
-    """Algorithms 2 and 4: the SVD of [U Q] [[Sigma, U'J], [0, Q'J]], eq. 3.4."""
-    n, a, q = len(sigma), *R.shape
-    M = np.zeros((n + a, n + q), U.dtype)
-    M[:n, :n] = np.diag(sigma)
-    M[:n, n:] = U.T @ J.T
-    M[n:, n:] = R
-    V, values, _ = np.linalg.svd(M, full_matrices=False)
-    rank = n + a  # the columns of [U Q]; no more of the values can be nonzero
-    m = min(rank, p.memory)
-    U = np.column_stack([U, Q]) @ V[:, :m]
-    if p.t % RENEWAL == 0:
-        U = np.linalg.qr(U)[0]  # the columns to rounding and sign: every rotation cost some of their orthonormality
-    return U, values[:m]
+    """Algorithms 2 and 4: the leading singular vectors of [U Sigma, J'] (eq. 3.4)."""
+    return leading(U, sigma, Q, R, J.T, p.memory, p.t)
 
 
 def largest(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:

@@ -1,0 +1,181 @@
+"""GP: gradient steps of a deep network that leave what its layers gave for former rows as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS, condition, final_weights
+from orfit_bench.catalogue.methods._layers import followed, start, tame
+from orfit_bench.catalogue.methods.ogd import projected_steps
+from orfit_bench.models import MLP
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.setting import Setting
+
+WIDE = (48, 40)
+"""Widths beyond the number of rows that the laws learn, so that their features stay independent."""
+STEP = 0.01
+
+
+def never_forgets(create: Any, rows: Rows) -> Measured:
+    """What every layer gives for a former row, the prediction too, stays as it was; the new row's error shrinks."""
+    X, Y = tame(rows, 12, outputs=2)
+    worst, cond = 0.0, 1.0
+    for activation in ("tanh", "relu", "softplus"):
+        model = MLP(WIDE, activation)
+        w, inputs = start(model, X, outputs=2)
+        learner = create(model=model, step_size=STEP, initial_weights=w)
+        features: list[list[Array]] = []
+        for t in range(len(X)):
+            v = final_weights(learner.partial_fit(X[t : t + 1], Y[t : t + 1]))[:, 0]
+            before, after = (float(((Y[t] - model.predict(a, X[t : t + 1])[0]) ** 2).sum()) for a in (w, v))
+            worst = largest(worst, 0.0 if after < before else np.inf)
+            features.append(_features(model, v, X[t]))
+            w = v
+        for x, was in zip(X, features, strict=True):
+            worst = largest(worst, *(deviation(a, b) for a, b in zip(_features(model, w, x), was, strict=True)))
+        cond = max(cond, *map(condition, inputs))
+    return Measured(worst, len(X), cond)
+
+
+def _features(model: Any, w: Array, x: Array) -> list[Array]:
+    """What each layer takes in, and what the last one gives."""
+    return [*model.layers(w, x), model.predict(w, x[None])[0]]
+
+
+def projected(create: Any, rows: Rows) -> Measured:
+    """Each layer's step is its gradient's projection off all that it took in, just after those rows were learned."""
+    X, Y = tame(rows, 12, outputs=2)
+    model, worst = MLP(WIDE), 0.0
+    w, inputs = start(model, X, outputs=2)
+    past: list[Array] = []
+    for seen in followed(create(model=model, step_size=STEP, initial_weights=w), model, X, Y):
+        past = past or [Theta.T[:0] for Theta in seen.before]
+        for k, (A, Theta, Delta) in enumerate(zip(past, seen.before, seen.move, strict=True)):
+            move = STEP * (Delta - np.linalg.pinv(A) @ (A @ Delta))
+            worst = largest(worst, deviation(seen.after[k], Theta + move))
+            past[k] = np.vstack([A, seen.then[k]])
+    return Measured(worst, len(X), max(map(condition, inputs)))
+
+
+def descends(create: Any, rows: Rows) -> Measured:
+    """No layer's step points against its gradient descent step, and the step is not zero."""
+    X, Y = tame(rows, 12, outputs=2)
+    model, worst = MLP(WIDE, "relu"), 0.0
+    for seen in followed(create(model=model, step_size=STEP), model, X, Y):
+        for Theta, after, Delta in zip(seen.before, seen.after, seen.move, strict=True):
+            move = after - Theta
+            along, size = float((move * Delta).sum()), float(np.linalg.norm(move) * np.linalg.norm(Delta))
+            worst = largest(worst, max(0.0, -along) / (size or 1.0), 0.0 if move.any() else np.inf)
+    return Measured(worst, len(X), 1.0)
+
+
+def spans(create: Any, rows: Rows) -> Measured:
+    """Each layer's basis spans what it took in, just after those rows were learned, and nothing else."""
+    X, Y = tame(rows, 12)
+    model = MLP(WIDE)
+    w, inputs = start(model, X, outputs=1)
+    learner = create(model=model, step_size=STEP, initial_weights=w)
+    then = [seen.then for seen in followed(learner, model, X, Y)]
+    state, worst = learner.state(), 0.0
+    for k, layer in enumerate(zip(*then, strict=True), start=1):
+        A, U = np.array(layer), np.asarray(state[f"basis_{k}"].values, float)
+        worst = largest(worst, deviation(U.T @ U, np.linalg.pinv(A) @ A))
+    return Measured(worst, len(X), max(map(condition, inputs)))
+
+
+def one_layer(create: Any, rows: Rows) -> Measured:
+    """A network of one layer learns as OGD does: in an LQ factorisation all errors solve one triangular system."""
+    X, Y = tame(rows, len(rows.X), outputs=2)
+    A = np.column_stack([X, np.ones(len(X))])
+    w0 = np.random.default_rng(rows.seed).standard_normal((A.shape[1], 2))
+    step = 0.5 / float((A * A).sum(1).max())
+    learner = create(model=MLP(()), step_size=step, initial_weights=w0.ravel())
+    got = final_weights(learner.partial_fit(X, Y)).reshape(w0.shape)
+    return Measured(deviation(got, projected_steps(A, Y, w0, np.full(len(A), step))), len(A), condition(A))
+
+
+def low_rank(create: Any, rows: Rows) -> Measured:
+    """With a limited rank U, Sigma are those of dense SVDs of [U Sigma, a], a what the layer took in, row after row."""
+    X, Y = tame(rows, len(rows.X))
+    model, m, worst, gap = MLP((20, 16)), 5, 0.0, np.inf
+    w, inputs = start(model, X, outputs=1)
+    learner = create(model=model, step_size=STEP, rank=m, initial_weights=w)
+    then = [seen.then for seen in followed(learner, model, X, Y)]
+    state = learner.state()
+    for k, layer in enumerate(zip(*then, strict=True), start=1):
+        kept = np.zeros((len(layer[0]), 0))
+        for a in layer:
+            U, sigma, _ = np.linalg.svd(np.column_stack([kept, a]), full_matrices=False)
+            gap = min(gap, 1 - sigma[m] / sigma[m - 1]) if len(sigma) > m else gap
+            kept = U[:, :m] * sigma[:m]
+        got = state[f"basis_{k}"].values.T * state[f"singular_values_{k}"].values
+        worst = largest(worst, deviation(got @ got.T, kept @ kept.T))
+    return Measured(worst, len(X), max(1 / gap, *map(condition, inputs)))  # a near tie at the cut amplifies rounding
+
+
+def _directions(settings: Settings, sizes: Sizes) -> int:
+    """No more independent directions than inputs, nor than the rank."""
+    return min(settings["rank"] or sizes["input"], sizes["input"])
+
+
+def _limited(settings: Settings) -> bool:
+    return settings["rank"] is not None
+
+
+METHOD = Method(
+    name="gp",
+    summary="gradient projection: each layer's step projected off the span of what it took in so far",
+    formulas="Delta_l: what plain gradient descent on |y - f|^2 / 2 would add to Theta_l\n"
+    "Theta_l <- Theta_l + step (I - U_l U_l') Delta_l, for all layers l\n"
+    "U_l <- [U_l r/|r|], r = a - U_l U_l'a, a what layer l takes in after the step\n"
+    "with a rank: U_l, Sigma_l <- the first `rank` singular vectors of [U_l Sigma_l, a]",
+    source="survey, (GP) and its low-rank version",
+    settings=(
+        STEP_SIZE,
+        Setting(
+            "rank",
+            "integer",
+            None,
+            "[1, inf)",
+            "how many directions a layer keeps of what it took in, the leading ones; None keeps all",
+            optional=True,
+        ),
+    ),
+    fields=(
+        WEIGHTS,
+        Field(
+            "basis",
+            ("direction", "input"),
+            "orthonormal rows that span what the layer took in; rows of zeros are free",
+            layered=True,
+        ),
+        Field(
+            "singular_values",
+            ("direction",),
+            "how much a direction counts",
+            when=_limited,
+            layered=True,
+        ),
+    ),
+    cost=Cost(
+        flops=lambda s, z: (
+            (8 * z["direction"] + 2 * z["gradients"] + 2) * z["parameter"]
+            + (8 + 2 * z["direction"] * _limited(s)) * z["direction"] * z["input"]
+        ),
+        floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + (2 + _limited(s)) * z["direction"] * z["input"],
+    ),
+    laws=(
+        Law(never_forgets, "survey, Theorem 6", exponent=1, shape="wide"),
+        Law(projected, "survey, (GP)", exponent=1, shape="wide"),
+        Law(descends, "survey, the text after Theorem 6", exponent=0, shape="wide"),
+        Law(spans, "survey, the projections of (GP)", exponent=1, shape="wide"),
+        Law(one_layer, "survey, (GP) with one layer is (OGD)", exponent=1, shape="wide"),
+        Law(low_rank, "survey, the low-rank version after Theorem 6; thesis, eq. (3.3)", exponent=1, shape="wide"),
+    ),
+    fresh=True,
+    lengths={"direction": _directions},
+)
