@@ -579,7 +579,7 @@ class TestLaws:
         finally:
             ob.unregister("deaf")
         assert result.exit_code == 1
-        assert "0 of 1 laws hold" in result.output
+        assert "0 of 2 laws hold" in result.output
         assert " !" in result.output
 
     def test_float32_and_mistakes(self):

@@ -56,7 +56,7 @@ def test_without_streams_each_kind_has_its_own() -> None:
     assert planned(*MINE) == {
         *((method, stream) for method in ("my_filter", "my_layers") for stream in ("rotated_digits", "drift")),
         ("my_labels", "class_digits"),
-        ("my_subspace", "digits"),
+        ("my_subspace", "digits_pca"),
     }
     assert set(MINE) <= {method for method, _ in planned()}
 
@@ -175,6 +175,16 @@ def test_rows_alone_are_learned() -> None:
     assert np.isnan(record["test_error"]).all()
     assert record["metrics"]["test_error"] is None
     assert record["metrics"]["compression_loss"] > 0
+
+
+@pytest.mark.parametrize("order", [lambda data: ob.orders.uniform(data, 9), lambda data: ob.orders.reshuffled(data, 3)])
+def test_rows_alone_are_visited_in_other_orders_too(order: Any) -> None:
+    data = BARE.load()
+    visited = order(data)
+    assert visited.y is None
+    X = np.concatenate([X for X, y in visited.chunks(2) if y is None])
+    assert len(X) == len(visited.X)
+    assert {tuple(row) for row in X} <= {tuple(row) for row in data.X}
 
 
 # ---------------------------------------------------------------------- models

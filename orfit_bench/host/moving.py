@@ -23,7 +23,7 @@ class Moving(NamedTuple):
     transition: Array | Transition | None
     """None leaves the state where it is."""
     process_noise: Array | None
-    """None adds nothing."""
+    """None adds nothing. Matrices are symmetric to the last bit."""
     observation_noise: Array
     moves: Any
     """In host memory, whether anything happens to the state before a step, by step or one for all."""
@@ -121,7 +121,7 @@ def by_step(value: Any, name: str, size: int, steps: int | None) -> Host:
     """Value checked: one entry a step (steps is their number), or one for all (None).
 
     An entry is a number, a vector of length `size` or a matrix (size, size). TypeError or ValueError naming it
-    otherwise, also where a noise is no covariance.
+    otherwise, also where a noise is no covariance. A covariance comes back symmetric to the last bit.
     """
     array = inputs.numbers(value, name, np.dtype(float))
     array = array if steps is not None else array[None]
@@ -131,6 +131,8 @@ def by_step(value: Any, name: str, size: int, steps: int | None) -> Host:
         shapes = [str((*lead, *rest)) for rest in ((), (size,), (size, size))]
         each = "" if steps is None else ": one entry for each row"
         raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(shapes[:2])} or {shapes[2]}{each}")
-    if name != "transition" and (said := no_covariance(array if array.ndim == 3 else array.ravel())):
+    if name == "transition":
+        return array
+    if said := no_covariance(array if array.ndim == 3 else array.ravel()):
         raise ValueError(f"{name}: want a covariance, it is {said}")
-    return array
+    return array / 2 + array.mT / 2 if array.ndim == 3 else array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.catalogue.methods._common import condition
 from orfit_bench.catalogue.methods._gaussian import States, given, prior
+from orfit_bench.catalogue.methods._merging import in_parts
 from orfit_bench.spec.law import Measured, Rows, deviation, largest
 from orfit_bench.spec.model import Model, Transition
 
@@ -97,6 +99,17 @@ def forgetting(create: Any, rows: Rows) -> Measured:
         theta = np.linalg.lstsq(A, np.append(y / np.sqrt(noise), np.zeros(X.shape[1]))[:, None], rcond=None)[0]
         worst, cond = largest(worst, apart(learner, (theta, half @ half.T))), max(cond, condition(A))
     return Measured(worst, len(X), cond)
+
+
+def merges(create: Any, rows: Rows) -> Measured:
+    """At rest, filters of a part of the rows each merge into the one of all rows: theta^t and Phi_t."""
+    X, y = rows.X, rows.y
+    variance = single(1 / np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    learner = in_parts(partial(create, initial_covariance=variance), X, y, (len(X) // 3, len(X) // 2))
+    A = np.vstack([X, np.eye(X.shape[1]) / np.sqrt(variance)])
+    half = np.linalg.inv(np.linalg.qr(A, mode="r"))
+    theta = np.linalg.lstsq(A, np.append(y, np.zeros(X.shape[1]))[:, None], rcond=None)[0]
+    return Measured(apart(learner, (theta, half @ half.T)), len(X), condition(A))
 
 
 def blocks(create: Any, rows: Rows) -> Measured:

@@ -3,7 +3,7 @@
 | here | survey | textbooks | what it is |
 | --- | --- | --- | --- |
 | `mean` | theta_(t given t) | x, m | mean of the state, one column an output |
-| `covariance` | Sigma_(t given t) | P | its covariance |
+| `covariance` | Sigma_(t given t) | P | its covariance, the same for every output |
 | `initial_mean`, `initial_covariance` | mu_1, Sigma_1 | m_1, P_1 | those of the first state before its row |
 | `transition` | A_t | F | how the state moves to step t, from t = 2 on |
 | `process_noise` | Q_t | Q | covariance of what is added to it then |
@@ -161,6 +161,7 @@ METHOD = Method(
     laws=(
         Law(laws.conditioning, "survey, Proposition 3", exponent=1),
         Law(laws.forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
+        Law(laws.merges, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
         Law(laws.blocks, "survey, Lemma 2, several samples of one task", exponent=1),
         Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
         Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),

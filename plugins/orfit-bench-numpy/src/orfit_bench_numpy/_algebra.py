@@ -113,14 +113,9 @@ def leading(U: Array, sigma: Array, Q: Array, R: Array, G: Array, m: int, t: int
     V, values, _ = np.linalg.svd(M, full_matrices=False)
     m = min(n + a, m)  # the columns of [U Q]; no more of the values can be nonzero
     U = np.column_stack([U, Q]) @ V[:, :m]
-    return renewed(U) if t % RENEWAL == 0 else U, values[:m]
-
-
-def renewed(U: Array) -> Array:
-    """The orthonormal columns nearby: every rotation takes some of their orthonormality away."""
-    Q, R = np.linalg.qr(U)
-    signed: Array = Q * np.copysign(1, np.diagonal(R))
-    return signed
+    if t % RENEWAL == 0:
+        U = np.linalg.qr(U)[0]  # the columns to rounding and sign: every rotation cost some of their orthonormality
+    return U, values[:m]
 
 
 def append(s: Any, Q: Array) -> None:

@@ -55,9 +55,9 @@ def transit(s: Any, mean: Array, p: Any) -> bool:
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
         P = F @ P @ F.T
+        P = P / 2 + P.T / 2  # symmetric to the last bit, as Q is
     if Q is not None:
         P = P + Q
-    P = P / 2 + P.T / 2  # symmetric to the last bit
     if not finite(mean) or not finite(P):
         return False
     s.mean[...], s.covariance[...], s.scale[...] = mean, P, np.diagonal(P)
@@ -88,7 +88,7 @@ def renewed(J: Array, p: Any) -> Any:
     """The variance that each row's direction has again after the next prediction: a transition brings others there."""
     if p.transition is not None:
         return np.inf
-    return 0.0 if p.process_noise is None else np.einsum("ki,ij,kj->k", J, p.process_noise, J)
+    return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)
 
 
 def rts(F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
