@@ -101,13 +101,12 @@ def rls_orfit(create: Any, rows: Rows) -> Measured:
 def rls_orfit_on_a_model(create: Any, rows: Rows) -> Measured:
     """On a network too RLS in the limit of forgetting factor 0 (NTK-RLS) is ORFit, step by step."""
     X, y = unit(rows).X[:8], np.tanh(rows.y[:8] / abs(rows.y).max())
-    network, worst = {"model": MLP(hidden=(6,)), "random_state": rows.seed}, 0.0
-    rls, orfit = create("rls", **INTERPOLATE, **network), create("orfit", **network)
-    gradients = []
+    network, gradients, worst = MLP(hidden=(6,)), [], 0.0
+    rls, orfit = create("rls", **INTERPOLATE, model=network), create("orfit", model=network)
     for t in range(len(X)):
         row = X[t : t + 1], y[t : t + 1]
         before = final(orfit.partial_fit(X[:0], y[:0]))[:, 0]
-        gradients.append(network["model"].jacobian(before, X[t])[0])
+        gradients.append(network.jacobian(before, X[t])[0])
         worst = largest(worst, deviation(final(rls.partial_fit(*row)), final(orfit.partial_fit(*row))))
     return Measured(worst, len(X), condition(np.array(gradients)))
 
@@ -172,9 +171,11 @@ EQUALITIES = (
     Equality("nlms", "one_step_sgd", "step 1, eps 0", Law(nlms_one_step, "thesis, section 5.1", 0)),
     Equality("apa", "icl", "all rows", Law(apa_icl, "survey, Theorems 4 and 5", 1, "wide")),
     Equality("icl", "orfit", "", Law(icl_orfit, "survey, (ORFit) with eq. (6)", 1, "wide")),
-    Equality("rls", "icl", "ff 0", Law(rls_icl, "survey, Lemma 1", 1, "wide")),
-    Equality("rls", "orfit", "ff 0", Law(rls_orfit, "thesis, Proposition 2", 1, "wide")),
-    Equality("rls", "orfit", "ff 0, on a model", Law(rls_orfit_on_a_model, "thesis, Theorem 9", 1, "wide")),
+    Equality("rls", "icl", "forgetting_factor 0", Law(rls_icl, "survey, Lemma 1", 1, "wide")),
+    Equality("rls", "orfit", "forgetting_factor 0", Law(rls_orfit, "thesis, Proposition 2", 1, "wide")),
+    Equality(
+        "rls", "orfit", "forgetting_factor 0, on a model", Law(rls_orfit_on_a_model, "thesis, Theorem 9", 1, "wide")
+    ),
     Equality("ogd", "orfit", "step 1/(x'P x)", Law(ogd_orfit, "survey, (OGD) and (ORFit)", 1, "wide")),
     Equality("sgd", "orfit", "many passes", Law(sgd_orfit, "thesis, Corollary 4", 1, "wide")),
     Equality("rls", "kalman", "state at rest", Law(rls_kalman, "survey, Lemma 3", 2)),

@@ -27,10 +27,10 @@ PLACES = {
     "kalman": (5.8, 3.0),
     "class_rls": (5.8, 2.0),
     "owm": (4.4, 4.0),
-    "incremental_pca": (2.9, 0.0),
-    "batch PCA": (4.6, 0.0),
-    "implicit_krasulina": (2.9, 1.0),
-    "batch EM": (4.6, 1.0),
+    "incremental_pca": (3.2, 0.0),
+    "batch PCA": (5.4, 0.0),
+    "implicit_krasulina": (3.2, 1.0),
+    "batch EM": (5.4, 1.0),
 }
 """Where each stands; a method that is not named here stands in a row below."""
 
