@@ -173,9 +173,7 @@ EQUALITIES = (
     Equality("icl", "orfit", "", Law(icl_orfit, "survey, (ORFit) with eq. (6)", 1, "wide")),
     Equality("rls", "icl", "forgetting_factor 0", Law(rls_icl, "survey, Lemma 1", 1, "wide")),
     Equality("rls", "orfit", "forgetting_factor 0", Law(rls_orfit, "thesis, Proposition 2", 1, "wide")),
-    Equality(
-        "rls", "orfit", "forgetting_factor 0, on a model", Law(rls_orfit_on_a_model, "thesis, Theorem 9", 1, "wide")
-    ),
+    Equality("rls", "orfit", "the same, on a model", Law(rls_orfit_on_a_model, "thesis, Theorem 9", 1, "wide")),
     Equality("ogd", "orfit", "step 1/(x'P x)", Law(ogd_orfit, "survey, (OGD) and (ORFit)", 1, "wide")),
     Equality("sgd", "orfit", "many passes", Law(sgd_orfit, "thesis, Corollary 4", 1, "wide")),
     Equality("rls", "kalman", "state at rest", Law(rls_kalman, "survey, Lemma 3", 2)),
