@@ -9,9 +9,11 @@ import numpy as np
 from orfit_bench.catalogue.methods._batch import Array
 from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS, condition, final_weights
 from orfit_bench.catalogue.methods._layers import followed, start, tame
+from orfit_bench.catalogue.methods._merging import mean, spanned
 from orfit_bench.catalogue.methods.ogd import projected_steps
 from orfit_bench.models import MLP
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -118,6 +120,23 @@ def _limited(settings: Settings) -> bool:
     return settings["rank"] is not None
 
 
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The mean of the weights; each layer's basis spans what both took in, so far as there is room."""
+    merged = mean(a, b, "w")
+    for name in (name for name in a.fields if name.startswith("basis_")):
+        U, V = a.fields[name], b.fields[name]
+        if _limited(settings):
+            values = name.replace("basis", "singular_values")
+            both = np.vstack([U * a.fields[values][:, None], V * b.fields[values][:, None]])
+            _, sigma, kept = np.linalg.svd(both, full_matrices=False)
+            merged[values] = np.where(sigma > np.sqrt(a.eps) * sigma[0], sigma, 0.0)[: len(U)]
+            merged[name] = kept[: len(U)] * (merged[values] > 0)[:, None]
+        else:
+            joined = spanned(U[U.any(axis=1)], V[V.any(axis=1)], np.sqrt(a.eps))
+            merged[name] = np.vstack([joined, np.zeros_like(U)])[: len(U)]
+    return merged
+
+
 METHOD = Method(
     name="gp",
     summary="gradient projection: each layer's step projected off the span of what it took in so far",
@@ -160,6 +179,7 @@ METHOD = Method(
         ),
         floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + (2 + _limited(s)) * z["direction"] * z["input"],
     ),
+    merge=Merge("averaged", "the mean of the weights by rows seen; each layer's basis spans what both took in", merge),
     laws=(
         Law(never_forgets, "survey, Theorem 6", exponent=1, shape="wide"),
         Law(projected, "survey, (GP), and what is said of descent after Theorem 6", exponent=1, shape="wide"),
