@@ -325,6 +325,23 @@ def test_prequential_is_a_forecast_and_then_the_row(stream: Any, settings: Any, 
     same_state(whole, alone)
 
 
+def test_cuts_do_not_matter_for_what_is_said_of_digits(same_state: Same) -> None:
+    """A row that comes with the identity is at rest, whatever comes with its neighbours."""
+    F, Q = np.tile(np.eye(3), (9, 1, 1)), np.zeros((9, 3, 3))
+    F[7], Q[8] = 0.5 * np.eye(3), np.eye(3)
+    vague = {"initial_covariance": 1e8, "observation_noise": 1e-4}
+    whole, parts = ob.create("kalman", **vague), ob.create("kalman", **vague)
+
+    def row_by_row() -> None:
+        for i in range(9):
+            row = slice(i, i + 1)
+            parts.partial_fit(X[row], y[row], transition=F[row], process_noise=Q[row])
+
+    assert len(said(row_by_row)) == 1
+    assert len(said(lambda: whole.partial_fit(X, y, transition=F, process_noise=Q))) == 1
+    same_state(parts, whole)
+
+
 def test_a_state_moved_once_a_step_was_taken_that_moved_it() -> None:
     F = np.ones(3)
     F[0] = 0.5  # before the first step nothing moves
