@@ -253,7 +253,9 @@ def test_the_first_state_in_every_form(same_state: Same) -> None:
     start = ob.create("kalman", initial_mean=[1, 2, 3], initial_covariance=[4, 5, 6]).partial_fit(X[:0], y[:0])
     np.testing.assert_array_equal(moments(start)[0], [[1], [2], [3]])
     np.testing.assert_array_equal(moments(start)[1], np.diag([4, 5, 6]))
-    np.testing.assert_array_equal(start.predict(np.eye(3)), [1, 2, 3])
+    np.testing.assert_array_equal(start.predict(np.eye(3), transition=0.5), [1, 2, 3])  # the first state moves not
+    still = ob.create("kalman", initial_mean=[1, 2, 3], transition=0.5).partial_fit(X[:0], y[:0])
+    np.testing.assert_array_equal(still.predict(np.eye(3)), [1, 2, 3])
     with pytest.raises(ValueError, match="initial_weights: kalman has no weights; initial_mean"):
         ob.create("kalman", initial_weights=[1.0, 2.0, 3.0])
 
@@ -261,9 +263,9 @@ def test_the_first_state_in_every_form(same_state: Same) -> None:
 def test_a_covariance_that_is_not_symmetric_to_the_bit_becomes_so() -> None:
     P = np.eye(3)
     P[0, 1], P[1, 0] = 0.3, 0.3 + 1e-9
-    learner = ob.create("kalman", initial_covariance=P, process_noise=P, transition=[1, 0.5, 1]).partial_fit(X, y)
-    found = moments(learner)[1]
-    np.testing.assert_array_equal(found, found.T)
+    for settings in ({}, {"process_noise": P}, {"process_noise": P, "transition": GIVEN["transition"][0]}):
+        found = moments(ob.create("kalman", initial_covariance=P, **settings).partial_fit(X, y))[1]
+        np.testing.assert_array_equal(found, found.T)
 
 
 # ---------------------------------------------------------------------- any chunks
@@ -321,6 +323,23 @@ def test_prequential_is_a_forecast_and_then_the_row(stream: Any, settings: Any, 
         np.testing.assert_allclose(told[row], want, rtol=1e-4 if dtype == "float32" else 1e-11, atol=1e-6)
         alone.partial_fit(X[row], y[row], **here)
     same_state(whole, alone)
+
+
+def test_cuts_do_not_matter_for_what_is_said_of_digits(same_state: Same) -> None:
+    """A row that comes with the identity is at rest, whatever comes with its neighbours."""
+    F, Q = np.tile(np.eye(3), (9, 1, 1)), np.zeros((9, 3, 3))
+    F[7], Q[8] = 0.5 * np.eye(3), np.eye(3)
+    vague = {"initial_covariance": 1e8, "observation_noise": 1e-4}
+    whole, parts = ob.create("kalman", **vague), ob.create("kalman", **vague)
+
+    def row_by_row() -> None:
+        for i in range(9):
+            row = slice(i, i + 1)
+            parts.partial_fit(X[row], y[row], transition=F[row], process_noise=Q[row])
+
+    assert len(said(row_by_row)) == 1
+    assert len(said(lambda: whole.partial_fit(X, y, transition=F, process_noise=Q))) == 1
+    same_state(parts, whole)
 
 
 def test_a_state_moved_once_a_step_was_taken_that_moved_it() -> None:
@@ -766,6 +785,17 @@ def test_exact_rows_of_a_state_that_is_shaken_again() -> None:
     assert learner.state()["digits_lost"] == 0
 
 
+def test_exact_rows_are_measured_against_the_state_as_it_last_moved() -> None:
+    """A start that says nothing is forgotten at once, and what is small beside it is not rounding."""
+    learner = ob.create(
+        "kalman", transition=0.0, process_noise=1e-3, observation_noise=0.0, initial_covariance=1e20
+    ).partial_fit(X, np.nan_to_num(y))
+    x, target = X[-1], y[-1]
+    np.testing.assert_allclose(moments(learner)[0][:, 0], x * target / (x @ x), rtol=1e-9)
+    np.testing.assert_allclose(moments(learner)[1], 1e-3 * (np.eye(3) - np.outer(x, x) / (x @ x)), atol=1e-12)
+    np.testing.assert_allclose(learner.state()["scale"], 1e-3)
+
+
 def test_what_is_certain_learns_nothing(same_state: Same) -> None:
     for noise in (0.0, 1.0):
         learner = ob.create("kalman", initial_covariance=0.0, initial_mean=2.0, observation_noise=noise)
@@ -792,6 +822,8 @@ def test_a_vague_prior_beside_small_noise_is_said_and_then_refused() -> None:
     assert "a smaller initial_covariance" in text
     with pytest.raises(ob.DivergedError, match=r"kalman diverged at step 1, row 0 .* too few digits"):
         ob.create("kalman", initial_covariance=1e14, **near).partial_fit(X, y)
+    turned = ob.create("kalman", initial_covariance=1e8, transition=GIVEN["transition"][0], **near)  # mixes it
+    assert said(lambda: turned.partial_fit(X, y)) == []
     shaken = ob.create("kalman", initial_covariance=1e14, process_noise=100.0, **near)  # renews what was lost
     assert len(said(lambda: shaken.partial_fit(X, y))) <= 1
     np.testing.assert_allclose(shaken.state()["covariance"], shaken.state()["covariance"].values.T)
@@ -809,6 +841,19 @@ def test_a_variance_below_zero_is_refused(noise: float, settings: Any, same_stat
         with pytest.raises(ob.DivergedError):
             act([[1.0, 0.1, 0.1]], [1.0])
     same_state(learner, ob.restore(state))
+
+
+def test_growing_errors_are_refused_while_two_digits_are_left() -> None:
+    """As forgetting does, this transition grows what the rows do not see, here the difference of two numbers."""
+    learner = ob.create("kalman", transition=1.5)
+    rows = np.ones((100, 2))
+    with pytest.warns(ob.AccuracyWarning), pytest.raises(ob.DivergedError):
+        learner.partial_fit(rows, np.ones(100))
+    P = moments(learner)[1]
+    assert 1e-3 < 4 * np.finfo(float).eps * P.max() < 0.01 * 2.25
+    s = 2.25 - 1  # of the sum, where s -> 2.25 s / (1 + s) stays; its forecast f -> 1.5 (f + (1 - f) s / (1 + s)) too
+    np.testing.assert_allclose(learner.predict(rows[:1]), 2.5, rtol=1e-3)
+    np.testing.assert_allclose(rows[0] @ P @ rows[0], s / (1 + s), rtol=0.05)
 
 
 def test_a_state_that_grows_unseen_warns_and_then_diverges() -> None:
@@ -858,6 +903,14 @@ def test_a_prediction_that_leaves_the_finite_numbers_is_refused_unseen(functions
         with pytest.raises(ob.DivergedError):
             act()
         same_state(learner, kept)
+
+
+def test_a_mean_that_a_function_makes_infinite_is_refused_unseen(same_state: Same) -> None:
+    learner = ob.create("kalman", transition=(lambda w: w / 0, lambda w: np.eye(3))).partial_fit(X[:1], y[:1])
+    kept = learner.copy()
+    with pytest.raises(ob.DivergedError):
+        learner.partial_fit(X[:1], [NAN])
+    same_state(learner, kept)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -1034,9 +1087,12 @@ def check_at_rest(n: int, rows: Rows) -> None:
     looks, warned, refused_at = endure(ob.create("kalman"), "covariance", n, rows, 1.0)
     assert (warned, refused_at) == (0, 0)
     assert looks[-1].rows == n
-    assert max(max(look.w_error, look.P_error) for look in looks) < 1e-9
-    assert min(look.least_eigenvalue for look in looks) > 0
-    assert max(look.asymmetry for look in looks) == 0
+    _, mean, P, _, asymmetry = np.max(looks, axis=0)
+    least = min(look.least_eigenvalue for look in looks)
+    print(f"{n} rows at rest: mean off by {mean:.1e}, P by {P:.1e}, least eigenvalue {least:.1e}")
+    assert max(mean, P) < 1e-9
+    assert least > 0
+    assert asymmetry == 0
 
 
 def test_two_thousand_steps_of_a_moving_state() -> None:
@@ -1053,6 +1109,5 @@ def test_a_million_steps_of_a_moving_state() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [Rows(seen=12), Rows(condition=1e5)], ids=["unseen directions", "condition 1e5"])
-def test_a_million_ill_conditioned_rows_at_rest(rows: Rows) -> None:
-    check_at_rest(1_000_000, rows)
+def test_a_million_ill_conditioned_rows_at_rest() -> None:
+    check_at_rest(1_000_000, Rows(seen=12, condition=1e5))

@@ -121,7 +121,7 @@ class Filter(Regressor):
 
     def _advance(self, X: Array, Y: Array, batch_size: int, out: Array | None, block: bool = False) -> None:
         """As ever, and note whether the state moved before one of the steps done (never before the first of all)."""
-        moves, first = self._motion.moves(self._given), self._steps
+        moves, first = self._motion.moves(self._given).any(axis=1), self._steps
         try:
             super()._advance(X, Y, batch_size, out, block)
         finally:

@@ -26,7 +26,8 @@ class Moving(NamedTuple):
     """None adds nothing. Matrices are symmetric to the last bit."""
     observation_noise: Array
     moves: Any
-    """In host memory, whether anything happens to the state before a step, by step or one for all."""
+    """In host memory, whether transition and process noise do anything before a step: (n, 2), (1, 2) for all; one bool
+    for a single step."""
     sizes: tuple[int, int]
     """Parameters p, and observations q of one step."""
     t: int
@@ -38,15 +39,17 @@ class Moving(NamedTuple):
         """The parameters of step i alone, as whole matrices (p, p) and (q, q); None where nothing moves."""
         if self.single:
             return self
-        F, Q, R = self.transition, self.process_noise, self.observation_noise
-        moves = bool(self.moves[i % len(self.moves)])
-        if not moves:
-            F = Q = None
+        F: Any = self.transition
+        Q: Any = self.process_noise
+        R, (p, q) = self.observation_noise, self.sizes
+        turned, shaken = self.moves[i % len(self.moves)]
+        if turned and not isinstance(F, Transition):
+            F = whole(F[i % len(F)], p)
         return self._replace(
-            transition=F if F is None or isinstance(F, Transition) else whole(F[i % len(F)], self.sizes[0]),
-            process_noise=None if Q is None else whole(Q[i % len(Q)], self.sizes[0]),
-            observation_noise=whole(R[i % len(R)], self.sizes[1]),
-            moves=moves,
+            transition=F if turned else None,
+            process_noise=whole(Q[i % len(Q)], p) if shaken else None,
+            observation_noise=whole(R[i % len(R)], q),
+            moves=bool(turned or shaken),
             t=self.t + i,
             single=True,
         )
@@ -94,9 +97,9 @@ class Motion:
         return Moving(F.value, Q.value, noise, self.moves(given), sizes, t, observed)
 
     def moves(self, given: Mapping[str, Entries]) -> Host:
-        """Whether the state moves before a step, by step or one for all."""
+        """Whether transition and process noise do anything before a step: (n, 2), or (1, 2) for all."""
         F, Q, _ = self._in_force(given)
-        return np.asarray(F.moves | Q.moves)
+        return np.stack(np.broadcast_arrays(F.moves, Q.moves), axis=1)
 
     def _in_force(self, given: Mapping[str, Entries]) -> list[Entries]:
         return [given.get(name, self._constant[name]) for name in VARYING]

@@ -105,7 +105,7 @@ def rts(F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
 
 def solved(P: Array, B: Array) -> Array:
     """P^-1 B, or P^+ B where some direction is known exactly."""
-    size = np.sqrt(np.diagonal(P))
+    size = np.sqrt(np.maximum(np.diagonal(P), 0))
     scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]  # variances of 1
     C, D = scale * P * scale.T, scale * B
     try:
