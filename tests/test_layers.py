@@ -423,3 +423,56 @@ def test_a_spoiled_layer_is_refused(method: str) -> None:
     state[f"{field}_1"].values[0, 0] = np.nan
     with pytest.raises(ValueError, match=f"'{field}_1' holds numbers that are not finite"):
         ob.restore(state, model=NET)
+
+
+# ---------------------------------------------------------------------- merging
+
+
+def drawn(n):
+    """Rows (n, 4) and targets (n,)."""
+    rng = np.random.default_rng(5)
+    return rng.standard_normal((n, 4)), rng.standard_normal(n)
+
+
+def apart(method, n=12, **settings):
+    """Two learners of the same start that saw the first and the last rows, and all rows."""
+    X, y = drawn(n)
+    w = np.linspace(-0.5, 0.5, 4 * 3 + 3 + 3 + 1)
+    made = [ob.create(method, model=ob.MLP((3,)), initial_weights=w, **settings) for _ in range(2)]
+    third = n // 3
+    return made[0].partial_fit(X[:third], y[:third]), made[1].partial_fit(X[third:], y[third:]), third / n
+
+
+@pytest.mark.parametrize("settings", [{}, {"rank": 2}], ids=str)
+def test_merged_gp_spans_what_both_took_in(settings):
+    a, b, share = apart("gp", 3, **settings)
+    before, other = a.state(), b.state()
+    a.merge(b)
+    state = a.state()
+    np.testing.assert_allclose(state["w"], share * before["w"] + (1 - share) * other["w"], rtol=1e-12)
+    for layer in ("1", "2"):
+        U = state[f"basis_{layer}"].values
+        full = U[U.any(axis=1)]
+        np.testing.assert_allclose(full @ full.T, np.eye(len(full)), atol=1e-14)
+        both = [
+            s[f"basis_{layer}"].values * (s[f"singular_values_{layer}"].values[:, None] if settings else 1)
+            for s in (before, other)
+        ]
+        values, V = np.linalg.svd(np.concatenate(both), full_matrices=False)[1:]
+        V = V[values > 1e-8][: len(U)]
+        np.testing.assert_allclose(full.T @ full, V.T @ V, atol=1e-13)
+    assert (a.n_samples_seen_, state.attrs["t"]) == (3, 2)
+    a.partial_fit(*drawn(2))
+
+
+def test_merged_owm_counts_what_both_took_in():
+    a, b, share = apart("owm", ridge=2.0, forgetting_factor=0.9)
+    before, other = a.state(), b.state()
+    state = a.merge(b).state()
+    np.testing.assert_allclose(state["w"], share * before["w"] + (1 - share) * other["w"], rtol=1e-12)
+    for P in ("P_1", "P_2"):
+        L_a, L_b = (np.linalg.inv(s[P].values) for s in (before, other))
+        want = 0.9**8 * (L_a - 2 * np.eye(len(L_a))) + L_b
+        np.testing.assert_allclose(state[P].values @ want, np.eye(len(L_a)), atol=1e-12)
+        np.testing.assert_array_equal(state[P].values, state[P].values.T)
+    a.partial_fit(*drawn(2))

@@ -9,9 +9,11 @@ import numpy as np
 from orfit_bench.catalogue.methods._batch import Array
 from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS, condition, final_weights
 from orfit_bench.catalogue.methods._layers import followed, start, tame
+from orfit_bench.catalogue.methods._merging import mean, spanned
 from orfit_bench.catalogue.methods.ogd import projected_steps
 from orfit_bench.models import MLP
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -47,7 +49,10 @@ def _features(model: Any, w: Array, x: Array) -> list[Array]:
 
 
 def projected(create: Any, rows: Rows) -> Measured:
-    """Each layer's step is its gradient's projection off all that it took in, just after those rows were learned."""
+    """Each layer's step is its gradient step projected off all that it took in, just after those rows were learned.
+
+    So it is no step against the gradient step, and none of the layers stands still.
+    """
     X, Y = tame(rows, 12, outputs=2)
     model, worst = MLP(WIDE), 0.0
     w, inputs = start(model, X, outputs=2)
@@ -55,22 +60,11 @@ def projected(create: Any, rows: Rows) -> Measured:
     for seen in followed(create(model=model, step_size=STEP, initial_weights=w), model, X, Y):
         past = past or [Theta.T[:0] for Theta in seen.before]
         for k, (A, Theta, Delta) in enumerate(zip(past, seen.before, seen.move, strict=True)):
-            move = STEP * (Delta - np.linalg.pinv(A) @ (A @ Delta))
-            worst = largest(worst, deviation(seen.after[k], Theta + move))
+            want = STEP * (Delta - np.linalg.pinv(A) @ (A @ Delta))
+            along = float(((seen.after[k] - Theta) * Delta).sum())
+            worst = largest(worst, deviation(seen.after[k], Theta + want), 0.0 if along > 0 else np.inf)
             past[k] = np.vstack([A, seen.then[k]])
     return Measured(worst, len(X), max(map(condition, inputs)))
-
-
-def descends(create: Any, rows: Rows) -> Measured:
-    """No layer's step points against its gradient descent step, and the step is not zero."""
-    X, Y = tame(rows, 12, outputs=2)
-    model, worst = MLP(WIDE, "relu"), 0.0
-    for seen in followed(create(model=model, step_size=STEP), model, X, Y):
-        for Theta, after, Delta in zip(seen.before, seen.after, seen.move, strict=True):
-            move = after - Theta
-            along, size = float((move * Delta).sum()), float(np.linalg.norm(move) * np.linalg.norm(Delta))
-            worst = largest(worst, max(0.0, -along) / (size or 1.0), 0.0 if move.any() else np.inf)
-    return Measured(worst, len(X), 1.0)
 
 
 def spans(create: Any, rows: Rows) -> Measured:
@@ -126,6 +120,23 @@ def _limited(settings: Settings) -> bool:
     return settings["rank"] is not None
 
 
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The mean of the weights; each layer's basis spans what both took in, so far as there is room."""
+    merged = mean(a, b, "w")
+    for name in (name for name in a.fields if name.startswith("basis_")):
+        U, V = a.fields[name], b.fields[name]
+        if _limited(settings):
+            values = name.replace("basis", "singular_values")
+            both = np.vstack([U * a.fields[values][:, None], V * b.fields[values][:, None]])
+            _, sigma, kept = np.linalg.svd(both, full_matrices=False)
+            merged[values] = np.where(sigma > np.sqrt(a.eps) * sigma[0], sigma, 0.0)[: len(U)]
+            merged[name] = kept[: len(U)] * (merged[values] > 0)[:, None]
+        else:
+            joined = spanned(U[U.any(axis=1)], V[V.any(axis=1)], np.sqrt(a.eps))
+            merged[name] = np.vstack([joined, np.zeros_like(U)])[: len(U)]
+    return merged
+
+
 METHOD = Method(
     name="gp",
     summary="gradient projection: each layer's step projected off the span of what it took in so far",
@@ -168,10 +179,10 @@ METHOD = Method(
         ),
         floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + (2 + _limited(s)) * z["direction"] * z["input"],
     ),
+    merge=Merge("averaged", "the mean of the weights by rows seen; each layer's basis spans what both took in", merge),
     laws=(
         Law(never_forgets, "survey, Theorem 6", exponent=1, shape="wide"),
-        Law(projected, "survey, (GP)", exponent=1, shape="wide"),
-        Law(descends, "survey, the text after Theorem 6", exponent=0, shape="wide"),
+        Law(projected, "survey, (GP), and what is said of descent after Theorem 6", exponent=1, shape="wide"),
         Law(spans, "survey, the projections of (GP)", exponent=1, shape="wide"),
         Law(one_layer, "survey, (GP) with one layer is (OGD)", exponent=1, shape="wide"),
         Law(low_rank, "survey, the low-rank version after Theorem 6; thesis, eq. (3.3)", exponent=1, shape="wide"),

@@ -14,8 +14,10 @@ import numpy as np
 from orfit_bench.catalogue.methods._batch import Array, weighted
 from orfit_bench.catalogue.methods._common import WEIGHTS, condition, final_weights
 from orfit_bench.catalogue.methods._layers import followed, start, tame
+from orfit_bench.catalogue.methods._merging import inverse, kept, mean
 from orfit_bench.models import MLP
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -81,6 +83,16 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
     return P
 
 
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The mean of the weights; each layer's information is that of both, its prior counting once."""
+    left = kept(settings["forgetting_factor"], b.steps)
+    merged = mean(a, b, "w") | {"digits_lost": np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])}
+    for P in (name for name in a.fields if name.startswith("P_")):
+        L_a, L_b, L_0 = (inverse(M, a.eps, P) for M in (a.fields[P], b.fields[P], a.start[P]))
+        merged[P] = inverse(left * (L_a - L_0) + L_b, a.eps, P)
+    return merged
+
+
 METHOD = Method(
     name="owm",
     summary="layer-wise RLS: each layer's step multiplied by the RLS matrix of what the layer takes in",
@@ -102,6 +114,7 @@ METHOD = Method(
         flops=lambda s, z: (2 * z["gradients"] + 2) * z["parameter"] + 5 * z["input"] ** 2,
         floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + 2 * z["input"] ** 2,
     ),
+    merge=Merge("averaged", "the mean of the weights by rows seen; each layer's P counts what both took in", merge),
     laws=(
         Law(one_layer, "survey, EBP and OWM read with one layer; thesis, eq. (2.2)", exponent=2),
         Law(information, "survey, EBP and OWM as read; eq. (10) and (12)", exponent=2),
