@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from orfit_bench import schedules
 from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
+from orfit_bench.host import orders
 from orfit_bench.host.create import create, load, restore
 from orfit_bench.host.hooks import hookimpl
 from orfit_bench.host.learner import Learner
@@ -41,6 +42,7 @@ __all__ = [
     "load",
     "methods",
     "metrics",
+    "orders",
     "register",
     "restore",
     "schedules",

@@ -41,6 +41,7 @@ def test_a_kernel_offers_what_its_method_declares():
         assert hasattr(kernel, "update") == method.models
         assert hasattr(kernel, "step") == method.blocks
         assert hasattr(kernel, "store") == method.fresh
+        assert hasattr(kernel, "ahead") == method.ahead
 
 
 @pytest.mark.parametrize("module", ["xarray", "scipy", "rich", "click", "pooch", "orfit_bench_numpy"])

@@ -17,12 +17,13 @@ import xarray as xr
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_cell
 from orfit_bench.bench.journal import Journal
-from orfit_bench.bench.suite import read
+from orfit_bench.bench.suite import DEFAULT_STREAMS, read
 from orfit_bench.bench.worker import Worker
 from orfit_bench.errors import UnavailableError
 from orfit_bench.files import replace
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import Backend, Data, Metric, Stream
+from orfit_bench.spec.method import KINDS
 
 SMALL = {"n": 60, "d": 4, "outputs": 1, "noise": 0.1}
 
@@ -260,8 +261,23 @@ class TestSuite:
         cells = [c for c, _ in Suite().cells()]
         assert {c.method for c in cells} == set(ob.methods())
         assert {c.backend for c in cells} == set(ob.backends())
-        assert {c.stream for c in cells} == {"rotated_digits", "drift"}
+        assert {c.stream for c in cells} >= {"rotated_digits", "drift"}
         assert {c.seed for c in cells} == {0}
+        for c in cells:
+            assert c.stream in DEFAULT_STREAMS[ob.methods()[c.method].kind]
+
+    def test_default_streams_suit_their_kinds(self):
+        assert set(DEFAULT_STREAMS) == set(KINDS)
+        for kind, names in DEFAULT_STREAMS.items():
+            assert all(ob.streams()[name].suits(kind) for name in names)
+
+    def test_settings_are_laid_over_all_entries_of_a_name(self):
+        entries = ["lms", {"name": "lms", "settings": {"step_size": 0.1}}, {"name": "rls", "settings": {"ridge": 2}}]
+        over = {"lms": {"step_size": 0.5}, "rls": {"forgetting_factor": 0.9}, "regression": {"d": 2}}
+        cells = [c for c, _ in suite(*entries, settings=over).cells()]
+        half = {"step_size": ob.schedules.constant(0.5).config()}
+        assert [c.settings for c in cells] == [half, {"forgetting_factor": 0.9, "ridge": 2.0}]
+        assert {c.stream_settings["d"] for c in cells} == {2}
 
     def test_all_combinations_none_twice(self):
         made = suite("lms", "rls", "lms", rows=[10, 20], features=[2, 3], seeds=[0, 1, 1])
@@ -271,7 +287,8 @@ class TestSuite:
     def test_settings_are_complete_and_plain(self):
         ((one, _),) = suite({"name": "lms", "settings": {"step_size": ob.schedules.power(1.0, 0.5)}}).cells()
         assert one.settings == {"step_size": {"power": {"eta0": 1.0, "power": 0.5}}}
-        assert one.stream_settings == {"n": 60, "d": 16, "outputs": 1, "noise": 0.1}
+        order = {"sampling": "once", "passes": 1}
+        assert one.stream_settings == {"n": 60, "d": 16, "outputs": 1, "noise": 0.1, **order}
 
     @pytest.mark.parametrize(
         ("arguments", "error", "said"),
@@ -291,7 +308,11 @@ class TestSuite:
             ({"methods": "rls"}, TypeError, "methods='rls': want a list"),
             ({"seeds": 3}, TypeError, "seeds=3: want a list"),
             ({"seeds": [-1]}, ValueError, "random_state=-1"),
-            ({"streams": []}, ValueError, "at least one stream"),
+            ({"seeds": []}, ValueError, "at least one seed"),
+            ({"settings": {"drift": 3}}, TypeError, "settings=.*want a table of tables"),
+            ({"settings": {"drift": {"d": 2}}}, ValueError, "settings of 'drift': no method or stream of the suite"),
+            ({"settings": {"lms": {"ridge": 2}}}, TypeError, "lms has no setting 'ridge'"),
+            ({"streams": [{"name": "drift", "model": {}}]}, ValueError, "an entry of streams has no 'model'"),
             ({"rows": [0]}, ValueError, "regression: n=0"),
             (
                 {"streams": ["rotated_digits"], "features": [5]},
@@ -313,11 +334,11 @@ class TestSuite:
         path.write_text(
             'methods = ["lms", {name = "rls", settings = {forgetting_factor = 0.99}}]\n'
             'streams = [{name = "drift", settings = {d = 3}}]\nbackends = ["numpy"]\nrows = [20]\nseeds = [1, 2]\n'
-            'dtype = "float32"\nprotocol = {passes = 2}\n'
+            'dtype = "float32"\nprotocol = {passes = 2}\nsettings = {rls = {ridge = 3}}\n'
         )
         cells = [c for c, _ in read(path).cells()]
         assert [(c.method, c.seed) for c in cells] == [("lms", 1), ("rls", 1), ("lms", 2), ("rls", 2)]
-        assert cells[1].settings == {"forgetting_factor": 0.99, "ridge": 1.0}
+        assert cells[1].settings == {"forgetting_factor": 0.99, "ridge": 3.0}
         assert cells[0].stream_settings["d"] == 3
         assert {(c.dtype, c.protocol) for c in cells} == {("float32", Protocol(2))}
 
@@ -362,6 +383,11 @@ class TestRun:
         (tmp_path / "text.nc").write_text("not netCDF")
         with pytest.raises(ValueError, match="no netCDF file"):
             load(tmp_path / "text.nc")
+        old = xr.Dataset({"a": 1}, attrs={"format": "orfit_bench results 1"})
+        old.to_netcdf(tmp_path / "old.nc", engine="h5netcdf")
+        said = r"old\.nc: written as .orfit_bench results 1., this version reads .*: run it again"
+        with pytest.raises(ValueError, match=said):
+            load(tmp_path / "old.nc")
         xr.Dataset({"a": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
         with pytest.raises(ValueError, match="no file of orfit_bench results"):
             load(tmp_path / "other.nc")

@@ -36,6 +36,12 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("orfit", {"batch_size": 3, "memory": 2, "summary": "random"}),
     ("rls", {"forgetting_factor": 0.9}),
     ("rls", {"forgetting_factor": 0.0}),
+    ("sgd", {"loss": "huber", "delta": 0.3, "step_size": POWER, "momentum": 0.5, "ridge": 0.1, "averaging": "uniform"}),
+    ("sgd", {"loss": "absolute", "step_size": 0.1, "radius": 0.1, "averaging": "tail", "tail_start": 4}),
+    ("sgd", {"loss": "quantile", "tau": 0.3, "step_size": SLIDE, "averaging": "weighted", "weights": SEQUENCE}),
+    ("sgd", {"loss": "epsilon_insensitive", "momentum": SEQUENCE, "step_size": 0.1}),
+    ("sgd", {"step_size": 0.1, "batch_size": 3, "momentum": SEQUENCE, "averaging": "weighted", "weights": POWER}),
+    ("sgd", {"step_size": 0.1, "batch_size": 4, "ridge": 0.1, "averaging": "tail", "tail_start": 2, "radius": 0.2}),
 ]
 """Every method, every setting that a chunk might upset."""
 MODELS = [(name, settings) for name, settings in LEARNERS if ob.methods()[name].models]

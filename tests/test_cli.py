@@ -14,17 +14,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from cases import offering
 from click.testing import CliRunner
 
 import orfit_bench as ob
 from orfit_bench.bench import load, runner
+from orfit_bench.bench.suite import read
 from orfit_bench.cli import main
 from orfit_bench.cli import run as cli_run
+from orfit_bench.conformance import laws
 from orfit_bench.host.registry import registry
 
 words = shlex.split
 COMMAND = [sys.executable, "-c", "from orfit_bench.cli import main; main()"]
-TIMES = ("seconds", "timed_runs", "seconds_compile", "samples_per_second")
+TIMES = ("seconds", "timed_runs", "seconds_compile", "samples_per_second", "seconds_per_sample")
+TIMES += ("latency_p50", "latency_p99", "host_memory")
 """What differs from run to run."""
 
 PLUGIN = """
@@ -162,13 +166,27 @@ class TestList:
     def test_other_names(self, name, said):
         assert said in invoke("list", name).output
 
+    def test_what_streams_offer_and_why_one_is_not_here(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+        text = invoke("list").output
+        lines = [line.split() for line in text.partition("\nStreams\n")[2].partition("\nMetrics\n")[0].splitlines()]
+        said = {line[0]: line[1:3] for line in lines if len(line) > 2}
+        assert said["class_digits"] == ["labels", "yes"]
+        assert said["drift"] == ["numbers", "yes"]
+        assert said["mnist"] == ["numbers", "no"]
+        assert f"no: mnist, rotated_mnist: the folder in ORFIT_BENCH_DATA, {tmp_path}" in " ".join(text.split())
+        assert (
+            "offers: labels, for methods of the kinds classification, subspace" in invoke("list", "class_digits").output
+        )
+        assert "kind: regression; streams that suit it: regression, drift," in invoke("list", "lms").output
+
     @pytest.mark.parametrize("name", [*ob.methods(), *ob.backends(), *ob.streams(), *ob.metrics()])
     def test_every_name_has_details(self, name):
         result = invoke("list", name)
         assert result.exit_code == 0
         assert "supplied by" in result.output
 
-    @pytest.mark.parametrize("name", ["lms", "nlms", "apa"])
+    @pytest.mark.parametrize("name", ["lms", "nlms", "apa", "sgd"])
     def test_schedules_are_shown_as_set_takes_them(self, name):
         lines = [line.strip() for line in invoke("list", name).output.splitlines() if line.startswith("  --set")]
         assert len(lines) == len(ob.schedules.MAKERS)
@@ -197,6 +215,19 @@ class TestUsage:
         output = invoke(*command, "--help").output
         assert "orfit-bench run" in output or "orfit-bench list" in output
 
+    @pytest.mark.parametrize("command", [(), ("list",), ("run",)])
+    def test_help_fits_80_columns(self, command):
+        assert max(map(len, invoke(*command, "--help").output.splitlines())) <= 80
+
+    def test_the_suite_file_of_the_help_is_one(self, tmp_path):
+        text = invoke("run", "--help").output.split("may be left out:\n")[1].split("\n\n")[0]
+        assert text.count("=") > 8
+        path = tmp_path / "mine.toml"
+        path.write_text(
+            text if hasattr(ob, "MLP") else text.replace(', model = {hidden = [32], activation = "tanh"}', "")
+        )
+        assert read(path).settings == {"drift": {"drift": 0.1}}
+
     def test_the_time_limit_shown_is_the_one_meant(self):
         assert cli_run.TIMEOUT == runner.TIMEOUT
 
@@ -220,6 +251,11 @@ class TestUsage:
             (("--set", "drift.drfit=1"), "drift has no setting 'drfit'. Did you mean 'drift'?"),
             (("--method", "lms", "--set", "rls.ridge=1"), "rls is not among the methods of this run; add --method rls"),
             (("--set", "mnist.n=9"), "mnist is not among the streams of this run; add --stream mnist"),
+            (
+                ("--method", "lms", "--stream", "class_digits"),
+                "'lms' (regression) cannot learn what class_digits offers",
+            ),
+            (("--method", "lms", "--set", "class_digits.n=9"), "add --stream class_digits"),
             (("--rows", "0"), "n=0: want an integer in [1, inf)"),
             (("--features", "8"), "the features of 'rotated_digits' cannot be chosen"),
             (("--seed", "-1"), "random_state=-1"),
@@ -315,7 +351,9 @@ class TestRun:
         common = ["run", *words("--method rls --rows 50"), "--output", tmp_path / "r.nc"]
         assert "n/a" not in invoke(*common, "--stream", "drift").stdout
         said = [s for s in invoke(*common, "--stream", "regression").stdout.splitlines() if s.startswith("n/a: ")]
-        assert said == ["n/a: the metric does not apply, e.g. no exact batch solution for these rows and settings"]
+        assert said == [
+            "n/a: the metric does not apply, e.g. no test set, or no exact solution for these rows and settings"
+        ]
 
     def test_set_reaches_streams_too(self, tmp_path):
         arguments = words("--method lms --rows 30 --set drift.drift=0.25 --set drift.d=3 --set lms.step_size=0.5")
@@ -394,7 +432,7 @@ class TestNarrowTerminal:
         lines = re.sub("\x1b\\[[0-9;]*m", "", output).splitlines()
         done = load(tmp_path / "r.nc")
         (heads,) = [line.split() for line in lines if line.startswith(" method ")]
-        assert heads == words("method backend stream samples/s state test error forgetting deviation")
+        assert heads == words("method backend stream samples/s state test rmse forgetting deviation")
         for i, method in enumerate(done["method"].values):
             (row,) = [line.split() for line in lines if line.strip().startswith(f"{method} ")]
             assert row[:3] == [method, "numpy", "rotated_digits"]
@@ -527,3 +565,45 @@ class TestKill:
             process.send_signal(signal.SIGKILL)
         stat = Path(f"/proc/{log.read_text().strip()}/stat")
         wait_for(lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", seconds=10)
+
+
+class TestLaws:
+    def test_every_law_of_a_method_is_printed_with_its_source(self):
+        result = invoke("laws", "apa")
+        assert result.exit_code == 0
+        for law in ob.methods()["apa"].laws:
+            assert law.name in result.output
+        assert "apa = icl" in result.output
+        assert f"of {len(laws.cases('apa'))} laws hold" in result.output
+
+    def test_a_broken_kernel_ends_in_one(self):
+        class Deaf:
+            learn = staticmethod(lambda s, X, Y, p, out: len(X))
+
+        ob.register(offering("deaf", {"greedy": Deaf}), "deaf")
+        try:
+            result = invoke("laws", "greedy", "--backend", "deaf")
+        finally:
+            ob.unregister("deaf")
+        assert result.exit_code == 1
+        assert "0 of 2 laws hold" in result.output
+        assert " !" in result.output
+
+    def test_float32_and_mistakes(self):
+        assert "float32" in invoke("laws", "greedy", "--dtype", "float32").output
+        for arguments, said in (
+            (("gready",), "Did you mean 'greedy'"),
+            (("greedy", "--dtype", "half"), "want one of float64"),
+            (("greedy", "--backend", "nump"), "Did you mean 'numpy'"),
+        ):
+            result = invoke("laws", *arguments)
+            assert (result.exit_code, said in result.output) == (2, True)
+
+    def test_map(self, tmp_path):
+        for name in ("map.svg", "map.png"):
+            result = invoke("map", "--output", tmp_path / name)
+            assert result.exit_code == 0
+            assert (tmp_path / name).stat().st_size > 5000
+        assert "min-norm" in (tmp_path / "map.svg").read_text()
+        assert invoke("map", "--output", tmp_path / "map.xyz").exit_code == 2
+        assert invoke("map", "--output", tmp_path).exit_code == 2

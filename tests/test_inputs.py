@@ -437,6 +437,7 @@ DIVERGING: dict[str, dict[str, Any]] = {
     "one_step_sgd": {},
     "orfit": {},
     "rls": {"ridge": 1e-10},
+    "sgd": {"step_size": 1e10},
 }
 E = np.vstack([np.eye(3)[:2], [[0.0, 0.0, 1e-5]], np.eye(3)])
 B = np.array([1.0, 1.0, 1e308, 1.0, 1.0, 1.0])

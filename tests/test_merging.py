@@ -14,7 +14,11 @@ import orfit_bench as ob
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import Merge, bound
 
-WEIGHTED = [(name, {}) for name, m in ob.methods().items() if m.merge and m.merge.kind == "averaged"]
+WEIGHTED = [
+    (name, {})
+    for name, m in ob.methods().items()
+    if m.kind == "regression" and not m.layered and m.merge and m.merge.kind == "averaged"
+]
 TALL = [
     ("rls", {}),
     ("rls", {"forgetting_factor": 0.9, "ridge": 0.3}),

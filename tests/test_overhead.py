@@ -9,7 +9,7 @@ import pytest
 import orfit_bench as ob
 
 D = 16
-METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
+METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls", "sgd"]
 
 
 @pytest.fixture(scope="module")

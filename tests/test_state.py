@@ -37,6 +37,9 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("rls", {"dtype": "float32"}),
     ("rls", {"forgetting_factor": 0.9}),
     ("rls", {"forgetting_factor": 0.0}),
+    ("sgd", {"loss": "huber", "momentum": {"sequence": {"values": [0.5, 0.1, 0.2]}}, "averaging": "uniform"}),
+    ("sgd", {"batch_size": 4, "momentum": 0.9, "averaging": "tail", "tail_start": 3, "dtype": "float32"}),
+    ("sgd", {"averaging": "weighted", "weights": {"power": {"eta0": 0.3, "power": 0.8}}, "radius": 0.1, "ridge": 0.1}),
 ]
 MOMENTS = {"fresh": None, "no rows": 0, "one row": 1, "mid-batch": 6, "later": 21}
 WAYS: dict[str, Callable[[ob.Learner, Path], ob.Learner]] = {
@@ -452,13 +455,14 @@ def test_a_warning_made_an_error_loses_no_row(call: str, same_state: Same) -> No
 def test_average(method: str, rows: Any) -> None:
     chunks = [rows(n, seed=n) for n in (5, 5, 9)]
     learners = [ob.create(method, random_state=i).partial_fit(X, y) for i, (X, y) in enumerate(chunks)]
-    mean = np.mean([a.state()["w"].values for a in learners], axis=0)
+    name = ob.methods()[method].averages[0]
+    mean = np.mean([a.state()[name].values for a in learners], axis=0)
     ob.average(learners)
     for learner, n in zip(learners, (5, 5, 9), strict=True):
-        np.testing.assert_allclose(learner.state()["w"].values, mean, rtol=1e-14)
+        np.testing.assert_allclose(learner.state()[name].values, mean, rtol=1e-14)
         assert (learner.state().attrs["t"], learner.n_samples_seen_) == (n, n)  # each keeps its own count
     learners[0].partial_fit(*chunks[0])  # and its own arrays
-    np.testing.assert_allclose(learners[1].state()["w"].values, mean, rtol=1e-14)
+    np.testing.assert_allclose(learners[1].state()[name].values, mean, rtol=1e-14)
 
 
 def test_average_of_one_and_of_fresh_ones(same_state: Same, rows: Any) -> None:

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orfit_bench.catalogue.streams import STREAMS, DataNotFound, digits, mnist_files, rotated_digits
-from orfit_bench.spec.stream import Array, Data, Stream
+from orfit_bench.spec.method import KINDS
+from orfit_bench.spec.stream import OFFERS, Array, Data, Stream
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -78,20 +79,19 @@ def stream(request: pytest.FixtureRequest, tiny: Path) -> Stream:
 
 
 def arrays(data: Data) -> list[Array]:
-    """All arrays of the data; every stream has a test set and a validation part."""
-    assert data.test is not None
-    assert data.validation is not None
-    return [data.X, data.y, *data.test, *data.validation]
+    """All arrays of the data, X before its y: learned, test set and validation part, where there are these."""
+    pairs = (data.X, data.y), data.test, data.validation
+    return [a for pair in pairs if pair is not None for a in pair if a is not None]
 
 
 def assert_sound(data: Data) -> None:
-    """Pairs match, numbers are finite, arrays are float64 in rows, tasks cover the rows."""
+    """Pairs match, numbers are finite, arrays are float64 in rows, labels integers, tasks cover the rows."""
     for X, y in zip(arrays(data)[::2], arrays(data)[1::2], strict=True):
         assert len(X) == len(y) > 0
         assert X.shape[1:] == data.X.shape[1:]
         assert y.shape[1:] == data.y.shape[1:]
-    for a in arrays(data):
-        assert a.dtype == np.float64
+    for i, a in enumerate(arrays(data)):
+        assert a.dtype == np.float64 or (i % 2 and a.ndim == 1 and a.dtype == np.int64)
         assert a.flags.c_contiguous
         assert np.isfinite(a).all()
     if data.tasks:
@@ -110,6 +110,20 @@ def shared_rows(a: Array, b: Array) -> int:
 # Every stream
 
 
+def test_what_a_stream_offers_decides_who_learns_it() -> None:
+    suiting = {s: {k for k in KINDS if Stream("x", "", Data, offers=s).suits(k)} for s in OFFERS}
+    assert suiting["numbers"] == {"regression", "filter", "subspace"}
+    assert suiting["labels"] == {"classification", "subspace"}
+    assert suiting["rows"] == {"subspace"}
+    with pytest.raises(ValueError, match="stream 'x': it offers 'number', want one of numbers, labels, rows"):
+        Stream("x", "", Data, offers="number")
+
+
+def test_rows_alone_are_cut_without_a_y() -> None:
+    data = Data(np.arange(6.0).reshape(3, 2))
+    assert [(X.tolist(), y) for X, y in data.chunks(2)] == [([[0, 1], [2, 3]], None), ([[4, 5]], None)]
+
+
 def test_names_are_unique() -> None:
     assert len(BY_NAME) == len(STREAMS)
 
@@ -117,9 +131,10 @@ def test_names_are_unique() -> None:
 def test_data_are_sound(stream: Stream) -> None:
     data = stream.load(**SMALL.get(stream.name, {}))
     assert_sound(data)
+    assert (data.y.dtype == np.int64) == (stream.offers == "labels")  # type: ignore[union-attr]
     for held_out in (data.test, data.validation):
-        assert held_out is not None
-        assert shared_rows(held_out[0], data.X) == 0
+        assert (held_out is None) == (stream.name == "state_space")
+        assert held_out is None or shared_rows(held_out[0], data.X) == 0
 
 
 def test_the_same_settings_give_the_same_bits(stream: Stream) -> None:
@@ -267,6 +282,46 @@ def test_a_delay_line_shifts_by_one_each_row(n: int, d: int) -> None:
         assert len(np.unique(X)) == len(X) + d - 1
 
 
+@given(n=st.integers(1, 30), d=st.integers(1, 5), outputs=st.integers(1, 3), F=st.sampled_from([-1.0, 0.0, 0.5, 1.0]))
+@settings(deadline=None)
+def test_without_noise_a_state_moves_by_its_transition(n: int, d: int, outputs: int, F: float) -> None:
+    still = {"n": n, "d": d, "outputs": outputs, "process_noise": 0.0, "observation_noise": 0.0}
+    data = BY_NAME["state_space"].load(**still, transition=F)
+    at_rest = BY_NAME["state_space"].load(**still, transition=1.0)
+    y = at_rest.y * (F ** np.arange(n)).reshape(-1, *[1] * (data.y.ndim - 1))  # type: ignore[operator, union-attr]
+    np.testing.assert_allclose(data.y, y, atol=1e-12)
+    W = np.linalg.lstsq(data.X, at_rest.y)[0]
+    np.testing.assert_allclose(data.X @ W, at_rest.y, atol=1e-10)
+
+
+@pytest.mark.parametrize("settings", [{}, {"transition": 0.5, "process_noise": 0.75}, {"transition": 1.0}])
+def test_the_filter_of_a_state_space_has_white_innovations_of_the_variance_it_foretells(
+    settings: dict[str, float],
+) -> None:
+    """Only the filter that knows the truth has that: e^2 / s is chi-squared, mean 1, and e_t e_(t-1) has mean 0."""
+    known = {s.name: s.default for s in BY_NAME["state_space"].settings} | settings
+    F, Q, R = (known[name] for name in ("transition", "process_noise", "observation_noise"))
+    data = BY_NAME["state_space"].load(n=4000, d=3, **settings)
+    m, P, found = np.zeros(3), np.eye(3), []
+    for t, (x, y) in enumerate(zip(data.X, data.y, strict=True)):  # type: ignore[arg-type]
+        if t:
+            m, P = F * m, F * F * P + Q * np.eye(3)
+        s = x @ P @ x + R
+        found.append((y - x @ m) / np.sqrt(s))
+        m, P = m + P @ x * (y - x @ m) / s, P - np.outer(P @ x, P @ x) / s
+    e = np.array(found)
+    four = 4 / np.sqrt(len(e))  # standard deviations of the means below, whose terms have variance 2 and 1
+    assert np.mean(e**2) == pytest.approx(1, abs=four * np.sqrt(2))
+    assert np.mean(e[1:] * e[:-1]) == pytest.approx(0, abs=four)
+
+
+def test_a_state_that_starts_in_balance_stays_there() -> None:
+    """With the default settings Q is 1 - F^2 to half a percent, so each entry of the state has variance 1."""
+    data = BY_NAME["state_space"].load(n=3000, d=2, outputs=200, observation_noise=0.0)
+    assert np.var(data.y[-500:]) == pytest.approx(2.0, rel=0.1)  # type: ignore[index]
+    assert np.var(data.y[:500]) == pytest.approx(2.0, rel=0.1)  # type: ignore[index]
+
+
 # Digits
 
 
@@ -297,6 +352,17 @@ def test_digits_by_class_have_one_task_a_class(n: int) -> None:
     assert len(data.tasks) - 1 == len(np.unique(labels))
     assert all(len(set(labels[a:b])) == 1 for a, b in zip(data.tasks, data.tasks[1:], strict=False))
     assert shared_rows(data.X, BY_NAME["digits"].load(n=n).X) == n
+
+
+@pytest.mark.parametrize("n", [1, 30, 1200])
+def test_class_digits_are_the_digits_by_class_with_their_labels(n: int) -> None:
+    data, twin = BY_NAME["class_digits"].load(n=n, seed=5), BY_NAME["digits"].load(n=n, seed=5, order="class")
+    assert data.tasks == twin.tasks
+    labelled, numbered = arrays(data), arrays(twin)
+    for i in (0, 2, 4):
+        assert np.array_equal(labelled[i], numbered[i])
+        assert np.array_equal(labelled[i + 1], np.argmax(numbered[i + 1], axis=1))
+    assert set(np.unique(data.test[1])) == set(range(10))  # type: ignore[index]
 
 
 @pytest.mark.parametrize(("n", "tasks"), [(1, 1), (7, 7), (10, 10), (100, 10), (175, 10)])

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from orfit_bench.bench import learning
+from orfit_bench.bench import learning, measuring, models
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import UnavailableError
 from orfit_bench.host.create import create
@@ -21,10 +21,10 @@ STATUSES = ("ok", "failed", "timeout", "crashed", "absent")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One measurement: method x settings x backend x stream x size x seed x dtype x protocol.
+    """One measurement: method x settings x model x backend x stream x size x seed x dtype x protocol.
 
-    settings and stream_settings hold what JSON knows; the sizes n and d are settings of the stream. seed is the
-    learner's random_state, and the stream's seed where it has one.
+    settings, model and stream_settings hold what JSON knows; {} is the linear model; the sizes n and d are settings of
+    the stream. seed is the learner's random_state, and the stream's seed where it has one.
     """
 
     method: str
@@ -35,6 +35,7 @@ class Cell:
     seed: int = 0
     dtype: str = "float64"
     protocol: Protocol = field(default_factory=Protocol)
+    model: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -51,7 +52,12 @@ class Cell:
     def learner(self) -> Any:
         """A new learner."""
         return create(
-            self.method, backend=self.backend, dtype=self.dtype, random_state=self.seed, **dict(self.settings)
+            self.method,
+            backend=self.backend,
+            dtype=self.dtype,
+            random_state=self.seed,
+            model=models.made(self.model),
+            **dict(self.settings),
         )
 
 
@@ -82,21 +88,33 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 def _measure(cell: Cell) -> dict[str, Any]:
     data = cell.data()
-    seconds_compile = learning.warmed(cell.learner, data)
-    seconds, runs = learning.timed(cell.learner, data, cell.protocol)
+    seconds_compile = measuring.warmed(cell.learner, data)
+    seconds, runs = measuring.timed(cell.learner, data, cell.protocol)
+    latency = measuring.latency(cell.learner, data)
+    host_bytes, device_bytes = measuring.peaks(cell.learner, data, cell.protocol)
     learners = learning.started(cell.learner, data, cell.protocol)
-    rows, test_error, task_error = learning.recorded(learners, data, cell.protocol)
-    total = cell.protocol.passes * len(data.X)
-    metrics, notes = _metrics(Record(data, learners[0], seconds, total, rows, test_error, task_error))
+    seen = learning.recorded(learners, data, cell.protocol)
+    metrics, notes = _metrics(
+        Record(
+            data=data,
+            learner=learners[0],
+            seconds=seconds,
+            rows_learned=cell.protocol.passes * len(data.X),
+            latency=latency,
+            host_bytes=host_bytes,
+            device_bytes=device_bytes,
+            **seen._asdict(),
+        )
+    )
     return {
         "n": len(data.X),
         "d": int(data.X.shape[1]),
         "seconds": seconds,
         "timed_runs": runs,
         "seconds_compile": seconds_compile,
-        "rows_learned": rows.tolist(),
-        "test_error": test_error.tolist(),
-        "task_error": task_error.tolist(),
+        "rows_learned": seen.rows.tolist(),
+        "test_error": seen.test_error.tolist(),
+        "task_error": seen.task_error.tolist(),
         "metrics": metrics,
         "notes": notes,
     }

@@ -1,57 +1,40 @@
-"""Learning a stream as the protocol says: against the clock, and once more with the errors recorded.
+"""Learning a stream as the protocol says, and once more with the errors recorded; measuring.py holds the clock.
 
-Two runs, because looking at the learner would cut a short stream into pieces of a few rows, and then the host's
+Separate runs, because looking at the learner would cut a short stream into pieces of a few rows, and then the host's
 work for each call would be most of the time measured. Chunking never matters, so both end in the same state.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Collection
-from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from orfit_bench.bench.error import ERRORS, Array, squared
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.host.merging import average
 from orfit_bench.spec import Data
 
-Array = NDArray[Any]
 Make = Callable[[], Any]
 
 POINTS = 25
 """Most points of a trajectory."""
-WARM_ROWS = 8
-ENOUGH_SECONDS, MOST_RUNS = 0.2, 9
-"""A run too short for the clock is repeated until this much time is spent, but not more often than this."""
 
 
-def warmed(make: Make, data: Data) -> float:
-    """Seconds that a first learner takes for a few rows: mostly importing and compiling its kernel."""
-    begin = perf_counter()
-    learner = make().partial_fit(data.X[:WARM_ROWS], data.y[:WARM_ROWS]).flush()
-    learner.predict(data.X[:1])
-    learner.backend.synchronize()
-    return perf_counter() - begin
+class Recorded(NamedTuple):
+    """What was seen of a run: see `orfit_bench.spec.Record`."""
 
-
-def timed(make: Make, data: Data, protocol: Protocol) -> tuple[float, int]:
-    """Seconds of learning alone, the median of some runs of fresh learners; and how many runs."""
-    seconds: list[float] = []
-    while not seconds or (sum(seconds) < ENOUGH_SECONDS and len(seconds) < MOST_RUNS):
-        learners = started(make, data, protocol)
-        begin = perf_counter()
-        learn(learners, data, protocol)
-        learners[0].backend.synchronize()
-        seconds.append(perf_counter() - begin)
-    return statistics.median(seconds), len(seconds)
+    rows: Array
+    test_error: Array
+    task_error: Array
+    stream_error: float
+    a_priori: Array | None
 
 
 def started(make: Make, data: Data, protocol: Protocol) -> list[Any]:
     """The protocol's learners, sizes fixed and start drawn by a chunk of no rows."""
-    return [make().partial_fit(data.X[:0], data.y[:0]) for _ in range(protocol.learners)]
+    return [make().partial_fit(*data.cut(0, 0)) for _ in range(protocol.learners)]
 
 
 def learn(
@@ -60,19 +43,25 @@ def learn(
     protocol: Protocol,
     stops: Collection[int] = (),
     look: Callable[[int], None] | None = None,
+    a_priori: Array | None = None,
 ) -> None:
     """Learn all passes. look(rows learned so far) is called wherever the stream is cut, which `stops` surely are.
 
-    Rows that wait for a full batch are learned before an average and after the last row.
+    Rows that wait for a full batch are learned before an average and after the last row. a_priori (n,) takes the
+    squared error on each row of the first pass just before it was learned, by the learner that learned it.
     """
     n, M = len(data.X), len(learners)
     total = protocol.passes * n
     for done in range(0, total, n):
         for a, b, round_ends in protocol.stretches(n, [s - done for s in stops]):
-            X, y = data.X[a:b], data.y[a:b]
+            X, y = data.cut(a, b)
             for j, learner in enumerate(learners):
-                first = (j - a) % M
-                learner.partial_fit(X[first::M], y[first::M])
+                mine = slice((j - a) % M, None, M)
+                rows = X[mine], None if y is None else y[mine]
+                if a_priori is None or done:
+                    learner.partial_fit(*rows)
+                else:
+                    a_priori[a:b][mine] = squared(learner, learner.prequential(*rows), rows[1])
             if M > 1 and round_ends:
                 merge(learners)
             elif done + b == total:
@@ -88,27 +77,25 @@ def merge(learners: list[Any]) -> None:
     average(learners)
 
 
-def recorded(learners: list[Any], data: Data, protocol: Protocol) -> tuple[Array, Array, Array]:
-    """Learn, and return rows (points,), test_error (points,) and task_error (tasks, tasks), as `Record` has them.
-
-    Between rounds the average of the learners is looked at. The tasks are those of the last pass.
-    """
+def recorded(learners: list[Any], data: Data, protocol: Protocol) -> Recorded:
+    """Learn, looking at the errors: between rounds those of the learners' average, by tasks those of the last pass."""
     n, tasks = len(data.X), len(data.tasks[1:])
     total = protocol.passes * n
     points = np.unique(np.linspace(0, total, POINTS + 1).astype(int))[1:]
     ends = [total - n + end for end in data.tasks[1:]]
     test_error, task_error = np.full(len(points), np.nan), np.full((tasks, tasks), np.nan)
+    error = ERRORS[learners[0].method.kind]
+    a_priori = np.full(n, np.nan) if error.prequential else None
 
     def look(done: int) -> None:
         learner = merged(learners)
-        if data.test is not None:
-            test_error[points == done] = np.sqrt(mean_square(learner, *data.test)) if done in points else np.nan
+        if data.test is not None and done in points:
+            test_error[points == done] = error.shown(learner, data.test)
         for i in [i for i, end in enumerate(ends) if end == done]:
-            rows = [slice(*data.tasks[j : j + 2]) for j in range(i + 1)]
-            task_error[i, : i + 1] = [mean_square(learner, data.X[r], data.y[r]) for r in rows]
+            task_error[i, : i + 1] = [error.mean(learner, data.cut(*data.tasks[j : j + 2])) for j in range(i + 1)]
 
-    learn(learners, data, protocol, {*points.tolist(), *ends}, look)
-    return points, test_error, task_error
+    learn(learners, data, protocol, {*points.tolist(), *ends}, look, a_priori)
+    return Recorded(points, test_error, task_error, error.mean(learners[0], data.cut(0, n)), a_priori)
 
 
 def merged(learners: list[Any]) -> Any:
@@ -118,11 +105,3 @@ def merged(learners: list[Any]) -> Any:
     copies = [learner.copy() for learner in learners]
     merge(copies)
     return copies[0]
-
-
-def mean_square(learner: Any, X: Array, y: Array) -> float:
-    """Mean over the rows of |y - f(x)|^2."""
-    predicted = learner.backend.asnumpy(learner.predict(X))
-    error = np.asarray(y, float) - np.asarray(predicted, float)
-    with np.errstate(over="ignore"):  # an error too large for a number is infinite, and says so
-        return float(np.sum(error**2) / len(error))

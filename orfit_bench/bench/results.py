@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.bench import models
+from orfit_bench.bench.error import ERRORS
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.files import replace
 from orfit_bench.host.registry import registry
@@ -19,16 +21,20 @@ from orfit_bench.spec import Metric
 if TYPE_CHECKING:
     import xarray
 
-FORMAT = "orfit_bench results 1"
+FORMAT = "orfit_bench results 2"
+"""2: kind, model and error stand beside each cell, and forgetting is the survey's (1: the rise of the root of E)."""
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {
     "method": (lambda r: r["cell"]["method"], "learning rule"),
+    "kind": (lambda r: _kind(r), "what the method learns: regression, filter, classification or subspace"),
+    "model": (lambda r: models.made(r["cell"]["model"]).name, "what the method fits"),
     "backend": (lambda r: r["cell"]["backend"], "what computed it"),
     "stream": (lambda r: r["cell"]["stream"], "what was learned"),
     "settings": (lambda r: json.dumps(r["cell"]["settings"]), "all settings of the method, JSON"),
     "stream_settings": (lambda r: json.dumps(r["cell"]["stream_settings"]), "all settings of the stream, JSON"),
     "seed": (lambda r: r["cell"]["seed"], "random_state of the learner, seed of the stream"),
+    "error": (lambda r: ERRORS[_kind(r)].name, "what test_error is in this cell"),
     "protocol": (lambda r: Protocol(**r["cell"]["protocol"]).name, "passes and learners"),
     "dtype": (lambda r: r["cell"]["dtype"], "numbers of the state"),
     "status": (lambda r: r["status"], "ok, failed, timeout, crashed or absent"),
@@ -46,12 +52,18 @@ NUMBERS: dict[str, tuple[str, str]] = {
 }
 SERIES: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "rows_learned": ("rows_learned", ("point",), "row", "rows learned when the point was taken"),
-    "test_error_trajectory": ("test_error", ("point",), "label", "root mean squared error on the test set"),
+    "test_error_trajectory": (
+        "test_error",
+        ("point",),
+        "by kind",
+        "the coordinate error, on the test set",
+    ),
     "task_error": (
         "task_error",
         ("task_after", "task"),
-        "label^2",
-        "mean squared error on the rows of task after the last row of task_after",
+        "by kind",
+        "on the rows of task after the last row of task_after: mean squared error, share of wrong labels, or "
+        "mean compression loss",
     ),
 }
 
@@ -79,6 +91,10 @@ def dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite
     attrs = {"format": FORMAT, "date": datetime.now(UTC).isoformat(timespec="seconds"), "suite": json.dumps(suite)}
     attrs |= {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in provenance.items()}
     return xarray.Dataset(variables, coordinates, attrs)
+
+
+def _kind(record: dict[str, Any]) -> str:
+    return registry().methods[record["cell"]["method"]].kind
 
 
 def _about(metric: Metric) -> dict[str, str]:
@@ -115,6 +131,8 @@ def load(path: str | Path) -> xarray.Dataset:
         results = xarray.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"{path}: no netCDF file ({type(error).__name__}: {error})") from error
-    if results.attrs.get("format") != FORMAT:
+    if (found := str(results.attrs.get("format", ""))) != FORMAT:
+        if found.startswith(FORMAT.rstrip("0123456789")):
+            raise ValueError(f"{path}: written as {found!r}, this version reads {FORMAT!r}: run it again")
         raise ValueError(f"{path}: no file of {FORMAT}")
     return results

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from orfit_bench import __version__
+from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.run import run_command
 from orfit_bench.errors import PluginError, UnavailableError
@@ -58,11 +59,13 @@ def main(strict_plugins: bool, debug: bool) -> None:
 
     \b
     orfit-bench list                  what is installed, and what computes here
-    orfit-bench list rls              all about one method, stream, backend or metric
+    orfit-bench list rls              all about a method, stream, backend, metric
     orfit-bench run                   compare every method on every backend
+    orfit-bench laws                  measure the theorems that the methods obey
+    orfit-bench map                   draw which methods equal which
     orfit-bench --debug run ...       the same, with tracebacks
     """
 
 
-main.add_command(list_command)
-main.add_command(run_command)
+for command in (list_command, run_command, laws_command, map_command):
+    main.add_command(command)

@@ -23,7 +23,7 @@ GOOD = ("ok", "absent")
 @click.option("--suite", "file", type=click.Path(path_type=Path), help="A suite in a TOML file; options override it.")
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="A method. Default: every one.")
 @click.option("--backend", "backends", multiple=True, metavar="NAME", help="A backend. Default: every one.")
-@click.option("--stream", "streams", multiple=True, metavar="NAME", help="A stream. Default: rotated_digits, drift.")
+@click.option("--stream", "streams", multiple=True, metavar="NAME", help="A stream. Default: by the method's kind.")
 @click.option("--rows", multiple=True, type=int, metavar="N", help="Rows of the streams. Default: each stream's own.")
 @click.option("--features", multiple=True, type=int, metavar="D", help="Features of the streams. Default: their own.")
 @click.option("--seed", "seeds", multiple=True, type=int, metavar="S", help="Seed of learner and stream. Default: 0.")
@@ -50,7 +50,10 @@ GOOD = ("ok", "absent")
 )
 @click.option("--fresh", is_flag=True, help="Forget the finished cells of a run that was killed.")
 def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> None:
-    """Measure methods on backends over streams, one cell at a time, and show them in one table.
+    """Measure methods on backends over streams, one cell at a time, and show them in a table for each kind of error.
+
+    Without --stream each method learns streams that suit its kind: numbers (rotated_digits, drift), labels
+    (class_digits) or, for subspaces, rows alone (digits). A method named must suit a stream named.
 
     Every cell runs in a process of its own with one BLAS thread: a crash or a hang costs that cell only. Finished
     cells are kept beside OUTPUT, so that the same command goes on after a kill. --method, --backend, --stream,
@@ -60,17 +63,20 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
     Examples:
       orfit-bench run
       orfit-bench run --method rls --method lms --set rls.forgetting_factor=0.99
-      orfit-bench run --method lms --set lms.step_size='{power={eta0=1.0,power=0.8}}'
-      orfit-bench run --stream drift --set drift.drift=0.1 --rows 10000 --features 16 --features 64
+      orfit-bench run --set lms.step_size='{power={eta0=1.0,power=0.8}}'
+      orfit-bench run --stream drift --set drift.drift=0.1 --rows 10000
+      orfit-bench run --stream regression --features 16 --features 64
       orfit-bench run --method lms --learners 4 --round 100
       orfit-bench run --suite mine.toml --output mine.nc
 
     \b
     A suite file, every line of which may be left out:
-      methods = ["lms", {name = "rls", settings = {forgetting_factor = 0.99}}]
+      methods = ["lms", {name = "rls", settings = {forgetting_factor = 0.99}},
+                 {name = "orfit", model = {hidden = [32], activation = "tanh"}}]
       backends = ["numpy"]
       streams = ["rotated_digits", {name = "drift", settings = {d = 32}}]
       seeds = [0, 1]
+      settings = {drift = {drift = 0.1}}
       protocol = {passes = 1, learners = 4, round = 100}
 
     Ends with 0, also where some cells are absent (their data or their kernel is not here); with 1 where a cell
@@ -107,27 +113,19 @@ def _suite(chosen: dict[str, Any]) -> Suite:
 
 
 def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
-    """The suite with NAME.SETTING=VALUE applied to each entry of the method or stream of that name."""
+    """The suite with NAME.SETTING=VALUE laid over the settings of the method or stream of that name."""
     from dataclasses import replace
-
-    from orfit_bench.host.registry import registry
 
     if not sets:
         return suite
-    methods, streams = _entries(suite.methods or list(registry().methods)), _entries(suite.streams)
+    names = dict(zip(("method", "stream"), suite.names(), strict=True))
+    settings = {name: dict(given) for name, given in suite.settings.items()}
     for text in sets:
         name, setting, value = _parsed(text)
-        kind = _kind(text, name)
-        mine = [entry for entry in (methods if kind == "method" else streams) if entry["name"] == name]
-        if not mine:
+        if name not in names[kind := _kind(text, name)]:
             raise ValueError(f"--set {text}: {name} is not among the {kind}s of this run; add --{kind} {name}")
-        for entry in mine:
-            entry["settings"] = {**entry.get("settings", {}), setting: value}
-    return replace(suite, methods=methods, streams=streams)
-
-
-def _entries(chosen: Sequence[Any]) -> list[dict[str, Any]]:
-    return [{"name": item} if isinstance(item, str) else dict(item) for item in chosen]
+        settings.setdefault(name, {})[setting] = value
+    return replace(suite, settings=settings)
 
 
 def _kind(text: str, name: str) -> str:
@@ -192,11 +190,11 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def _show(results: Any, output: Path) -> None:
-    from orfit_bench.report.table import legend, reasons, results_table
+    from orfit_bench.report.table import legend, reasons, results_tables
 
     measured = any(results["status"].values != "absent")
-    if measured:
-        show(results_table(results))
+    for table in results_tables(results):
+        show(table)
     for line in (*legend(results), *reasons(results)):
         show(line)
     if not measured:

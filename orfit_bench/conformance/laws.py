@@ -1,4 +1,4 @@
-"""Measure the laws of a method on a backend: deviation and bound, over rows of several kinds."""
+"""Measure the laws on a backend: deviation and bound, over rows of several kinds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.catalogue.equalities import EQUALITIES
+from orfit_bench.catalogue.theorems import THEOREMS
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.host.create import create
 from orfit_bench.host.registry import registry
-from orfit_bench.spec import Law, Measured, Method, Rows, bound
+from orfit_bench.spec import Equality, Law, Measured, Method, Rows, bound
 
 Array = NDArray[Any]
 WIDE, TALL = (20, 40), (300, 12)
@@ -21,7 +23,7 @@ WIDE, TALL = (20, 40), (300, 12)
 
 
 class Finding(NamedTuple):
-    """One law of one method, measured on one kind of rows."""
+    """One law of one method (or of several that it compares), measured on one kind of rows."""
 
     method: str
     law: Law
@@ -41,6 +43,37 @@ class Finding(NamedTuple):
     def ratio(self) -> float:
         """Deviation over bound: the law holds while it is below 1."""
         return self.measured.deviation / self.bound
+
+
+class Case(NamedTuple):
+    """A law with those that it speaks of: a method, the two sides of an equality, or nobody (a theorem)."""
+
+    methods: tuple[str, ...]
+    law: Law
+
+    @property
+    def name(self) -> str:
+        """Those it speaks of, as one text."""
+        return " = ".join(self.methods) or "(no learner)"
+
+    def absence(self, backend: str) -> str:
+        """Why it cannot be measured on a backend; empty where it can."""
+        known = registry()
+        if missing := [name for name in self.methods if name not in known.methods]:
+            return f"no method {missing[0]!r} is installed"
+        return next((f"{name}: {reason}" for name in self.methods if (reason := known.absence(backend, name))), "")
+
+
+def edges() -> dict[Equality, Case]:
+    """The equalities, each with its law."""
+    return {e: Case((e.one,) if e.batch else (e.one, e.other), e.law) for e in EQUALITIES}
+
+
+def cases(method: str | None = None) -> list[Case]:
+    """Every law: of every method, of every equality, of no learner; or all that speak of one method."""
+    methods = [Case((m.name,), law) for m in registry().methods.values() for law in m.laws]
+    found = dict.fromkeys([*methods, *edges().values(), *(Case((), law) for law in THEOREMS)])
+    return [case for case in found if method is None or method in case.methods]
 
 
 def gaussian(n: int, d: int, rng: np.random.Generator) -> Array:
@@ -81,13 +114,21 @@ def rows(kind: str, shape: str, dtype: str, seed: int = 0) -> Rows:
 
 
 def measure(method: Method, law: Law, kind: str, backend: str = "numpy", dtype: str = "float64") -> Finding:
+    """One law of a method on one kind of rows: see `measured`."""
+    return measured(Case((method.name,), law), kind, backend, dtype)
+
+
+def measured(case: Case, kind: str, backend: str = "numpy", dtype: str = "float64") -> Finding:
     """One law on one kind of rows. A learner may refuse (DivergedError, ValueError) where the law promises nothing."""
-    data, refusal = rows(kind, law.shape, dtype), None
-    where = f"in the law {law.name} of {method.name} on {backend}, {dtype}, rows {kind!r}"
+    law, refusal = case.law, None
+    dtype = dtype if case.methods else "float64"  # a theorem of no learner has no dtype of its own
+    data = rows(kind, law.shape, dtype)
+    where = f"in the law {law.name} of {case.name} on {backend}, {dtype}, rows {kind!r}"
+    make = partial(create, backend=backend, dtype=dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         try:
-            found = law.check(partial(create, method.name, backend=backend, dtype=dtype), data)
+            found = law.check(partial(make, *case.methods) if len(case.methods) == 1 else make, data)
         except (DivergedError, ValueError) as error:
             refusal, found = error, Measured(float("inf"), len(data.X), float(np.linalg.cond(data.X)))
         except Exception as error:
@@ -98,7 +139,7 @@ def measure(method: Method, law: Law, kind: str, backend: str = "numpy", dtype: 
     if refusal and not void:
         refusal.add_note(where)
         raise refusal
-    return Finding(method.name, law, kind, dtype, found, allowed, void)
+    return Finding(case.name, law, kind, dtype, found, allowed, void)
 
 
 def _void(law: Law, data: Rows, dtype: str, allowed: float) -> str:
@@ -109,21 +150,25 @@ def _void(law: Law, data: Rows, dtype: str, allowed: float) -> str:
 
 
 def findings(backend: str = "numpy", dtype: str = "float64") -> Iterator[Finding]:
-    """Every law of every method that the backend computes, on every kind of rows."""
-    for method in registry().methods.values():
-        if not registry().absence(backend, method.name):
-            for law in method.laws:
-                for kind in KINDS:
-                    yield measure(method, law, kind, backend, dtype)
+    """Every law that the backend has the kernels for, on every kind of rows."""
+    for case in cases():
+        if not case.absence(backend):
+            for kind in KINDS:
+                yield measured(case, kind, backend, dtype)
+
+
+def worst(found: list[Finding]) -> Finding:
+    """The finding of largest deviation over bound among those that the law speaks of (all, where it does of none)."""
+    return max([f for f in found if not f.void] or found, key=lambda f: f.ratio)
 
 
 def table(found: list[Finding]) -> str:
     """The findings as text: deviation / bound for each kind of rows, void ones in brackets."""
     kinds = list(dict.fromkeys(f.rows for f in found))
-    lines = [f"{'method':12} {'law':22} {'dtype':8}" + "".join(f"{kind:>22}" for kind in kinds)]
+    lines = [f"{'method':26} {'law':25} {'dtype':8}" + "".join(f"{kind:>22}" for kind in kinds)]
     for key in dict.fromkeys((f.method, f.law.name, f.dtype) for f in found):
         cells = [_cell(f) for f in found if (f.method, f.law.name, f.dtype) == key]
-        lines.append(f"{key[0]:12} {key[1]:22} {key[2]:8}" + "".join(f"{cell:>22}" for cell in cells))
+        lines.append(f"{key[0]:26} {key[1]:25} {key[2]:8}" + "".join(f"{cell:>22}" for cell in cells))
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from orfit_bench.host.registry import registry
 from orfit_bench.host.regressor import Regressor
 from orfit_bench.host.subspace import Subspace
 from orfit_bench.spec import LINEAR, Method, Model, Transition
+from orfit_bench.spec.model import named
 from orfit_bench.spec.setting import Setting, checked
 
 if TYPE_CHECKING:
@@ -115,17 +116,22 @@ def restore(
     *,
     backend: str | None = None,
     model: Model | None = None,
-    transition: Transition | None = None,
+    transition: Transition | tuple[Any, Any] | None = None,
 ) -> Any:
     """A learner that continues exactly where `state` was taken, on the same backend or another.
 
-    A state of a nonlinear model or transition needs these again. ValueError where the state is no whole one.
+    A state of a nonlinear model or transition needs these again: a Model, and a Transition or its pair of functions.
+    ValueError where the state is no whole one.
     """
     return _rebuilt(*snapshot.from_dataset(state), "state", backend, model, transition)
 
 
 def load(
-    path: Any, *, backend: str | None = None, model: Model | None = None, transition: Transition | None = None
+    path: Any,
+    *,
+    backend: str | None = None,
+    model: Model | None = None,
+    transition: Transition | tuple[Any, Any] | None = None,
 ) -> Any:
     """A learner that continues where `save(path)` was called; ValueError where the file is damaged."""
     return _rebuilt(*snapshot.read(path), str(path), backend, model, transition)
@@ -137,7 +143,7 @@ def _rebuilt(
     where: str,
     backend: str | None,
     model: Model | None,
-    transition: Transition | None,
+    transition: Any,
 ) -> Any:
     snapshot.check_header(head, where)
     model = model or LINEAR
@@ -160,16 +166,15 @@ def _rebuilt(
         raise ValueError(f"{where}: {error}") from error
 
 
-def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: Transition | None) -> dict[str, Any]:
+def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: Any) -> dict[str, Any]:
     """The settings of a state: plain values, arrays, and a function that the user passes again."""
-    start = len(snapshot.SETTING)
+    start, transition = len(snapshot.SETTING), named(transition)
     given = plain | {name[start:]: a for name, a in arrays.items() if name.startswith(snapshot.SETTING)}
-    named = given.get("transition")
-    if isinstance(named, dict):
-        if transition is None or {"transition": transition.name} != named:
-            got = None if transition is None else transition.name
-            raise ValueError(
-                f"the transition is the function {named.get('transition')!r}, got {got!r}: pass transition="
-            )
+    saved, got = given.get("transition"), getattr(transition, "name", transition)
+    if isinstance(saved, dict):
+        if got != (wanted := saved.get("transition")):
+            raise ValueError(f"the transition is the function {wanted!r}, got {got!r}: pass transition=")
         given["transition"] = transition
+    elif transition is not None:
+        raise ValueError(f"transition: got {got!r}, but the state has its own or none: leave it out")
     return given

@@ -106,12 +106,13 @@ class Engine(Start):
     def _attempted(self, act: Callable[..., Any], *arguments: Any) -> Any:
         """Undo the call where it fails, unless a kernel on a linear model failed half-way: then close the learner.
 
-        The state of a nonlinear model is copied beforehand, which costs less than its first row. On a linear model
-        this would double the price of a row, and only a broken kernel or Ctrl-C would ever need it.
+        Where functions of the user's may fail, the state is copied beforehand, which costs less than the first row.
+        On a linear model this would double the price of a row, and only a broken kernel or Ctrl-C would ever need it.
         """
         self._check_usable()
         fresh, steps, seen = self._features is None, self._steps, self._seen
-        before = None if fresh or self._linear else (type(self._s)(*(a.copy() for a in self._s)), self._waiting.kept())
+        kept = not fresh and self._foreign()
+        before = (type(self._s)(*(a.copy() for a in self._s)), self._waiting.kept()) if kept else None
         try:
             return act(*arguments)
         except DivergedError:
@@ -124,6 +125,10 @@ class Engine(Start):
                 (self._s, self._waiting), self._interrupted = before, ""
             self._steps, self._seen = steps, seen
             raise
+
+    def _foreign(self) -> bool:
+        """Whether functions of the user's run inside a step."""
+        return not self._linear
 
     def _check_usable(self) -> None:
         if self._interrupted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from orfit_bench.host.linearised import Linearised, answered
+from orfit_bench.host.linearised import Linearised, answered, proper
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.model import LINEAR, Transition
 
@@ -22,33 +22,34 @@ class Extended(Linearised):
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Learn the rows; a row whose correction is declined leaves the state before its prediction."""
         for i in range(len(X)):
-            here, before = p.at(i), moments(s)
-            self.predicted(s, here)
-            if not self.corrected(s, X[i : i + 1], Y[i : i + 1], here, None if out is None else out[i : i + 1]):
-                s.mean[...], s.covariance[...] = before
+            told = None if out is None else out[i : i + 1]
+            if not self._followed(s, X[i : i + 1], Y[i : i + 1], p.at(i), told):
                 return i
         return len(X)
 
     def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
         """All rows of A as observations of one moment."""
-        here, before = p.at(0), moments(s)
-        self.predicted(s, here)
-        if not self.corrected(s, A, Y, here, None):
-            s.mean[...], s.covariance[...] = before
-            return False
-        return True
+        return self._followed(s, A, Y, p.at(0), None)
 
-    def predicted(self, s: Any, p: Any) -> Array | None:
-        """Move the state from the step before to this one; returns the transition's matrix (None for none)."""
-        if p.t == 1:
-            return None
+    def _followed(self, s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
+        """Prediction and correction of one step; where either is declined, the state before it."""
+        before = [a.copy() for a in s]
+        if self.predicted(s, p)[0] and self.corrected(s, A, Y, p, out):
+            return True
+        for a, kept in zip(s, before, strict=True):
+            a[...] = kept
+        return False
+
+    def predicted(self, s: Any, p: Any) -> tuple[bool, Array | None]:
+        """Move the state from the step before to this one: whether it stays finite, the transition's matrix or None."""
         F = p.transition
+        if p.t == 1 or not p.moves:
+            return True, None
         if isinstance(F, Transition):
             mean, F = moved(s.mean, F), self._slope(F, s.mean)
         else:
             mean = s.mean if F is None else F @ s.mean
-        self._kernel.transit(s, mean, p._replace(transition=F))
-        return F
+        return answered(self._kernel.transit(s, mean, p._replace(transition=F))), F
 
     def corrected(self, s: Any, x: Array, y: Array, p: Any, out: Array | None) -> bool:
         """Take in what was seen of y (NaN: nothing); write the prediction to out."""
@@ -67,17 +68,14 @@ class Extended(Linearised):
         return finite and answered(self._kernel.update(s, J, E, p._replace(observation_noise=R)))
 
     def _slope(self, transition: Transition, mean: Array) -> Array:
-        want = (len(mean), len(mean))
-        return self._checked(transition.jacobian(mean[:, 0]), f"transition {transition.name!r}: jacobian(w)", want)
+        what, want = f"transition {transition.name!r}: jacobian(w)", (len(mean), len(mean))
+        return proper(transition.jacobian(mean[:, 0].copy()), what, want, mean.dtype)
 
 
 def moved(mean: Array, transition: Transition) -> Array:
     """The mean (p, 1) after a nonlinear transition."""
-    after = transition.function(mean[:, 0])
-    if getattr(after, "shape", None) != (len(mean),):
-        got = getattr(after, "shape", type(after).__name__)
-        raise ValueError(f"transition {transition.name!r}: function(w) returned {got}, want shape {(len(mean),)}")
-    return after.astype(mean.dtype, copy=False)[:, None]
+    what, want = f"transition {transition.name!r}: function(w)", (len(mean),)
+    return proper(transition.function(mean[:, 0].copy()), what, want, mean.dtype)[:, None]
 
 
 def moments(s: Any) -> Moments:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from orfit_bench.host import smoothing
+from orfit_bench.host import inputs, smoothing
 from orfit_bench.host.extended import Extended, moved
-from orfit_bench.host.moving import VARYING, Motion, Moving, whole
+from orfit_bench.host.moving import VARYING, Entries, Motion, Moving, whole
 from orfit_bench.host.record import Layout
 from orfit_bench.host.regressor import Regressor
 from orfit_bench.spec.backend import Array
@@ -27,7 +28,7 @@ class Filter(Regressor):
     time comes with the rows, one entry a row; what is not given stays as the settings say.
     """
 
-    _given: dict[str, Any] = {}  # what came with the rows of the present call; never written to
+    _given: dict[str, Entries] = {}  # what came with the rows of the present call; never written to
     _motion: Motion
 
     def partial_fit(
@@ -38,16 +39,16 @@ class Filter(Regressor):
         transition and process_noise, of the move to each row, are (n, p, p), or (n, p) diagonals, or (n,) multiples
         of the identity; observation_noise is (n,) variances (on a model with c outputs also (n, c) or (n, c, c)).
         """
-        varying = transition, process_noise, observation_noise
-        self._guarded(self._varied, X, y, varying, lambda: self._learn(X, y, False))
+        with self._brought(X, y, transition, process_noise, observation_noise):
+            self._guarded(self._learn, X, y, False)
         return self
 
     def prequential(
         self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
-        varying = transition, process_noise, observation_noise
-        return self._shaped(self._guarded(self._varied, X, y, varying, lambda: self._learn(X, y, True)))
+        with self._brought(X, y, transition, process_noise, observation_noise):
+            return self._shaped(self._guarded(self._learn, X, y, True))
 
     def step(
         self, A: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
@@ -57,8 +58,8 @@ class Filter(Regressor):
         transition and process_noise are those of this step; observation_noise is a number, (M,) or (M, M).
         """
         self._check_step()
-        varying = transition, process_noise, observation_noise
-        self._guarded(self._varied, A, y, varying, lambda: self._learn_block(A, y), "A")
+        with self._brought(A, y, transition, process_noise, observation_noise, block=True):
+            self._guarded(self._learn_block, A, y)
         return self
 
     def predict(self, X: Any, *, transition: Any = None) -> Array:
@@ -78,40 +79,55 @@ class Filter(Regressor):
         Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is. Needs room for
         5 n p^2 numbers. Arguments and errors as in `partial_fit`.
         """
-        twin, varying = self.copy(), (transition, process_noise, observation_noise)
-        mean, covariance = twin._guarded(twin._varied, X, y, varying, lambda: twin._smoothed(X, y))
+        twin = self.copy()
+        with twin._brought(X, y, transition, process_noise, observation_noise):
+            mean, covariance = twin._guarded(twin._smoothed, X, y)
         to_host = self.backend.asnumpy
         return smoothing.dataset(to_host(mean), to_host(covariance), first=self._steps + 1)
 
     # ------------------------------------------------------------------ what the kernel gets
 
-    def _varied(self, X: Any, y: Any, varying: tuple[Any, ...], act: Callable[[], Any], name: str = "X") -> Any:
-        """Act with what came with the rows in force; all of it is checked before."""
+    @contextmanager
+    def _brought(self, X: Any, y: Any, *varying: Any, block: bool = False) -> Iterator[None]:
+        """With what came with the rows in force, all of it checked."""
         if any(v is not None for v in varying):
-            X, Y, _ = self._checked(X, y, name)
+            X, Y, _ = self._checked(X, y, "A" if block else "X")
             motion = self._motion if self._features is not None else self._motion_of(X.shape[1], Y.shape[1])
-            self._given = motion.given(dict(zip(VARYING, varying, strict=True)), len(X), block=name == "A")
+            self._given = motion.given(dict(zip(VARYING, varying, strict=True)), len(X), block)
         try:
-            return act()
+            yield
         finally:
             self._given = {}
+
+    def _foreign(self) -> bool:
+        """Whether functions of the user's run inside a step."""
+        transition = self._given["transition"].value if "transition" in self._given else self.settings["transition"]
+        return not self._linear or isinstance(transition, Transition)
 
     def _smoothed(self, X: Any, y: Any) -> tuple[Array, Array]:
         X, Y, vector = self._checked(X, y)
         self._begin(X, Y, vector, is_step=False)
         p = self._motion.parameters(self._given, self._steps + 1, 1)
-        found = smoothing.forward(self._extended(), self._s, X, Y, p)
-        if len(found) < len(X):
-            self._diverged(len(found))
-        return smoothing.backward(self._kernel, found, self._s, self.backend.namespace())
+        with np.errstate(all="ignore"):
+            found = smoothing.forward(self._extended(), self._s, X, Y, p)
+            self._steps += len(found)
+            if len(found) < len(X):
+                self._diverged(len(found))
+            return smoothing.backward(self._kernel, found, self._s, self.backend.namespace())
 
     def _parameters_of(self, steps: int, batch_size: int, gradients: int) -> Moving:
-        p = self._motion.parameters(self._given, self._steps + 1, batch_size)
-        if p.transition is not None or p.process_noise is not None:
-            self._s.moved[...] = 1
-        nonlinear = isinstance(p.transition, Transition) or not self._linear
-        self._learner = self._extended() if nonlinear else self._kernel
-        return p
+        self._learner = self._extended() if self._foreign() else self._kernel
+        return self._motion.parameters(self._given, self._steps + 1, batch_size)
+
+    def _advance(self, X: Array, Y: Array, batch_size: int, out: Array | None, block: bool = False) -> None:
+        """As ever, and note whether the state moved before one of the steps done (never before the first of all)."""
+        moves, first = self._motion.moves(self._given), self._steps
+        try:
+            super()._advance(X, Y, batch_size, out, block)
+        finally:
+            done = np.broadcast_to(moves, len(X) // batch_size)[: self._steps - first]
+            if done[0 if first else 1 :].any():
+                self._s.moved[...] = 1
 
     def _extended(self) -> Extended:
         sizes, xp = (self._features or 0, self._outputs or 0), self.backend.namespace()
@@ -123,8 +139,10 @@ class Filter(Regressor):
 
     def _motion_of(self, d: int, c: int) -> Motion:
         p = d if self._linear else self.model.size(d, c)
-        place = lambda host: self.backend.asarray(np.ascontiguousarray(host, self.dtype))  # noqa: E731
-        return Motion(self.settings, p, c, self._linear, place)
+        return Motion(self.settings, p, c, self._linear, self._to_backend)
+
+    def _to_backend(self, host: Any, name: str) -> Array:
+        return self.backend.asarray(inputs.numbers(host, name, self.dtype))
 
     def _answering(self) -> Array:
         mean = self._weights()

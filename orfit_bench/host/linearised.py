@@ -17,6 +17,19 @@ def answered(applied: Any) -> bool:
     return bool(applied)
 
 
+def proper(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Array:
+    """What a user's function returned, in the learner's dtype; ValueError where it is of another kind or shape."""
+    if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
+        got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
+        raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
+    return value.astype(dtype, copy=False)
+
+
+def answering(method: Method, s: Any, settings: Settings) -> Array:
+    """The weights (p, r) that predictions use, which need not be those where gradients are taken."""
+    return method.answers(s, settings) if method.answers else getattr(s, method.weights)
+
+
 class Linearised:
     """Does for a nonlinear model what a kernel's `learn` does for a linear one."""
 
@@ -43,7 +56,7 @@ class Linearised:
             w = self._kernel.ahead(s, here) if method.ahead else getattr(s, method.weights)
             f, J = self.predict(w, x), self.jacobian(w, x)
             if out is not None:
-                out[i : i + B] = self.predict(method.answers(s, self._settings), x) if method.answers else f
+                out[i : i + B] = f if w is (asked := answering(method, s, self._settings)) else self.predict(asked, x)
             E = (y - f).reshape(-1, 1)
             here = self._with_more(here, w, x, y)
             if not (xp.isfinite(E).all() and xp.isfinite(J).all() and answered(self._kernel.update(s, J, E, here))):
@@ -89,8 +102,4 @@ class Linearised:
         return tuple(self._xp.stack(layer) for layer in zip(*rows, strict=True))
 
     def _checked(self, value: Any, what: str, shape: tuple[int, ...]) -> Array:
-        """What the user's function returned, in the learner's dtype."""
-        if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
-            got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
-            raise ValueError(f"model {self._model.name!r}: {what} returned {got}, want real numbers of shape {shape}")
-        return value.astype(self._dtype, copy=False)
+        return proper(value, f"model {self._model.name!r}: {what}", shape, self._dtype)

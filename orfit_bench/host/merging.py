@@ -91,7 +91,7 @@ def average(learners: Iterable[Learner]) -> None:
     if first._features is None:
         return
     fields = [_wide(a._layout_.arrays(a._s)) for a in learners]
-    mean = {name: sum(f[name] for f in fields) / len(fields) for name in _averaged(first)}
+    mean = {name: _mean(fields, name, first.method.averages_by.get(name)) for name in _averaged(first)}
     for learner, own in zip(learners, fields, strict=True):
         learner._put(_with_derived(learner, own | mean))
 
@@ -99,6 +99,13 @@ def average(learners: Iterable[Learner]) -> None:
 def _averaged(learner: Learner) -> list[str]:
     there = {f.name for f in learner._layout_.fields}
     return [name for name in learner.method.averages if name in there]
+
+
+def _mean(fields: list[dict[str, Any]], name: str, by: str | None) -> Any:
+    """The mean of a field, weighted by another one; the first learner's where nothing has weight."""
+    weights = [float(f[by]) if by else 1.0 for f in fields]
+    total = sum(weights)
+    return sum(a * f[name] for a, f in zip(weights, fields, strict=True)) / total if total else fields[0][name]
 
 
 def _with_derived(learner: Learner, fields: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench.host import inputs
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.model import Transition
+from orfit_bench.spec.model import Transition, named, resting
 from orfit_bench.spec.setting import no_covariance
 
 Host = np.ndarray[Any, Any]
@@ -22,21 +23,32 @@ class Moving(NamedTuple):
     transition: Array | Transition | None
     """None leaves the state where it is."""
     process_noise: Array | None
-    """None adds nothing."""
+    """None adds nothing. Matrices are symmetric to the last bit."""
     observation_noise: Array
+    moves: Any
+    """In host memory, whether anything happens to the state before a step, by step or one for all."""
     sizes: tuple[int, int]
     """Parameters p, and observations q of one step."""
     t: int
     batch_size: int
+    single: bool = False
+    """Whether these are the parameters of one step alone."""
 
     def at(self, i: int) -> Moving:
-        """The parameters of step i alone, as whole matrices (p, p) and (q, q)."""
+        """The parameters of step i alone, as whole matrices (p, p) and (q, q); None where nothing moves."""
+        if self.single:
+            return self
         F, Q, R = self.transition, self.process_noise, self.observation_noise
+        moves = bool(self.moves[i % len(self.moves)])
+        if not moves:
+            F = Q = None
         return self._replace(
             transition=F if F is None or isinstance(F, Transition) else whole(F[i % len(F)], self.sizes[0]),
             process_noise=None if Q is None else whole(Q[i % len(Q)], self.sizes[0]),
             observation_noise=whole(R[i % len(R)], self.sizes[1]),
+            moves=moves,
             t=self.t + i,
+            single=True,
         )
 
 
@@ -45,60 +57,82 @@ def whole(value: Any, size: int) -> Array:
     return value if value.ndim == 2 else value * value.__array_namespace__().eye(size, dtype=value.dtype)
 
 
+class Entries(NamedTuple):
+    """One of `VARYING` as kernels get it, and whether it moves the state: one entry a step, or one for all."""
+
+    value: Any
+    moves: Host
+
+
+STILL = np.zeros(1, bool)
+
+
 class Motion:
     """The transition and noises of a filter with p parameters and c outputs."""
 
     def __init__(
-        self, settings: Mapping[str, Any], p: int, c: int, linear: bool, place: Callable[[Host], Array]
+        self, settings: Mapping[str, Any], p: int, c: int, linear: bool, place: Callable[[Host, str], Array]
     ) -> None:
-        """Place puts a host array on the backend. ValueError where a setting does not fit the sizes."""
+        """Place puts a named host array on the backend. ValueError where a setting does not fit the sizes."""
         self._p, self._c, self._linear, self._place = p, c, linear, place
-        self._constant = {name: self._entry(settings[name], name, None, 1) for name in VARYING}
-        self._settings = settings
-        if not (self._constant["process_noise"]).any():
-            self._constant["process_noise"] = None
+        self._constant = {name: self._entries(settings[name], name, None, 1) for name in VARYING}
+        self._noise = by_step(settings["observation_noise"], "observation_noise", self._observations(1), None)[0]
 
-    def given(self, varying: Mapping[str, Any], rows: int, block: bool) -> dict[str, Any]:
+    def given(self, varying: Mapping[str, Any], rows: int, block: bool) -> dict[str, Entries]:
         """What came with `rows` rows, checked and placed: one entry a row, or one for a block of them."""
         steps, observed = (None, rows) if block else (rows, 1)
-        return {n: self._entry(v, n, steps, observed) for n, v in varying.items() if v is not None}
+        return {n: self._entries(v, n, steps, observed) for n, v in varying.items() if v is not None}
 
-    def parameters(self, given: Mapping[str, Any], t: int, observed: int) -> Moving:
+    def parameters(self, given: Mapping[str, Entries], t: int, observed: int) -> Moving:
         """P for steps from number t on, each of so many observed rows."""
-        entries = {**self._constant, **given}
-        if "observation_noise" not in given and observed > 1:
-            entries["observation_noise"] = self._entry(self._settings["observation_noise"], VARYING[2], None, observed)
-        return Moving(**entries, sizes=(self._p, self._observations(observed)), t=t, batch_size=observed)
+        F, Q, R = self._in_force(given)
+        noise = R.value
+        if "observation_noise" not in given and observed > 1:  # each row has that of the settings
+            of_all = np.kron(np.eye(observed), whole(self._noise, self._observations(1)))
+            noise = self._place(of_all[None], "observation_noise")
+        sizes = self._p, self._observations(observed)
+        return Moving(F.value, Q.value, noise, self.moves(given), sizes, t, observed)
+
+    def moves(self, given: Mapping[str, Entries]) -> Host:
+        """Whether the state moves before a step, by step or one for all."""
+        F, Q, _ = self._in_force(given)
+        return np.asarray(F.moves | Q.moves)
+
+    def _in_force(self, given: Mapping[str, Entries]) -> list[Entries]:
+        return [given.get(name, self._constant[name]) for name in VARYING]
 
     def _observations(self, rows: int) -> int:
         return rows if self._linear else rows * self._c
 
-    def _entry(self, value: Any, name: str, steps: int | None, observed: int) -> Any:
-        if name == "transition" and (value is None or isinstance(value, Transition)):
+    def _entries(self, value: Any, name: str, steps: int | None, observed: int) -> Entries:
+        if name == "transition" and (value is None or isinstance(named(value), Transition)):
             if value is not None and self._linear and self._c > 1:
                 raise ValueError(f"a nonlinear transition moves one output only: y has {self._c}")
-            return value
+            return Entries(named(value), STILL if value is None else ~STILL)
         size = self._observations(observed) if name == "observation_noise" else self._p
-        return self._place(by_step(value, name, size, steps, covariance=name != "transition"))
+        array = by_step(value, name, size, steps)
+        if name == "observation_noise":
+            return Entries(self._place(array, name), STILL)
+        still = resting(array) if name == "transition" else ~np.asarray(array.any(axis=tuple(range(1, array.ndim))))
+        return Entries(None if still.all() else self._place(array, name), ~still)
 
 
-def by_step(value: Any, name: str, size: int, steps: int | None, covariance: bool) -> Host:
+def by_step(value: Any, name: str, size: int, steps: int | None) -> Host:
     """Value checked: one entry a step (steps is their number), or one for all (None).
 
-    An entry is a number, a vector of length `size` or a matrix (size, size). ValueError naming it otherwise.
+    An entry is a number, a vector of length `size` or a matrix (size, size). TypeError or ValueError naming it
+    otherwise, also where a noise is no covariance. A covariance comes back symmetric to the last bit.
     """
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers")
-    array = (array if steps is not None else array[None]).astype(float)
+    array = inputs.numbers(value, name, np.dtype(float))
+    array = array if steps is not None else array[None]
     entry = {1: (), 2: (size,), 3: (size, size)}.get(array.ndim, (-1,))
     if array.shape[1:] != entry or len(array) != (1 if steps is None else steps):
         lead = () if steps is None else (steps,)
         shapes = [str((*lead, *rest)) for rest in ((), (size,), (size, size))]
         each = "" if steps is None else ": one entry for each row"
         raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(shapes[:2])} or {shapes[2]}{each}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name}: holds numbers that are not finite")
-    if covariance and (said := no_covariance(array if array.ndim == 3 else array.ravel())):
+    if name == "transition":
+        return array
+    if said := no_covariance(array if array.ndim == 3 else array.ravel()):
         raise ValueError(f"{name}: want a covariance, it is {said}")
-    return array
+    return array / 2 + array.mT / 2 if array.ndim == 3 else array

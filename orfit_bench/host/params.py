@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import namedtuple
 from functools import cache
@@ -13,7 +14,7 @@ from orfit_bench.schedules import Constant, Schedule
 from orfit_bench.spec.method import Method
 
 NO_LIMIT = sys.maxsize
-"""What a kernel sees for a setting that is None: a count no stream reaches."""
+"""What a kernel sees for a setting that is None: a count no stream reaches. For a number it is infinity."""
 
 BY_STEP = ("targets", "shapes", "inputs")
 """What p holds in `update` and `store` of a method that asks for it: the targets, the layers' shapes and inputs."""
@@ -44,7 +45,8 @@ class ParameterMaker:
         self._schedules = [n for n, v in settings.items() if isinstance(v, Schedule)]
         names = [n for n in settings if n != "batch_size"]
         self._type = _record_type((*names, *BY_STEP, "t", "batch_size", "draws"), (*self._schedules, "draws"))
-        self._values: dict[str, Any] = {n: NO_LIMIT if settings[n] is None else settings[n] for n in names}
+        none = {s.name: math.inf if s.kind == "number" else NO_LIMIT for s in method.settings}
+        self._values: dict[str, Any] = {n: none[n] if settings[n] is None else settings[n] for n in names}
         self._values |= dict.fromkeys(BY_STEP)
         self._draws: int = method.draws(settings)
         self._dtype = dtype

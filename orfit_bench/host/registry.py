@@ -9,6 +9,7 @@ from typing import Any
 from orfit_bench.errors import PluginError, UnavailableError, hint
 from orfit_bench.host import loader
 from orfit_bench.host.loader import Plugin
+from orfit_bench.host.orders import sampled
 from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
 
 HERE = "this process"
@@ -35,7 +36,7 @@ class Registry:
         for hook, offer in plugin.offers.items():
             entries = offer.items() if hook == "kernels" else [(item.name, item) for item in offer]
             for name, item in entries:
-                getattr(self, hook)[name] = item
+                getattr(self, hook)[name] = sampled(item) if hook == "streams" else item
                 self.suppliers[hook, name] = plugin.supplier
         self.plugins.append(plugin)
         return plugin

@@ -26,9 +26,9 @@ def forward(extended: Extended, s: Any, X: Array, Y: Array, p: Any) -> list[Pass
     steps: list[Passed] = []
     for i in range(len(X)):
         here = p.at(i)
-        transition = extended.predicted(s, here)
+        applied, transition = extended.predicted(s, here)
         predicted = moments(s)
-        if not extended.corrected(s, X[i : i + 1], Y[i : i + 1], here, None):
+        if not (applied and extended.corrected(s, X[i : i + 1], Y[i : i + 1], here, None)):
             break
         steps.append(Passed(transition, predicted, moments(s)))
     return steps

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.host import inputs
-from orfit_bench.host.linearised import Linearised
+from orfit_bench.host.linearised import Linearised, answering
 from orfit_bench.host.params import ParameterMaker, generator
 from orfit_bench.host.record import Layout
 from orfit_bench.host.waiting import Waiting
@@ -123,7 +123,7 @@ class Start:
 
     def _answering(self) -> Array:
         """The weights (p, r) that predictions use."""
-        return self.method.answers(self._s, self.settings) if self.method.answers else self._weights()
+        return answering(self.method, self._s, self.settings)
 
     def _weights(self) -> Array:
         return getattr(self._s, self.method.weights)

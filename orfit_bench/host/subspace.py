@@ -44,9 +44,10 @@ class Subspace(Learner):
 
     def inverse_transform(self, Z: Any) -> Array:
         """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
-        self._check_begun()
         components = self.components_
-        Z = inputs.matrix(Z, "Z", self.dtype, len(components))
+        Z = inputs.matrix(Z, "Z", self.dtype, None)
+        if Z.shape[1] != len(components):
+            raise ValueError(f"Z: got {Z.shape[1]} columns, want {len(components)}, one for each row of components_")
         return (Z if self._on_host else self.backend.asarray(Z)) @ components
 
     def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:

@@ -13,6 +13,7 @@ from orfit_bench.bench.suite import NO_BACKEND
 from orfit_bench.host.registry import Registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec import Backend, Method, Metric, Setting, Stream
+from orfit_bench.spec.stream import OFFERS
 
 SIZES = {"feature": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
 """The sizes at which a method's cost is shown."""
@@ -33,6 +34,7 @@ def overview(known: Registry) -> Iterator[RenderableType]:
         yield Text(NO_BACKEND)
     yield backends_table(known)
     yield streams_table(known)
+    yield from (Text(f"no: {line}") for line in lacking_data(known))
     yield metrics_table(known)
     yield plugins_table(known)
 
@@ -81,12 +83,22 @@ def backends_table(known: Registry) -> Table:
 
 
 def streams_table(known: Registry) -> Table:
-    """Streams, and whether their data are at hand."""
-    table = grid("Streams", "name", "here", "what it is", "supplied by")
+    """Streams, what they offer, and whether their data are at hand."""
+    table = grid("Streams", "name", "offers", "here", "what it is", "supplied by")
     for name, stream in known.streams.items():
-        row = [name, _at_hand(stream), stream.summary, known.suppliers["streams", name]]
+        here = "no" if _lacks(stream) else "yes"
+        row = [name, stream.offers, here, stream.summary, known.suppliers["streams", name]]
         table.add_row(*map(Text, row))
     return table
+
+
+def lacking_data(known: Registry) -> list[str]:
+    """Why streams are not at hand: one line for each reason."""
+    who: dict[str, list[str]] = {}
+    for name, stream in known.streams.items():
+        if reason := _lacks(stream):
+            who.setdefault(reason, []).append(name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in who.items()]
 
 
 def metrics_table(known: Registry) -> Table:
@@ -119,8 +131,11 @@ def settings_table(settings: tuple[Setting, ...]) -> Table:
 def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
     yield Text(f"source: {method.source}")
+    suiting = ", ".join(s.name for s in known.streams.values() if s.suits(method.kind))
+    yield Text(f"kind: {method.kind}; streams that suit it: {suiting or 'none here'}")
     yield settings_table(method.settings) if method.settings else Text("It has no settings.")
-    yield from (Text(_schedule(method.name, s)) for s in method.settings if s.kind == "schedule")
+    if schedules := [s.name for s in method.settings if s.kind == "schedule"]:
+        yield Text(_schedules(method.name, schedules))
     fields = grid("State", "field", "dims", "meaning")
     for f in method.fields:
         fields.add_row(*map(Text, [f.name, " x ".join(f.dims) or "one number", f.meaning]))
@@ -138,10 +153,11 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
         yield Text(f"{backend}: {f'no: {absence}' if absence else f'yes, by {supplier}'}")
 
 
-def _schedule(method: str, setting: Setting) -> str:
-    """How a schedule is written: for each kind a line that --set takes."""
-    head = f"{setting.name} is a number, or a schedule, which a suite file and --set take as a table:"
-    return "\n".join([head, *(f"  --set {method}.{setting.name}='{text}'" for text in SCHEDULES)])
+def _schedules(method: str, names: list[str]) -> str:
+    """How schedules are written: for each kind a line that --set takes, for the first of these settings."""
+    is_one = f"{names[0]} is" if len(names) == 1 else f"each of {', '.join(names)} is"
+    head = f"{is_one} a number, or a schedule, which a suite file and --set take as a table:"
+    return "\n".join([head, *(f"  --set {method}.{names[0]}='{text}'" for text in SCHEDULES)])
 
 
 def _cost(method: Method) -> str:
@@ -169,7 +185,9 @@ def _backend(known: Registry, backend: Backend) -> Iterator[RenderableType]:
 
 def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
     yield Text(f"source: {stream.source or 'not stated'}")
-    yield Text(f"here: {_at_hand(stream)}")
+    yield Text(f"offers: {stream.offers}, for methods of the kinds {', '.join(OFFERS[stream.offers])}")
+    reason = _lacks(stream)
+    yield Text(f"here: {f'no: {reason}' if reason else 'available'}")
     yield settings_table(stream.settings) if stream.settings else Text("It has no settings.")
 
 
@@ -177,9 +195,9 @@ def _metric(known: Registry, metric: Metric) -> Iterator[RenderableType]:
     yield Text(f"formula: {metric.formula}\nunit: {metric.unit}; {metric.better} is better\nsource: {metric.source}")
 
 
-def _at_hand(stream: Stream) -> str:
+def _lacks(stream: Stream) -> str:
+    """Why the stream's data are not at hand; empty where they are."""
     try:
-        reason = stream.probe()
+        return stream.probe()
     except Exception as error:  # a probe is a plugin's code
-        reason = f"its probe failed: {type(error).__name__}: {error}"
-    return f"no: {reason}" if reason else "available"
+        return f"its probe failed: {type(error).__name__}: {error}"

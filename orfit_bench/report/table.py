@@ -6,7 +6,7 @@ import json
 import math
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -19,46 +19,85 @@ if TYPE_CHECKING:
 WIDTH = 100
 LABEL = 24
 """Longest line of a label with settings, which goes on in a further line; a single word may be longer."""
-NOT_APPLICABLE = "n/a: the metric does not apply, e.g. no exact batch solution for these rows and settings"
-NUMBERS = {
-    "samples_per_second": ("samples/s", ",.0f"),
-    "state_bytes": ("state", "B"),
-    "test_error": ("test error", ".4g"),
-    "forgetting": ("forgetting", ".3g"),
-    "deviation": ("deviation", ".1e"),
+OVER_PCA = "over PCA: loss on the rows learned beyond that of batch PCA, in percent"
+NOT_APPLICABLE = "n/a: the metric does not apply, e.g. no test set, or no exact solution for these rows and settings"
+Columns = dict[str, tuple[str, str]]
+"""Variable to heading and format."""
+COST: Columns = {"samples_per_second": ("samples/s", ",.0f"), "state_bytes": ("state", "B")}
+CLOSENESS: Columns = {"forgetting": ("forgetting", ".3g"), "deviation": ("deviation", ".1e")}
+COLUMNS: dict[str, Columns] = {
+    "root mean squared error": {
+        **COST,
+        "test_error": ("test rmse", ".4g"),
+        "a_priori_error": ("a-priori mse", ".4g"),  # only where a stream has no test set
+        **CLOSENESS,
+    },
+    "share of wrong labels": {**COST, "test_error": ("test wrong", ".2%"), **CLOSENESS},
+    "mean compression loss": {
+        **COST,
+        "test_error": ("test loss", ".4g"),
+        "excess_loss": ("over PCA", ".3g"),
+        "forgetting": ("forgetting", ".3g"),
+    },
 }
-"""Variable to column and format."""
+"""By what the test error is: errors of different kinds never stand in one column."""
 
 
-def results_table(results: xarray.Dataset) -> Table:
-    """A row for each cell that was to be measured: by stream, the least test error first, then the fastest.
+def results_tables(results: xarray.Dataset) -> Iterator[Table]:
+    """A table for each kind of error, with a row for each cell that was to be measured.
 
+    By stream, the least test error first (the least a-priori error where there is no test set), then the fastest.
     "deviation" is that from the exact solution. n/a stands where a number does not apply. No column wraps: a console
     narrower than the table would cut numbers off.
     """
+    methods, streams = _method_labels(results), _labels(results, "stream", "stream_settings")
+    for error, cells in _by_error(results).items():
+        numbers = _columns(results, error, cells)
+        table = grid(f"{_conditions(results)}: {error}", "method", "backend", "stream")
+        for heading, _ in numbers.values():
+            table.add_column(heading, justify="right")
+        for column in table.columns:
+            column.no_wrap = True
+        for i in sorted(cells, key=lambda i: (streams[i], *_rank(results, i))):
+            labels = [_folded(methods[i]), str(results["backend"].values[i]), _folded(streams[i])]
+            table.add_row(*map(Text, [*labels, *_row(results, numbers, i)]))
+        yield table
+
+
+def _conditions(results: xarray.Dataset) -> str:
     machine = json.loads(results.attrs["machine"])
-    title = f"{', '.join(_distinct(results, 'protocol'))}, {', '.join(_distinct(results, 'dtype'))}, {machine['cpu']}"
-    methods, streams = _labels(results, "method", "settings"), _labels(results, "stream", "stream_settings")
-    table = grid(title, "method", "backend", "stream")
-    for name, _ in NUMBERS.values():
-        table.add_column(name, justify="right")
-    for column in table.columns:
-        column.no_wrap = True
-    status = results["status"].values
-    for i in sorted(_measured(results), key=lambda i: (streams[i], *_rank(results, i))):
-        numbers = [_shown(_value(results, name, i), form) for name, (_, form) in NUMBERS.items()]
-        if status[i] != "ok":
-            numbers[0] = str(status[i])
-        labels = [_folded(methods[i]), str(results["backend"].values[i]), _folded(streams[i])]
-        table.add_row(*map(Text, [*labels, *numbers]))
-    return table
+    return f"{', '.join(_distinct(results, 'protocol'))}, {', '.join(_distinct(results, 'dtype'))}, {machine['cpu']}"
+
+
+def _by_error(results: xarray.Dataset) -> dict[str, list[int]]:
+    """The cells that were to be measured, by what their test error is."""
+    measured = [i for i, status in enumerate(results["status"].values) if status != "absent"]
+    error = results["error"].values
+    return {name: cells for name in COLUMNS if (cells := [i for i in measured if error[i] == name])}
+
+
+def _columns(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Columns:
+    """The columns of a table of these cells."""
+    untested = any(_is_ok(results, i) and math.isnan(_value(results, "test_error", i)) for i in cells)
+    return {name: column for name, column in COLUMNS[error].items() if untested or name != "a_priori_error"}
+
+
+def _row(results: xarray.Dataset, numbers: Columns, i: int) -> list[str]:
+    shown = [_shown(_value(results, name, i), form) for name, (_, form) in numbers.items()]
+    return shown if _is_ok(results, i) else [str(results["status"].values[i]), *shown[1:]]
 
 
 def legend(results: xarray.Dataset) -> list[str]:
-    """What the table's n/a means, where a cell that was measured has one."""
-    good = [i for i, status in enumerate(results["status"].values) if status == "ok"]
-    lacks = any(math.isnan(_value(results, name, i)) for name in NUMBERS for i in good)
-    return [NOT_APPLICABLE] if lacks else []
+    """What stands in the tables and does not explain itself: models, percents, n/a."""
+    fits = defaultdict(list)
+    for method, model in zip(results["method"].values, results["model"].values, strict=True):
+        fits[str(model)].append(str(method))
+    lines = [f"{', '.join(dict.fromkeys(who))}: {model}" for model, who in fits.items() if model != "linear"]
+    tables = {error: (_columns(results, error, cells), cells) for error, cells in _by_error(results).items()}
+    if any("excess_loss" in numbers for numbers, _ in tables.values()):
+        lines.append(OVER_PCA)
+    good = [(name, i) for numbers, cells in tables.values() for i in cells if _is_ok(results, i) for name in numbers]
+    return lines + [NOT_APPLICABLE] * any(math.isnan(_value(results, name, i)) for name, i in good)
 
 
 def reasons(results: xarray.Dataset) -> list[str]:
@@ -82,14 +121,15 @@ def grid(title: str, *columns: str) -> Table:
     return table
 
 
-def _measured(results: xarray.Dataset) -> list[int]:
-    return [i for i, status in enumerate(results["status"].values) if status != "absent"]
+def _is_ok(results: xarray.Dataset, i: int) -> bool:
+    return str(results["status"].values[i]) == "ok"
 
 
-def _rank(results: xarray.Dataset, i: int) -> tuple[float, float]:
-    """Test error and slowness, what is unknown last."""
-    error, speed = _value(results, "test_error", i), _value(results, "samples_per_second", i)
-    return (math.inf if math.isnan(error) else error), (math.inf if math.isnan(speed) else -speed)
+def _rank(results: xarray.Dataset, i: int) -> tuple[float, ...]:
+    """Test error, a-priori error and slowness, what is unknown last."""
+    error, ahead = _value(results, "test_error", i), _value(results, "a_priori_error", i)
+    slowness = -_value(results, "samples_per_second", i)
+    return tuple(math.inf if math.isnan(value) else value for value in (error, ahead, slowness))
 
 
 def _value(results: xarray.Dataset, name: str, i: int) -> float:
@@ -109,6 +149,15 @@ def _bytes(value: float) -> str:
             break
         value /= 1000
     return f"{value:.3g} {unit}"
+
+
+def _method_labels(results: xarray.Dataset) -> list[str]:
+    """Each cell's method, with settings and model where cells of that method differ in them."""
+    labels, models = _labels(results, "method", "settings"), [str(m) for m in results["model"].values]
+    names = [str(n) for n in results["method"].values]
+    several = {name for name in names if len({m for n, m in zip(names, models, strict=True) if n == name}) > 1}
+    given = zip(labels, names, models, strict=True)
+    return [f"{label} ({model})" if name in several else label for label, name, model in given]
 
 
 def _labels(results: xarray.Dataset, name: str, settings: str) -> list[str]:

@@ -33,6 +33,8 @@ class Backend:
     """Why the backend cannot compute here, with the command that would help; empty when it can."""
     synchronize: Callable[[], None] = lambda: None
     """Wait until all work is done."""
+    memory: Callable[[], int] | None = None
+    """The most bytes of the device in use since the last call, which begins the count anew; None without a device."""
 
     @property
     def reason(self) -> str:
@@ -60,10 +62,13 @@ class Absent:
 class Kernel(Protocol):
     """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
 
+    A filter's p is an orfit_bench.host.moving.Moving; its rows may have NaN in Y, and it has `transit` and `rts` too.
+
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
     the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
-    largest integer), p.t the number of the chunk's first step, p.batch_size the rows of a step, p.draws (steps, k).
-    p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written to nor kept.
+    largest integer, or infinity for a number), p.t the number of the chunk's first step, p.batch_size the rows of a
+    step, p.draws (steps, k). p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written to
+    nor kept.
     """
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -76,8 +81,20 @@ class Kernel(Protocol):
     def update(self, s: Any, J: Array, E: Array, p: Any) -> bool:
         """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
 
+    def ahead(self, s: Any, p: Any) -> Array:
+        """The weights (p, r) at which J and E of this step are to be taken; where the method is declared `ahead`."""
+
     def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
         """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
 
     def store(self, s: Any, J: Array, p: Any) -> None:
         """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`."""
+
+    def transit(self, s: Any, mean: Array, p: Any) -> bool:
+        """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""
+
+    def rts(self, F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+        """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
+
+        F[j] took step j - 1 to j; m_pred and P_pred are the moments before each row.
+        """

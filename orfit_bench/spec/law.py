@@ -54,6 +54,21 @@ class Law:
         return (self.check.__doc__ or "").strip().splitlines()[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """An edge of the map: two methods, or a method and a batch solution, that agree under the settings said by `when`.
+
+    The law's check gets `create(method, **settings)`; that of an edge to a batch solution is a law of the method `one`.
+    """
+
+    one: str
+    other: str
+    when: str
+    law: Law
+    batch: bool = False
+    """Whether `other` is a batch solution and no method."""
+
+
 HEADROOM = 8.0
 """Constant of the bound: rounding errors of d-long sums, which grow like sqrt(d) for the sizes the laws use."""
 

@@ -84,6 +84,9 @@ class Method:
     laws: tuple[Law, ...]
     batch: Callable[[Array, Array, Array, Settings], Array | None] | None = None
     """batch(X, Y, w0, settings) -> w (p, r), by another road than the recursion; None for rows it does not cover."""
+    information: tuple[str, Callable[[Array, Settings], Array | None]] | None = None
+    """A field that is an inverse information, and rows(X, settings) -> A (m, d) with which it is (A'A)^-1 on a linear
+    model, by another road than the recursion; None for rows and settings it does not cover."""
     kind: str = "regression"
     """One of KINDS."""
     weights: str = "w"
@@ -113,6 +116,8 @@ class Method:
     """A 0-d field that a kernel sets to 1 once digits are being lost, and the text that the user then reads."""
     averages: tuple[str, ...] = ()
     """Fields that `average` may replace by their mean; empty: an average of learners means nothing here."""
+    averages_by: Mapping[str, str] = field(default_factory=dict)
+    """Those of them that count in this mean by a 0-d field, as a running mean does by its sum of weights."""
     derived: Callable[[Mapping[str, Array], Settings], dict[str, Array]] | None = None
     """derived(fields after `average`, settings): fields that follow from the averaged ones, in host memory."""
     merge: Merge | None = None
@@ -124,11 +129,12 @@ class Method:
         counts = {s.name for s in self.settings if s.kind == "integer"}
         known = {"feature", "parameter", "output", "input", *counts, *self.lengths}
         known |= {self.grows.dim} if self.grows else set()
+        weighed = [name for pair in self.averages_by.items() for name in pair]
         wrong = [
             *([f"its kind is {self.kind!r}, want one of {', '.join(KINDS)}"] if self.kind not in KINDS else []),
             *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
             *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
-            *(f"{n!r} is averaged, but no field" for n in self.averages if n not in fields),
+            *(f"{n!r} is averaged, but no field" for n in (*self.averages, *weighed) if n not in fields),
         ]
         if "batch_size" in set(names) - counts:
             wrong.append("batch_size is no integer setting")

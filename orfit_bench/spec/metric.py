@@ -13,7 +13,11 @@ from orfit_bench.spec.stream import Data
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one finished cell recorded, for metrics to read."""
+    """What one finished cell recorded, for metrics to read.
+
+    An error on rows is, by the learner's `method.kind`, their mean squared error (numbers, filters), the share of wrong
+    labels, or the mean compression loss |x - C C'x|^2 (subspaces).
+    """
 
     data: Data
     learner: Any
@@ -25,9 +29,19 @@ class Record:
     rows: NDArray[Any]
     """(points,) how many rows had been learned at each recorded point."""
     test_error: NDArray[Any]
-    """(points,) root mean squared error on the test set at those points; NaN where there is no test set."""
+    """(points,) error on the test set at those points, of numbers its root; NaN where there is no test set."""
     task_error: NDArray[Any]
-    """(tasks, tasks) [i, j]: mean squared error on the rows of task j after the last row of task i; NaN for j > i."""
+    """(tasks, tasks) [i, j]: error on the rows of task j after the last row of task i; NaN for j > i."""
+    stream_error: float
+    """Error of the learner, after its last row, on all rows of the stream."""
+    a_priori: NDArray[Any] | None
+    """(n,) squared error on each row of the first pass just before its step, NaN where y is; numbers and filters."""
+    latency: NDArray[Any]
+    """(calls,) wall time of calls that bring a single row, to a learner that learns nothing else."""
+    host_bytes: float
+    """Most bytes that Python and NumPy held during a pass beyond the data: the state and what is passing."""
+    device_bytes: float | None
+    """Most bytes of the backend's device in use during that pass; None where the backend does not say."""
 
 
 @dataclass(frozen=True, slots=True)

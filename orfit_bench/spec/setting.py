@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.errors import hint
 from orfit_bench.schedules import Constant, Schedule, from_config
-from orfit_bench.spec.model import Transition
+from orfit_bench.spec.model import Transition, named
 
 KINDS = ("number", "integer", "schedule", "choice", "text", "matrix", "transition")
 RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs")
@@ -23,7 +23,7 @@ class Setting:
     """A named value that a user may choose.
 
     kind is "number", "integer", "schedule" (a number or a function of the step), "choice", "text", "matrix" (a number,
-    a vector or a matrix) or "transition" (a matrix, or an orfit_bench.Transition).
+    a vector or a matrix) or "transition" (a matrix, an orfit_bench.Transition, or a pair of functions to make one).
     range is an interval such as "(0, 1]", the choices separated by "|", or for a matrix "any" or "covariance".
     optional settings also take None, whose meaning stands in `meaning`.
     """
@@ -55,8 +55,8 @@ class Setting:
             return self._schedule(value)
         if self.kind in ("choice", "text"):
             return self._text(value)
-        if self.kind == "transition" and isinstance(value, Transition):
-            return value
+        if self.kind == "transition" and isinstance(named(value), Transition):
+            return named(value)
         if self.kind in ("matrix", "transition"):
             return self._matrix(value)
         return self._number(value, self.kind == "integer")
@@ -87,7 +87,7 @@ class Setting:
             array = np.array(value, float) if np.asarray(value).dtype.kind in "iuf" else None
         except ValueError:  # rows of unequal length
             array = None
-        more = ", or an orfit_bench.Transition" if self.kind == "transition" else ""
+        more = ", an orfit_bench.Transition or a pair (function, jacobian)" if self.kind == "transition" else ""
         if array is None:
             raise self._fail(TypeError, value, f"a number, a vector or a matrix of real numbers{more}")
         if array.ndim > 2 or not np.isfinite(array).all():
@@ -131,10 +131,10 @@ def no_covariance(value: np.ndarray[Any, Any]) -> str:
         return "negative" if (value < 0).any() else ""
     if value.shape[-1] != value.shape[-2]:
         return f"not square, of shape {value.shape}"
-    size = abs(value).max(initial=0.0)
-    if abs(value - np.swapaxes(value, -1, -2)).max(initial=0.0) > 1e-6 * size:
+    allowed = 1e-6 * abs(value).max(axis=(-2, -1), keepdims=True, initial=0.0)
+    if (abs(value - np.swapaxes(value, -1, -2)) > allowed).any():
         return "not symmetric"
-    return "not positive semidefinite" if np.linalg.eigvalsh(value).min(initial=0.0) < -1e-6 * size else ""
+    return "not positive semidefinite" if (np.linalg.eigvalsh(value) < -allowed[..., 0]).any() else ""
 
 
 def same(one: Any, other: Any) -> bool:

@@ -3,8 +3,47 @@
 A file is added to the catalogue by standing in METHODS below.
 """
 
-from orfit_bench.catalogue.methods import apa, class_rls, greedy, icl, lms, nlms, ogd, one_step_sgd, orfit, rls
+from orfit_bench.catalogue.methods import (
+    apa,
+    class_rls,
+    greedy,
+    icl,
+    implicit_krasulina,
+    incremental_pca,
+    kalman,
+    krasulina,
+    lms,
+    nlms,
+    ogd,
+    oja,
+    one_step_sgd,
+    orfit,
+    rls,
+    sanger,
+    sgd,
+)
 
-METHODS = tuple(m.METHOD for m in (lms, nlms, apa, icl, ogd, orfit, one_step_sgd, greedy, rls, class_rls))
+METHODS = tuple(
+    module.METHOD
+    for module in (
+        lms,
+        nlms,
+        one_step_sgd,
+        sgd,
+        apa,
+        icl,
+        ogd,
+        orfit,
+        greedy,
+        rls,
+        class_rls,
+        kalman,
+        oja,
+        krasulina,
+        sanger,
+        implicit_krasulina,
+        incremental_pca,
+    )
+)
 
 __all__ = ["METHODS"]

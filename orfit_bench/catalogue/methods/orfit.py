@@ -107,6 +107,25 @@ def outputs_apart(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(together, np.linalg.pinv(X) @ Y), len(X), condition(X))
 
 
+def vector_outputs(create: Any, rows: Rows) -> Measured:
+    """A model of c outputs linear in its weights, in batches: the smallest move that fits all, c rows a sample."""
+    X, y, c = rows.X[:8], rows.y[:8], 2
+    p = X.shape[1]
+    Y = np.column_stack([y, y[::-1]])
+    mix = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((p, p)))[0]
+    features = Model(
+        "features",
+        predict=lambda w, X: np.stack([X @ w, X @ mix.astype(w.dtype) @ w], axis=1),
+        jacobian=lambda w, x: np.stack([x, x @ mix.astype(w.dtype)]),
+        parameters=lambda d, c: d,
+    )
+    start = np.linspace(0.1, 0.2, p)
+    got = final_weights(create(model=features, initial_weights=start, batch_size=3).partial_fit(X, Y).flush())[:, 0]
+    G = np.stack([X, X @ mix], axis=1).reshape(c * len(X), p)  # (c n, p) gradients
+    want = start + np.linalg.pinv(G) @ (Y.ravel() - G @ start)
+    return Measured(deviation(got, want), c * len(X), condition(G))
+
+
 def multi_pass_limit(create: Any, rows: Rows) -> Measured:
     """Multi-pass SGD with a small step converges to what one pass of ORFit finds."""
     rng = np.random.default_rng(rows.seed)
@@ -191,6 +210,7 @@ METHOD = Method(
         Law(incremental_svd, "thesis, eq. (3.3) and (3.4)", exponent=1, shape="wide"),
         Law(residual_memories, "conference paper, Algorithm 1; thesis, section 5.1", exponent=1, shape="wide"),
         Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
+        Law(vector_outputs, "thesis, Theorem 3", exponent=1, shape="wide"),
         Law(multi_pass_limit, "thesis, Corollary 4", exponent=1),
         Law(merges, "thesis, Theorem 3", exponent=1, shape="wide"),
         Law(linearised, "thesis, Theorem 9", exponent=1, shape="wide"),

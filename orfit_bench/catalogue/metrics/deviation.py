@@ -4,26 +4,40 @@ import numpy as np
 
 from orfit_bench.spec.law import deviation
 from orfit_bench.spec.metric import Metric, Record
+from orfit_bench.spec.stream import Array
 
 
 def measure(record: Record) -> float | None:
-    """Deviation of w from the method's batch solution over the rows learned; None where it has none."""
-    learner, data = record.learner, record.data
-    if learner.method.batch is None or learner.model.name != "linear":
+    """Deviation of the weights from the method's batch solution over the rows learned; None where it has none."""
+    learner, method = record.learner, record.learner.method
+    if method.batch is None or method.kind == "subspace" or not learned_once(record):
         return None
-    # Several passes, or an average of learners that saw a share of the rows each: no batch solution is that.
-    if {record.rows_learned, learner.n_samples_seen_} != {len(data.X)}:
-        return None
-    X, Y = np.asarray(data.X, float), np.asarray(data.y, float).reshape(len(data.y), -1)
-    w0 = np.zeros((X.shape[1], Y.shape[1]))
-    want = learner.method.batch(X, Y, w0, learner.settings)
-    return None if want is None else deviation(learner.state()["w"].values, want)
+    X, Y = np.asarray(record.data.X, float), targets(record)
+    want = method.batch(X, Y, np.zeros((X.shape[1], Y.shape[1])), learner.settings)
+    return None if want is None else deviation(learner.state()[method.weights].values, want)
+
+
+def learned_once(record: Record) -> bool:
+    """Whether one learner of a linear model learned each row once.
+
+    Several passes, or an average of learners that saw a share of the rows each: no batch solution is that.
+    """
+    learner = record.learner
+    return learner.model.name == "linear" and {record.rows_learned, learner.n_samples_seen_} == {len(record.data.X)}
+
+
+def targets(record: Record) -> Array:
+    """Y (n, r) as the method learned it: labels are one-hot, in the order in which the classes appeared."""
+    y = np.asarray(record.data.y)
+    if record.learner.method.kind == "classification":
+        return np.asarray(y[:, None] == record.learner.classes_, float)
+    return np.asarray(y, float).reshape(len(y), -1)
 
 
 METRIC = Metric(
     name="deviation",
     unit="relative",
-    summary="largest deviation of w from the batch solution of the same rows",
+    summary="of the weights from the batch solution",
     formula="max |w - w_batch| / max |w_batch|",
     source="the method's declaration",
     better="lower",

@@ -6,20 +6,18 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Mean over all tasks but the last of (final error - least error since the task was learned)."""
-    errors = np.sqrt(record.task_error)
-    tasks = len(errors)
-    if tasks < 2:
-        return None
-    return float(np.mean([errors[-1, j] - errors[j:-1, j].min() for j in range(tasks - 1)]))
+    """Mean over all tasks but the last of (final error - error when the task was learned); None for fewer than two."""
+    E = record.task_error
+    return None if len(E) < 2 else float(np.mean(E[-1, :-1] - np.diagonal(E)[:-1]))
 
 
 METRIC = Metric(
     name="forgetting",
-    unit="label",
-    summary="how much the error on earlier tasks has grown since it was least",
-    formula="mean_j (E[T, j] - min_(j <= i < T) E[i, j]), E[i, j] the root mean squared error on task j after task i",
-    source="survey, section II (error matrix)",
+    unit="by kind",
+    summary="growth of the error on earlier tasks",
+    formula="F_T = (1/(T-1)) sum_(j<T) (E[T, j] - E[j, j]), E[i, j] the error on task j after task i: mean squared, "
+    "share of wrong labels, or compression loss",
+    source="survey, section II (F_t)",
     better="lower",
     measure=measure,
 )

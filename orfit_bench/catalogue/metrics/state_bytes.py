@@ -11,7 +11,7 @@ def measure(record: Record) -> float:
 METRIC = Metric(
     name="state_bytes",
     unit="B",
-    summary="bytes of the state's arrays after the last row",
+    summary="bytes of the state's arrays, at the end",
     formula="sum of the bytes of all fields",
     source="the state",
     better="lower",

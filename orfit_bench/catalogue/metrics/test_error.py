@@ -13,10 +13,10 @@ def measure(record: Record) -> float | None:
 
 METRIC = Metric(
     name="test_error",
-    unit="label",
-    summary="root mean squared error on the test set after the last row",
-    formula="sqrt(mean |y - f(x)|^2)",
-    source="thesis, section 5.1",
+    unit="by kind",
+    summary="error on the test set, at the end",
+    formula="numbers: sqrt(mean |y - f(x)|^2); labels: share of wrong ones; subspaces: mean |x - C C'x|^2",
+    source="thesis, section 5.1; Krasulina paper, eq. (1)",
     better="lower",
     measure=measure,
 )

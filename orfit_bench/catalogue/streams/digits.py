@@ -14,6 +14,7 @@ FILE = Path(__file__).with_name("data") / "digits.npz"
 SOURCE = "E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI 1998 (CC BY 4.0)"
 
 ORDER = Setting("order", "choice", "random", "random|class", "how rows are ordered; class: one task a digit, 0 first")
+LEARNED = Setting("n", "integer", 1200, "[1, 1200]", "how many images are learned")
 
 
 def raw() -> Pair:
@@ -24,12 +25,16 @@ def raw() -> Pair:
 
 def make(n: int, order: str, seed: int) -> Data:
     """X (n, 64) pixels in [0, 1], y (n, 10) one-hot; 200 other images for validation, 397 for the test."""
+    return classes(*drawn(n, seed), order)
+
+
+def drawn(n: int, seed: int) -> tuple[Pair, Pair, Pair]:
+    """Images (k, 64) with labels (k,): n learned, 397 for the test, 200 for validation."""
     images, labels = raw()
-    drawn = np.random.default_rng(seed).permutation(len(labels))
-    X, validation, test = (
-        (images[i].reshape(len(i), -1) / 16, labels[i]) for i in (drawn[:n], drawn[1200:1400], drawn[1400:])
-    )
-    return classes(X, test, validation, order)
+    order = np.random.default_rng(seed).permutation(len(labels))
+    parts = (order[:n], order[1400:], order[1200:1400])
+    learned, test, validation = ((images[i].reshape(len(i), -1) / 16, labels[i].astype(int)) for i in parts)
+    return learned, test, validation
 
 
 def classes(learned: Pair, test: Pair, validation: Pair, order: str) -> Data:
@@ -37,11 +42,15 @@ def classes(learned: Pair, test: Pair, validation: Pair, order: str) -> Data:
     X, labels = learned
     tasks: tuple[int, ...] = ()
     if order == "class":
-        by_class = np.argsort(labels, kind="stable")
-        X, labels = X[by_class], labels[by_class]
-        starts = np.unique(labels, return_index=True)[1]
-        tasks = (*(int(row) for row in starts), len(labels))
+        X, labels, tasks = by_class(X, labels)
     return Data(X, one_hot(labels), (test[0], one_hot(test[1])), (validation[0], one_hot(validation[1])), tasks)
+
+
+def by_class(X: Array, labels: Array) -> tuple[Array, Array, tuple[int, ...]]:
+    """Rows and labels sorted by label, in the order they had within it, and where each label begins, with the end."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.unique(labels[order], return_index=True)[1]
+    return X[order], labels[order], (*(int(row) for row in starts), len(labels))
 
 
 def one_hot(labels: Array) -> Array:
@@ -53,6 +62,6 @@ DIGITS = Stream(
     "digits",
     "1,797 real digits of 8 x 8 pixels, their class one-hot",
     make,
-    (Setting("n", "integer", 1200, "[1, 1200]", "how many images are learned"), ORDER, SEED),
+    (LEARNED, ORDER, SEED),
     source=SOURCE,
 )

@@ -8,7 +8,25 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = ("lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls", "class_rls")
+METHODS = (
+    "lms",
+    "nlms",
+    "one_step_sgd",
+    "sgd",
+    "apa",
+    "icl",
+    "ogd",
+    "orfit",
+    "greedy",
+    "rls",
+    "class_rls",
+    "kalman",
+    "oja",
+    "krasulina",
+    "sanger",
+    "implicit_krasulina",
+    "incremental_pca",
+)
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 

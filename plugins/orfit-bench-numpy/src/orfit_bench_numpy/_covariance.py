@@ -23,19 +23,54 @@ class Change(NamedTuple):
     lost: bool
 
 
-def change(P: Array, J: Array, E: Array, R: Array) -> Change | None:
-    """P J'(R + J P J')^-1 E, and V with V'V = P J'(R + J P J')^-1 J P; None where too few digits are left."""
+def change(P: Array, J: Array, E: Array, R: Array, renewed: Any = 0.0, least: float | None = None) -> Change | None:
+    """P J'(R + J P J')^-1 E, and V with V'V = P J'(R + J P J')^-1 J P; None where too few digits are left.
+
+    renewed is what the variances along the rows regain before the next ones, least the digits' last estimate that is
+    accepted: see `digits`.
+    """
     U = P @ J.T  # (p, q)
     S = J @ U + R  # (q, q)
-    r = np.diagonal(R) if len(R) == 1 else pivots(R)
+    r = pivots(R)
     L = cholesky(S, r)
     if L is None:
         return None
-    lost, spent = digits(P, J, S, L, r)
+    lost, spent = digits(P, J, S, L, r + renewed, least)
     if spent:
         return None
     V, z = (U.T / L, E / L) if len(L) == 1 else (solved(L, U.T), solved(L, E))
     return Change(V.T @ z, V, lost)
+
+
+def singular(R: Array) -> bool:
+    """Whether some combination of the rows is observed without noise."""
+    return bool((pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
+
+
+def noiseless_change(P: Array, J: Array, E: Array, R: Array, scale: Array) -> Change | None:
+    """The same where R is singular, with a pseudo-inverse; None where a variance is negative or not finite.
+
+    A combination of the rows whose variance is but rounding of what it was when the diagonal of P was `scale` is
+    known: it is left out, as a dependent row is.
+    """
+    U = P @ J.T  # (p, q)
+    S = J @ U + R  # (q, q)
+    size = np.sqrt((J * J) @ np.abs(scale) + np.abs(np.diagonal(R)))
+    if not np.isfinite(S).all() or not np.isfinite(size).all():
+        return None
+    unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    values, W = np.linalg.eigh(unit[:, None] * S * unit)
+    if values[0] < -rounding(P):
+        return None
+    new = values > rounding(P)
+    H = (W[:, new] / np.sqrt(values[new])).T * unit  # H S H' = I
+    V = H @ U.T
+    return Change(V.T @ (H @ E), V, False)
+
+
+def rounding(P: Array) -> float:
+    """What is left of a variance of 1 where nothing should be, at most: a few eps for each of p rows."""
+    return 10 * len(P) * float(np.finfo(P.dtype).eps)
 
 
 def solved(L: Array, B: Array) -> Array:
@@ -46,6 +81,8 @@ def solved(L: Array, B: Array) -> Array:
 
 def pivots(R: Array) -> Array:
     """The squared diagonal of R's Cholesky factor; zeros where R is singular."""
+    if len(R) == 1:
+        return np.diagonal(R)
     try:
         return np.diagonal(np.linalg.cholesky(R)) ** 2
     except np.linalg.LinAlgError:
@@ -64,16 +101,19 @@ def cholesky(S: Array, least: Array) -> Array | None:
     return L if (np.diagonal(L) ** 2 >= least).all() else None
 
 
-def digits(P: Array, J: Array, S: Array, L: Array, r: Array) -> tuple[bool, bool]:
+def digits(P: Array, J: Array, S: Array, L: Array, r: Array, least: float | None) -> tuple[bool, bool]:
     """Whether half of the digits of P are lost on the directions of J, and whether too few are left.
 
     From O(p) numbers a row: x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2. A step takes x'P x from s to below r,
     so an error of eps s stays in what is left. Beyond half the range of the floats P has wound up, whatever the rows.
+    Too few: an estimate above `least`; without it 0.01 where r < 1, since forgetting loses more with every row, and 1
+    (no digit) where what is left stays.
     """
     info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
     rounded = info.eps * ((np.abs(J) @ scale) ** 2 / np.diagonal(S)).max()
     cancelled = info.eps * (np.diagonal(L) ** 2 / r).max()
     wound_up = scale.max() > float(info.max) ** 0.25
     lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
-    least = 0.01 if (r < 1).all() else 1.0  # forgetting loses more with every row; without it what is left stays
+    if least is None:
+        least = 0.01 if (r < 1).all() else 1.0
     return bool(lost), not (rounded <= least and cancelled <= least)  # so that NaN refuses

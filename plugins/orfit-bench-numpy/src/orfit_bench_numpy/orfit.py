@@ -6,6 +6,9 @@ import numpy as np
 
 from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
 
+RENEWAL = 97
+"""Steps between renewals of a rotated basis: a prime, so that in no periodic stream all of them change nothing."""
+
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + J~ (J'J~)^-1 E with J~ = J - U U'J (eq. 3.10); then the memory takes in J."""
@@ -34,7 +37,15 @@ def ipca(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[
     V, values, _ = np.linalg.svd(M, full_matrices=False)
     rank = n + a  # the columns of [U Q]; no more of the values can be nonzero
     m = min(rank, p.memory)
-    return np.column_stack([U, Q]) @ V[:, :m], values[:m]
+    U = np.column_stack([U, Q]) @ V[:, :m]
+    return renewed(U) if p.t % RENEWAL == 0 else U, values[:m]
+
+
+def renewed(U: Array) -> Array:
+    """The orthonormal columns nearby: every rotation takes some of their orthonormality away."""
+    Q, R = np.linalg.qr(U)
+    signed: Array = Q * np.copysign(1, np.diagonal(R))
+    return signed
 
 
 def largest(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:

@@ -1,0 +1,178 @@
+"""Which methods equal which, under which settings: the survey's figure 8 extended, every edge a law.
+
+A check gets `create(method, **settings)` for learners of any method on one backend in one dtype, and returns how far
+the two sides are apart: in their final weights, and in what they predicted for each row before they learned it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.catalogue.methods import apa, icl, orfit, rls
+from orfit_bench.catalogue.methods._batch import weighted
+from orfit_bench.catalogue.methods._common import condition
+from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.method import Method
+
+Array = NDArray[Any]
+
+
+def alike(create: Any, rows: Rows, one: str, some: Any, other: str, others: Any, cond: float = 1.0) -> Measured:
+    """Two learners, (one, some settings) and (other, other settings), on the same rows."""
+    first, second = create(one, **some), create(other, **others)
+    told, said = (learner.prequential(rows.X, rows.y) for learner in (first, second))
+    w, v = (final(learner) for learner in (first, second))
+    size = abs(rows.y).max()  # predictions start at zero, so their own scale says little
+    return Measured(largest(deviation(w, v), float(abs(told - said).max() / size)), len(rows.X), cond)
+
+
+def final(learner: Any) -> Array:
+    """The weights of a learner (p, r)."""
+    return np.asarray(learner.state()[learner.method.weights].values, float)
+
+
+def unit(rows: Rows) -> Rows:
+    """The same rows at length 1."""
+    norms = np.linalg.norm(rows.X, axis=1)
+    return Rows(rows.X / norms[:, None], rows.y / norms, rows.seed)
+
+
+def safe_step(rows: Rows) -> float:
+    """Half of what a gradient step may be on any row."""
+    return float(0.5 / (rows.X * rows.X).sum(1).max())
+
+
+def prior(rows: Rows) -> float:
+    """A ridge of the size of the rows' least energy along any direction."""
+    return float(np.linalg.svd(rows.X, compute_uv=False)[-1] ** 2)
+
+
+ALL_ROWS = {"projection_order": None, "step_size": 1.0, "eps": 0.0}
+INTERPOLATE = {"forgetting_factor": 0.0}
+
+
+def lms_sgd(create: Any, rows: Rows) -> Measured:
+    """SGD on half the square is LMS."""
+    step = {"step_size": safe_step(rows)}
+    return alike(create, rows, "lms", step, "sgd", step | {"loss": "square"})
+
+
+def lms_nlms(create: Any, rows: Rows) -> Measured:
+    """On rows of length 1 LMS with step 1 is the projection that NLMS makes on any."""
+    return alike(create, unit(rows), "lms", {"step_size": 1.0}, "nlms", {"step_size": 1.0, "eps": 0.0})
+
+
+def nlms_apa(create: Any, rows: Rows) -> Measured:
+    """Affine projection on the new row alone is NLMS."""
+    same = {"step_size": 0.5, "eps": 0.0}
+    return alike(create, rows, "nlms", same, "apa", same | {"projection_order": 1})
+
+
+def nlms_one_step(create: Any, rows: Rows) -> Measured:
+    """NLMS that removes the whole error of a row is one-step SGD."""
+    return alike(create, rows, "nlms", {"step_size": 1.0, "eps": 0.0}, "one_step_sgd", {})
+
+
+def apa_icl(create: Any, rows: Rows) -> Measured:
+    """Affine projection on all rows is the ideal continual learner, row after row."""
+    return alike(create, rows, "apa", ALL_ROWS, "icl", {}, condition(rows.X))
+
+
+def icl_orfit(create: Any, rows: Rows) -> Measured:
+    """ORFit's one step that fits the new row is the ideal continual learner's update."""
+    return alike(create, rows, "icl", {}, "orfit", {}, condition(rows.X))
+
+
+def rls_icl(create: Any, rows: Rows) -> Measured:
+    """RLS in the limit of forgetting factor 0 is the ideal continual learner."""
+    return alike(create, rows, "rls", INTERPOLATE, "icl", {}, condition(rows.X))
+
+
+def rls_orfit(create: Any, rows: Rows) -> Measured:
+    """RLS in the limit of forgetting factor 0 is ORFit, up to one row more than memory."""
+    memory = {"memory": len(rows.X) - 1}
+    return alike(create, rows, "rls", INTERPOLATE, "orfit", memory, condition(rows.X))
+
+
+def ogd_orfit(create: Any, rows: Rows) -> Measured:
+    """OGD with the step 1/(x'P x), which fits the new row, is ORFit."""
+    R = np.linalg.qr(rows.X.T, mode="r")
+    steps = {"sequence": {"values": [float(1 / r**2) for r in np.diagonal(R)]}}  # r = |P x|
+    return alike(create, rows, "ogd", {"step_size": steps}, "orfit", {}, condition(rows.X))
+
+
+def sgd_orfit(create: Any, rows: Rows) -> Measured:
+    """Many passes of SGD converge to what one pass of ORFit finds (five rows of condition near 2)."""
+    Q = np.linalg.qr(rows.X[:5].T)[0].T
+    few = Rows(Q + 0.3 * np.roll(Q, 1, axis=0), rows.y[:5] / abs(rows.y[:5]).max(), rows.seed)
+    sgd, orfit = create("sgd", step_size=safe_step(few)), create("orfit").partial_fit(few.X, few.y)
+    for _ in range(400):
+        sgd.partial_fit(few.X, few.y)
+    return Measured(deviation(final(sgd), final(orfit)), len(few.X), condition(few.X))
+
+
+def rls_kalman(create: Any, rows: Rows) -> Measured:
+    """A filter of a state at rest, prior covariance I / ridge, noise variance 1, is RLS."""
+    ridge, cond = prior(rows), condition(rows.X)
+    return alike(create, rows, "rls", {"ridge": ridge}, "kalman", {"initial_covariance": 1 / ridge}, cond)
+
+
+def rls_class_rls(create: Any, rows: Rows) -> Measured:
+    """RLS on one-hot targets is its classifier."""
+    ridge, labels = {"ridge": prior(rows)}, (rows.y > np.median(rows.y)).astype(int)
+    one_hot = (labels[:, None] == list(dict.fromkeys(labels.tolist()))).astype(float)
+    rls, classifier = create("rls", **ridge), create("class_rls", **ridge)
+    told, said = rls.prequential(rows.X, one_hot), classifier.prequential(rows.X, labels)
+    found = largest(deviation(final(classifier), final(rls)), deviation(said, told))
+    return Measured(found, len(rows.X), condition(rows.X))
+
+
+def rls_owm(create: Any, rows: Rows) -> Measured:
+    """OWM with step 1 on a network of one layer is RLS."""
+    same = {"ridge": prior(rows), "forgetting_factor": 0.99}
+    one = {"model": _one_layer(), "initial_weights": np.zeros(rows.X.shape[1]), "step_size": 1.0}
+    A, _ = weighted(rows.X, rows.y[:, None], prior(rows), 0.99)
+    return alike(create, rows, "rls", same, "owm", one | same, max(condition(A), condition(rows.X)))
+
+
+def ogd_gp(create: Any, rows: Rows) -> Measured:
+    """Gradient projection in a network of one layer is OGD."""
+    step = {"step_size": safe_step(rows)}
+    one = {"model": _one_layer(), "initial_weights": np.zeros(rows.X.shape[1])}
+    return alike(create, rows, "ogd", step, "gp", one | step, condition(rows.X))
+
+
+def _one_layer() -> Any:
+    from orfit_bench.catalogue.models import MLP
+
+    return MLP(hidden=(), bias=False)
+
+
+def _solves(method: Method, solution: str, when: str, law: str) -> Equality:
+    """An edge to a batch solution, measured by a law of the method itself."""
+    return Equality(method.name, solution, when, next(one for one in method.laws if one.name == law), batch=True)
+
+
+EQUALITIES = (
+    Equality("lms", "sgd", "loss square", Law(lms_sgd, "slides, From recursive least squares to SGD", 0)),
+    Equality("lms", "nlms", "|x| = 1, step 1, eps 0", Law(lms_nlms, "survey, the program (LMS)", 0)),
+    Equality("nlms", "apa", "projection_order 1", Law(nlms_apa, "survey, the program (APA)", 0)),
+    Equality("nlms", "one_step_sgd", "step 1, eps 0", Law(nlms_one_step, "thesis, section 5.1", 0)),
+    Equality("apa", "icl", "all rows", Law(apa_icl, "survey, Theorems 4 and 5", 1, "wide")),
+    Equality("icl", "orfit", "", Law(icl_orfit, "survey, (ORFit) with eq. (6)", 1, "wide")),
+    Equality("rls", "icl", "ff 0", Law(rls_icl, "survey, Lemma 1", 1, "wide")),
+    Equality("rls", "orfit", "ff 0", Law(rls_orfit, "thesis, Proposition 2", 1, "wide")),
+    Equality("ogd", "orfit", "step 1/(x'P x)", Law(ogd_orfit, "survey, (OGD) and (ORFit)", 1, "wide")),
+    Equality("sgd", "orfit", "many passes", Law(sgd_orfit, "thesis, Corollary 4", 1, "wide")),
+    Equality("rls", "kalman", "state at rest", Law(rls_kalman, "survey, Lemma 3", 2)),
+    Equality("rls", "class_rls", "one-hot targets", Law(rls_class_rls, "survey, (D-RLS)", 2)),
+    Equality("rls", "owm", "one layer, step 1", Law(rls_owm, "survey, Layer-wise RLS", 2)),
+    Equality("ogd", "gp", "one layer", Law(ogd_gp, "survey, (OGD) and (GP)", 1, "wide")),
+    _solves(apa.METHOD, "min-norm", "all rows", "min_norm"),
+    _solves(icl.METHOD, "min-norm", "", "min_norm"),
+    _solves(orfit.METHOD, "min-norm", "", "min_norm"),
+    _solves(rls.METHOD, "ridge", "", "ridge"),
+)

@@ -1,0 +1,63 @@
+"""The linear Gaussian model (LGM) of the survey at once: one joint normal distribution of all states, conditioned.
+
+Shapes: n steps of d parameters, r outputs; F, Q (n, d, d) of the move to each step (the first entry is not used).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class States(NamedTuple):
+    """Mean (n, d, r) and covariance (n, d, n, d) of all states, and the condition number of what was solved for it."""
+
+    mean: Array
+    covariance: Array
+    condition: float = 1.0
+
+    def of(self, i: int) -> tuple[Array, Array]:
+        """The moments of step i alone."""
+        return self.mean[i], self.covariance[i, :, i]
+
+
+def prior(F: Array, Q: Array, mean: Array, covariance: Array) -> States:
+    """Before any row: M theta = (theta_1, w_2, ..., w_n) with M unit block lower bidiagonal."""
+    n, d = len(F), len(covariance)
+    M, D = np.eye(n * d), np.zeros((n * d, n * d))
+    D[:d, :d] = covariance
+    for i in range(1, n):
+        here, last = slice(i * d, (i + 1) * d), slice((i - 1) * d, i * d)
+        M[here, last], D[here, here] = -F[i], Q[i]
+    B = np.linalg.inv(M)
+    return States((B[:, :d] @ mean).reshape(n, d, -1), (B @ D @ B.T).reshape(n, d, n, d))
+
+
+def given(states: States, rows: list[tuple[int, Array, Array, Array]]) -> States:
+    """Given y = X theta_i + noise of covariance R, for every (i, X (q, d), y (q, r), R (q, q)): Lemma 2, eq. (13)."""
+    n, d, r = states.mean.shape
+    if not rows:
+        return states
+    H, R = np.zeros((0, n * d)), np.zeros((0, 0))
+    for i, X, _, noise in rows:
+        row = np.zeros((len(X), n, d))
+        row[:, i] = X
+        H, R = np.vstack([H, row.reshape(len(X), -1)]), _beside(R, noise)
+    m, C = states.mean.reshape(-1, r), states.covariance.reshape(n * d, -1)
+    S = H @ C @ H.T + R
+    gain = np.linalg.solve(S, H @ C).T
+    y = np.vstack([y for _, _, y, _ in rows])
+    mean, covariance = m + gain @ (y - H @ m), C - gain @ H @ C
+    return States(mean.reshape(n, d, r), covariance.reshape(n, d, n, d), float(np.linalg.cond(S)))
+
+
+def _beside(A: Array, B: Array) -> Array:
+    """The block diagonal matrix of A and B."""
+    a, b = len(A), len(B)
+    both = np.zeros((a + b, a + b))
+    both[:a, :a], both[a:, a:] = A, B
+    return both

@@ -1,0 +1,182 @@
+"""Laws of the Kalman filter: every truth is a conditioned joint normal distribution or one least-squares problem."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.catalogue.methods._common import condition
+from orfit_bench.catalogue.methods._gaussian import States, given, prior
+from orfit_bench.catalogue.methods._merging import in_parts
+from orfit_bench.spec.law import Measured, Rows, deviation, largest
+from orfit_bench.spec.model import Model, Transition
+
+Array = NDArray[Any]
+
+
+class Scene(NamedTuple):
+    """A moving state and what was seen of it, all in numbers that float32 holds."""
+
+    X: Array
+    y: Array
+    """NaN where nothing was seen."""
+    transition: Array
+    process_noise: Array
+    observation_noise: Array
+    mean: Array
+    covariance: Array
+
+    def varying(self, rows: slice) -> dict[str, Array]:
+        """What comes with these rows."""
+        return {n: getattr(self, n)[rows] for n in ("transition", "process_noise", "observation_noise")}
+
+    def start(self) -> dict[str, Array]:
+        """The settings of the first state."""
+        return {"initial_mean": self.mean, "initial_covariance": self.covariance}
+
+    def states(self, n: int) -> States:
+        """The joint moments of the first n states given the first n rows."""
+        seen = [i for i in range(n) if not np.isnan(self.y[i])]
+        rows = [(i, self.X[i : i + 1], self.y[i : i + 1, None], self.observation_noise[i].reshape(1, 1)) for i in seen]
+        return given(prior(self.transition[:n], self.process_noise[:n], self.mean, self.covariance), rows)
+
+
+def scene(rows: Rows, n: int) -> Scene:
+    """The first n rows, a fifth of them unseen, of a state that is turned, shrunk and shaken from row to row.
+
+    The noise of an observation is a tenth of its variance at the start.
+    """
+    rng, X, d = np.random.default_rng(rows.seed), rows.X[:n], rows.X.shape[1]
+    turns = np.linalg.qr(rng.standard_normal((n, d, d)))[0]
+    y = np.where(np.arange(n) % 5 == 3, np.nan, rows.y[:n])
+    noise = 0.1 * (X * X).sum(1).mean() * rng.uniform(0.5, 2, n)
+    start = rng.standard_normal((d, 1)), spd(rng, d)
+    parts = X, y, 0.95 * turns, 0.05 * spd(rng, n, d), noise, *start
+    return Scene(*(single(part) for part in parts))
+
+
+def spd(rng: np.random.Generator, *shape: int) -> Array:
+    """Positive definite matrices of size shape[-1], with eigenvalues between 0.3 and 5 or so."""
+    d = shape[-1]
+    A = rng.standard_normal((*shape[:-1], d, 2 * d))
+    return np.asarray(A @ np.swapaxes(A, -1, -2) / (2 * d) + 0.2 * np.eye(d))
+
+
+def single(a: Array) -> Array:
+    """Rounded to float32, so that learners of either dtype and the truth see the same numbers."""
+    return np.asarray(a, np.float32).astype(float)
+
+
+def apart(learner: Any, want: tuple[Array, Array]) -> float:
+    """How far a learner's mean and covariance are from these."""
+    state = learner.state()
+    return largest(*(deviation(state[n].values, w) for n, w in zip(("mean", "covariance"), want, strict=True)))
+
+
+def conditioning(create: Any, rows: Rows) -> Measured:
+    """Mean and covariance are those of the state given the rows so far, whatever varies in time or was not seen."""
+    world, worst, cond = scene(rows, 40), 0.0, 1.0
+    learner = create(**world.start())
+    for lo, hi in ((0, 1), (1, 2), (2, 20), (20, 40)):
+        learner.partial_fit(world.X[lo:hi], world.y[lo:hi], **world.varying(slice(lo, hi)))
+        want = world.states(hi)
+        worst, cond = largest(worst, apart(learner, want.of(hi - 1))), max(cond, want.condition)
+    return Measured(worst, 40, cond)
+
+
+def forgetting(create: Any, rows: Rows) -> Measured:
+    """At rest, with prior N(0, I/lambda) and noise beta^i, the filter is RLS-(beta, lambda): theta^t and Phi_t."""
+    X, y = rows.X, rows.y
+    variance, worst, cond = single(1 / np.linalg.svd(X, compute_uv=False)[-1] ** 2), 0.0, condition(X)
+    for beta in (0.97, 1.0, 1.02):
+        noise = single(beta ** np.arange(1, len(X) + 1.0))
+        learner = create(initial_covariance=variance).partial_fit(X, y, observation_noise=noise)
+        A = np.vstack([X / np.sqrt(noise)[:, None], np.eye(X.shape[1]) / np.sqrt(variance)])
+        half = np.linalg.inv(np.linalg.qr(A, mode="r"))
+        theta = np.linalg.lstsq(A, np.append(y / np.sqrt(noise), np.zeros(X.shape[1]))[:, None], rcond=None)[0]
+        worst, cond = largest(worst, apart(learner, (theta, half @ half.T))), max(cond, condition(A))
+    return Measured(worst, len(X), cond)
+
+
+def merges(create: Any, rows: Rows) -> Measured:
+    """At rest, filters of a part of the rows each merge into the one of all rows: theta^t and Phi_t."""
+    X, y = rows.X, rows.y
+    variance = single(1 / np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    learner = in_parts(partial(create, initial_covariance=variance), X, y, (len(X) // 3, len(X) // 2))
+    A = np.vstack([X, np.eye(X.shape[1]) / np.sqrt(variance)])
+    half = np.linalg.inv(np.linalg.qr(A, mode="r"))
+    theta = np.linalg.lstsq(A, np.append(y, np.zeros(X.shape[1]))[:, None], rcond=None)[0]
+    return Measured(apart(learner, (theta, half @ half.T)), len(X), condition(A))
+
+
+def blocks(create: Any, rows: Rows) -> Measured:
+    """Several observations of one moment condition the state at once, like one after another where their noise does."""
+    X, y, (size, d) = rows.X[:40], rows.y[:40], (5, rows.X.shape[1])
+    rng, start = np.random.default_rng(rows.seed), (np.zeros((d, 1)), np.eye(d))
+    scale, at_once, one_by_one = float((X * X).sum(1).mean()), create(), create()
+    noise, number = single(scale * spd(rng, size)), float(single(np.asarray(0.1 * scale)))
+    for i in range(0, 40, size):
+        at_once.step(X[i : i + size], y[i : i + size], observation_noise=noise)
+        one_by_one.step(X[i : i + size], y[i : i + size], observation_noise=number)
+    still = prior(np.eye(d)[None], np.zeros((1, d, d)), *start)
+    worst, cond = 0.0, 1.0
+    row_by_row = create(observation_noise=number).partial_fit(X, y)
+    for learners, R in (((at_once,), noise), ((one_by_one, row_by_row), number * np.eye(size))):
+        want = given(still, [(0, X[i : i + size], y[i : i + size, None], R) for i in range(0, 40, size)])
+        worst = largest(worst, *(apart(learner, want.of(0)) for learner in learners))
+        cond = max(cond, want.condition)
+    return Measured(worst, 40, cond)
+
+
+def extended(create: Any, rows: Rows) -> Measured:
+    """Linearised where they are linear already, a model and a transition in functions lose nothing."""
+    world, d = scene(rows, 30), rows.X.shape[1]
+    F, Q, noise = world.transition[0], world.process_noise[0], float(world.observation_noise[0])
+    still = world._replace(
+        transition=np.tile(F, (30, 1, 1)), process_noise=np.tile(Q, (30, 1, 1)), observation_noise=np.full(30, noise)
+    )
+    learner = create(
+        model=Model("rows in functions", lambda w, X: (X @ w)[:, None], lambda w, x: x[None], d),
+        transition=Transition("a matrix", lambda w: _like(w, F) @ w, lambda w: _like(w, F)),
+        process_noise=Q,
+        observation_noise=noise,
+        **world.start(),
+    ).partial_fit(world.X, world.y)
+    want = still.states(30)
+    return Measured(apart(learner, want.of(29)), 30, want.condition)
+
+
+def _like(w: Array, F: Array) -> Array:
+    """F where w is and of its dtype."""
+    there: Array = w.__array_namespace__().asarray(F, dtype=w.dtype)
+    return there
+
+
+def smoothing(create: Any, rows: Rows) -> Measured:
+    """The smoothed moments of every state are those given all rows, with the transition to it in the gain."""
+    world = scene(rows, 40)
+    found = create(**world.start()).smooth(world.X, world.y, **world.varying(slice(None)))
+    want = world.states(40)
+    covariances = np.stack([want.of(i)[1] for i in range(40)])
+    worst = largest(deviation(found["mean"].values, want.mean), deviation(found["covariance"].values, covariances))
+    return Measured(worst, 40, want.condition)
+
+
+def backward_transfer(create: Any, rows: Rows) -> Measured:
+    """Every further row shrinks the covariance of every earlier state: Sigma_(i|t) <= Sigma_(i|s) for i <= s <= t."""
+    world, n = scene(rows, 12), 12
+    smoothed = [
+        create(**world.start()).smooth(world.X[:t], world.y[:t], **world.varying(slice(t)))["covariance"].values
+        for t in range(1, n + 1)
+    ]
+    worst = 0.0
+    for t in range(n):
+        for s in range(t + 1):
+            growth = np.linalg.eigvalsh(smoothed[t][: s + 1] - smoothed[s]).max(axis=-1)
+            worst = largest(worst, *(growth / np.linalg.norm(smoothed[s], 2, axis=(1, 2))))
+    want = world.states(n)  # shrunk by as much as the rows tell
+    worst = largest(worst, *(deviation(smoothed[-1][i], want.of(i)[1]) for i in range(n)))
+    return Measured(worst, n, want.condition)

@@ -1,0 +1,82 @@
+"""Pieces that declarations of subspaces share: settings, starts, merging. C is (d, k)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._merging import mean
+from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.method import Draw, Field, Settings, Sizes
+from orfit_bench.spec.setting import Setting
+
+N_COMPONENTS = Setting("n_components", "integer", 2, "[1, inf)", "how many directions k are sought, at most d")
+BATCH_SIZE = Setting("batch_size", "integer", 1, "[1, inf)", "rows N that are learned together")
+INITIAL_BASIS = Setting(
+    "initial_basis", "matrix", None, "any", "the basis (d, k) before the first row; None draws it", optional=True
+)
+DIMS = ("feature", "n_components")
+SMALL = 1e-4
+"""Scale of the Gaussian from which rules without an orthonormal C start (the paper's published scripts)."""
+
+
+def step_size(default: float) -> Setting:
+    """The setting `step_size`."""
+    return Setting("step_size", "schedule", default, "(0, inf)", "the step, a number or a schedule")
+
+
+# ---------------------------------------------------------------------- starts
+
+
+def orthonormal_start(settings: Settings, sizes: Sizes, draw: Draw) -> Array:
+    """The orthonormal factor of initial_basis, or of a Gaussian."""
+    return orthonormal(_start(settings, sizes, draw, 1.0))
+
+
+def small_start(settings: Settings, sizes: Sizes, draw: Draw) -> Array:
+    """initial_basis as it is, or a small Gaussian."""
+    return _start(settings, sizes, draw, SMALL)
+
+
+def _start(settings: Settings, sizes: Sizes, draw: Draw, scale: float) -> Array:
+    shape, C = tuple(sizes[dim] for dim in DIMS), settings["initial_basis"]
+    if C is None:
+        return scale * draw(shape)
+    if C.shape != shape:
+        raise ValueError(f"initial_basis: got shape {C.shape}, want (features, n_components) = {shape}")
+    if (rank := np.linalg.matrix_rank(C, rtol=np.sqrt(np.finfo(float).eps))) < shape[1]:
+        raise ValueError(f"initial_basis: got rank {rank}, want {shape[1]}: columns that are independent")
+    return np.asarray(C)
+
+
+ORTHONORMAL = Field("basis", DIMS, "the rule's C, orthonormal columns", start=orthonormal_start)
+FREE = Field("basis", DIMS, "the rule's C, any columns of rank k", start=small_start)
+
+
+def orthonormal(C: Array) -> Array:
+    """The Q of C = Q R with a positive diagonal of R."""
+    Q, R = np.linalg.qr(C)
+    signed: Array = Q * np.copysign(1, np.diagonal(R))
+    return signed
+
+
+# ---------------------------------------------------------------------- merging
+
+
+def _joint(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    C = [np.sqrt(side.rows / (a.rows + b.rows)) * side.fields["basis"] for side in (a, b)]
+    k = settings["n_components"]
+    return {"basis": np.linalg.svd(np.hstack(C), full_matrices=False)[0][:, :k]}
+
+
+MEAN = Merge(
+    "averaged",
+    "the mean of C, weighted by rows seen (Krasulina paper, eq. 18); the learners should have started from one C",
+    lambda a, b, settings: mean(a, b, "basis"),
+)
+JOINT = Merge(
+    "approximate",
+    "an orthonormal C of the k leading directions of the mean of both projections CC', weighted by rows seen, which no "
+    "rotation of either C changes",
+    _joint,
+)

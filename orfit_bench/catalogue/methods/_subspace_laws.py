@@ -1,0 +1,114 @@
+"""Laws that several rules for subspaces share. Shapes: A (N, d) rows y_n', C (d, k), X (k, N)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._subspace import orthonormal
+from orfit_bench.spec.law import Measured, Rows, deviation, largest
+
+K = 3
+"""Directions that laws seek."""
+STEP = 0.5
+"""Step of laws, over the largest |y|^2: about the largest that a practitioner would take."""
+SIZES = (1, 1, 3, 1, 5)
+"""Rows of the blocks that laws let a learner step over."""
+ROWS = 60
+"""Rows of all these blocks."""
+MIXED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
+
+
+def basis(learner: Any) -> Array:
+    """C of a learner, in host memory, float64."""
+    return np.asarray(learner.state()["basis"].values, float)
+
+
+def projection(C: Array) -> Array:
+    """C C^+."""
+    Q = orthonormal(C)
+    P: Array = Q @ Q.T
+    return P
+
+
+def gaussian_start(rows: Rows) -> Array:
+    """An orthonormal (d, k)."""
+    return orthonormal(np.random.default_rng(rows.seed).standard_normal((rows.X.shape[1], K)))
+
+
+def relative_step(rows: Rows, share: float = STEP) -> float:
+    """A step relative to the largest row."""
+    return float(share / (rows.X * rows.X).sum(1).max())
+
+
+def steps_of(learner: Any, rows: Rows, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[Array, Array, Array]]:
+    """Let the learner step over the rows in blocks of these sizes, again and again: A, C before, C after."""
+    lo, i = 0, 0
+    C = basis(learner.partial_fit(rows.X[:0]))
+    while lo < min(ROWS, len(rows.X)):
+        A = rows.X[lo : lo + sizes[i % len(sizes)]]
+        before, C = C, basis(learner.step(A))
+        yield A, before, C
+        lo, i = lo + len(A), i + 1
+
+
+def free_start(rows: Rows) -> Array:
+    """A (d, k) of rank k whose columns are neither orthogonal nor of one length."""
+    C: Array = gaussian_start(rows) @ MIXED
+    return C
+
+
+def free_steps(create: Any, rows: Rows, step: float, *sizes: int) -> Iterator[tuple[Array, Array, Array]]:
+    """`steps_of` a learner that starts there."""
+    learner = create(n_components=K, step_size=step, initial_basis=free_start(rows))
+    return steps_of(learner, rows, sizes or SIZES)
+
+
+def free_condition(gain: float) -> float:
+    """The most that the condition of C reaches in `free_steps`, where one adds a change of norm at most `gain` to it.
+
+    What is added is orthogonal to C: C'C grows by the change's square, so that nothing of C shrinks.
+    """
+    values = np.linalg.svd(MIXED, compute_uv=False)
+    return float(np.sqrt(values[0] ** 2 + ROWS * gain**2) / values[-1])
+
+
+def stays_orthonormal(create: Any, rows: Rows) -> Measured:
+    """C'C = I after every step."""
+    learner = create(n_components=K, step_size=relative_step(rows))
+    worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in steps_of(learner, rows)))
+    C = basis(learner.partial_fit(rows.X))
+    return Measured(largest(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # numbers that a QR reflects
+
+
+def along(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
+    """How far each C is from the orthonormal factor (by Cholesky) of C - step * gradient(C, A)."""
+    step, worst = relative_step(rows), 0.0
+    learner = create(n_components=K, step_size=step)
+    for A, before, C in steps_of(learner, rows):
+        moved = before - step * gradient(before, A)
+        R = np.linalg.cholesky(moved.T @ moved).T
+        worst = largest(worst, deviation(C, np.linalg.solve(R.T, moved.T).T))
+    return Measured(worst, len(rows.X), 1.0)
+
+
+def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:
+    """The gradient of a polynomial by complex steps, which cancel nothing: exact to rounding."""
+    G, h = np.empty_like(C), 1e-30
+    for place in np.ndindex(*C.shape):
+        moved = C.astype(complex)
+        moved[place] += 1j * h
+        G[place] = loss(moved).imag / h
+    return G
+
+
+def stationary(create: Any, rows: Rows) -> Measured:
+    """The k leading eigenvectors of the second moment do not move under steps of all rows: the gradient vanishes."""
+    V = np.linalg.svd(rows.X)[2][:K].T
+    learner = create(n_components=K, step_size=relative_step(rows), initial_basis=V)
+    for _ in range(5):
+        learner.step(rows.X)
+    return Measured(deviation(projection(basis(learner)), V @ V.T), len(rows.X), 1.0)

@@ -1,0 +1,184 @@
+"""Kalman filter: the mean and covariance of a state that moves between the rows.
+
+| here | survey | textbooks | what it is |
+| --- | --- | --- | --- |
+| `mean` | theta_(t given t) | x, m | mean of the state, one column an output |
+| `covariance` | Sigma_(t given t) | P | its covariance, the same for every output |
+| `initial_mean`, `initial_covariance` | mu_1, Sigma_1 | m_1, P_1 | those of the first state before its row |
+| `transition` | A_t | F | how the state moves to step t, from t = 2 on |
+| `process_noise` | Q_t | Q | covariance of what is added to it then |
+| a row of X, a block A | x_t', X_t' | h', H | how the state is observed |
+| `observation_noise` | R_t | R | covariance of the noise in y |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods import _kalman_laws as laws
+from orfit_bench.catalogue.methods._batch import Array, min_norm
+from orfit_bench.catalogue.methods._gaussian import given, prior
+from orfit_bench.spec.law import Law
+from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.model import Transition, resting
+from orfit_bench.spec.setting import Setting
+
+LARGEST = 2000
+"""Numbers in all states together, beyond which their joint distribution is too large to be a batch solution."""
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
+    """The last state's mean given all rows; None for a nonlinear transition, or n d above 2,000 unless at rest."""
+    (n, d), F = X.shape, settings["transition"]
+    if isinstance(F, Transition):
+        return None
+    seen = np.flatnonzero(~np.isnan(Y).any(axis=1))
+    mean, P, R = _start(settings, w0), _whole(settings["initial_covariance"], d), settings["observation_noise"]
+    if _at_rest(settings):
+        return _least_squares(X[seen], Y[seen], mean, P, R.item())
+    if n * d > LARGEST:
+        return None
+    steps = (n, 1, 1)
+    F, Q = np.eye(d) if F is None else _whole(F, d), _whole(settings["process_noise"], d)
+    states = prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
+    rows = [(int(i), X[i : i + 1], Y[i : i + 1], R.reshape(1, 1)) for i in seen]
+    return np.asarray(given(states, rows).mean[-1])
+
+
+def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -> Array:
+    """The u that minimises |Y - X (mean + B u)|^2 / variance + |u|^2 with P = B B', or the smallest that fits."""
+    B, E = _root(P), Y - X @ mean
+    if not B.size:
+        return mean
+    if not variance:
+        return np.asarray(mean + B @ min_norm(X @ B, E, np.zeros((B.shape[1], E.shape[1]))))
+    A = np.vstack([X @ B, np.sqrt(variance) * np.eye(B.shape[1])])
+    zeros = np.zeros((B.shape[1], E.shape[1]))
+    return np.asarray(mean + B @ np.linalg.lstsq(A, np.vstack([E, zeros]), rcond=None)[0])
+
+
+def _start(settings: Settings, w0: Array) -> Array:
+    mean = settings["initial_mean"]
+    return w0 if mean is None else np.broadcast_to(mean[:, None] if mean.ndim == 1 else mean, w0.shape)
+
+
+def _whole(value: Array, d: int) -> Array:
+    """A number, a diagonal or a matrix as a symmetric or other matrix (d, d)."""
+    return value if value.ndim == 2 else value * np.eye(d)
+
+
+def _root(P: Array) -> Array:
+    """B (d, rank) with P = B B'."""
+    values, U = np.linalg.eigh(P)
+    kept = values > len(P) * np.finfo(float).eps * values[-1]
+    return np.asarray(U[:, kept] * np.sqrt(values[kept]))
+
+
+def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
+    """The first state's covariance, symmetric to the last bit."""
+    P, p = settings["initial_covariance"], sizes["parameter"]
+    if P.shape not in ((), (p,), (p, p)):
+        raise ValueError(f"initial_covariance: got shape {P.shape}, want a number, ({p},) or ({p}, {p})")
+    P = _whole(P, p)
+    return np.asarray(P / 2 + P.T / 2)
+
+
+def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
+    return np.diagonal(_prior(settings, sizes, draw))
+
+
+# ---------------------------------------------------------------------- merging
+
+
+def _at_rest(settings: Settings) -> bool:
+    F = settings["transition"]
+    still = F is None or (not isinstance(F, Transition) and bool(resting(F[None])[0]))
+    return still and not settings["process_noise"].any()
+
+
+def _refuses(settings: Settings, linear: bool) -> str:
+    if not linear:
+        return "on a nonlinear model the two were linearised at different states"
+    return "" if _at_rest(settings) else "the state moves between the rows (transition, process_noise)"
+
+
+def _merged(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """L = L_a + L_b - L_0 and L u likewise, in coordinates u of the prior: theta = theta_0 + B u, Sigma_0 = B B'."""
+    if a.fields["moved"] or b.fields["moved"]:
+        raise ValueError("a state moved between its rows")
+    mean, P = a.start["mean"], a.start["covariance"]
+    B = _root(P)
+    to = np.linalg.pinv(B)
+    found = [_information(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
+    L = sum(L for L, _ in found) - np.eye(B.shape[1])
+    M = B @ np.linalg.inv(L) @ B.T
+    lost = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
+    u = np.linalg.solve(L, sum(Lu for _, Lu in found))
+    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "digits_lost": lost}
+
+
+def _information(M: Array, u: Array) -> tuple[Array, Array]:
+    """M^-1 and M^-1 u."""
+    if len(M) and np.linalg.eigvalsh(M)[0] <= 0:
+        raise ValueError("a direction is known exactly and has no finite information")
+    L = np.linalg.inv(M)
+    return L, L @ u
+
+
+METHOD = Method(
+    name="kalman",
+    summary="Kalman filter and smoother of a state that moves between the rows (EKF on other models)",
+    formulas="from the second step on: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
+    "K = Sigma X (R + X'Sigma X)^-1 (a row: Sigma x / (R + x'Sigma x))\n"
+    "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  nothing where y is NaN\n"
+    "smoother: theta_(j-1) += L (theta_j - theta_(j|j-1)) with L = Sigma_(j-1) A_j' Sigma_(j|j-1)^-1",
+    source="survey, Proposition 3, Lemma 3 and Theorem 7",
+    settings=(
+        Setting("transition", "transition", None, "any", "A; None leaves the state where it is", optional=True),
+        Setting("process_noise", "matrix", 0.0, "covariance", "Q, the covariance of what a move adds"),
+        Setting("observation_noise", "matrix", 1.0, "covariance", "R, the variance of the noise of an observation"),
+        Setting(
+            "initial_mean", "matrix", None, "any", "the first state's; None is zero, or the model's", optional=True
+        ),
+        Setting("initial_covariance", "matrix", 1.0, "covariance", "the covariance of the first state"),
+    ),
+    fields=(
+        Field("mean", ("parameter", "output"), "mean of the state after the last row"),
+        Field(
+            "covariance", ("parameter", "parameter"), "covariance of the state, the same for each output", start=_prior
+        ),
+        Field("scale", ("parameter",), "its diagonal when the state last moved, or at the start", start=_scale),
+        Field("digits_lost", (), "1 once half of the digits are gone"),
+        Field("moved", (), "1 once a transition or process noise moved the state"),
+    ),
+    cost=Cost(
+        flops=lambda s, z: 5 * z["parameter"] ** 2 + (0 if s["transition"] is None else 4 * z["parameter"] ** 3),
+        floats=lambda s, z: (2 if _at_rest(s) else 6) * z["parameter"] ** 2,
+    ),
+    laws=(
+        Law(laws.conditioning, "survey, Proposition 3", exponent=1),
+        Law(laws.forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
+        Law(laws.merges, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
+        Law(laws.blocks, "survey, Lemma 2, several samples of one task", exponent=1),
+        Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
+        Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),
+        Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),
+    ),
+    batch=batch,
+    kind="filter",
+    weights="mean",
+    models=True,
+    blocks=True,
+    warns=(
+        "digits_lost",
+        "half of the digits of the covariance are gone: it is far larger in some directions than what the rows see, or "
+        "than their noise. What helps: a smaller initial_covariance, some process_noise where nothing moves the state, "
+        "a transition that does not grow, scaled data",
+    ),
+    merge=Merge(
+        "exact", "the two add their information; no transition, no process noise, linear model", _merged, _refuses
+    ),
+)

@@ -1,0 +1,58 @@
+"""Krasulina's rule: a step along the projected gradient of the compression loss, then orthonormalised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orfit_bench.catalogue.methods import _subspace as subspace
+from orfit_bench.catalogue.methods import _subspace_laws as laws
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.spec.law import Law, Measured, Rows
+from orfit_bench.spec.method import Cost, Method
+
+
+def gradient(C: Array, A: Array) -> Array:
+    """Of the loss (6), the mean of |C C'y - y|^2 / 2; it lies in the tangent space already."""
+    return laws.numerical_gradient(lambda C: ((A @ C @ C.T - A) ** 2).sum() / (2 * len(A)), C)
+
+
+def orthonormal(create: Any, rows: Rows) -> Measured:
+    """C stays orthonormal."""
+    return laws.stays_orthonormal(create, rows)
+
+
+def projected_gradient(create: Any, rows: Rows) -> Measured:
+    """C becomes the unique orthonormal factor of C - step * gradient of the compression loss, found numerically."""
+    return laws.along(gradient, create, rows)
+
+
+def stationary(create: Any, rows: Rows) -> Measured:
+    """The leading eigenvectors of the second moment do not move under steps of all rows."""
+    return laws.stationary(create, rows)
+
+
+METHOD = Method(
+    name="krasulina",
+    summary="Krasulina's rule for k-PCA: down the projected gradient of the compression loss, orthonormalised",
+    formulas="X = C'Y\nC <- QR(C - step/N (C X - Y) X'), the columns of Y being the N rows of the step",
+    source="Krasulina paper, eq. (8) and (9)",
+    settings=(
+        subspace.N_COMPONENTS,
+        subspace.step_size(0.01),
+        subspace.BATCH_SIZE,
+        subspace.INITIAL_BASIS,
+    ),
+    fields=(subspace.ORTHONORMAL,),
+    cost=Cost(
+        flops=lambda s, z: 2 * s["n_components"] * (3 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
+        floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
+    ),
+    laws=(
+        Law(orthonormal, "Krasulina paper, eq. (6)", exponent=0),
+        Law(projected_gradient, "Krasulina paper, eq. (6), (8) and (9)", exponent=0),
+        Law(stationary, "Krasulina paper, eq. (8)", exponent=0),
+    ),
+    kind="subspace",
+    blocks=True,
+    merge=subspace.JOINT,
+)

@@ -1,0 +1,142 @@
+"""SGD: steps against a (sub)gradient of one of seven losses, with momentum, averages, batches and projection.
+
+Where a loss has a kink the subgradient taken is 0: absolute and quantile at e = 0, epsilon_insensitive at
+|e| = epsilon, hinge at the margin y f = 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.methods._batch import Array, gradient_steps, momentum_steps
+from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS
+from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS
+from orfit_bench.catalogue.methods._merging import mean
+from orfit_bench.catalogue.methods._sgd_laws import LAWS
+from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.setting import Setting
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
+    """Half the square without projection is linear in w: the end of its run, from the triangular system of its errors.
+
+    The averages have no part in w.
+    """
+    if settings["loss"] != "square" or settings["radius"] is not None or not len(X):
+        return None
+    t = np.arange(1, -(-len(X) // settings["batch_size"]) + 1)
+    steps, momentum = settings["step_size"](t), settings["momentum"](t)
+    if not momentum.any() and not settings["ridge"] and settings["batch_size"] == 1:
+        return gradient_steps(X, Y, w0, steps)
+    w: Array = momentum_steps(X, Y, w0, steps, momentum, settings["ridge"], settings["batch_size"])[0][-1]
+    return w
+
+
+def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
+    """The losses of a margin y f want y in {-1, 1}."""
+    if settings["loss"] not in MARGINS:
+        return
+    bad = (Y != 1) & (Y != -1)
+    if bad.any():
+        row = int(bad.any(axis=1).argmax())
+        raise ValueError(
+            f"y: row {row} holds {float(Y[row][bad[row]][0])}: with loss={settings['loss']!r} sgd wants every y to be "
+            f"-1 or 1 (it predicts the margin, whose sign is the label)"
+        )
+
+
+def answers(s: Any, settings: Settings) -> Array:
+    """Predictions use the average, once there is one."""
+    w: Array = s.average if settings["averaging"] != "none" and s.average_weight > 0 else s.w
+    return w
+
+
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The means of w and of the iterate before by rows seen; the averages' mean by their weights, which add."""
+    names = [name for name in ("w", "previous") if name in a.fields]
+    merged = mean(a, b, *names)
+    if "average" in a.fields:
+        one, other = a.fields["average_weight"], b.fields["average_weight"]
+        both = (one * a.fields["average"] + other * b.fields["average"]) / max(one + other, np.finfo(float).tiny)
+        merged |= {"average": both, "average_weight": one + other}
+    return merged
+
+
+def _averages(settings: Settings) -> bool:
+    return bool(settings["averaging"] != "none")
+
+
+def _has_momentum(settings: Settings) -> bool:
+    return any(settings["momentum"].extremes())
+
+
+def _flops(s: Settings, z: Sizes) -> float:
+    more = 4 * _averages(s) + 3 * _has_momentum(s) + 2 * (s["ridge"] > 0) + 3 * (s["radius"] is not None)
+    return float((4 + more) * z["parameter"] * z["output"])
+
+
+def _floats(s: Settings, z: Sizes) -> float:
+    return z["parameter"] + (2 + 2 * _averages(s) + 2 * _has_momentum(s)) * z["parameter"] * z["output"]
+
+
+METHOD = Method(
+    name="sgd",
+    summary="stochastic (sub)gradient descent on a loss of your choice",
+    formulas="v <- w + beta (w - previous w); in the first step v = w\n"
+    "w <- Proj(v - step (mean over the step's rows of x l'(y, x'v) + ridge v)), Proj on |w| <= radius\n"
+    "what is made small: the mean of l(y, x'w), plus ridge/2 |w|^2\n"
+    "predictions: x'w, or x' sum a_j w_j / sum a_j over the w_j at which steps were taken\n"
+    "l(y, f) with e = y - f, and the subgradient taken at its kink:\n"
+    "  square               e^2 / 2\n"
+    "  absolute             |e|; 0 at e = 0\n"
+    "  huber                e^2 / 2 up to |e| = delta, beyond it delta |e| - delta^2 / 2\n"
+    "  hinge                max(0, 1 - y f), y in {-1, 1}; 0 at y f = 1\n"
+    "  logistic             log(1 + exp(-y f)), y in {-1, 1}\n"
+    "  epsilon_insensitive  max(0, |e| - epsilon); 0 at |e| = epsilon\n"
+    "  quantile             tau e above, (tau - 1) e below; 0 at e = 0",
+    source="slides, SGD beyond least square to SGD convergence (minus the gradient; means divided by their weights)",
+    settings=(
+        Setting("loss", "choice", "square", "|".join(LOSSES), "what is made small; its formula stands above"),
+        Setting("delta", "number", 1.0, "(0, inf)", "huber: the error from which on it counts linearly"),
+        Setting("tau", "number", 0.5, "(0, 1)", "quantile: which one is predicted"),
+        Setting("epsilon", "number", 0.1, "[0, inf)", "epsilon_insensitive: the error that costs nothing"),
+        STEP_SIZE,
+        Setting(
+            "momentum", "schedule", 0.0, "[0, 1)", "beta, the share of the last move that the gradient looks ahead"
+        ),
+        Setting("averaging", "choice", "none", "none|uniform|tail|weighted", "which mean of the iterates predicts"),
+        Setting("tail_start", "integer", 1, "[1, inf)", "tail: the step from which on iterates are averaged"),
+        Setting("weights", "schedule", 1.0, "(0, inf)", "weighted: a_t, how much w_t counts"),
+        Setting("ridge", "number", 0.0, "[0, inf)", "half of it weighs |w|^2 beside the mean loss"),
+        Setting("batch_size", "integer", 1, "[1, inf)", "rows whose gradients one step averages"),
+        Setting(
+            "radius",
+            "number",
+            None,
+            "(0, inf)",
+            "largest norm (Frobenius) of w, onto whose ball each step is projected; None: any",
+            optional=True,
+        ),
+    ),
+    fields=(
+        WEIGHTS,
+        Field("previous", WEIGHTS.dims, "the weights before the last step", when=_has_momentum),
+        Field("average", WEIGHTS.dims, "mean of the iterates at which steps were taken", when=_averages),
+        Field("average_weight", (), "sum of their weights", when=_averages),
+    ),
+    cost=Cost(flops=_flops, floats=_floats),
+    laws=LAWS,
+    batch=batch,
+    models=True,
+    blocks=True,
+    ahead=True,
+    targets=True,
+    admit=admit,
+    answers=answers,
+    averages=("w", "previous", "average", "average_weight"),
+    averages_by={"average": "average_weight"},
+    merge=Merge("averaged", "mean of the weights by rows seen; averages by their weights", merge),
+)

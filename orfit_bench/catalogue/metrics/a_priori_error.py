@@ -1,0 +1,31 @@
+"""The error on rows not yet learned, all along the stream."""
+
+import numpy as np
+
+from orfit_bench.spec.metric import Metric, Record
+from orfit_bench.spec.stream import Array
+
+
+def measure(record: Record) -> float | None:
+    """Mean over the rows whose y is known, which a filter's may not be; None for labels and subspaces."""
+    if record.a_priori is None:
+        return None
+    errors = record.a_priori[known(record)]
+    return float(errors.mean()) if len(errors) else None
+
+
+def known(record: Record) -> Array:
+    """(n,) whether all of a row's y is known."""
+    y = np.asarray(record.data.y, float)
+    return np.asarray(~np.isnan(y.reshape(len(y), -1)).any(axis=1))
+
+
+METRIC = Metric(
+    name="a_priori_error",
+    unit="label^2",
+    summary="error on each row just before its step",
+    formula="mean_i e_i^2, e_i = y_i - f(x_i; w_(i-1)), over the rows of the first pass",
+    source="survey, section II (a priori error)",
+    better="lower",
+    measure=measure,
+)

@@ -1,0 +1,19 @@
+"""What a subspace loses of the rows that were learned."""
+
+from orfit_bench.spec.metric import Metric, Record
+
+
+def measure(record: Record) -> float | None:
+    """Mean over all rows of the stream after the last one; None where no subspace is learned."""
+    return record.stream_error if record.learner.method.kind == "subspace" else None
+
+
+METRIC = Metric(
+    name="compression_loss",
+    unit="row^2",
+    summary="what is lost of the rows learned, at the end",
+    formula="mean_i |x_i - C C'x_i|^2, C orthonormal",
+    source="Krasulina paper, eq. (6) without the factor 1/2, as in eq. (1) and Table 1",
+    better="lower",
+    measure=measure,
+)

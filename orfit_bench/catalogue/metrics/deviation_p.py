@@ -1,0 +1,53 @@
+"""Distance of P, the inverse information, from the exact one."""
+
+import numpy as np
+
+from orfit_bench.catalogue.metrics.deviation import learned_once
+from orfit_bench.spec.law import deviation
+from orfit_bench.spec.metric import Metric, Record
+from orfit_bench.spec.stream import Array
+
+
+def measure(record: Record) -> float | None:
+    """Deviation of P on the span of the rows learned; None where the method declares no information for them.
+
+    Off that span P tells of the prior alone, and where the method forgets it winds up without bound.
+    """
+    learner = record.learner
+    if learner.method.information is None or not learned_once(record):
+        return None
+    name, rows = learner.method.information
+    X, state = np.asarray(record.data.X, float), learner.state()
+    A = rows(X, learner.settings) if name in state else None
+    if A is None:
+        return None
+    U = span(X)
+    P = np.asarray(state[name].values, float)
+    return deviation(U.T @ P @ U, inverse(A, U))
+
+
+def span(X: Array) -> Array:
+    """(d, k) an orthonormal basis of the span of the rows of X (n, d)."""
+    _, values, Vt = np.linalg.svd(X, full_matrices=False)
+    rank = int((values > max(X.shape) * np.finfo(float).eps * values.max(initial=0.0)).sum())
+    return np.asarray(Vt[:rank].T)
+
+
+def inverse(A: Array, U: Array) -> Array:
+    """U'(A'A)^-1 U (k, k) for A (m, d) of full column rank and U (d, k): A = QR, so it is Z'Z with R'Z = U."""
+    from scipy.linalg import solve_triangular
+
+    Z = solve_triangular(np.linalg.qr(A, mode="r"), U, trans="T")
+    return np.asarray(Z.T @ Z)
+
+
+METRIC = Metric(
+    name="deviation_P",
+    unit="relative",
+    summary="of P from the inverse information",
+    formula="max |U'(P - (A'A)^-1)U| / max |U'(A'A)^-1 U|, U an orthonormal basis of the rows' span, "
+    "A the weighted rows with the prior's, factorised once by QR",
+    source="the method's declaration; survey, eq. (10) for rls",
+    better="lower",
+    measure=measure,
+)

@@ -1,0 +1,36 @@
+"""How long a caller waits who brings one row at a time."""
+
+import numpy as np
+
+from orfit_bench.spec.metric import Metric, Record
+
+
+def p50(record: Record) -> float | None:
+    """The median of the calls."""
+    return _percentile(record, 50)
+
+
+def p99(record: Record) -> float | None:
+    """What one call in a hundred exceeds."""
+    return _percentile(record, 99)
+
+
+def _percentile(record: Record, q: float) -> float | None:
+    return float(np.percentile(record.latency, q)) if len(record.latency) else None
+
+
+METRICS = tuple(
+    Metric(
+        name=f"latency_{measure.__name__}",
+        unit="s",
+        summary=summary,
+        formula=f"{measure.__name__[1:]}th percentile of the times of at most 1,000 calls, with the first rows",
+        source="wall clock, waiting for the device included",
+        better="lower",
+        measure=measure,
+    )
+    for measure, summary in (
+        (p50, "median time of a call with one row"),
+        (p99, "time of a call with one row that 1 % exceed"),
+    )
+)

@@ -1,0 +1,19 @@
+"""The error on all that was learned."""
+
+from orfit_bench.spec.metric import Metric, Record
+
+
+def measure(record: Record) -> float | None:
+    """Mean over all rows of the stream after the last one; None for labels and subspaces."""
+    return record.stream_error if record.learner.method.kind in ("regression", "filter") else None
+
+
+METRIC = Metric(
+    name="mean_squared_error",
+    unit="label^2",
+    summary="error on all rows learned, at the end",
+    formula="E_n = (1/n) sum_i |y_i - f(x_i; w_n)|^2",
+    source="survey, section II (E_t, one row a task)",
+    better="lower",
+    measure=measure,
+)

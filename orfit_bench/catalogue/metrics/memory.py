@@ -1,0 +1,35 @@
+"""Peak memory while learning."""
+
+from orfit_bench.spec.metric import Metric, Record
+
+
+def host(record: Record) -> float:
+    """What Python and NumPy held at most, as recorded in a pass of its own."""
+    return record.host_bytes
+
+
+def device(record: Record) -> float | None:
+    """What the backend's device held at most; None where the backend has no device."""
+    return record.device_bytes
+
+
+METRICS = (
+    Metric(
+        name="host_memory",
+        unit="B",
+        summary="peak of Python and NumPy, without the data",
+        formula="largest traced size during one pass - traced size before the learners were made",
+        source="tracemalloc, in a pass that is not timed; moved by neither imports nor the page cache",
+        better="lower",
+        measure=host,
+    ),
+    Metric(
+        name="device_memory",
+        unit="B",
+        summary="peak of the device; none on the CPU",
+        formula="the backend's memory() after one pass that began with memory()",
+        source="the backend",
+        better="lower",
+        measure=device,
+    ),
+)

@@ -1,0 +1,30 @@
+"""Regret: the price of not knowing the stream in advance."""
+
+import numpy as np
+
+from orfit_bench.catalogue.metrics.a_priori_error import known
+from orfit_bench.spec.metric import Metric, Record
+
+
+def measure(record: Record) -> float | None:
+    """Sum of the squared a-priori errors less that of the least-squares solution of all rows; None without the former.
+
+    Below zero where the learner follows what no fixed linear model does: a moving truth, or a nonlinear one.
+    """
+    if record.a_priori is None:
+        return None
+    rows = known(record)
+    X, Y = (np.asarray(a, float)[rows] for a in (record.data.X, record.data.y))
+    best = Y - X @ np.linalg.lstsq(X, Y, rcond=None)[0]
+    return float(record.a_priori[rows].sum() - (best**2).sum())
+
+
+METRIC = Metric(
+    name="regret",
+    unit="label^2",
+    summary="a-priori errors beyond the best linear model's",
+    formula="sum_i e_i^2 - min_w sum_i |y_i - x_i'w|^2, e_i the a-priori errors of the first pass",
+    source="survey, section II (regret; its sum runs over eps_i^2), with the best linear model in hindsight subtracted",
+    better="lower",
+    measure=measure,
+)

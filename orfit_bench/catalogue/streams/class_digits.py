@@ -1,0 +1,24 @@
+"""Digits whose classes arrive one after another: what is learned first is easily forgotten."""
+
+from __future__ import annotations
+
+from orfit_bench.catalogue.streams.common import SEED
+from orfit_bench.catalogue.streams.digits import LEARNED, SOURCE, by_class, drawn
+from orfit_bench.spec.stream import Data, Stream
+
+
+def make(n: int, seed: int) -> Data:
+    """X (n, 64) pixels in [0, 1], y (n,) labels 0 to 9, one task a digit; tested on 397 images of all digits."""
+    learned, test, validation = drawn(n, seed)
+    X, labels, tasks = by_class(*learned)
+    return Data(X, labels, test, validation, tasks)
+
+
+CLASS_DIGITS = Stream(
+    "class_digits",
+    "1,797 real digits of 8 x 8 pixels, class after class",
+    make,
+    (LEARNED, SEED),
+    source=SOURCE,
+    offers="labels",
+)

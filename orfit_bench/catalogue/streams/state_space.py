@@ -1,0 +1,42 @@
+"""A state that moves on its own and is observed through noise: the linear Gaussian model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orfit_bench.catalogue.streams.common import OUTPUTS, SEED, features, parts, rows, squeezed
+from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.stream import Data, Stream
+
+SETTINGS = (
+    Setting("transition", "number", 0.99, "[-1, 1]", "the factor F of each step of the state"),
+    Setting("process_noise", "number", 0.02, "[0, inf)", "variance of what is added to each entry of the state"),
+    Setting("observation_noise", "number", 0.1, "[0, inf)", "variance of the noise on each target"),
+)
+"""The names that a Kalman filter's own settings bear: --set kalman.transition=0.99 is the true one."""
+
+
+def make(
+    n: int, d: int, outputs: int, transition: float, process_noise: float, observation_noise: float, seed: int
+) -> Data:
+    """X (n, d) ~ N(0, I), w_1 ~ N(0, I), w_t = F w_(t-1) + N(0, Q), y_t = x_t'w_t + N(0, R); ten tasks of equal length.
+
+    Without a test set, for the state has moved on: the a-priori error tells how well it is followed.
+    """
+    rng = np.random.default_rng(seed)
+    X, w = rng.standard_normal((n, d)), rng.standard_normal((d, outputs))
+    y = np.sqrt(observation_noise) * rng.standard_normal((n, outputs))
+    for t in range(n):
+        if t:
+            w = transition * w + np.sqrt(process_noise) * rng.standard_normal(w.shape)
+        y[t] += X[t] @ w
+    return Data(X, squeezed(y), tasks=parts(n))
+
+
+STATE_SPACE = Stream(
+    "state_space",
+    "observations of a moving state, the linear Gaussian model",
+    make,
+    (rows(2000), features(4), OUTPUTS, *SETTINGS, SEED),
+    source="synthetic: survey, eq. (LGM), with multiples of the identity for A, Q and R",
+)

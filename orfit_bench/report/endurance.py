@@ -1,0 +1,59 @@
+"""The picture and the table of long streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from orfit_bench.conformance.endurance import Endured
+from orfit_bench.report.map import pyplot
+
+PANELS = {
+    "w_error": "error of w",
+    "P_error": "error of P",
+    "least_eigenvalue": "least eigenvalue of P / largest",
+    "asymmetry": "asymmetry of P",
+}
+STYLES = ("-", "--", "-.", ":")
+FLOOR = 1e-17
+"""Where a zero is drawn on a logarithmic axis."""
+
+
+def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
+    """One column a stream, one row a number, one line a method; triangles warn of lost digits, crosses refuse."""
+    plt = pyplot()
+    figure, axes = plt.subplots(len(PANELS), len(found), figsize=(11, 11), sharex="col", sharey="row", squeeze=False)
+    for column, (stream, learners) in zip(axes.T, found.items(), strict=True):
+        column[0].set_title(stream, fontsize=10)
+        for panel, name in zip(column, PANELS, strict=True):
+            for style, (method, endured) in zip(STYLES, learners.items(), strict=False):
+                rows = [look.rows for look in endured.looks]
+                values = [max(getattr(look, name), FLOOR) for look in endured.looks]
+                (line,) = panel.loglog(rows, values, style, label=method, linewidth=1.6)
+                for row, mark in ((endured.warned, "^"), (endured.refused, "x")):
+                    if row:
+                        panel.plot(row, values[-1] if mark == "x" else FLOOR, mark, color=line.get_color())
+            panel.grid(alpha=0.3)
+        column[-1].set_xlabel("rows")
+    for panel, said in zip(axes[:, 0], PANELS.values(), strict=True):
+        panel.set_ylabel(said)
+    for panel in axes[0]:
+        panel.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def table(found: Mapping[str, Mapping[str, Endured]]) -> str:
+    """The last look at every learner, and when it warned or refused, in Markdown."""
+    lines = [
+        "| stream | method | rows | error of w | error of P | least eigenvalue | asymmetry | warned | refused |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for stream, learners in found.items():
+        for method, (looks, warned, refused) in learners.items():
+            last = looks[-1]
+            numbers = " | ".join(f"{value:.1e}" for value in last[1:])
+            when = " | ".join(f"{row:,}" if row else "never" for row in (warned, refused))
+            lines.append(f"| {stream} | {method} | {last.rows:,} | {numbers} | {when} |")
+    return "\n".join(lines)

@@ -1,0 +1,117 @@
+"""Which methods equal which, as a picture: the survey's figure 8, extended, with measured deviations on its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from orfit_bench.conformance.laws import Finding, worst
+from orfit_bench.errors import UnavailableError
+from orfit_bench.files import refuse
+from orfit_bench.spec import Equality
+
+PLACES = {
+    "sgd": (0.0, 3.0),
+    "lms": (0.0, 2.0),
+    "nlms": (0.0, 1.0),
+    "one_step_sgd": (0.0, 0.0),
+    "apa": (1.6, 1.0),
+    "orfit": (1.6, 3.0),
+    "icl": (2.9, 2.0),
+    "min-norm": (1.6, 2.0),
+    "ogd": (1.6, 4.0),
+    "gp": (3.2, 4.0),
+    "rls": (4.4, 3.0),
+    "ridge": (5.8, 4.0),
+    "kalman": (5.8, 3.0),
+    "class_rls": (5.8, 2.0),
+    "owm": (4.4, 4.0),
+    "incremental_pca": (2.9, 0.0),
+    "batch PCA": (4.6, 0.0),
+    "implicit_krasulina": (2.9, 1.0),
+    "batch EM": (4.6, 1.0),
+}
+"""Where each stands; a method that is not named here stands in a row below."""
+
+
+def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
+    """Write the picture. UnavailableError without matplotlib, ValueError where the ending names no format of it."""
+    refuse(path)
+    plt = pyplot()
+    ending = path.suffix.lstrip(".").lower() or "svg"
+    figure, axes = plt.subplots(figsize=(11.5, 8), layout="constrained")
+    known = figure.canvas.get_supported_filetypes()
+    if ending not in known:
+        raise ValueError(f"{path}: want a file ending in one of {', '.join(sorted(known))}")
+    places = placed(found)
+    for edge, findings in found.items():
+        _edge(axes, places[edge.one], places[edge.other], edge, worst(findings))
+    solutions = {edge.other for edge in found if edge.batch}
+    for name, place in places.items():
+        _node(axes, name, place, name in solutions)
+    axes.set_title(
+        "Which streaming learners equal which\nround: methods; square: batch solutions; "
+        "on each edge the settings under which they agree, and the relative deviation measured",
+        fontsize=11,
+    )
+    axes.set_axis_off()
+    axes.margins(0.09, 0.07)
+    figure.savefig(path, metadata={"Date": None} if ending == "svg" else None, format=ending, dpi=150)
+    plt.close(figure)
+
+
+def pyplot() -> Any:
+    """matplotlib's, drawing to files; UnavailableError with the command that helps where it is not installed."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise UnavailableError(
+            'pictures need matplotlib: pip install "orfit-bench[plots]" (in a checkout: pip install ".[plots]")'
+        ) from None
+    mpl.use("Agg")
+    mpl.rcParams.update({"svg.hashsalt": "orfit-bench", "svg.fonttype": "none"})  # the same picture is the same file
+    from matplotlib import pyplot as plt
+
+    return plt
+
+
+def placed(found: Mapping[Equality, list[Finding]]) -> dict[str, tuple[float, float]]:
+    """A place for every end of an edge."""
+    names = dict.fromkeys(name for edge in found for name in (edge.one, edge.other))
+    others = [name for name in names if name not in PLACES]
+    return {name: PLACES.get(name, (1.5 * others.index(name) if name in others else 0.0, -1.0)) for name in names}
+
+
+def _edge(axes: Any, one: tuple[float, float], other: tuple[float, float], edge: Equality, found: Finding) -> None:
+    (x0, y0), (x1, y1) = one, other
+    axes.plot([x0, x1], [y0, y1], color="0.55", linewidth=1.6, zorder=1)
+    said = f"{edge.when}\n" if edge.when else ""
+    axes.text(
+        (x0 + x1) / 2,
+        (y0 + y1) / 2,
+        f"{said}{found.measured.deviation:.0e}".replace("0e+00", "0"),
+        fontsize=8,
+        ha="center",
+        va="center",
+        zorder=2,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
+    )
+
+
+def _node(axes: Any, name: str, place: tuple[float, float], solution: bool) -> None:
+    axes.text(
+        *place,
+        name,
+        fontsize=11,
+        fontweight="bold",
+        ha="center",
+        va="center",
+        zorder=3,
+        color="#4d3800" if solution else "#0b3d66",
+        bbox={
+            "boxstyle": "square,pad=0.45" if solution else "round,pad=0.5,rounding_size=0.9",
+            "facecolor": "#fff2cc" if solution else "#dcebf7",
+            "edgecolor": "#7f6000" if solution else "#0b5394",
+        },
+    )

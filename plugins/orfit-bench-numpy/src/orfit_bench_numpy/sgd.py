@@ -1,0 +1,105 @@
+"""SGD and its flavours (slides, "SGD beyond least square" to "SGD convergence"; signs and means corrected)."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import norm
+from scipy.special import expit
+
+from orfit_bench_numpy._algebra import Array, finite
+
+# l'(y, f) as a function of e = y - f. heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0, at the kink too; NaN stays NaN.
+SLOPES = {
+    "square": lambda E, Y, p: -E,
+    "absolute": lambda E, Y, p: -np.sign(E),
+    "huber": lambda E, Y, p: -np.clip(E, -p.delta, p.delta),
+    "hinge": lambda E, Y, p: -Y * np.heaviside(Y * E, 0),  # 1 - y f = y (y - f), for y is -1 or 1
+    "logistic": lambda E, Y, p: -Y * expit(Y * E - 1),
+    "epsilon_insensitive": lambda E, Y, p: -np.sign(E) * np.heaviside(np.abs(E) - p.epsilon, 0),
+    "quantile": lambda E, Y, p: (1 - p.tau) * np.heaviside(-E, 0) - p.tau * np.heaviside(E, 0),
+}
+
+
+def ahead(s: Any, p: Any) -> Array:
+    """v_t = w_t + beta_t (w_t - w_(t-1)), v_1 = w_1: where Nesterov takes the gradient."""
+    if p.t == 1 or not hasattr(s, "previous"):
+        w: Array = s.w
+        return w
+    v: Array = s.w + p.momentum[0] * (s.w - s.previous)
+    return v
+
+
+def descend(s: Any, v: Array, J: Array, E: Array, Y: Array, p: Any) -> bool:
+    """w_(t+1) = Proj(v_t - gamma_t g_t), g_t = (1/b) sum_j x_j l'(y_j, x_j'v_t) + ridge v_t; w_t joins the average."""
+    g = J.T.dot(SLOPES[p.loss](E, Y, p)) / p.batch_size
+    if p.ridge:
+        g += p.ridge * v
+    w = v - p.step_size[0] * g
+    if not finite(w) or not (p.averaging == "none" or take_in(s, p)):
+        return False
+    if p.radius < math.inf:
+        w = projected(w, p.radius)
+    if hasattr(s, "previous"):
+        s.previous[...] = s.w
+    s.w[...] = w
+    return True
+
+
+def projected(w: Array, radius: float) -> Array:
+    """The point nearest to w in the ball of this radius (Frobenius norm)."""
+    if norm(w.ravel()) <= radius:  # of a vector SciPy scales, so that no square over- or underflows
+        return w
+    unit = w / np.abs(w).max()
+    inside: Array = unit * (radius / float(norm(unit.ravel())))
+    return inside
+
+
+def take_in(s: Any, p: Any) -> bool:
+    """The mean of the w_j, weighted by a_j, takes in w_t with the weight a_t. False: the sum of weights overflows."""
+    a = weight(p)
+    if not a > 0:
+        return True
+    total = s.average_weight + a
+    if not math.isfinite(total):
+        return False
+    share = a / total
+    s.average[...] = (1 - share) * s.average + share * s.w
+    s.average_weight[...] = total
+    return True
+
+
+def weight(p: Any) -> Any:
+    """a_t: the slides' weights, divided by their sum in the end."""
+    if p.averaging == "weighted":
+        return p.weights[0]
+    return float(p.averaging == "uniform" or p.t >= p.tail_start)
+
+
+def answering(s: Any) -> Array:
+    """What predictions use: the average, once there is one."""
+    w: Array = s.average if hasattr(s, "average") and s.average_weight > 0 else s.w
+    return w
+
+
+def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """One step on gradients and errors at v_t."""
+    return descend(s, ahead(s, p), J, E, p.targets, p)
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
+    b = p.batch_size
+    for i in range(0, len(X), b):
+        A, y, here = X[i : i + b], Y[i : i + b], p if len(X) == b else p.at(i // b)
+        if out is not None:
+            out[i : i + b] = A.dot(answering(s))
+        v = ahead(s, here)
+        if not descend(s, v, A, y - A.dot(v), y, here):
+            return i
+    return len(X)
+
+
+def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    """All rows of A as one step."""
+    return learn(s, A, Y, p, None) == len(A)

@@ -1,0 +1,204 @@
+"""A small method of each kind, and a small network, so that the bench is tried with every kind whatever is installed.
+
+The kernels are the shortest that learn; none is fast, none guards against overflow.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import orfit_bench as ob
+from orfit_bench.spec import Cost, Field, Method, Model, Setting
+
+STEP = Setting("step_size", "schedule", 0.05, "(0, inf)", "the step")
+COST = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
+WEIGHTS = Field("w", ("parameter", "output"), "weights")
+
+
+def declared(name: str, kind: str, fields: tuple[Field, ...], *settings: Setting, **more: Any) -> Method:
+    return Method(name, f"a {kind} of the tests", "", "", (*settings, STEP), fields, COST, (), kind=kind, **more)
+
+
+# ---------------------------------------------------------------------- labels: LMS on one-hot targets
+
+
+def labels_learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+        if out is not None:
+            out[i] = x @ s.w
+        s.w[...] += p.step_size[i] * np.outer(x, y - x @ s.w)
+    return len(X)
+
+
+def labels_batch(X: Any, Y: Any, w0: Any, settings: Any) -> Any:
+    """The weights of the same steps, one matrix product a row."""
+    steps = settings["step_size"](np.arange(1, len(X) + 1))
+    for x, y, step in zip(X, Y, steps, strict=True):
+        w0 = (np.eye(len(x)) - step * np.outer(x, x)) @ w0 + step * np.outer(x, y)
+    return w0
+
+
+LABELS = declared("my_labels", "classification", (WEIGHTS,), batch=labels_batch)
+
+# ---------------------------------------------------------------------- subspaces: Oja's rule
+
+
+def orthonormal(C: Any) -> Any:
+    Q, R = np.linalg.qr(C)
+    return Q * np.copysign(1, np.diagonal(R))
+
+
+def oja_learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    for x, step in zip(X, p.step_size, strict=True):
+        s.basis[...] = orthonormal(s.basis + step * np.outer(x, x @ s.basis))
+    return len(X)
+
+
+BASIS = Field(
+    "basis",
+    ("feature", "n_components"),
+    "orthonormal columns",
+    start=lambda settings, sizes, draw: orthonormal(draw((sizes["feature"], sizes["n_components"]))),
+)
+SUBSPACE = declared(
+    "my_subspace",
+    "subspace",
+    (BASIS,),
+    Setting("n_components", "integer", 2, "[1, inf)", "k"),
+    averages=("basis",),
+    derived=lambda fields, settings: {"basis": orthonormal(fields["basis"])},
+)
+
+# ---------------------------------------------------------------------- filters: a random walk's
+
+
+def filter_update(s: Any, J: Any, E: Any, p: Any) -> bool:
+    K = s.covariance @ J.T @ np.linalg.inv(J @ s.covariance @ J.T + p.observation_noise)
+    s.mean[...] += K @ E
+    s.covariance[...] -= K @ J @ s.covariance
+    return True
+
+
+def filter_transit(s: Any, mean: Any, p: Any) -> None:
+    F = np.eye(len(mean)) if p.transition is None else p.transition
+    s.mean[...] = mean
+    s.covariance[...] = F @ s.covariance @ F.T + (0 if p.process_noise is None else p.process_noise)
+
+
+def filter_learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    for i, (x, y) in enumerate(zip(X[:, None], Y[:, None], strict=True)):
+        here = p.at(i)
+        if here.t > 1:
+            filter_transit(s, s.mean if here.transition is None else here.transition @ s.mean, here)
+        if out is not None:
+            out[i] = x @ s.mean
+        if not np.isnan(y).any():
+            filter_update(s, x, y - x @ s.mean, here)
+    return len(X)
+
+
+def still_rows(X: Any, settings: Any) -> Any:
+    """A with P = (A'A)^-1 where the state stays where it is and starts with covariance I."""
+    return None if settings["process_noise"].any() else np.vstack([X / np.sqrt(settings["observation_noise"]), one(X)])
+
+
+def still_batch(X: Any, Y: Any, w0: Any, settings: Any) -> Any:
+    """Ridge regression with the noise's variance."""
+    R = settings["observation_noise"]
+    return None if settings["process_noise"].any() else np.linalg.solve(X.T @ X + R * one(X), X.T @ Y)
+
+
+def one(X: Any) -> Any:
+    return np.eye(X.shape[1])
+
+
+MOTION = (
+    Setting("transition", "transition", 1.0, "any", "F"),
+    Setting("process_noise", "matrix", 0.01, "covariance", "Q"),
+    Setting("observation_noise", "matrix", 0.1, "covariance", "R"),
+    Setting("initial_mean", "matrix", None, "any", "mean", optional=True),
+    Setting("initial_covariance", "matrix", 1.0, "covariance", "P"),
+)
+FILTER = declared(
+    "my_filter",
+    "filter",
+    (
+        Field("mean", ("parameter", "output"), "mean"),
+        Field("covariance", ("parameter", "parameter"), "P", start=lambda s, z, draw: np.eye(z["parameter"])),
+        Field("moved", (), "1 once the state may have moved"),
+    ),
+    *MOTION,
+    weights="mean",
+    batch=still_batch,
+    information=("covariance", still_rows),
+)
+
+# ---------------------------------------------------------------------- layers: a step for each by its inputs' size
+
+
+def layers_update(s: Any, J: Any, E: Any, p: Any) -> bool:
+    s.w[...] += p.step_size[0] * J.T @ E
+    for i, inputs in enumerate(p.inputs, start=1):
+        getattr(s, f"seen_{i}")[...] += inputs.sum(axis=0)
+    return True
+
+
+LAYERS = declared(
+    "my_layers", "regression", (WEIGHTS, Field("seen", ("input",), "sum of a layer's inputs", layered=True))
+)
+"""A layered method: a learner of it wants a model with layers."""
+
+
+def network(hidden: Any = (32,), activation: str = "tanh", bias: bool = True) -> Model:
+    """One hidden layer of tanh without biases: stands in for orfit_bench.MLP where a test needs no other."""
+    (m,) = hidden
+
+    def parts(w: Any, d: int) -> tuple[Any, Any]:
+        return w[: d * m].reshape(d, m), w[d * m :].reshape(m, -1)
+
+    def predict(w: Any, X: Any) -> Any:
+        A, B = parts(w, X.shape[1])
+        return np.tanh(X @ A) @ B
+
+    def jacobian(w: Any, x: Any) -> Any:
+        A, B = parts(w, len(x))
+        h = np.tanh(x @ A)
+        rows = [np.concatenate([np.outer(x, (1 - h**2) * b).ravel(), np.outer(h, e).ravel()]) for b, e in columns(B)]
+        return np.stack(rows)
+
+    def columns(B: Any) -> Any:
+        return zip(B.T, np.eye(B.shape[1]), strict=True)
+
+    return Model(
+        f"net({m}; {activation})",
+        predict,
+        jacobian,
+        lambda d, c: d * m + m * c,
+        lambda draw, d, c: draw(d * m + m * c) / np.sqrt(d),
+        lambda d, c: ((d, m), (m, c)),
+        lambda w, x: (x, np.tanh(x @ parts(w, len(x))[0])),
+    )
+
+
+class Kinds:
+    """The plugin that offers all of them on the numpy backend."""
+
+    SPEC_VERSION = (1, 0)
+
+    @ob.hookimpl
+    def methods(self) -> Any:
+        return [LABELS, SUBSPACE, FILTER, LAYERS]
+
+    @ob.hookimpl
+    def kernels(self) -> Any:
+        filters = {"update": filter_update, "transit": filter_transit, "rts": lambda *arguments: None}
+        offers = {
+            "my_labels": SimpleNamespace(learn=labels_learn),
+            "my_subspace": SimpleNamespace(learn=oja_learn),
+            "my_filter": SimpleNamespace(learn=filter_learn, **filters),
+            "my_layers": SimpleNamespace(update=layers_update),
+        }
+        return {("numpy", name): kernel for name, kernel in offers.items()}

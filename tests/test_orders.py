@@ -1,0 +1,231 @@
+"""Orders of the rows: views of a stream that gather what is asked for, the same for the same seed."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import orfit_bench as ob
+from orfit_bench.bench import Suite, run
+from orfit_bench.cli import main
+from orfit_bench.host.orders import sampled
+from orfit_bench.spec import Data, Setting, Stream
+
+LEARNERS = [
+    ("sgd", {"loss": "huber", "step_size": 0.1, "momentum": 0.5, "averaging": "uniform"}),
+    ("sgd", {"batch_size": 5}),
+    ("orfit", {"memory": 2, "summary": "random"}),
+    ("rls", {"forgetting_factor": 0.9}),
+]
+
+
+def numbered(n, d=3, **more):
+    """Rows that tell their number: row i of X is (i, i, ...), of y it is -i."""
+    return Data(np.repeat(np.arange(n)[:, None], d, 1).astype(float), -np.arange(n, dtype=float), **more)
+
+
+def visits(data):
+    """Which rows the data go through."""
+    X, y = np.asarray(data.X), np.asarray(data.y)
+    np.testing.assert_array_equal(X[:, 0], -y)  # rows and targets stay together
+    return X[:, 0].astype(int)
+
+
+class OnlySlices:
+    """Rows as a file offers them, and how many were read."""
+
+    def __init__(self, rows):
+        self._rows, self.read = rows, 0
+
+    def __len__(self):
+        return len(self._rows)
+
+    def __getitem__(self, piece):
+        assert isinstance(piece, slice)
+        self.read += len(self._rows[piece])
+        return self._rows[piece]
+
+
+def test_once_is_the_data():
+    data = numbered(5, tasks=(0, 2, 5))
+    assert ob.orders.once(data) is data
+
+
+@given(n=st.integers(0, 20), passes=st.integers(1, 4), seed=st.integers(0, 2**70))
+def test_reshuffled_visits_every_row_once_a_pass(n, passes, seed):
+    order = visits(ob.orders.reshuffled(numbered(n), passes, seed))
+    assert order.shape == (n * passes,)
+    for part in order.reshape(passes, n):
+        assert sorted(part) == list(range(n))
+
+
+def test_each_pass_has_an_order_of_its_own():
+    orders = visits(ob.orders.reshuffled(numbered(50), 4)).reshape(4, 50)
+    assert len({tuple(part) for part in orders} | {tuple(range(50))}) == 5
+
+
+def test_uniform_draws_every_row_equally_often_and_independently():
+    order = visits(ob.orders.uniform(numbered(10), 20_000, seed=3))
+    assert len(order) == 20_000
+    counts = np.bincount(order, minlength=10)
+    assert abs(counts - 2000).max() < 4 * np.sqrt(20_000 * 0.1 * 0.9)
+    pairs = np.bincount(order[:-1] * 10 + order[1:], minlength=100)  # with replacement: also itself
+    assert abs(pairs - 200).max() < 5 * np.sqrt(20_000 * 0.01 * 0.99)
+
+
+MAKERS = {
+    "uniform": lambda data, seed: ob.orders.uniform(data, 3000, seed),
+    "reshuffled": lambda data, seed: ob.orders.reshuffled(data, 3, seed),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@given(
+    n=st.sampled_from([1, 2, 7, 1000, 1500]),
+    seed=st.integers(0, 9),
+    piece=st.builds(slice, *[st.none() | st.integers(-3100, 4600)] * 2, st.sampled_from([None, 1, 2, 7, -1, -3])),
+)
+def test_slices_are_parts_of_one_order(maker, n, seed, piece):
+    data, again = (MAKERS[maker](numbered(n), seed) for _ in range(2))
+    whole = np.asarray(again.X)
+    assert data.X.shape == whole.shape
+    np.testing.assert_array_equal(data.X[piece], whole[piece])
+    np.testing.assert_array_equal(data.y[piece], np.asarray(again.y)[piece])
+    chunks = np.concatenate([X for X, _ in data.chunks(640)])
+    np.testing.assert_array_equal(chunks, whole)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_the_seed_alone_decides(maker):
+    before = repr(np.random.get_state())  # noqa: NPY002
+    first, again, other = (visits(MAKERS[maker](numbered(40), seed)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert repr(np.random.get_state()) == before  # noqa: NPY002
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_only_what_is_asked_for_is_read_and_by_slices_alone(maker):
+    rows = np.arange(6000.0).reshape(2000, 3)
+    X, y = OnlySlices(rows), OnlySlices(-rows[:, 0])
+    data, plain = (MAKERS[maker](Data(*pair), 0) for pair in ((X, y), (rows, -rows[:, 0])))
+    assert (len(data.X), data.X.shape) == (len(plain.X), (len(plain.X), 3))
+    assert X.read == y.read == 0
+    np.testing.assert_array_equal(data.X[100:105], plain.X[100:105])
+    assert (X.read, y.read) == (5, 0)
+    np.testing.assert_array_equal(data.y[100:105], plain.y[100:105])
+    assert data.X[:0].shape == (0, 3)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_held_out_rows_stay_and_tasks_go(maker):
+    test, validation = ((np.ones((k, 3)), np.ones(k)) for k in (2, 4))
+    data = MAKERS[maker](numbered(9, test=test, validation=validation, tasks=(0, 4, 9)), 0)
+    assert (data.test, data.validation, data.tasks) == (test, validation, ())
+
+
+def test_rows_are_copies():
+    data = numbered(5)
+    view = ob.orders.reshuffled(data, 1)
+    view.X[:][...] = np.asarray(view.y)[...] = 99.0
+    assert visits(view).max() == visits(data).max() == 4
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize(("method", "settings"), LEARNERS)
+def test_learning_the_view_is_learning_its_rows(maker, method, settings, same_state):
+    stream = ob.streams()["regression"].load(n=200, d=4)
+    order = visits(MAKERS[maker](numbered(200), 5))
+    data, learner = MAKERS[maker](stream, 5), ob.create(method, **settings)
+    for X, y in data.chunks(64):
+        learner.partial_fit(X, y)
+    same_state(learner, ob.create(method, **settings).partial_fit(stream.X[order], stream.y[order]))
+
+
+def test_multi_pass_sgd_ends_where_one_pass_of_orfit_does():
+    """Thesis, Corollary 4, with a new order each pass."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5, 12)), rng.standard_normal(5)
+    sgd = ob.create("sgd", step_size=1 / (X * X).sum(1).max())
+    for A, b in ob.orders.reshuffled(Data(X, y), 1000).chunks(500):
+        sgd.partial_fit(A, b)
+    want = ob.create("orfit").partial_fit(X, y).state()["w"].values
+    np.testing.assert_allclose(sgd.state()["w"].values, want, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: ob.orders.uniform(numbered(3), 0), ValueError, "n=0: want an integer >= 1"),
+        (lambda: ob.orders.uniform(numbered(3), 2.0), TypeError, "n=2.0: want an integer"),
+        (lambda: ob.orders.uniform(numbered(0), 2), ValueError, "no rows to draw from"),
+        (lambda: ob.orders.reshuffled(numbered(3), True), TypeError, "passes=True"),
+        (lambda: ob.orders.reshuffled(numbered(3), 0), ValueError, "passes=0"),
+        (lambda: ob.orders.uniform(numbered(3), 4).X[1], TypeError, r"by slices: got 1, want X\[a:b\]"),
+        (lambda: ob.streams()["drift"].load(passes=2), ValueError, "stream 'drift': passes=2 with sampling='once'"),
+        (lambda: ob.streams()["drift"].load(sampling="twice"), ValueError, "want one of once|uniform|reshuffled"),
+        (lambda: ob.streams()["drift"].load(sampling="uniform", passes=0), ValueError, "passes=0"),
+    ],
+)
+def test_what_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# ---------------------------------------------------------------------- by name
+
+
+def test_every_registered_stream_takes_an_order():
+    for stream in ob.streams().values():
+        assert {"sampling", "passes", "seed"} <= {s.name for s in stream.settings}
+        assert sampled(stream) is stream  # not twice
+
+
+@pytest.mark.parametrize("name", ["regression", "drift", "digits"])
+def test_a_stream_by_name_is_its_data_in_that_order(name):
+    stream = ob.streams()[name]
+    plain = stream.load(n=30, seed=4)
+    assert isinstance(plain.X, np.ndarray)
+    for sampling, made in (
+        ("uniform", ob.orders.uniform(plain, 60, 4)),
+        ("reshuffled", ob.orders.reshuffled(plain, 2, 4)),
+    ):
+        got = stream.load(n=30, seed=4, sampling=sampling, passes=2)
+        np.testing.assert_array_equal(np.asarray(got.X), np.asarray(made.X))
+        np.testing.assert_array_equal(np.asarray(got.y), np.asarray(made.y))
+        np.testing.assert_array_equal(got.test[0], plain.test[0])
+
+
+def test_a_stream_without_a_seed_gets_one_and_one_with_such_settings_keeps_them():
+    bare = sampled(Stream("bare", "", lambda: numbered(20)))
+    orders = [visits(bare.load(sampling="reshuffled", seed=seed)) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(orders[0], orders[1])
+    assert not np.array_equal(orders[0], orders[2])
+    own = Stream("own", "", lambda passes: numbered(passes), (Setting("passes", "integer", 3, "[1, inf)", ""),))
+    assert sampled(own) is own
+
+
+def test_a_suite_learns_and_measures_in_that_order():
+    settings = {"sampling": "reshuffled", "passes": 3}
+    suite = Suite(["lms", "sgd"], ["numpy"], [{"name": "regression", "settings": settings}], rows=[50], seeds=[0, 1])
+    made = run(suite, isolate=False)
+    assert list(made["status"].values) == ["ok"] * 4
+    assert set(made["n"].values) == {150}
+    assert made["deviation"].max() < 1e-12
+    data = ob.streams()["regression"].load(n=50, seed=1, **settings)
+    want = ob.create("sgd").partial_fit(np.asarray(data.X), np.asarray(data.y)).predict(data.test[0])
+    got = made["test_error"].values[(made["method"] == "sgd") & (made["seed"] == 1)]
+    np.testing.assert_allclose(got, np.sqrt(np.mean((want - data.test[1]) ** 2)))
+
+
+def test_the_command_line_sets_an_order(tmp_path):
+    path = tmp_path / "r.nc"
+    words = "run --method sgd --stream regression --rows 20 --set regression.sampling=uniform --set regression.passes=2"
+    done = CliRunner().invoke(main, [*words.split(), "--output", str(path)])
+    assert done.exit_code == 0, done.output
+    assert "sampling" in CliRunner().invoke(main, ["list", "regression"]).output
+    import xarray
+
+    with xarray.open_dataset(path, engine="h5netcdf") as made:
+        assert made["n"].values.tolist() == [40]
