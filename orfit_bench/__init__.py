@@ -20,6 +20,7 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.host.learner import Learner
 from orfit_bench.host.merging import average
 from orfit_bench.host.registry import register, registry, unregister
+from orfit_bench.models import MLP
 from orfit_bench.spec import Model, Transition
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "MLP",
     "AccuracyWarning",
     "DivergedError",
     "Learner",

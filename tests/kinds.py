@@ -1,4 +1,4 @@
-"""A small method of each kind, and a small network, so that the bench is tried with every kind whatever is installed.
+"""A small method of each kind, so that the bench is tried with every kind whatever is installed.
 
 The kernels are the shortest that learn; none is fast, none guards against overflow.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import orfit_bench as ob
-from orfit_bench.spec import Cost, Field, Method, Model, Setting
+from orfit_bench.spec import Cost, Field, Method, Setting
 
 STEP = Setting("step_size", "schedule", 0.05, "(0, inf)", "the step")
 COST = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
@@ -150,37 +150,6 @@ LAYERS = declared(
     "my_layers", "regression", (WEIGHTS, Field("seen", ("input",), "sum of a layer's inputs", layered=True))
 )
 """A layered method: a learner of it wants a model with layers."""
-
-
-def network(hidden: Any = (32,), activation: str = "tanh", bias: bool = True) -> Model:
-    """One hidden layer of tanh without biases: stands in for orfit_bench.MLP where a test needs no other."""
-    (m,) = hidden
-
-    def parts(w: Any, d: int) -> tuple[Any, Any]:
-        return w[: d * m].reshape(d, m), w[d * m :].reshape(m, -1)
-
-    def predict(w: Any, X: Any) -> Any:
-        A, B = parts(w, X.shape[1])
-        return np.tanh(X @ A) @ B
-
-    def jacobian(w: Any, x: Any) -> Any:
-        A, B = parts(w, len(x))
-        h = np.tanh(x @ A)
-        rows = [np.concatenate([np.outer(x, (1 - h**2) * b).ravel(), np.outer(h, e).ravel()]) for b, e in columns(B)]
-        return np.stack(rows)
-
-    def columns(B: Any) -> Any:
-        return zip(B.T, np.eye(B.shape[1]), strict=True)
-
-    return Model(
-        f"net({m}; {activation})",
-        predict,
-        jacobian,
-        lambda d, c: d * m + m * c,
-        lambda draw, d, c: draw(d * m + m * c) / np.sqrt(d),
-        lambda d, c: ((d, m), (m, c)),
-        lambda w, x: (x, np.tanh(x @ parts(w, len(x))[0])),
-    )
 
 
 class Kinds:

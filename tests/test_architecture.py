@@ -37,8 +37,8 @@ def test_every_method_has_a_kernel_of_its_name():
 def test_a_kernel_offers_what_its_method_declares():
     for method in METHODS:
         kernel = registry().kernel("numpy", method.name)
-        assert callable(kernel.learn)
-        assert hasattr(kernel, "update") == method.models
+        assert hasattr(kernel, "learn") == (not method.layered)
+        assert hasattr(kernel, "update") == (method.models or method.layered)
         assert hasattr(kernel, "step") == method.blocks
         assert hasattr(kernel, "store") == method.fresh
         assert hasattr(kernel, "ahead") == method.ahead
@@ -48,6 +48,11 @@ def test_a_kernel_offers_what_its_method_declares():
 def test_import_is_light(module):
     code = f"import sys, orfit_bench; sys.exit({module!r} in sys.modules)"
     assert subprocess.call([sys.executable, "-c", code]) == 0
+
+
+def test_models_take_the_namespace_of_their_arguments():
+    for path in (ROOT / "orfit_bench/models").glob("*.py"):
+        assert not {"numpy", "cupy"} & set(imports(path))
 
 
 def test_no_file_names_a_package_registry():

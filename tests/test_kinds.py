@@ -15,7 +15,7 @@ from rich.console import Console
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_cell
 from orfit_bench.bench.suite import read
-from orfit_bench.errors import UnavailableError
+from orfit_bench.host.registry import registry
 from orfit_bench.report.table import legend, results_tables
 from orfit_bench.spec import Data, Stream
 
@@ -33,11 +33,9 @@ class More(kinds.Kinds):
 
 @pytest.fixture(autouse=True, scope="module")
 def plugin() -> Iterator[None]:
-    """The methods of the tests, and their network in the place of MLP."""
+    """The methods of the tests."""
     ob.register(More())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ob, "MLP", kinds.network, raising=False)
-        yield
+    yield
     ob.unregister("More")
 
 
@@ -56,7 +54,7 @@ def test_without_streams_each_kind_has_its_own() -> None:
     assert planned(*MINE) == {
         *((method, stream) for method in ("my_filter", "my_layers") for stream in ("rotated_digits", "drift")),
         ("my_labels", "class_digits"),
-        ("my_subspace", "digits"),
+        ("my_subspace", "digits_pca"),
     }
     assert set(MINE) <= {method for method, _ in planned()}
 
@@ -104,16 +102,10 @@ def test_what_fits_nothing_named_is_a_mistake(methods: list[str], streams: list[
         Suite(methods=methods, streams=streams).cells()
 
 
-def test_a_stream_that_nobody_here_learns_is_a_mistake_too() -> None:
-    ob.unregister("More")
-    try:
-        learners = [m.name for m in ob.methods().values() if m.kind == "classification"]
-        if learners:
-            pytest.skip(f"{learners[0]} learns labels")
-        with pytest.raises(ValueError, match="which no method of this suite learns; these do: none here"):
-            Suite(streams=["class_digits"]).cells()
-    finally:
-        ob.register(More())
+def test_a_stream_that_nobody_here_learns_is_a_mistake_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry(), "methods", {"lms": ob.methods()["lms"]})
+    with pytest.raises(ValueError, match="which no method of this suite learns; these do: none here"):
+        Suite(streams=["class_digits"]).cells()
 
 
 # ---------------------------------------------------------------------- what is learned
@@ -177,6 +169,16 @@ def test_rows_alone_are_learned() -> None:
     assert record["metrics"]["compression_loss"] > 0
 
 
+@pytest.mark.parametrize("order", [lambda data: ob.orders.uniform(data, 9), lambda data: ob.orders.reshuffled(data, 3)])
+def test_rows_alone_are_visited_in_other_orders_too(order: Any) -> None:
+    data = BARE.load()
+    visited = order(data)
+    assert visited.y is None
+    X = np.concatenate([X for X, y in visited.chunks(2) if y is None])
+    assert len(X) == len(visited.X)
+    assert {tuple(row) for row in X} <= {tuple(row) for row in data.X}
+
+
 # ---------------------------------------------------------------------- models
 
 
@@ -186,7 +188,7 @@ def test_a_layered_method_has_a_network_where_the_suite_says_nothing() -> None:
     assert plain.model == {"hidden": [32], "activation": "tanh", "bias": True}
     assert wider.model == {"hidden": [5], "activation": "tanh", "bias": True}
     assert plain.key != wider.key
-    assert wider.learner().model.name == "net(5; tanh)"
+    assert wider.learner().model.name == "mlp(5; tanh)"
     assert json.loads(json.dumps(wider.model)) == wider.model
 
 
@@ -194,7 +196,7 @@ def test_other_methods_fit_the_linear_model_unless_told_otherwise() -> None:
     one, other = cells("rls", {"name": "rls", "model": {"hidden": [3]}}, streams=["drift"], rows=[60])
     assert one.model == {}
     assert one.learner().model.name == "linear"
-    assert other.learner().model.name == "net(3; tanh)"
+    assert other.learner().model.name == "mlp(3; tanh)"
     records = [run_cell(c) for c in (one, other)]
     assert [r["status"] for r in records] == ["ok", "ok"]
     assert records[0]["metrics"]["deviation"] < 1e-12
@@ -209,19 +211,14 @@ def test_other_methods_fit_the_linear_model_unless_told_otherwise() -> None:
         ({"name": "my_subspace", "model": {}}, ValueError, "my_subspace: model=.*: it fits no other model"),
         ({"name": "rls", "model": "mlp"}, TypeError, "rls: model='mlp': want a table of hidden, activation, bias"),
         ({"name": "rls", "model": {"hiden": [3]}}, ValueError, "rls: a model has no 'hiden'. Did you mean 'hidden'"),
+        ({"name": "rls", "model": {"activation": "tan"}}, ValueError, "no activation 'tan'. Did you mean 'tanh'"),
+        ({"name": "rls", "model": {"hidden": 3}}, TypeError, "hidden=3, want the widths of the hidden layers"),
         ({"name": "rls", "modl": {}}, ValueError, "an entry of methods has no 'modl'. Did you mean 'model'"),
     ],
 )
 def test_a_model_that_cannot_be_is_a_mistake(entry: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         cells(entry)
-
-
-def test_without_the_network_only_linear_models_are_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(ob, "MLP")
-    assert cells("rls")
-    with pytest.raises(UnavailableError, match="no MLP"):
-        cells("my_layers")
 
 
 def test_a_model_in_toml(tmp_path: Any) -> None:
@@ -266,7 +263,7 @@ def test_the_file_says_what_each_error_is(results: xr.Dataset) -> None:
         "subspace": "mean compression loss",
     }
     of_rls = results.isel(cell=results["method"].values == "rls")
-    assert set(of_rls["model"].values) == {"linear", "net(3; tanh)"}
+    assert set(of_rls["model"].values) == {"linear", "mlp(3; tanh)"}
     assert results["task_error"].attrs["units"] == "by kind"
 
 
@@ -302,11 +299,11 @@ def test_without_a_test_set_the_a_priori_error_ranks(results: xr.Dataset) -> Non
 def test_models_are_named(results: xr.Dataset) -> None:
     (table, *_) = results_tables(results)
     text = "\n".join(shown(table))
-    assert "rls (net(3; tanh))" in text
+    assert "rls (mlp(3; tanh))" in text
     assert "rls (linear)" in text
     assert "my_layers (" not in text, "all its cells fit the same"
     lines = legend(results)
-    assert lines[0] == "my_layers: net(32; tanh)"
-    assert "rls: net(3; tanh)" in lines
+    assert lines[0] == "my_layers: mlp(32; tanh)"
+    assert "rls: mlp(3; tanh)" in lines
     assert any(line.startswith("over PCA: ") for line in lines)
     assert lines[-1].startswith("n/a: the metric does not apply")

@@ -19,8 +19,8 @@ CASES = [
 STATEMENTS = {
     "thesis": "Lemma 1, Proposition 2, Theorem 3, Corollary 4, Proposition 5, Theorem 6, Lemma 7, Proposition 8, "
     "Theorem 9",
-    "survey": "Theorem 1, Theorem 2, Theorem 3, Theorem 4, Theorem 5, Proposition 1, "
-    "Proposition 2, Proposition 3, Lemma 1, Lemma 2, Lemma 3, Theorem 7",
+    "survey": "Theorem 1, Theorem 2, Theorem 3, Theorem 4, Theorem 5, Theorem 6, Theorem 7, Proposition 1, "
+    "Proposition 2, Proposition 3, Lemma 1, Lemma 2, Lemma 3",
 }
 """All that the sources number; the least-squares notes, the slides and the Krasulina paper number equations only."""
 FOUND: list[laws.Finding] = []
@@ -57,6 +57,7 @@ def test_every_statement_of_the_sources_is_a_law():
     cited = {pair for case in laws.cases() for pair in citations(case.law.source)}
     wanted = {(source, statement) for source, text in STATEMENTS.items() for statement in text.split(", ")}
     assert wanted - cited == set()
+    assert {c for c in cited if c[0] in STATEMENTS} <= wanted, "a law cites what no source has"
 
 
 def citations(source):
@@ -71,7 +72,8 @@ def citations(source):
 def test_every_method_has_laws_and_all_but_greedy_a_batch_solution():
     for method in registry().methods.values():
         assert method.laws, f"{method.name} has no law"
-        assert method.batch or method.name == "greedy" or method.kind == "subspace"  # whose C no batch problem fixes
+        unknown = method.layered or method.kind == "subspace"  # whose C no batch problem fixes
+        assert method.batch or method.name == "greedy" or unknown
 
 
 @pytest.mark.parametrize(("name", "settings"), EVERY, ids=said)
@@ -164,7 +166,7 @@ def test_every_law_sees_a_kernel_that_is_a_millionth_off(method):
     ob.register(offering("nudged", {method.name: Nudged(method.name)}), "nudged")
     try:
         for law in method.laws:
-            if law.source not in BOUNDS | TOLERANT:
+            if law.name not in INEQUALITIES:
                 seen = [_ratio(method, law, kind, "nudged") for kind in ("gaussian", "digits", "condition 1e2")]
                 assert max(seen) > 1, law.name
     finally:
@@ -186,8 +188,8 @@ def test_every_equality_sees_a_side_that_is_a_millionth_off(edge, side):
     assert max(seen) > 1
 
 
-TOLERANT = {"survey, Theorem 1"}
-"""Bounds from above, with room for more than a millionth."""
+INEQUALITIES = {"expected_rate", "recurring_rate", "rate", "descends", "never_worse"}
+"""Laws that bound something, with room for more than a millionth."""
 
 
 def _ratio(method, law, kind, backend="rubbish"):

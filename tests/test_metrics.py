@@ -156,6 +156,7 @@ def test_rows_that_a_filter_did_not_see_do_not_count(monkeypatch: pytest.MonkeyP
     X, Y = data.X[seen], y[seen]
     best = np.linalg.solve(X.T @ X, X.T @ Y)
     final = made("my_filter").partial_fit(data.X, y).predict(X)
+    assert measured("my_filter", settings={"process_noise": 0.0})["deviation_P"] < 1e-12
     assert found["a_priori_error"] == pytest.approx(errors[seen].mean(), rel=1e-12)
     assert found["regret"] == pytest.approx(errors[seen].sum() - np.sum((Y - X @ best) ** 2), rel=1e-9)
     assert found["mean_squared_error"] == pytest.approx(np.sum((Y - final) ** 2) / seen.sum(), rel=1e-12)
@@ -288,6 +289,11 @@ def test_p_off_the_span_of_the_rows_does_not_count() -> None:
         ("lms", {}, Protocol(), False),
         ("my_filter", {"process_noise": 0.0}, Protocol(), True),
         ("my_filter", {}, Protocol(), False),
+        ("kalman", {"initial_covariance": [[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 3.0]]}, Protocol(), True),
+        ("kalman", {"observation_noise": 0.25}, Protocol(), True),
+        ("kalman", {"initial_covariance": [1.0, 0.0, 1.0]}, Protocol(), False),
+        ("kalman", {"observation_noise": 0.0}, Protocol(), False),
+        ("kalman", {"transition": 0.9}, Protocol(), False),
     ],
 )
 def test_deviation_of_p_stands_where_the_method_declares_it(
@@ -295,6 +301,10 @@ def test_deviation_of_p_stands_where_the_method_declares_it(
 ) -> None:
     found = measured(method, settings=settings, protocol=protocol)["deviation_P"]
     assert (found < 1e-12) if applies else (found is None)
+
+
+def test_deviation_of_p_of_a_classifier() -> None:
+    assert measured("class_rls", "classes", {"forgetting_factor": 0.9})["deviation_P"] < 1e-12
 
 
 def test_a_p_that_would_overflow_has_no_deviation() -> None:

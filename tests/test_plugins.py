@@ -442,6 +442,7 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
         (lambda: declared(Field("w", ("parametr", "output"), "")), "field 'w' has the dimension 'parametr'"),
         (lambda: declared(Field("v", ("parameter",), "")), "neither a field 'w' nor predict"),
         (lambda: declared(W, averages=("v",)), "'v' is averaged, but no field"),
+        (lambda: declared(W, information=("P", max)), "'P' is an inverse information, but no field"),
         (lambda: declared(W, settings=(STEP, STEP)), "two settings are named 'step'"),
         (
             lambda: declared(W, settings=(Setting("batch_size", "number", 1.0, "[1, 9]", ""),)),

@@ -78,20 +78,28 @@ def stream(request: pytest.FixtureRequest, tiny: Path) -> Stream:
     return chosen
 
 
+def pairs(data: Data) -> list[Any]:
+    """X and y of the rows learned, of the test set and of the validation part, where there are these."""
+    return [pair for pair in ((data.X, data.y), data.test, data.validation) if pair is not None]
+
+
 def arrays(data: Data) -> list[Array]:
-    """All arrays of the data, X before its y: learned, test set and validation part, where there are these."""
-    pairs = (data.X, data.y), data.test, data.validation
-    return [a for pair in pairs if pair is not None for a in pair if a is not None]
+    """All arrays of the data, each X before its y, if it has one."""
+    return [a for pair in pairs(data) for a in pair if a is not None]
 
 
 def assert_sound(data: Data) -> None:
     """Pairs match, numbers are finite, arrays are float64 in rows, labels integers, tasks cover the rows."""
-    for X, y in zip(arrays(data)[::2], arrays(data)[1::2], strict=True):
-        assert len(X) == len(y) > 0
+    for X, y in pairs(data):
+        assert len(X) > 0
         assert X.shape[1:] == data.X.shape[1:]
-        assert y.shape[1:] == data.y.shape[1:]
-    for i, a in enumerate(arrays(data)):
-        assert a.dtype == np.float64 or (i % 2 and a.ndim == 1 and a.dtype == np.int64)
+        assert X.dtype == np.float64
+        assert (y is None) == (data.y is None)
+        if y is not None:
+            assert len(X) == len(y)
+            assert y.shape[1:] == data.y.shape[1:]  # type: ignore[union-attr]
+            assert y.dtype == np.float64 or (y.ndim == 1 and y.dtype == np.int64)
+    for a in arrays(data):
         assert a.flags.c_contiguous
         assert np.isfinite(a).all()
     if data.tasks:
@@ -131,7 +139,7 @@ def test_names_are_unique() -> None:
 def test_data_are_sound(stream: Stream) -> None:
     data = stream.load(**SMALL.get(stream.name, {}))
     assert_sound(data)
-    assert (data.y.dtype == np.int64) == (stream.offers == "labels")  # type: ignore[union-attr]
+    assert getattr(data.y, "dtype", None) == {"numbers": float, "labels": int, "rows": None}[stream.offers]
     for held_out in (data.test, data.validation):
         assert (held_out is None) == (stream.name == "state_space")
         assert held_out is None or shared_rows(held_out[0], data.X) == 0
@@ -153,9 +161,9 @@ def test_the_global_generator_is_untouched(stream: Stream) -> None:
 
 def test_chunks_are_the_stream_in_order(stream: Stream) -> None:
     data = stream.load(**SMALL.get(stream.name, {"n": 50}))
-    X, y = (np.concatenate(chunks) for chunks in zip(*data.chunks(7), strict=True))
-    assert np.array_equal(X, data.X)
-    assert np.array_equal(y, data.y)
+    X, y = zip(*data.chunks(7), strict=True)
+    assert np.array_equal(np.concatenate(X), data.X)
+    assert set(y) == {None} if data.y is None else np.array_equal(np.concatenate(y), data.y)
     assert [len(X) for X, _ in data.chunks(7)] == [7] * (len(data.X) // 7) + [len(data.X) % 7]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orfit_bench
-from orfit_bench.errors import UnavailableError, hint
+from orfit_bench.errors import hint
+from orfit_bench.models import MLP
 from orfit_bench.spec import LINEAR, Method, Model
 
 DEFAULTS: dict[str, Any] = {"hidden": [32], "activation": "tanh", "bias": True}
@@ -34,9 +34,4 @@ def filled(method: Method, given: Any) -> dict[str, Any]:
 
 def made(described: Mapping[str, Any]) -> Model:
     """The model. TypeError or ValueError where what describes it is wrong."""
-    if not described:
-        return LINEAR
-    if not hasattr(orfit_bench, "MLP"):
-        raise UnavailableError("this version of orfit_bench has no MLP, so that only linear models can be learned")
-    model: Model = orfit_bench.MLP(**described)
-    return model
+    return MLP(**described) if described else LINEAR

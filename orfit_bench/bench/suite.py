@@ -22,7 +22,7 @@ DEFAULT_STREAMS = {
     "regression": ("rotated_digits", "drift"),
     "filter": ("rotated_digits", "drift"),
     "classification": ("class_digits",),
-    "subspace": ("digits",),
+    "subspace": ("digits_pca",),
 }
 """What methods of a kind learn where no stream is named. Quick, and of some use to the kind (decision 0019)."""
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.catalogue.methods import apa, icl, orfit, rls
+from orfit_bench.catalogue.methods import apa, icl, implicit_krasulina, incremental_pca, orfit, rls
 from orfit_bench.catalogue.methods._batch import weighted
 from orfit_bench.catalogue.methods._common import condition
+from orfit_bench.models import MLP
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Method
 
@@ -97,6 +98,19 @@ def rls_orfit(create: Any, rows: Rows) -> Measured:
     return alike(create, rows, "rls", INTERPOLATE, "orfit", memory, condition(rows.X))
 
 
+def rls_orfit_on_a_model(create: Any, rows: Rows) -> Measured:
+    """On a network too RLS in the limit of forgetting factor 0 (NTK-RLS) is ORFit, step by step."""
+    X, y = unit(rows).X[:8], np.tanh(rows.y[:8] / abs(rows.y).max())
+    network, gradients, worst = MLP(hidden=(6,)), [], 0.0
+    rls, orfit = create("rls", **INTERPOLATE, model=network), create("orfit", model=network)
+    for t in range(len(X)):
+        row = X[t : t + 1], y[t : t + 1]
+        before = final(orfit.partial_fit(X[:0], y[:0]))[:, 0]
+        gradients.append(network.jacobian(before, X[t])[0])
+        worst = largest(worst, deviation(final(rls.partial_fit(*row)), final(orfit.partial_fit(*row))))
+    return Measured(worst, len(X), condition(np.array(gradients)))
+
+
 def ogd_orfit(create: Any, rows: Rows) -> Measured:
     """OGD with the step 1/(x'P x), which fits the new row, is ORFit."""
     R = np.linalg.qr(rows.X.T, mode="r")
@@ -133,7 +147,7 @@ def rls_class_rls(create: Any, rows: Rows) -> Measured:
 def rls_owm(create: Any, rows: Rows) -> Measured:
     """OWM with step 1 on a network of one layer is RLS."""
     same = {"ridge": prior(rows), "forgetting_factor": 0.99}
-    one = {"model": _one_layer(), "initial_weights": np.zeros(rows.X.shape[1]), "step_size": 1.0}
+    one = {"model": MLP(hidden=(), bias=False), "initial_weights": np.zeros(rows.X.shape[1]), "step_size": 1.0}
     A, _ = weighted(rows.X, rows.y[:, None], prior(rows), 0.99)
     return alike(create, rows, "rls", same, "owm", one | same, max(condition(A), condition(rows.X)))
 
@@ -141,14 +155,8 @@ def rls_owm(create: Any, rows: Rows) -> Measured:
 def ogd_gp(create: Any, rows: Rows) -> Measured:
     """Gradient projection in a network of one layer is OGD."""
     step = {"step_size": safe_step(rows)}
-    one = {"model": _one_layer(), "initial_weights": np.zeros(rows.X.shape[1])}
+    one = {"model": MLP(hidden=(), bias=False), "initial_weights": np.zeros(rows.X.shape[1])}
     return alike(create, rows, "ogd", step, "gp", one | step, condition(rows.X))
-
-
-def _one_layer() -> Any:
-    from orfit_bench.catalogue.models import MLP
-
-    return MLP(hidden=(), bias=False)
 
 
 def _solves(method: Method, solution: str, when: str, law: str) -> Equality:
@@ -163,8 +171,9 @@ EQUALITIES = (
     Equality("nlms", "one_step_sgd", "step 1, eps 0", Law(nlms_one_step, "thesis, section 5.1", 0)),
     Equality("apa", "icl", "all rows", Law(apa_icl, "survey, Theorems 4 and 5", 1, "wide")),
     Equality("icl", "orfit", "", Law(icl_orfit, "survey, (ORFit) with eq. (6)", 1, "wide")),
-    Equality("rls", "icl", "ff 0", Law(rls_icl, "survey, Lemma 1", 1, "wide")),
-    Equality("rls", "orfit", "ff 0", Law(rls_orfit, "thesis, Proposition 2", 1, "wide")),
+    Equality("rls", "icl", "forgetting_factor 0", Law(rls_icl, "survey, Lemma 1", 1, "wide")),
+    Equality("rls", "orfit", "forgetting_factor 0", Law(rls_orfit, "thesis, Proposition 2", 1, "wide")),
+    Equality("rls", "orfit", "the same, on a model", Law(rls_orfit_on_a_model, "thesis, Theorem 9", 1, "wide")),
     Equality("ogd", "orfit", "step 1/(x'P x)", Law(ogd_orfit, "survey, (OGD) and (ORFit)", 1, "wide")),
     Equality("sgd", "orfit", "many passes", Law(sgd_orfit, "thesis, Corollary 4", 1, "wide")),
     Equality("rls", "kalman", "state at rest", Law(rls_kalman, "survey, Lemma 3", 2)),
@@ -175,4 +184,6 @@ EQUALITIES = (
     _solves(icl.METHOD, "min-norm", "", "min_norm"),
     _solves(orfit.METHOD, "min-norm", "", "min_norm"),
     _solves(rls.METHOD, "ridge", "", "ridge"),
+    _solves(incremental_pca.METHOD, "batch PCA", "rank <= k", "batch_pca"),
+    _solves(implicit_krasulina.METHOD, "batch EM", "step to infinity", "huge_step"),
 )

@@ -37,8 +37,8 @@ class Commands(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise  # a pipe that its reader closed (as head does) is no mistake: click ends quietly
         except KeyboardInterrupt:
             raise Interrupted("interrupted; the same command goes on after the last finished cell") from None
         except Exception as error:

@@ -53,7 +53,7 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
     """Measure methods on backends over streams, one cell at a time, and show them in a table for each kind of error.
 
     Without --stream each method learns streams that suit its kind: numbers (rotated_digits, drift), labels
-    (class_digits) or, for subspaces, rows alone (digits). A method named must suit a stream named.
+    (class_digits) or, for subspaces, rows alone (digits_pca). A method named must suit a stream named.
 
     Every cell runs in a process of its own with one BLAS thread: a crash or a hang costs that cell only. Finished
     cells are kept beside OUTPUT, so that the same command goes on after a kill. --method, --backend, --stream,

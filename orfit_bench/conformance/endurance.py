@@ -60,7 +60,8 @@ class Truth:
         b = len(X)
         weight = self._ff ** (np.arange(b - 1, -1, -1.0) / 2)
         rows = weight[:, None] * np.hstack([X, Y])
-        self._factor = np.linalg.qr(np.vstack([self._ff ** (b / 2) * self._factor, rows]), mode="r")[: self._d]
+        both = np.vstack([self._ff ** (b / 2) * self._factor, rows])
+        self._factor = np.asarray(np.linalg.qr(both, mode="r"))[: self._d]
 
     def solution(self) -> tuple[Array, Array]:
         """W (d, TASKS) and P (d, d)."""

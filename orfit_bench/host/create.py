@@ -79,7 +79,7 @@ def _model(model: Any, method: Method) -> Model:
             f"pass model=orfit_bench.MLP(...), or a Model with shapes and layers"
         )
     if model is not LINEAR and not (method.models or method.layered):
-        raise ValueError(f"{method.name} fits no other model than the linear one; these do: {_with_models()}")
+        raise ValueError(f"{method.name} fits no other model than the linear one; these do: {_that_fit(model)}")
     return model
 
 
@@ -107,8 +107,10 @@ def _dtype(dtype: Any) -> str:
     return name
 
 
-def _with_models() -> str:
-    return ", ".join(sorted(m.name for m in registry().methods.values() if m.models or m.layered))
+def _that_fit(model: Model) -> str:
+    """The methods that learn such a model."""
+    layered = bool(model.layers and model.shapes)
+    return ", ".join(sorted(m.name for m in registry().methods.values() if m.models or (m.layered and layered)))
 
 
 def restore(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orfit_bench.host import layered
 from orfit_bench.host.inputs import NUMBERS
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.method import Method, Settings
@@ -46,7 +47,8 @@ class Linearised:
         """Sizes are features d and outputs c; `like` is an array of the learner's dtype."""
         self._method, self._settings, self._model, self._kernel = method, settings, model, kernel
         self._outputs, self._dtype, self._xp = sizes[1], like.dtype, xp
-        self._shapes = model.shapes(*sizes) if method.layered and model.shapes else None
+        self._shapes = layered.shapes(model, *sizes) if method.layered else ()
+        self._proven = False  # whether its gradients and layers were seen to agree
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
@@ -58,7 +60,7 @@ class Linearised:
             if out is not None:
                 out[i : i + B] = f if w is (asked := answering(method, s, self._settings)) else self.predict(asked, x)
             E = (y - f).reshape(-1, 1)
-            here = self._with_more(here, w, x, y)
+            here = self._with_more(here, w, x, y, J)
             if not (xp.isfinite(E).all() and xp.isfinite(J).all() and answered(self._kernel.update(s, J, E, here))):
                 return i
             if method.fresh:
@@ -79,12 +81,16 @@ class Linearised:
         blocks = [self._checked(self._model.jacobian(w[:, 0], row), "jacobian(w, x)", want) for row in x]
         return self._xp.ascontiguousarray(self._xp.concatenate(blocks))
 
-    def _with_more(self, p: Any, w: Array, x: Array, y: Array) -> Any:
+    def _with_more(self, p: Any, w: Array, x: Array, y: Array, J: Array) -> Any:
         """P with what the method asked for beside gradients and errors."""
         if self._method.targets:
             p = p._replace(targets=y.reshape(-1, 1))
         if self._shapes:
             p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
+            if not self._proven:  # once a learner, on its first row
+                cut = float(self._xp.finfo(self._dtype).eps) ** 0.5
+                layered.check(self._model, J[: self._outputs], self._shapes, [a[0] for a in p.inputs], cut)
+                self._proven = True
         return p
 
     def _fresh(self, s: Any, x: Array, p: Any) -> tuple[Array | None, Any]:
@@ -94,12 +100,11 @@ class Linearised:
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
         """What each layer takes in (rows, inputs)."""
-        rows = [self._model.layers(w[:, 0], row) for row in x]  # type: ignore[misc]  # create saw to it
-        wanted = [(n,) for n, _ in self._shapes or ()]
-        for layers in rows:
-            if [getattr(a, "shape", None) for a in layers] != wanted:
-                raise ValueError(f"model {self._model.name!r}: layers(w, x) does not return arrays of shapes {wanted}")
-        return tuple(self._xp.stack(layer) for layer in zip(*rows, strict=True))
+        rows = [layered.inputs(self._model, w[:, 0], row, len(self._shapes)) for row in x]
+        return tuple(
+            self._xp.stack([self._checked(found[k], f"layers(w, x)[{k}]", (n,)) for found in rows])
+            for k, (n, _) in enumerate(self._shapes)
+        )
 
     def _checked(self, value: Any, what: str, shape: tuple[int, ...]) -> Array:
         return proper(value, f"model {self._model.name!r}: {what}", shape, self._dtype)

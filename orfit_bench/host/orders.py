@@ -124,7 +124,7 @@ class View:
 def _visited(data: Data, visits: Visits) -> Data:
     """Test and validation rows stay as they are; tasks have no place in another order."""
     X: Any = View(data.X, visits)
-    y: Any = View(data.y, visits)
+    y: Any = None if data.y is None else View(data.y, visits)
     return replace(data, X=X, y=y, tasks=())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.host import inputs
+from orfit_bench.host import inputs, layered
 from orfit_bench.host.linearised import Linearised, answering
 from orfit_bench.host.params import ParameterMaker, generator
 from orfit_bench.host.record import Layout
@@ -80,7 +80,7 @@ class Start:
         p, r = (d, c) if self._linear else (self.model.size(d, c), 1)
         counts = {name: value for name, value in self.settings.items() if type(value) is int}
         sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self._linear else c}
-        inputs = [n for n, _ in self.model.shapes(d, c)] if self.method.layered and self.model.shapes else ()
+        inputs = [n for n, _ in layered.shapes(self.model, d, c)] if self.method.layered else ()
         return Layout(self.method, dict(self.settings), sizes, self.backend, self.dtype, inputs)
 
     def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:

@@ -15,7 +15,7 @@ from orfit_bench.report.table import grid
 from orfit_bench.spec import Backend, Method, Metric, Setting, Stream
 from orfit_bench.spec.stream import OFFERS
 
-SIZES = {"feature": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
+SIZES = {"feature": 100, "input": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
 """The sizes at which a method's cost is shown."""
 SCHEDULES = (
     "{constant = {value = 0.1}}",
@@ -138,7 +138,8 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
         yield Text(_schedules(method.name, schedules))
     fields = grid("State", "field", "dims", "meaning")
     for f in method.fields:
-        fields.add_row(*map(Text, [f.name, " x ".join(f.dims) or "one number", f.meaning]))
+        name = f"{f.name}_1, {f.name}_2, ..." if f.layered else f.name
+        fields.add_row(*map(Text, [name, " x ".join(f.dims) or "one number", f.meaning]))
     yield fields
     laws = grid("Laws", "name", "claim", "source")
     for law in method.laws:
@@ -162,14 +163,17 @@ def _schedules(method: str, names: list[str]) -> str:
 
 def _cost(method: Method) -> str:
     settings: dict[str, Any] = {s.name: s.check(s.default) for s in method.settings}
-    flops, floats = method.cost.flops(settings, SIZES), method.cost.floats(settings, SIZES)
+    sizes = SIZES | {dim: length(settings, SIZES) for dim, length in method.lengths.items()}
+    flops, floats = method.cost.flops(settings, sizes), method.cost.floats(settings, sizes)
     at = "100 parameters, 1 output" + (", 10 directions kept" if method.grows else "")
+    at = "a layer of 100 inputs, 1 output" if method.layered else at
     return f"{flops:,.0f} flops, {floats:,.0f} numbers read or written (at {at}; default settings)"
 
 
 def _abilities(method: Method) -> str:
     words = {
         "learns nonlinear models": method.models,
+        "learns layer by layer, and layered models only": method.layered,
         "takes a block of rows as one step": method.blocks,
         "can be averaged": bool(method.averages),
         "has an exact batch solution": method.batch is not None,

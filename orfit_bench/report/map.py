@@ -27,10 +27,10 @@ PLACES = {
     "kalman": (5.8, 3.0),
     "class_rls": (5.8, 2.0),
     "owm": (4.4, 4.0),
-    "incremental_pca": (2.9, 0.0),
-    "batch PCA": (4.6, 0.0),
-    "implicit_krasulina": (2.9, 1.0),
-    "batch EM": (4.6, 1.0),
+    "incremental_pca": (3.2, 0.0),
+    "batch PCA": (5.4, 0.0),
+    "implicit_krasulina": (3.2, 1.0),
+    "batch EM": (5.4, 1.0),
 }
 """Where each stands; a method that is not named here stands in a row below."""
 
@@ -45,8 +45,8 @@ def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
     if ending not in known:
         raise ValueError(f"{path}: want a file ending in one of {', '.join(sorted(known))}")
     places = placed(found)
-    for edge, findings in found.items():
-        _edge(axes, places[edge.one], places[edge.other], edge, worst(findings))
+    for (one, other), said in labels(found).items():
+        _edge(axes, places[one], places[other], said)
     solutions = {edge.other for edge in found if edge.batch}
     for name, place in places.items():
         _node(axes, name, place, name in solutions)
@@ -76,6 +76,15 @@ def pyplot() -> Any:
     return plt
 
 
+def labels(found: Mapping[Equality, list[Finding]]) -> dict[tuple[str, str], str]:
+    """What is written on the line between two ends: under which settings they agree, and how far apart they were."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for edge, findings in found.items():
+        number = f"{worst(findings).measured.deviation:.0e}".replace("0e+00", "0")
+        said.setdefault((edge.one, edge.other), []).append(f"{edge.when}: {number}" if edge.when else number)
+    return {ends: "\n".join(lines) for ends, lines in said.items()}
+
+
 def placed(found: Mapping[Equality, list[Finding]]) -> dict[str, tuple[float, float]]:
     """A place for every end of an edge."""
     names = dict.fromkeys(name for edge in found for name in (edge.one, edge.other))
@@ -83,20 +92,11 @@ def placed(found: Mapping[Equality, list[Finding]]) -> dict[str, tuple[float, fl
     return {name: PLACES.get(name, (1.5 * others.index(name) if name in others else 0.0, -1.0)) for name in names}
 
 
-def _edge(axes: Any, one: tuple[float, float], other: tuple[float, float], edge: Equality, found: Finding) -> None:
+def _edge(axes: Any, one: tuple[float, float], other: tuple[float, float], said: str) -> None:
     (x0, y0), (x1, y1) = one, other
     axes.plot([x0, x1], [y0, y1], color="0.55", linewidth=1.6, zorder=1)
-    said = f"{edge.when}\n" if edge.when else ""
-    axes.text(
-        (x0 + x1) / 2,
-        (y0 + y1) / 2,
-        f"{said}{found.measured.deviation:.0e}".replace("0e+00", "0"),
-        fontsize=8,
-        ha="center",
-        va="center",
-        zorder=2,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
-    )
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    axes.text((x0 + x1) / 2, (y0 + y1) / 2, said, fontsize=8, ha="center", va="center", zorder=2, bbox=white)
 
 
 def _node(axes: Any, name: str, place: tuple[float, float], solution: bool) -> None:

@@ -67,8 +67,9 @@ class Kernel(Protocol):
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
     the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
     largest integer, or infinity for a number), p.t the number of the chunk's first step, p.batch_size the rows of a
-    step, p.draws (steps, k). p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written to
-    nor kept.
+    step, p.draws (steps, k). For layered methods p.shapes are the (inputs, outputs) of the layers and p.inputs what
+    each takes in (rows, inputs). p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written
+    to nor kept.
     """
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -88,7 +89,10 @@ class Kernel(Protocol):
         """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
 
     def store(self, s: Any, J: Array, p: Any) -> None:
-        """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`."""
+        """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`.
+
+        A layered method gets no J but p.inputs as they are after the step.
+        """
 
     def transit(self, s: Any, mean: Array, p: Any) -> bool:
         """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""

@@ -57,7 +57,10 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Leading-order price of one row. `sizes` also holds "count", the used length of a growing dimension."""
+    """Leading-order price of one row. `sizes` also holds "count", the used length of a growing dimension.
+
+    A layered method states that of one layer, which has as many "parameter" as its matrix has entries.
+    """
 
     flops: Callable[[Settings, Sizes], float]
     """Floating-point operations."""
@@ -126,6 +129,7 @@ class Method:
     def __post_init__(self) -> None:
         """Refuse a declaration that a learner would stumble over later. ValueError naming the method."""
         names, fields = [s.name for s in self.settings], {f.name for f in self.fields}
+        inverses = [self.information[0]] if self.information else []
         counts = {s.name for s in self.settings if s.kind == "integer"}
         known = {"feature", "parameter", "output", "input", *counts, *self.lengths}
         known |= {self.grows.dim} if self.grows else set()
@@ -135,6 +139,7 @@ class Method:
             *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
             *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
             *(f"{n!r} is averaged, but no field" for n in (*self.averages, *weighed) if n not in fields),
+            *(f"{n!r} is an inverse information, but no field" for n in inverses if n not in fields),
         ]
         if "batch_size" in set(names) - counts:
             wrong.append("batch_size is no integer setting")

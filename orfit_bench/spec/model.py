@@ -37,7 +37,9 @@ class Model:
     shapes: Callable[[int, int], tuple[tuple[int, int], ...]] | None = None
     """Layered models: shapes(d, c) -> the (inputs, outputs) of each layer's matrix, whose rows fill w in turn."""
     layers: Callable[[Array, Array], tuple[Array, ...]] | None = None
-    """Layered models: layers(w (p,), x (d,)) -> what each layer takes in, (inputs,), the constant of a bias last."""
+    """Layered models: layers(w (p,), x (d,)) -> what each layer takes in, (inputs,), the constant of a bias last.
+
+    Every output's gradient by a layer's matrix is this vector times a row."""
 
     def size(self, d: int, c: int) -> int:
         """The number of parameters p."""

@@ -64,6 +64,16 @@ def weighted(X: Array, Y: Array, ridge: float, forgetting: float) -> tuple[Array
     return A, np.vstack([weight[:n, None] * Y, np.zeros((d, Y.shape[1]))])
 
 
+def information(X: Array, settings: Any) -> Array | None:
+    """Rows A with P = (A'A)^-1 for the same problem; None where there is no prior, or where A would overflow."""
+    ridge, ff = settings["ridge"], settings["forgetting_factor"]
+    if not (ff and ridge):
+        return None
+    A, _ = weighted(X, np.zeros((len(X), 1)), ridge, ff)
+    log = max(0.0, len(X) * np.log(ff) / 2)  # of the largest weight, by which `weighted` divides
+    return A * np.exp(log) if log < np.log(np.finfo(float).max) / 2 else None
+
+
 def error_system(X: Array, steps: Array) -> Array:
     """L with L e = y - X w0 for w += steps_i e_i x_i: each row sees what the rows before it moved."""
     L: Array = np.eye(len(X)) + np.tril(X @ X.T, -1) * steps

@@ -62,6 +62,15 @@ def union(a: Side, b: Side) -> dict[str, Array]:
     return {"w": w, "basis": U}
 
 
+def spanned(U: Array, V: Array, least: float) -> Array:
+    """Orthonormal rows: those of U, then what the rows of V add to them; a residual up to `least` adds nothing."""
+    for v in V:
+        r = residual(U, v)
+        if (norm := np.linalg.norm(r)) > least:
+            U = np.vstack([U, r / norm])
+    return U
+
+
 UNION = Merge(
     "exact",
     "the union of both constraints, where dependent rows agree; on a linear model without a memory limit",

@@ -123,6 +123,7 @@ METHOD = Method(
         Law(merges, "survey, eq. (9) and (10) with (D-RLS)", exponent=2),
     ),
     batch=batch,
+    information=("P", _batch.information),
     kind="classification",
     blocks=True,
     merge=Merge("exact", "the sum of the information of both, the prior counting once; the classes of both", merge),

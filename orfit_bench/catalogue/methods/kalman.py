@@ -48,6 +48,14 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
     return np.asarray(given(states, rows).mean[-1])
 
 
+def information(X: Array, settings: Any) -> Array | None:
+    """Rows A with Sigma = (A'A)^-1 of a state at rest; None where it moves, or R or the first Sigma is singular."""
+    R, P = settings["observation_noise"], _whole(settings["initial_covariance"], X.shape[1])
+    if not (_at_rest(settings) and R.all() and np.linalg.matrix_rank(P, hermitian=True) == len(P)):
+        return None
+    return np.vstack([X / np.sqrt(R.item()), np.linalg.inv(np.linalg.cholesky(P))])
+
+
 def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -> Array:
     """The u that minimises |Y - X (mean + B u)|^2 / variance + |u|^2 with P = B B', or the smallest that fits."""
     B, E = _root(P), Y - X @ mean
@@ -168,6 +176,7 @@ METHOD = Method(
         Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),
     ),
     batch=batch,
+    information=("covariance", information),
     kind="filter",
     weights="mean",
     models=True,

@@ -39,16 +39,6 @@ def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, lin
         )
 
 
-def information_rows(X: Array, settings: Settings) -> Array | None:
-    """Rows A with P = (A'A)^-1 after the rows of X; None where there is no prior, or where A would overflow."""
-    ff = settings["forgetting_factor"]
-    if not (ff and settings["ridge"]):
-        return None
-    A, _ = weighted(X, np.zeros((len(X), 1)), settings["ridge"], ff)
-    log = max(0.0, len(X) * np.log(ff) / 2)  # of the largest weight, by which `weighted` divides
-    return A * np.exp(log) if log < np.log(np.finfo(float).max) / 2 else None
-
-
 def ridge(create: Any, rows: Rows) -> Measured:
     """The weights minimise the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
     X, y, _ = rows
@@ -172,7 +162,7 @@ METHOD = Method(
         merge,
         unlimited_and_linear,
     ),
-    information=("P", information_rows),
+    information=("P", _batch.information),
     models=True,
     blocks=True,
     grows=Growth("direction", directions),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from orfit_bench.catalogue.metrics.a_priori_error import known
 from orfit_bench.catalogue.metrics.deviation import learned_once
 from orfit_bench.spec.law import deviation
 from orfit_bench.spec.metric import Metric, Record
@@ -18,6 +19,7 @@ def measure(record: Record) -> float | None:
         return None
     name, rows = learner.method.information
     X, state = np.asarray(record.data.X, float), learner.state()
+    X = X[known(record)] if learner.method.kind == "filter" else X
     A = rows(X, learner.settings) if name in state else None
     if A is None:
         return None

@@ -19,6 +19,8 @@ METHODS = (
     "orfit",
     "greedy",
     "rls",
+    "gp",
+    "owm",
     "class_rls",
     "kalman",
     "oja",

@@ -15,6 +15,8 @@ from scipy.linalg import solve_triangular
 
 Array = NDArray[Any]
 Update = Callable[[Any, Array, Array, Any], bool]
+RENEWAL = 97
+"""Steps between renewals of a rotated basis: a prime, so that in no periodic stream all of them change nothing."""
 
 
 def finite(a: Array) -> bool:
@@ -96,6 +98,24 @@ def fitted(R: Array, G: Array, E: Array) -> Array:
     new = np.abs(R).max(axis=0) > math.sqrt(np.finfo(R.dtype).eps) * np.abs(G).max(axis=0)
     z: Array = np.linalg.lstsq(R[:, new].T, E[new], rcond=0)[0]
     return z
+
+
+def leading(U: Array, sigma: Array, Q: Array, R: Array, G: Array, m: int, t: int) -> tuple[Array, Array]:
+    """The first m singular vectors (p, m) and values of [U Sigma, G], with (Q, R) = new_directions(U, G), in step t.
+
+    From the SVD of [[Sigma, U'G], [0, R]], of which [U Q] is the left factor (thesis, eq. 3.3 and 3.4).
+    """
+    n, a, q = len(sigma), *R.shape
+    M = np.zeros((n + a, n + q), U.dtype)
+    M[:n, :n] = np.diag(sigma)
+    M[:n, n:] = U.T @ G
+    M[n:, n:] = R
+    V, values, _ = np.linalg.svd(M, full_matrices=False)
+    m = min(n + a, m)  # the columns of [U Q]; no more of the values can be nonzero
+    U = np.column_stack([U, Q]) @ V[:, :m]
+    if t % RENEWAL == 0:
+        U = np.linalg.qr(U)[0]  # the columns to rounding and sign: every rotation cost some of their orthonormality
+    return U, values[:m]
 
 
 def append(s: Any, Q: Array) -> None:

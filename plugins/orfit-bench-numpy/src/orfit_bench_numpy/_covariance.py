@@ -42,6 +42,19 @@ def change(P: Array, J: Array, E: Array, R: Array, renewed: Any = 0.0, least: fl
     return Change(V.T @ z, V, lost)
 
 
+def overflows(P: Array, V: Array, ff: float) -> bool:
+    """Whether (P - V'V) / ff comes near the largest number."""
+    highest = (np.diagonal(P) - (V * V).sum(0)).max() / ff
+    return not highest < np.finfo(P.dtype).max / 4
+
+
+def shrink(P: Array, V: Array, ff: float) -> None:
+    """P <- (P - V'V) / ff."""
+    P -= V.T @ V  # symmetric to the last bit, so P is
+    if ff != 1:
+        P /= ff
+
+
 def singular(R: Array) -> bool:
     """Whether some combination of the rows is observed without noise."""
     return bool((pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())

@@ -4,10 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
-
-RENEWAL = 97
-"""Steps between renewals of a rotated basis: a prime, so that in no periodic stream all of them change nothing."""
+from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, leading, new_directions
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -28,24 +25,8 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def ipca(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
-    """Algorithms 2 and 4: the SVD of [U Q] [[Sigma, U'J], [0, Q'J]], eq. 3.4."""
-    n, a, q = len(sigma), *R.shape
-    M = np.zeros((n + a, n + q), U.dtype)
-    M[:n, :n] = np.diag(sigma)
-    M[:n, n:] = U.T @ J.T
-    M[n:, n:] = R
-    V, values, _ = np.linalg.svd(M, full_matrices=False)
-    rank = n + a  # the columns of [U Q]; no more of the values can be nonzero
-    m = min(rank, p.memory)
-    U = np.column_stack([U, Q]) @ V[:, :m]
-    return renewed(U) if p.t % RENEWAL == 0 else U, values[:m]
-
-
-def renewed(U: Array) -> Array:
-    """The orthonormal columns nearby: every rotation takes some of their orthonormality away."""
-    Q, R = np.linalg.qr(U)
-    signed: Array = Q * np.copysign(1, np.diagonal(R))
-    return signed
+    """Algorithms 2 and 4: the leading singular vectors of [U Sigma, J'] (eq. 3.4)."""
+    return leading(U, sigma, Q, R, J.T, p.memory, p.t)
 
 
 def largest(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
-from orfit_bench_numpy._covariance import change
+from orfit_bench_numpy._covariance import change, overflows, shrink
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -23,15 +23,12 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return False
     move, V, lost = changed
     w = s.w + move
-    highest = (np.diagonal(P) - (V * V).sum(0)).max() / ff
-    if not finite(w) or not highest < np.finfo(P.dtype).max / 4:
+    if not finite(w) or overflows(P, V, ff):
         return False
     if lost:
         s.digits_lost[...] = 1
     s.w[...] = w
-    P -= V.T @ V  # symmetric to the last bit, so P is
-    if ff != 1:
-        P /= ff
+    shrink(P, V, ff)
     return True
 
 

@@ -1,0 +1,62 @@
+"""What the declarations share that learn layer by layer: a network followed step by step in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._common import final_weights
+from orfit_bench.spec.law import Rows
+from orfit_bench.spec.model import Model
+
+
+class Seen(NamedTuple):
+    """One step of a learner on a layered model, told by the model alone."""
+
+    before: list[Array]
+    """The layers' matrices (inputs, outputs) before the step."""
+    after: list[Array]
+    move: list[Array]
+    """J'(y - f), what plain gradient descent would add to them, times 1/step."""
+    inputs: list[Array]
+    """What the layers took in before the step, (inputs,)."""
+    then: list[Array]
+    """What they take in after it."""
+
+
+def tame(rows: Rows, n: int, outputs: int = 1) -> tuple[Array, Array]:
+    """The first n rows scaled so that a network bends them but is not saturated, with targets of order 1."""
+    X = rows.X[:n] / np.linalg.norm(rows.X[:n], axis=1, keepdims=True) * np.sqrt(rows.X.shape[1])
+    more = np.random.default_rng(rows.seed).standard_normal((n, outputs - 1))
+    return X, np.column_stack([rows.y[:n] / abs(rows.y[:n]).max(), more])
+
+
+def start(model: Model, X: Array, outputs: int) -> tuple[Array, list[Array]]:
+    """Weights to start from, and what each layer then takes in for the rows of X, (rows, inputs).
+
+    Laws take their condition from the latter: no kernel had a hand in it.
+    """
+    draw = np.random.default_rng(0).standard_normal
+    w = np.asarray(model.start(draw, X.shape[1], outputs))
+    inputs = [model.layers(w, x) for x in X]  # type: ignore[misc]  # a layered model has it
+    return w, [np.array(layer) for layer in zip(*inputs, strict=True)]
+
+
+def followed(learner: Any, model: Model, X: Array, Y: Array) -> Iterator[Seen]:
+    """Learn row by row, and tell of each step."""
+    w = final_weights(learner.partial_fit(X[:0], Y[:0]))[:, 0]
+    for x, y in zip(X, Y, strict=True):
+        v = final_weights(learner.partial_fit(x[None], y[None]))[:, 0]
+        g = model.jacobian(w, x).T @ (y - model.predict(w, x[None])[0])
+        shapes, layers = model.shapes(len(x), len(y)), model.layers  # type: ignore[misc]  # a layered model has both
+        yield Seen(*(matrices(a, shapes) for a in (w, v, g)), *(list(layers(a, x)) for a in (w, v)))  # type: ignore[misc]
+        w = v
+
+
+def matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
+    """The layers' matrices, w (p,) holding one after another in C order."""
+    pieces = np.split(w, np.cumsum([n * m for n, m in shapes])[:-1])
+    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]

@@ -1,0 +1,44 @@
+"""What is asked of a layered model: matrices that make up its parameters, inputs that its gradients agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orfit_bench.spec.backend import Array
+from orfit_bench.spec.model import Model
+
+Shapes = tuple[tuple[int, int], ...]
+
+
+def shapes(model: Model, d: int, c: int) -> Shapes:
+    """The (inputs, outputs) of the layers' matrices; ValueError where they do not make up the parameters."""
+    found = model.shapes(d, c) if model.shapes else ()
+    if (entries := sum(n * m for n, m in found)) != model.size(d, c):
+        raise ValueError(
+            f"model {model.name!r}: its layers' matrices, of shapes {found}, have {entries} entries, "
+            f"but it has {model.size(d, c)} parameters"
+        )
+    return found
+
+
+def inputs(model: Model, w: Array, x: Array, layers: int) -> Sequence[Array]:
+    """What each layer takes in for one row; ValueError where that is not one array a layer."""
+    found: Sequence[Array] = model.layers(w, x)  # type: ignore[misc]  # create saw to it
+    if not isinstance(found, (tuple, list)) or len(found) != layers:
+        got = f"{len(found)} arrays" if isinstance(found, (tuple, list)) else type(found).__name__
+        raise ValueError(f"model {model.name!r}: layers(w, x) returned {got}, want a tuple of {layers}, one a layer")
+    return found
+
+
+def check(model: Model, J: Array, found: Shapes, taken_in: Sequence[Array], cut: float) -> None:
+    """ValueError where gradients J (c, p) of a row are no products of what the layers take in and a row."""
+    start = 0
+    for k, ((n, m), a) in enumerate(zip(found, taken_in, strict=True)):
+        G = J[:, start : start + n * m].reshape(-1, n, m)
+        start += n * m
+        i = int(abs(a).argmax())
+        if abs(G * a[i] - a[:, None] * G[:, i : i + 1]).max() > cut * abs(G).max() * abs(a[i]):
+            raise ValueError(
+                f"model {model.name!r}: layers(w, x)[{k}] and jacobian(w, x) do not agree: an output's gradient by "
+                f"this layer's {n} x {m} matrix, in C order, is no product of that vector and a row"
+            )

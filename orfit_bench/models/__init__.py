@@ -1,0 +1,5 @@
+"""Models that ship: what a regression method may fit instead of a linear one. Array code, no method is known here."""
+
+from orfit_bench.models.mlp import MLP
+
+__all__ = ["MLP"]

@@ -1,0 +1,130 @@
+"""A multilayer perceptron: matrices with an activation between any two of them, the last one linear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from operator import index
+from typing import Any
+
+from orfit_bench.errors import hint
+from orfit_bench.models.activations import ACTIVATIONS
+from orfit_bench.spec.model import Model
+
+Array = Any
+
+
+def MLP(hidden: Sequence[int] = (32,), activation: str = "tanh", bias: bool = True) -> Model:
+    """A model whose hidden layers have these widths; none of them leaves a linear model with a bias.
+
+    activation is tanh, relu, leaky_relu (0.01 z below 0), elu, sigmoid, softplus, silu or gelu (its tanh form). At 0
+    the slope of relu is 0 and that of leaky_relu 0.01. Any number of outputs, which no activation follows.
+
+    The parameters are the layers' matrices Theta_1, Theta_2, ... in turn, each (inputs + 1, outputs) in C order; its
+    last row is the bias, and bias=False leaves these rows out. They start normal with standard deviation
+    1/sqrt(inputs), biases at 0. The functions compute on the arrays they are given, of any namespace and dtype.
+
+    TypeError or ValueError naming what is wrong. The same arguments return the same model.
+    """
+    try:
+        widths = tuple(index(h) for h in hidden)
+    except TypeError:
+        wanted = "the widths of the hidden layers, integers such as (32, 32)"
+        raise TypeError(f"MLP: hidden={hidden!r}, want {wanted}") from None
+    if min(widths, default=1) < 1:
+        raise ValueError(f"MLP: hidden={hidden!r}, want widths of at least 1; () is a linear model")
+    if not isinstance(activation, str):
+        raise TypeError(f"MLP: activation={activation!r}, want one of {', '.join(ACTIVATIONS)}")
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"MLP: no activation {activation!r}{hint(activation, ACTIVATIONS)}")
+    if not isinstance(bias, bool):
+        raise TypeError(f"MLP: bias={bias!r}, want True or False")
+    return _model(Network(widths, activation if widths else "", bias))
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What an MLP is, and its functions. Shapes: w (p,), Theta (n, m), x (d,), X (rows, d), c outputs."""
+
+    hidden: tuple[int, ...]
+    activation: str
+    bias: bool
+
+    @property
+    def name(self) -> str:
+        """By which states know it."""
+        parts = (", ".join(map(str, self.hidden)), self.activation, "" if self.bias else "no bias")
+        return f"mlp({'; '.join(p for p in parts if p)})"
+
+    def shapes(self, d: int, c: int) -> tuple[tuple[int, int], ...]:
+        """The (n, m) of each layer's matrix."""
+        return tuple((n + self.bias, m) for n, m in zip((d, *self.hidden), (*self.hidden, c), strict=True))
+
+    def parameters(self, d: int, c: int) -> int:
+        """How many there are, p."""
+        return sum(n * m for n, m in self.shapes(d, c))
+
+    def start(self, draw: Callable[[int], Array], d: int, c: int) -> Array:
+        """The first weights (p,), draw(k) being k standard normal numbers."""
+        layers = []
+        for n, m in self.shapes(d, c):
+            inputs = n - self.bias
+            numbers = draw(inputs * m) / sqrt(inputs)
+            xp = numbers.__array_namespace__()
+            layers += [numbers, xp.zeros(m)] if self.bias else [numbers]
+        return xp.concat(layers)
+
+    def matrices(self, w: Array, d: int) -> list[Array]:
+        """The layers' matrices, views of w."""
+        *before, (n, _) = self.shapes(d, 1)
+        c, more = divmod(len(w) - sum(k * m for k, m in before), n)
+        if more or c < 1:
+            raise ValueError(f"{self.name}: {len(w)} parameters fit no number of outputs on {d} features")
+        xp, start, found = w.__array_namespace__(), 0, []
+        for k, m in (*before, (n, c)):
+            found.append(xp.reshape(w[start : start + k * m], (k, m)))
+            start += k * m
+        return found
+
+    def predict(self, w: Array, X: Array) -> Array:
+        """The outputs (rows, c)."""
+        *before, last = self.matrices(w, X.shape[1])
+        xp = w.__array_namespace__()
+        for Theta in before:
+            X = ACTIVATIONS[self.activation].value(xp, self._sums(X, Theta))
+        return self._sums(X, last)
+
+    def layers(self, w: Array, x: Array) -> tuple[Array, ...]:
+        """What each layer takes in, (n,): the activations of the layer before, and last a 1 for its bias."""
+        return tuple(a for a, _ in self._walk(self.matrices(w, len(x)), x))
+
+    def jacobian(self, w: Array, x: Array) -> Array:
+        """The outputs' gradients (c, p) by backpropagation, all outputs at once."""
+        xp, matrices = w.__array_namespace__(), self.matrices(w, len(x))
+        D, blocks = xp.eye(matrices[-1].shape[1], dtype=w.dtype), []  # D (c, m): outputs by the layer's sums
+        for (a, slope), Theta in zip(reversed(self._walk(matrices, x)), reversed(matrices), strict=True):
+            blocks.append(xp.reshape(a[None, :, None] * D[:, None, :], (len(D), -1)))
+            if slope is not None:
+                D = D @ Theta[: len(slope)].T * slope
+        return xp.concat(blocks[::-1], axis=1)
+
+    def _walk(self, matrices: list[Array], x: Array) -> list[tuple[Array, Array]]:
+        """For each layer what it takes in (n,), and the slopes of the activations that this came from (none for x)."""
+        xp, found, slope = x.__array_namespace__(), [], None
+        for Theta in matrices:
+            found.append((xp.concat([x, xp.ones(1, dtype=x.dtype)]) if self.bias else x, slope))
+            if Theta is not matrices[-1]:
+                z = self._sums(x, Theta)
+                x, slope = (f(xp, z) for f in ACTIVATIONS[self.activation])
+        return found
+
+    def _sums(self, X: Array, Theta: Array) -> Array:
+        return X @ Theta[:-1] + Theta[-1] if self.bias else X @ Theta
+
+
+@cache
+def _model(net: Network) -> Model:
+    """One object for equal networks: learners whose models differ are not merged."""
+    return Model(net.name, net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers)
