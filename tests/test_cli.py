@@ -132,6 +132,13 @@ class TestList:
             assert f" {name} " in result.output
         assert max(map(len, result.output.splitlines())) <= 100
 
+    @pytest.mark.parametrize(("name", "said"), [("rls", "exact"), ("lms", "averaged"), ("ogd", "approximate")])
+    def test_how_learners_merge(self, name, said):
+        (row,) = (line.split() for line in invoke("list").output.splitlines() if line.startswith(f" {name} "))
+        assert row[:3] == [name, "yes", said]
+        summary = ob.methods()[name].merge.summary
+        assert f"merging: {said}: {summary}" in " ".join(invoke("list", name).output.split())
+
     def test_a_method(self):
         output = invoke("list", "rls").output
         rls = ob.methods()["rls"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.host import snapshot
-from orfit_bench.spec.merge import Side
+from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.setting import same
 
 if TYPE_CHECKING:
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 def merge(a: Learner, b: Learner) -> None:
     """Make a's state that of one learner for both: see `Learner.merge`."""
     _check_alike("merge", a, b)
-    if a.method.merge is None:
+    rule = a.method.merge
+    if rule is None:
         raise ValueError(f"{a.method.name} has no rule for merging: learn the rows with one learner")
-    if reason := a.method.merge.refuses(a.settings, a._linear):
+    if reason := rule.refuses(a.settings, a._linear):
         raise ValueError(f"{a.method.name} cannot be merged here: {reason}")
     if b._features is None:
         return
@@ -28,21 +29,19 @@ def merge(a: Learner, b: Learner) -> None:
     other = one._aligned(b)
     _check_same_start(one, other)
     if other._steps:
-        one._take(_merged(one, other) if one._steps else other)
+        one._take(_merged(one, other, rule) if one._steps else other)
     elif a._features is None:
         one._take(other)
-    one._warned = a._warned or b._warned
     a.__dict__.update(one.__dict__)
-    a._warn_once()
 
 
-def _merged(a: Learner, b: Learner) -> Learner:
+def _merged(a: Learner, b: Learner, rule: Merge) -> Learner:
     """A new learner in the state of both; ValueError where the rule's fields are none."""
-    rule: Any = a.method.merge
     steps = a._steps + b._steps if rule.kind == "exact" else max(a._steps, b._steps)
     head = snapshot.header(a) | {"t": steps, "n_samples_seen": a._seen + b._seen}
     try:
-        fields = {**side(a).fields, **rule.rule(side(a), side(b), a.settings)}
+        one, other = side(a), side(b)
+        fields = {**one.fields, **rule.rule(one, other, a.settings)}
         with np.errstate(over="ignore"):  # infinite numbers are refused with all that does not fit
             arrays = {name: np.asarray(f).astype(a.dtype) for name, f in _with_derived(a, fields).items()}
         return snapshot.rebuild(a, head, snapshot.arrays(a) | arrays)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.catalogue.methods._merging import mean
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Draw, Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
@@ -62,11 +63,6 @@ def orthonormal(C: Array) -> Array:
 # ---------------------------------------------------------------------- merging
 
 
-def _mean(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    C = [side.rows / (a.rows + b.rows) * side.fields["basis"] for side in (a, b)]
-    return {"basis": C[0] + C[1]}
-
-
 def _joint(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     C = [np.sqrt(side.rows / (a.rows + b.rows)) * side.fields["basis"] for side in (a, b)]
     k = settings["n_components"]
@@ -76,7 +72,7 @@ def _joint(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 MEAN = Merge(
     "averaged",
     "the mean of C, weighted by rows seen (Krasulina paper, eq. 18); the learners should have started from one C",
-    _mean,
+    lambda a, b, settings: mean(a, b, "basis"),
 )
 JOINT = Merge(
     "approximate",

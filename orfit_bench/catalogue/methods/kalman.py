@@ -116,7 +116,7 @@ def _refuses(settings: Settings, linear: bool) -> str:
 def _merged(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """L = L_a + L_b - L_0 and L u likewise, in coordinates u of the prior: theta = theta_0 + B u, Sigma_0 = B B'."""
     if a.fields["moved"] or b.fields["moved"]:
-        raise ValueError("kalman cannot be merged here: a state moved between its rows")
+        raise ValueError("a state moved between its rows")
     mean, P = a.start["mean"], a.start["covariance"]
     B = _root(P)
     to = np.linalg.pinv(B)
@@ -131,7 +131,7 @@ def _merged(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 def _information(M: Array, u: Array) -> tuple[Array, Array]:
     """M^-1 and M^-1 u."""
     if len(M) and np.linalg.eigvalsh(M)[0] <= 0:
-        raise ValueError("kalman cannot be merged here: a direction is known exactly and has no finite information")
+        raise ValueError("a direction is known exactly and has no finite information")
     L = np.linalg.inv(M)
     return L, L @ u
 
