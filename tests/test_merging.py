@@ -345,11 +345,6 @@ REFUSED = {
     "a vector": (lambda: (lms(np.eye(2), [1, 2]), lms(np.eye(2), [[1], [2]])), "differ in outputs"),
     "model": (lambda: (lms(), lms(model=CUBIC)), "differ in model"),
     "start": (lambda: (lms(), lms(initial_weights=[0.0, 0, 1])), "started from different initial_weights"),
-    "draws": (lambda: (lms(model=CUBIC), lms(model=CUBIC, random_state=1)), "different w: random_state is 0 and 1"),
-    "draws of a fresh one": (
-        lambda: (ob.create("lms", model=CUBIC), lms(model=CUBIC, random_state=1)),
-        "different w: random_state is 0 and 1",
-    ),
     "waiting here": (lambda: (of("orfit", batch_size=3), ob.create("orfit", batch_size=3)), "rows wait in one"),
     "waiting there": (lambda: (ob.create("orfit", batch_size=3), of("orfit", batch_size=3)), "rows wait in one"),
     "labels": (
@@ -456,6 +451,12 @@ def declared(method):
 def test_a_kind_of_merging_is_one_of_three():
     with pytest.raises(ValueError, match="kind 'rough', want one of exact, averaged, approximate"):
         Merge("rough", "", lambda a, b, s: {})
+
+
+def test_learners_of_different_draws_are_averaged():
+    a, b = (ob.create("lms", model=CUBIC, random_state=i).partial_fit(*make_rows(5, 3)) for i in (0, 1))
+    mean = (a.state()["w"].values + b.state()["w"].values) / 2
+    np.testing.assert_allclose(a.merge(b).state()["w"].values, mean, rtol=1e-14)
 
 
 def test_every_exact_merge_is_a_law():
