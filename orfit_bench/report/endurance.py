@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 
 from orfit_bench.conformance.endurance import Endured
 from orfit_bench.report.map import pyplot
@@ -12,7 +13,7 @@ PANELS = {
     "w_error": "error of w",
     "P_error": "error of P",
     "least_eigenvalue": "least eigenvalue of P / largest",
-    "asymmetry": "asymmetry of P",
+    "asymmetry": "asymmetry of P (0 is drawn at 1e-17)",
 }
 STYLES = ("-", "--", "-.", ":")
 FLOOR = 1e-17
@@ -24,7 +25,7 @@ def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
     plt = pyplot()
     figure, axes = plt.subplots(len(PANELS), len(found), figsize=(11, 11), sharex="col", sharey="row", squeeze=False)
     for column, (stream, learners) in zip(axes.T, found.items(), strict=True):
-        column[0].set_title(stream, fontsize=10)
+        column[0].set_title(fill(stream, 34), fontsize=10)
         for panel, name in zip(column, PANELS, strict=True):
             for style, (method, endured) in zip(STYLES, learners.items(), strict=False):
                 rows = [look.rows for look in endured.looks]
