@@ -281,7 +281,7 @@ BAD_CREATE: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"method": "lms", "initial_weights": [1.0, np.nan]}, ValueError, r"initial_weights\[1\] is nan"),
     ({"method": "lms", "initial_weights": np.ones((2, 2, 2))}, ValueError, r"initial_weights: got shape \(2, 2, 2\)"),
     ({"method": "lms", "initial_weights": [1e39], "dtype": "float32"}, ValueError, r"initial_weights\[0\] = 1e\+39"),
-    ({"method": "greedy", "initial_weights": [1.0]}, ValueError, "initial_weights: greedy has no weights"),
+    ({"method": "greedy", "initial_weights": [1.0]}, ValueError, "initial_weights: greedy has none; leave it out"),
 ]
 
 

@@ -18,6 +18,11 @@ def test_the_python_of_the_readme_runs():
     assert failed == 0
 
 
+def test_the_python_of_the_learners_page_runs():
+    failed, tried = doctest.testfile(str(ROOT / "docs/learners.md"), module_relative=False)
+    assert (failed, tried > 30) == (0, True)
+
+
 @pytest.mark.parametrize("line", re.findall(r"orfit-bench (\w+ [^#`\n]*--\w[^#`\n]*)", TEXT))
 def test_the_options_of_the_readme_exist(line):
     word, *arguments = line.split()

@@ -401,7 +401,7 @@ def test_wrong_calls(method: str, same_state: Same) -> None:
         learner.inverse_transform(np.ones(2))
     with pytest.raises(ValueError, match="A: got no rows"):
         learner.step(X[:0])
-    with pytest.raises(ValueError, match=f"{method} has no weights; "):
+    with pytest.raises(ValueError, match=f"{method} has none; "):
         ob.create(method, initial_weights=np.ones(4))
     with pytest.raises(TypeError, match=r"n_components=2\.0"):
         ob.create(method, n_components=2.0)

@@ -89,8 +89,8 @@ def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any
     if method.kind == "classification":
         raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
     if all(f.name != "w" for f in method.fields):
-        named = [s.name for s in method.settings if s.name.startswith("initial_")]
-        raise ValueError(f"initial_weights: {method.name} has no weights; {named[0] if named else 'leave it out'}")
+        named = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
+        raise ValueError(f"initial_weights: {method.name} has none; {named[0] if named else 'leave it out'}")
     weights = inputs.numbers(given, "initial_weights", dtype)
     if weights.ndim not in (1, 2):
         raise ValueError(f"initial_weights: got shape {weights.shape}, want (parameters,) or (parameters, outputs)")

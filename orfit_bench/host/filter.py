@@ -36,7 +36,7 @@ class Filter(Regressor):
     ) -> Self:
         """Learn the rows of X (n, d) with targets y (n,) or (n, c), NaN where nothing was seen. Returns self.
 
-        transition and process_noise, of the move to each row, are (n, p, p), or (n, p) diagonals, or (n,) multiples
+        transition and process_noise, of the move to each row, are (n, p, p), or (n,) multiples
         of the identity; observation_noise is (n,) variances (on a model with c outputs also (n, c) or (n, c, c)).
         """
         with self._brought(X, y, transition, process_noise, observation_noise):
@@ -76,7 +76,8 @@ class Filter(Regressor):
     ) -> xarray.Dataset:
         """Means (step, parameter, output) and covariances (step, parameter, parameter) given all of these rows.
 
-        Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is. Needs room for
+        Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is: call it on the learner
+        as it was before these rows, since rows that were learned already would count twice. Needs room for
         5 n p^2 numbers. Arguments and errors as in `partial_fit`.
         """
         twin = self.copy()

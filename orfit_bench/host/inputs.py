@@ -73,7 +73,8 @@ def labels(value: Any, of: str, rows: int, kind: type | None) -> list[Any]:
     if len(kinds) > 1 or not kinds <= ({kind} if kind else {bool, int, str}):
         names = ", ".join(sorted(k.__name__ for k in kinds))
         wanted = f"{kind.__name__} as in the first call" if kind else "integers, booleans or strings"
-        raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind a learner")
+        remedy = ": numbers that are classes become labels by y.astype(int)" if "float" in names else ""
+        raise TypeError(f"y: got labels of type {names}, want {wanted}, one kind a learner{remedy}")
     return given
 
 

@@ -128,4 +128,4 @@ class Learner(Engine):
 
 
 def _said(value: Any) -> str:
-    return f"array{value.shape}" if isinstance(value, np.ndarray) and value.ndim else repr(value)
+    return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) and value.ndim else repr(value)

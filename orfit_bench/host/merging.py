@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.host import snapshot
 from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import same
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def average(learners: Iterable[Learner]) -> None:
         raise ValueError("average: got no learners")
     first = learners[0]
     if not first.method.averages:
-        raise ValueError(f"{first.method.name}: an average of its states is not defined")
+        raise ValueError(f"{first.method.name}: an average of its states is not defined{_instead(first.method)}")
     for other in learners:
         _check_alike("average", first, other)
         for what in ("backend", "_features", "_outputs", "_classes"):
@@ -95,6 +96,10 @@ def average(learners: Iterable[Learner]) -> None:
     mean = {name: _mean(fields, name, first.method.averages_by.get(name)) for name in _averaged(first)}
     for learner, own in zip(learners, fields, strict=True):
         learner._put(_with_derived(learner, own | mean))
+
+
+def _instead(method: Method) -> str:
+    return "; merge() joins two of its learners" if method.merge else ""
 
 
 def _averaged(learner: Learner) -> list[str]:

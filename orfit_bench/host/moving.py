@@ -123,17 +123,18 @@ class Motion:
 def by_step(value: Any, name: str, size: int, steps: int | None) -> Host:
     """Value checked: one entry a step (steps is their number), or one for all (None).
 
-    An entry is a number, a vector of length `size` or a matrix (size, size). TypeError or ValueError naming it
+    An entry is a number, a vector of length `size` or a matrix (size, size); of the moves to many steps no vector,
+    since one (p, p) matrix for all of p rows would be taken for their diagonals. TypeError or ValueError naming it
     otherwise, also where a noise is no covariance. A covariance comes back symmetric to the last bit.
     """
     array = inputs.numbers(value, name, np.dtype(float))
     array = array if steps is not None else array[None]
-    entry = {1: (), 2: (size,), 3: (size, size)}.get(array.ndim, (-1,))
-    if array.shape[1:] != entry or len(array) != (1 if steps is None else steps):
+    entries = ((), (size,), (size, size)) if steps is None or name == "observation_noise" else ((), (size, size))
+    if not array.ndim or array.shape[1:] not in entries or len(array) != (1 if steps is None else steps):
         lead = () if steps is None else (steps,)
-        shapes = [str((*lead, *rest)) for rest in ((), (size,), (size, size))]
+        *some, last = (str((*lead, *entry)) for entry in entries)
         each = "" if steps is None else ": one entry for each row"
-        raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(shapes[:2])} or {shapes[2]}{each}")
+        raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(some)} or {last}{each}")
     if name == "transition":
         return array
     if said := no_covariance(array if array.ndim == 3 else array.ravel()):

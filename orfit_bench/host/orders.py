@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.spec import Data, Setting, Stream
+from orfit_bench.spec.stream import Pair
 
 Array = NDArray[Any]
 BLOCK = 1024
@@ -35,21 +36,23 @@ PASSES = Setting(
 SEED = Setting("seed", "integer", 0, "[0, inf)", "the number from which the order of the rows comes")
 
 
-def once(data: Data) -> Data:
-    """Every row once, in the order in which they come."""
-    return data
+def once(data: Data | Pair) -> Data:
+    """Every row once, in the order in which they come; data are a stream's, or (X, y)."""
+    return data if isinstance(data, Data) else Data(np.asarray(data[0]), np.asarray(data[1]))
 
 
-def uniform(data: Data, n: int, seed: int = 0) -> Data:
+def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
     """The data with n rows, each drawn uniformly and with replacement. ValueError where there is none to draw."""
+    data = once(data)
     rows = len(data.X)
     if not rows:
         raise ValueError("uniform: the data have no rows to draw from")
     return _visited(data, Visits(_count("n", n), BLOCK, lambda rng: rng.integers(rows, size=BLOCK), seed))
 
 
-def reshuffled(data: Data, passes: int, seed: int = 0) -> Data:
+def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
     """The data gone through `passes` times, each time in a new random order."""
+    data = once(data)
     rows = len(data.X)
     return _visited(data, Visits(_count("passes", passes) * rows, rows, lambda rng: rng.permutation(rows), seed))
 

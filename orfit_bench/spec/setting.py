@@ -107,6 +107,9 @@ class Setting:
             for number in value.extremes():
                 self._number(number, integer=False)
             return value
+        if isinstance(value, str) or callable(value):
+            how = "a number, a schedule such as orfit_bench.schedules.power(eta0=1.0, power=0.5), or such a table"
+            raise self._fail(TypeError, value, how)
         return Constant(float(self._number(value, integer=False)))
 
 

@@ -114,7 +114,7 @@ METHOD = Method(
     name="implicit_krasulina",
     summary="implicit form of Krasulina's rule for k-PCA: along the gradient at the step's end, never orthonormalised",
     formulas="x = C^+ y\nC <- C - step/(1 + step |x|^2) (C x - y) x' for one row\n"
-    "C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 for the N columns of Y, X = C^+ Y",
+    "C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 for the N columns of Y, X = C^+ Y\nnothing is centred",
     source="Krasulina paper, eq. (12) and (13) (corrected: Algorithm 1 hands its rank-one change on with a minus)",
     settings=(
         subspace.N_COMPONENTS,

@@ -76,7 +76,8 @@ def joined(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 METHOD = Method(
     name="incremental_pca",
     summary="incremental PCA: a truncated singular value decomposition of what is kept and the new rows",
-    formulas="U, Sigma <- the k leading singular vectors and values of [U Sigma, Y], the columns of Y being the N rows",
+    formulas="U, Sigma <- the k leading singular vectors and values of [U Sigma, Y], Y the N rows as columns\n"
+    "nothing is centred",
     source="Krasulina paper, Experiments (the incremental algorithm of Arora et al. 2012); thesis, eq. (3.3) and (3.4)",
     settings=(subspace.N_COMPONENTS, subspace.BATCH_SIZE),
     fields=(

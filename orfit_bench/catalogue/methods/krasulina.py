@@ -34,7 +34,8 @@ def stationary(create: Any, rows: Rows) -> Measured:
 METHOD = Method(
     name="krasulina",
     summary="Krasulina's rule for k-PCA: down the projected gradient of the compression loss, orthonormalised",
-    formulas="X = C'Y\nC <- QR(C - step/N (C X - Y) X'), the columns of Y being the N rows of the step",
+    formulas="X = C'Y\nC <- QR(C - step/N (C X - Y) X'), the columns of Y being the N rows of the step\n"
+    "nothing is centred",
     source="Krasulina paper, eq. (8) and (9)",
     settings=(
         subspace.N_COMPONENTS,

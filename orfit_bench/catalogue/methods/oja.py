@@ -58,7 +58,7 @@ def power_iteration(create: Any, rows: Rows) -> Measured:
 METHOD = Method(
     name="oja",
     summary="Oja's rule for k-PCA: up the gradient of the variance, orthonormalised after every step",
-    formulas="C <- QR(C + step/N Y Y'C), the columns of Y being the N rows of the step",
+    formulas="C <- QR(C + step/N Y Y'C), the columns of Y being the N rows of the step\nnothing is centred",
     source="Krasulina paper, after eq. (9)",
     settings=(
         subspace.N_COMPONENTS,

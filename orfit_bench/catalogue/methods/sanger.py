@@ -36,7 +36,8 @@ def stationary(create: Any, rows: Rows) -> Measured:
 METHOD = Method(
     name="sanger",
     summary="Sanger's rule for k-PCA (pseudo-inverse form, no triangle): the explicit step, never orthonormalised",
-    formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', the columns of Y being the N rows of the step",
+    formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', the columns of Y being the N rows of the step\n"
+    "nothing is centred",
     source="Krasulina paper, the explicit variant after eq. (12)",
     settings=(
         subspace.N_COMPONENTS,

@@ -99,7 +99,13 @@ METHOD = Method(
     "  quantile             tau e above, (tau - 1) e below; 0 at e = 0",
     source="slides, SGD beyond least square to SGD convergence (minus the gradient; means divided by their weights)",
     settings=(
-        Setting("loss", "choice", "square", "|".join(LOSSES), "what is made small; its formula stands above"),
+        Setting(
+            "loss",
+            "choice",
+            "square",
+            "|".join(LOSSES),
+            "what is made small: formulas in `list sgd`",
+        ),
         Setting("delta", "number", 1.0, "(0, inf)", "huber: the error from which on it counts linearly"),
         Setting("tau", "number", 0.5, "(0, 1)", "quantile: which one is predicted"),
         Setting("epsilon", "number", 0.1, "[0, inf)", "epsilon_insensitive: the error that costs nothing"),
