@@ -34,8 +34,8 @@ eigenvalue stands beside them because alone it proves nothing: a P can be positi
 {table}
 
 Where a direction is never visited and ff < 1, P grows there like ff^-t until its rounding drowns the rest (third
-column). The learner warns once half of its digits are gone (triangle) and refuses to go on (cross) before its answers
-are wrong by more than the last row of the table says; see [0004](decisions/0004-digits-of-rls.md).
+column). The learner warns once half of its digits are gone (triangle), and later refuses to go on (cross) with the
+state that the table's last rows describe; see [0004](decisions/0004-digits-of-rls.md).
 
 Made by `python3 dev.py python benchmarks/endurance.py` on {date}, NumPy {numpy}, float64.
 """

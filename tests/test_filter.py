@@ -1110,3 +1110,32 @@ def test_a_million_steps_of_a_moving_state() -> None:
 @pytest.mark.slow
 def test_a_million_ill_conditioned_rows_at_rest() -> None:
     check_at_rest(1_000_000, Rows(seen=12, condition=1e5))
+
+
+def test_a_block_of_a_model_takes_its_noise_by_row_or_by_output() -> None:
+    rng = np.random.default_rng(0)
+    A, b, noise = rng.standard_normal((4, 2)), rng.standard_normal((4, 2)), np.array([1.0, 2.0, 3.0, 4.0])
+    given = [noise, np.diag(noise), np.repeat(noise, 2), np.diag(np.repeat(noise, 2))]
+    found = [ob.create("kalman", model=ob.MLP((3,))).step(A, b, observation_noise=r).state()["mean"] for r in given]
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-12, atol=1e-14)
+
+
+def test_a_jacobian_that_fills_the_same_array_again_changes_nothing() -> None:
+    kept, rows = np.empty((2, 2)), np.random.default_rng(0).standard_normal((8, 3))
+
+    def turn(w: Any) -> Any:
+        return np.array([np.sin(w[0]) + w[1], 0.9 * w[1]])
+
+    def slope(w: Any) -> Any:
+        return np.array([[np.cos(w[0]), 1.0], [0.0, 0.9]])
+
+    def same(w: Any) -> Any:
+        kept[...] = slope(w)
+        return kept
+
+    plain, reusing = (
+        ob.create("kalman", transition=(turn, J), process_noise=0.1).smooth(rows[:, :2], rows[:, 2])
+        for J in (slope, same)
+    )
+    np.testing.assert_array_equal(plain["mean"], reusing["mean"])

@@ -362,3 +362,55 @@ def test_the_page_on_models_runs() -> None:
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert tried > 10
     assert failed == 0
+
+
+# ---------------------------------------------------------------------- what users' functions may do
+
+
+@pytest.mark.parametrize("case", [("orfit", {"batch_size": 5}), ("sgd", {"batch_size": 5}), ("sgd", {"momentum": 0.5})])
+def test_functions_that_fill_the_same_array_again_change_nothing(case):
+    """As compiled and automatic derivatives do."""
+    method, settings = case
+    rng = np.random.default_rng(0)
+    X, Y, plain = rng.standard_normal((10, 3)), rng.standard_normal((10, 2)), ob.MLP((4,))
+    kept = {}
+
+    def again(name, function):
+        def filled(w, x):
+            value = function(w, x)
+            kept.setdefault((name, value.shape), np.empty_like(value))[...] = value
+            return kept[name, value.shape]
+
+        return filled
+
+    reusing = ob.Model("reusing", again("f", plain.predict), again("J", plain.jacobian), plain.parameters, plain.start)
+    told = [ob.create(method, model=model, **settings).prequential(X, Y) for model in (plain, reusing)]
+    np.testing.assert_array_equal(*told)
+    states = [ob.create(method, model=model, **settings).partial_fit(X, Y).state()["w"] for model in (plain, reusing)]
+    np.testing.assert_array_equal(*states)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"), [(None, "None"), (((4, 3), (4, 2, 1)), "4, 2, 1"), (((4.0, 3), (4, 2)), "4.0")], ids=str
+)
+def test_shapes_that_are_none_are_named(shapes, said):
+    net = ob.MLP((3,))
+    model = ob.Model("odd", net.predict, net.jacobian, net.parameters, net.start, lambda d, c: shapes, net.layers)
+    with pytest.raises(ValueError, match=f"'odd': shapes.*{said}.*want a pair of integers"):
+        ob.create("gp", model=model).partial_fit(np.ones((2, 3)), np.ones((2, 2)))
+    floating = ob.Model("odd", net.predict, net.jacobian, 20.0)
+    with pytest.raises(ValueError, match=r"parameters gives 20\.0, want an integer"):
+        ob.create("lms", model=floating, initial_weights=np.zeros(20)).partial_fit(np.ones((2, 3)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("wrong", ["zero inputs", "wrong inputs that a dead first row hides"])
+def test_layers_that_disagree_are_found_as_soon_as_a_row_shows_it(wrong):
+    net = ob.MLP((3,), "relu")
+    X, y = np.array([[-1.0, -2.0], [1.0, 2.0]]), np.ones(2)  # at weights of one the first row reaches no unit
+    if wrong == "zero inputs":
+        layers = lambda w, x: tuple(0 * a for a in net.layers(w, x))  # noqa: E731
+    else:
+        layers = lambda w, x: (np.append(x[::-1], 1.0), net.layers(w, x)[1])  # noqa: E731
+    model = ob.Model("odd", net.predict, net.jacobian, net.parameters, lambda *a: np.ones(13), net.shapes, layers)
+    with pytest.raises(ValueError, match="do not agree"):
+        ob.create("gp", model=model, step_size=0.01).partial_fit(X, y)

@@ -251,7 +251,7 @@ def test_no_pickle_is_ever_read(saved: Path, tmp_path: Path, monkeypatch: pytest
     whole = saved.read_bytes()
     for name in ("w", "pending_X", "extra"):
         saved.write_bytes(whole)
-        refused(rewritten(saved, **{name: bombs}), "allow_pickle")
+        refused(rewritten(saved, **{name: bombs}), "holds pickled objects, which are never read")
     saved.write_bytes(pickle.dumps(Bomb()))
     refused(saved)
     np.save(saved.with_suffix(".npy"), bombs, allow_pickle=True)
@@ -509,3 +509,19 @@ def test_python_copies_are_independent_and_pickles_refused(rows: Any, same_state
         assert not np.array_equal(twin.predict(X), learner.predict(X))
     with pytest.raises(TypeError, match=r"state\(\) and restore\(\) it, or save"):
         pickle.dumps(learner)
+
+
+def test_restoring_names_what_was_passed_wrongly(rows: Any) -> None:
+    state = ob.create("lms").partial_fit(*rows(5)).state()
+    ob.restore(state, model="linear")
+    with pytest.raises(TypeError, match=r"model: got int, want orfit_bench\.MLP"):
+        ob.restore(state, model=3)
+    moving = ob.create("kalman", transition=(lambda w: w, lambda w: np.eye(3))).partial_fit(*rows(5)).state()
+    with pytest.raises(ValueError, match="got 'a matrix': pass transition="):
+        ob.restore(moving, transition=np.eye(3))
+
+
+@pytest.mark.parametrize("learners", [[1], 3, [ob.create("lms"), 1], [1, ob.create("lms")]], ids=str)
+def test_only_learners_are_averaged(learners: Any) -> None:
+    with pytest.raises(TypeError, match="average: got int, want a list of learners"):
+        ob.average(learners)

@@ -93,7 +93,10 @@ class Endured(NamedTuple):
 
 
 def endure(learner: Any, P_field: str, n: int, rows: Rows, ridge: float, forgetting_factor: float = 1.0) -> Endured:
-    """Learn n rows with a learner that keeps w and a P, and look at both some fifty times, evenly in log rows."""
+    """Learn n rows with a learner that keeps w and a P, and look at both some fifty times, evenly in log rows.
+
+    Where it refuses to go on, the last look is at the state that it then keeps.
+    """
     truth, V, looks = Truth(rows.d, ridge, forgetting_factor), rows.directions(), []
     points = {int(p) for p in np.unique(np.geomspace(1, max(1, n // BLOCK), 50).round())}
     labels, warned, refused, done = learner.method.kind == "classification", 0, 0, 0
@@ -103,14 +106,15 @@ def endure(learner: Any, P_field: str, n: int, rows: Rows, ridge: float, forgett
             try:
                 learner.partial_fit(X, Y.argmax(axis=1) if labels else Y)
             except DivergedError as error:
+                X, Y = X[: error.row], Y[: error.row]
                 refused = done + error.row
         done += len(X)
         warned = warned or (done if caught else 0)
+        truth.add(X, Y)
+        if i in points or refused:
+            looks.append(look(learner, P_field, truth, V, done))
         if refused:
             break
-        truth.add(X, Y)
-        if i in points:
-            looks.append(look(learner, P_field, truth, V, done))
     return Endured(looks, warned, refused)
 
 

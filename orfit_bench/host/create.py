@@ -64,13 +64,18 @@ def create(
     )
 
 
-def _model(model: Any, method: Method) -> Model:
-    model = LINEAR if model == LINEAR.name else model
+def _as_model(model: Any) -> Model:
+    model = LINEAR if isinstance(model, str) and model == LINEAR.name else model
     if not isinstance(model, Model):
         raise TypeError(
             f"model: got {type(model).__name__}, want orfit_bench.MLP(...) or "
             f"orfit_bench.Model(name, predict, jacobian, parameters)"
         )
+    return model
+
+
+def _model(given: Any, method: Method) -> Model:
+    model = _as_model(given)
     if model is not LINEAR and model.name == LINEAR.name:
         raise ValueError(f"a model of one's own needs another name than {LINEAR.name!r}, by which states know it")
     if method.layered and not (model.layers and model.shapes):
@@ -144,11 +149,11 @@ def _rebuilt(
     arrays: dict[str, Any],
     where: str,
     backend: str | None,
-    model: Model | None,
+    model: Any,
     transition: Any,
 ) -> Any:
     snapshot.check_header(head, where)
-    model = model or LINEAR
+    model = _as_model(LINEAR if model is None else model)
     if model.name != (wanted := head.get("model")):
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
     try:
@@ -172,9 +177,11 @@ def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: Any) ->
     """The settings of a state: plain values, arrays, and a function that the user passes again."""
     start, transition = len(snapshot.SETTING), named(transition)
     given = plain | {name[start:]: a for name, a in arrays.items() if name.startswith(snapshot.SETTING)}
-    saved, got = given.get("transition"), getattr(transition, "name", transition)
+    saved = given.get("transition")
+    got = transition.name if isinstance(transition, Transition) else None if transition is None else "a matrix"
     if isinstance(saved, dict):
-        if got != (wanted := saved.get("transition")):
+        wanted = saved.get("transition")
+        if not isinstance(transition, Transition) or got != wanted:
             raise ValueError(f"the transition is the function {wanted!r}, got {got!r}: pass transition=")
         given["transition"] = transition
     elif transition is not None:

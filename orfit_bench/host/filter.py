@@ -55,7 +55,8 @@ class Filter(Regressor):
     ) -> Self:
         """One time step with M observations y (M,) or (M, c) through A (M, d), M >= 1. Returns self.
 
-        transition and process_noise are those of this step; observation_noise is a number, (M,) or (M, M).
+        transition and process_noise are those of this step; observation_noise is a number, (M,)
+        or (M, M); on a model with c outputs also (M c,) or (M c, M c), a row's outputs side by side.
         """
         self._check_step()
         with self._brought(A, y, transition, process_noise, observation_noise, block=True):

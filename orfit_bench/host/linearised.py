@@ -23,7 +23,7 @@ def proper(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Array:
     if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
         raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
-    return value.astype(dtype, copy=False)
+    return value.astype(dtype)  # a copy: the function may return the same array again, filled anew
 
 
 def answering(method: Method, s: Any, settings: Settings) -> Array:
@@ -87,10 +87,10 @@ class Linearised:
             p = p._replace(targets=y.reshape(-1, 1))
         if self._shapes:
             p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
-            if not self._proven:  # once a learner, on its first row
+            if not self._proven:  # until a row shows it for every layer, which nearly always is the first
                 cut = float(self._xp.finfo(self._dtype).eps) ** 0.5
-                layered.check(self._model, J[: self._outputs], self._shapes, [a[0] for a in p.inputs], cut)
-                self._proven = True
+                row = [a[0] for a in p.inputs]
+                self._proven = layered.check(self._model, J[: self._outputs], self._shapes, row, cut)
         return p
 
     def _fresh(self, s: Any, x: Array, p: Any) -> tuple[Array | None, Any]:

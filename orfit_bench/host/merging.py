@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.host import snapshot
+from orfit_bench.host.start import Start
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import same
@@ -79,9 +80,11 @@ def average(learners: Iterable[Learner]) -> None:
     Each keeps its own step count. ValueError where they differ in method, settings, dtype or sizes, where rows
     wait, or where the method declares no average.
     """
-    learners = list(learners)
+    learners = list(learners) if isinstance(learners, Iterable) else [learners]
     if not learners:
         raise ValueError("average: got no learners")
+    if strange := [type(a).__name__ for a in learners if not isinstance(a, Start)]:
+        raise TypeError(f"average: got {strange[0]}, want a list of learners")
     first = learners[0]
     if not first.method.averages:
         raise ValueError(f"{first.method.name}: an average of its states is not defined{_instead(first.method)}")

@@ -84,7 +84,17 @@ class Motion:
     def given(self, varying: Mapping[str, Any], rows: int, block: bool) -> dict[str, Entries]:
         """What came with `rows` rows, checked and placed: one entry a row, or one for a block of them."""
         steps, observed = (None, rows) if block else (rows, 1)
+        noise = varying.get("observation_noise")
+        if block and noise is not None and not self._linear:
+            varying = {**varying, "observation_noise": self._of_rows(noise, rows)}
         return {n: self._entries(v, n, steps, observed) for n, v in varying.items() if v is not None}
+
+    def _of_rows(self, noise: Any, rows: int) -> Any:
+        """The noise of a block, where it is given by row, for each of the row's c outputs."""
+        shape = np.shape(noise)
+        if shape == (rows,):
+            return np.repeat(noise, self._c)
+        return np.kron(noise, np.eye(self._c)) if shape == (rows, rows) else noise
 
     def parameters(self, given: Mapping[str, Entries], t: int, observed: int) -> Moving:
         """P for steps from number t on, each of so many observed rows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,13 @@ class Model:
 
     def size(self, d: int, c: int) -> int:
         """The number of parameters p."""
-        return self.parameters if isinstance(self.parameters, int) else self.parameters(d, c)
+        given = self.parameters(d, c) if callable(self.parameters) else self.parameters
+        try:
+            return index(given)
+        except TypeError:
+            raise ValueError(
+                f"model {self.name!r}: parameters gives {given!r}, want an integer, or a function of (d, c) to one"
+            ) from None
 
 
 LINEAR = Model(
