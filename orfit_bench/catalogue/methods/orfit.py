@@ -126,19 +126,6 @@ def vector_outputs(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(got, want), c * len(X), condition(G))
 
 
-def multi_pass_limit(create: Any, rows: Rows) -> Measured:
-    """Multi-pass SGD with a small step converges to what one pass of ORFit finds."""
-    rng = np.random.default_rng(rows.seed)
-    X = np.linalg.qr(rng.standard_normal((9, 5)))[0].T * np.linspace(1, 2, 5)[:, None]
-    X = (X.T @ (np.eye(5) + 0.1 * rng.standard_normal((5, 5)))).T
-    y, w, step = rng.standard_normal(5), np.zeros(9), 0.5 / (X * X).sum(1).max()
-    for _ in range(2000):
-        for x, t in zip(X, y, strict=True):
-            w = w + step * (t - x @ w) * x
-    got = final_weights(create().partial_fit(X, y))[:, 0]
-    return Measured(deviation(got, w), len(X), condition(X))
-
-
 def linearised(create: Any, rows: Rows) -> Measured:
     """On a nonlinear model w_i is the point nearest to w_0 that fits all rows as linearised when they came."""
     X = rows.X[:8] / np.linalg.norm(rows.X[:8], axis=1, keepdims=True)
@@ -211,7 +198,6 @@ METHOD = Method(
         Law(residual_memories, "conference paper, Algorithm 1; thesis, section 5.1", exponent=1, shape="wide"),
         Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
         Law(vector_outputs, "thesis, Theorem 3", exponent=1, shape="wide"),
-        Law(multi_pass_limit, "thesis, Corollary 4", exponent=1),
         Law(merges, "thesis, Theorem 3", exponent=1, shape="wide"),
         Law(linearised, "thesis, Theorem 9", exponent=1, shape="wide"),
     ),
