@@ -35,7 +35,7 @@ def make(
 
 STATE_SPACE = Stream(
     "state_space",
-    "observations of a moving state, the linear Gaussian model",
+    "observations of a moving state, the linear Gaussian model; the same settings of kalman are the true ones",
     make,
     (rows(2000), features(4), OUTPUTS, *SETTINGS, SEED),
     source="synthetic: survey, eq. (LGM), with multiples of the identity for A, Q and R",
