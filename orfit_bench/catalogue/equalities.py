@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.catalogue.methods import apa, icl, implicit_krasulina, incremental_pca, orfit, rls
 from orfit_bench.catalogue.methods._batch import weighted
-from orfit_bench.catalogue.methods._common import condition
+from orfit_bench.catalogue.methods._common import condition, final_weights, least_energy
 from orfit_bench.models import MLP
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Method
@@ -25,14 +25,9 @@ def alike(create: Any, rows: Rows, one: str, some: Any, other: str, others: Any,
     """Two learners, (one, some settings) and (other, other settings), on the same rows."""
     first, second = create(one, **some), create(other, **others)
     told, said = (learner.prequential(rows.X, rows.y) for learner in (first, second))
-    w, v = (final(learner) for learner in (first, second))
+    w, v = (final_weights(learner) for learner in (first, second))
     size = abs(rows.y).max()  # predictions start at zero, so their own scale says little
     return Measured(largest(deviation(w, v), float(abs(told - said).max() / size)), len(rows.X), cond)
-
-
-def final(learner: Any) -> Array:
-    """The weights of a learner (p, r)."""
-    return np.asarray(learner.state()[learner.method.weights].values, float)
 
 
 def unit(rows: Rows) -> Rows:
@@ -44,11 +39,6 @@ def unit(rows: Rows) -> Rows:
 def safe_step(rows: Rows) -> float:
     """Half of what a gradient step may be on any row."""
     return float(0.5 / (rows.X * rows.X).sum(1).max())
-
-
-def prior(rows: Rows) -> float:
-    """A ridge of the size of the rows' least energy along any direction."""
-    return float(np.linalg.svd(rows.X, compute_uv=False)[-1] ** 2)
 
 
 ALL_ROWS = {"projection_order": None, "step_size": 1.0, "eps": 0.0}
@@ -105,9 +95,9 @@ def rls_orfit_on_a_model(create: Any, rows: Rows) -> Measured:
     rls, orfit = create("rls", **INTERPOLATE, model=network), create("orfit", model=network)
     for t in range(len(X)):
         row = X[t : t + 1], y[t : t + 1]
-        before = final(orfit.partial_fit(X[:0], y[:0]))[:, 0]
+        before = final_weights(orfit.partial_fit(X[:0], y[:0]))[:, 0]
         gradients.append(network.jacobian(before, X[t])[0])
-        worst = largest(worst, deviation(final(rls.partial_fit(*row)), final(orfit.partial_fit(*row))))
+        worst = largest(worst, deviation(final_weights(rls.partial_fit(*row)), final_weights(orfit.partial_fit(*row))))
     return Measured(worst, len(X), condition(np.array(gradients)))
 
 
@@ -125,30 +115,30 @@ def sgd_orfit(create: Any, rows: Rows) -> Measured:
     sgd, orfit = create("sgd", step_size=safe_step(few)), create("orfit").partial_fit(few.X, few.y)
     for _ in range(400):
         sgd.partial_fit(few.X, few.y)
-    return Measured(deviation(final(sgd), final(orfit)), len(few.X), condition(few.X))
+    return Measured(deviation(final_weights(sgd), final_weights(orfit)), len(few.X), condition(few.X))
 
 
 def rls_kalman(create: Any, rows: Rows) -> Measured:
     """A filter of a state at rest, prior covariance I / ridge, noise variance 1, is RLS."""
-    ridge, cond = prior(rows), condition(rows.X)
+    ridge, cond = least_energy(rows.X), condition(rows.X)
     return alike(create, rows, "rls", {"ridge": ridge}, "kalman", {"initial_covariance": 1 / ridge}, cond)
 
 
 def rls_class_rls(create: Any, rows: Rows) -> Measured:
     """RLS on one-hot targets is its classifier."""
-    ridge, labels = {"ridge": prior(rows)}, (rows.y > np.median(rows.y)).astype(int)
+    ridge, labels = {"ridge": least_energy(rows.X)}, (rows.y > np.median(rows.y)).astype(int)
     one_hot = (labels[:, None] == list(dict.fromkeys(labels.tolist()))).astype(float)
     rls, classifier = create("rls", **ridge), create("class_rls", **ridge)
     told, said = rls.prequential(rows.X, one_hot), classifier.prequential(rows.X, labels)
-    found = largest(deviation(final(classifier), final(rls)), deviation(said, told))
+    found = largest(deviation(final_weights(classifier), final_weights(rls)), deviation(said, told))
     return Measured(found, len(rows.X), condition(rows.X))
 
 
 def rls_owm(create: Any, rows: Rows) -> Measured:
     """OWM with step 1 on a network of one layer is RLS."""
-    same = {"ridge": prior(rows), "forgetting_factor": 0.99}
+    same = {"ridge": least_energy(rows.X), "forgetting_factor": 0.99}
     one = {"model": MLP(hidden=(), bias=False), "initial_weights": np.zeros(rows.X.shape[1]), "step_size": 1.0}
-    A, _ = weighted(rows.X, rows.y[:, None], prior(rows), 0.99)
+    A, _ = weighted(rows.X, rows.y[:, None], least_energy(rows.X), 0.99)
     return alike(create, rows, "rls", same, "owm", one | same, max(condition(A), condition(rows.X)))
 
 

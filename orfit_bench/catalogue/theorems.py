@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.catalogue.methods._common import unit
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 
 Array = NDArray[Any]
@@ -18,7 +19,7 @@ Array = NDArray[Any]
 def local_to_global(create: Any, rows: Rows) -> Measured:
     """Nearest points in Bregman distance, one nested affine constraint after another, reach the global minimum."""
     rng = np.random.default_rng(rows.seed)
-    A = np.linalg.qr(_unit(rows.X[:4]).T)[0].T  # (4, d) constraints; those of step i are the first i
+    A = np.linalg.qr(unit(rows.X[:4]).T)[0].T  # (4, d) constraints; those of step i are the first i
     start = np.asarray(0.3 * rng.standard_normal(A.shape[1]))
     b = A @ (start + 0.5 * rng.standard_normal(A.shape[1]))
     w, worst = start, 0.0
@@ -43,7 +44,7 @@ def bregman_nearest(A: Array, b: Array, v: Array, w0: Array) -> Array:
 def min_max(create: Any, rows: Rows) -> Measured:
     """The k-th eigenvalue is the least maximum of x'Ax over k-dimensional subspaces, and the greatest minimum."""
     rng, d = np.random.default_rng(rows.seed), 8
-    A = _unit(rows.X)[:, :d].T @ _unit(rows.X)[:, :d]
+    A = unit(rows.X)[:, :d].T @ unit(rows.X)[:, :d]
     values, U = np.linalg.eigh(A)
     worst = 0.0
     for k in range(1, d + 1):
@@ -66,7 +67,7 @@ def _extremes(A: Array, W: Array) -> tuple[float, float]:
 def conditioning(create: Any, rows: Rows) -> Measured:
     """a given b = X'a + noise is Gaussian with the mean and covariance of eq. (13); truth: blocks of the precision."""
     a, m = 4, 3
-    X, rng = _unit(rows.X)[:m, :a].T, np.random.default_rng(rows.seed)
+    X, rng = unit(rows.X)[:m, :a].T, np.random.default_rng(rows.seed)
     S_a, S_w = _spd(rng, a), _spd(rng, m)
     mu, b = rng.standard_normal(a), rng.standard_normal(m)
     gain = S_a @ X @ np.linalg.inv(S_w + X.T @ S_a @ X)
@@ -81,7 +82,7 @@ def conditioning(create: Any, rows: Rows) -> Measured:
 def woodbury(create: Any, rows: Rows) -> Measured:
     """The inverse of a matrix changed by rank m follows from its inverse and an m x m one."""
     rng, d, m = np.random.default_rng(rows.seed), 6, 2
-    X = _unit(rows.X)[:m, :d].T
+    X = unit(rows.X)[:m, :d].T
     F, B = _spd(rng, d), _spd(rng, m)
     inverse = np.linalg.inv(F)
     got = inverse - inverse @ X @ np.linalg.solve(B + X.T @ inverse @ X, X.T @ inverse)
@@ -91,7 +92,7 @@ def woodbury(create: Any, rows: Rows) -> Measured:
 
 def loss_and_variance(create: Any, rows: Rows) -> Measured:
     """For orthonormal C the compression loss is the total variance less the variance that C captures."""
-    Y, k = _unit(rows.X).T, 3
+    Y, k = unit(rows.X).T, 3
     C = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((len(Y), k)))[0]
     loss = np.sum((C @ (C.T @ Y) - Y) ** 2) / Y.shape[1]
     moment = Y @ Y.T / Y.shape[1]
@@ -105,12 +106,6 @@ def mean_of_models(create: Any, rows: Rows) -> Measured:
     root = np.sqrt(alpha)[:, None]
     nearest = np.linalg.lstsq(np.kron(root, np.eye(6)), (root * models).ravel(), rcond=None)[0]
     return Measured(deviation(alpha @ models / alpha.sum(), nearest), 24, 2.0)
-
-
-def _unit(X: Array) -> Array:
-    """The rows at length 1."""
-    units: Array = X / np.linalg.norm(X, axis=1, keepdims=True)
-    return units
 
 
 def _spd(rng: np.random.Generator, n: int) -> Array:

@@ -18,9 +18,11 @@ from orfit_bench.spec.backend import Array
 class Engine(Start):
     """Cuts checked rows into steps and hands them to a kernel; knows what was learned and what waits."""
 
+    _gaps = False  # whether NaN in y says that nothing was seen
+
     def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
         X = inputs.matrix(X, name, self.dtype, self._features)
-        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector)
+        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector, self._gaps)
         if self._on_host:
             return X, Y, vector
         return self.backend.asarray(X), self.backend.asarray(Y), vector

@@ -28,6 +28,7 @@ class Filter(Regressor):
     time comes with the rows, one entry a row; what is not given stays as the settings say.
     """
 
+    _gaps = True
     _given: dict[str, Entries] = {}  # what came with the rows of the present call; never written to
     _motion: Motion
 
@@ -153,10 +154,7 @@ class Filter(Regressor):
             return moved(mean, F)
         return mean if F is None else whole(F[0], len(mean)) @ mean
 
-    # ------------------------------------------------------------------ input and start
-
-    def _checked(self, X: Any, y: Any, name: str = "X", missing: bool = True) -> tuple[Array, Array, bool]:
-        return super()._checked(X, y, name, missing)
+    # ------------------------------------------------------------------ the start
 
     def _start(self, layout: Layout, d: int, c: int) -> Any:
         self._motion_of(d, c)  # refuses settings that do not fit

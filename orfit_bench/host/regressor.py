@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from orfit_bench.host import inputs
 from orfit_bench.host.learner import Learner
 from orfit_bench.spec.backend import Array
 
@@ -37,13 +36,6 @@ class Regressor(Learner):
         self._check_step()
         self._guarded(self._learn_block, A, y)
         return self
-
-    def _checked(self, X: Any, y: Any, name: str = "X", missing: bool = False) -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self._features)
-        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector, missing)
-        if self._on_host:
-            return X, Y, vector
-        return self.backend.asarray(X), self.backend.asarray(Y), vector
 
     def _shaped(self, predictions: Array) -> Array:
         return predictions[:, 0] if self._vector else predictions

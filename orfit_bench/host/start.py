@@ -127,6 +127,3 @@ class Start:
 
     def _weights(self) -> Array:
         return getattr(self._s, self.method.weights)
-
-    def _shaped(self, predictions: Array) -> Array:
-        return predictions[:, 0] if self._vector else predictions

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 
 from orfit_bench.conformance.endurance import Endured
-from orfit_bench.report.map import pyplot
+from orfit_bench.report.pictures import pyplot
 
 PANELS = {
     "w_error": "error of w",

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.conformance.laws import Finding, worst
-from orfit_bench.errors import UnavailableError
 from orfit_bench.files import refuse
+from orfit_bench.report.pictures import pyplot
 from orfit_bench.spec import Equality
 
 PLACES = {
@@ -59,21 +59,6 @@ def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
     axes.margins(0.09, 0.07)
     figure.savefig(path, metadata={"Date": None} if ending == "svg" else None, format=ending, dpi=150)
     plt.close(figure)
-
-
-def pyplot() -> Any:
-    """matplotlib's, drawing to files; UnavailableError with the command that helps where it is not installed."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise UnavailableError(
-            'pictures need matplotlib: pip install "orfit-bench[plots]" (in a checkout: pip install ".[plots]")'
-        ) from None
-    mpl.use("Agg")
-    mpl.rcParams.update({"svg.hashsalt": "orfit-bench", "svg.fonttype": "none"})  # the same picture is the same file
-    from matplotlib import pyplot as plt
-
-    return plt
 
 
 def labels(found: Mapping[Equality, list[Finding]]) -> dict[tuple[str, str], str]:

@@ -74,6 +74,13 @@ def information(X: Array, settings: Any) -> Array | None:
     return A * np.exp(log) if log < np.log(np.finfo(float).max) / 2 else None
 
 
+def inverse_information(A: Array) -> Array:
+    """(A'A)^-1 of rows A of full column rank, without forming the product."""
+    half = np.linalg.inv(np.linalg.qr(A, mode="r"))
+    inverse: Array = half @ half.T
+    return inverse
+
+
 def error_system(X: Array, steps: Array) -> Array:
     """L with L e = y - X w0 for w += steps_i e_i x_i: each row sees what the rows before it moved."""
     L: Array = np.eye(len(X)) + np.tril(X @ X.T, -1) * steps

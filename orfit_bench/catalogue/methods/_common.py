@@ -25,13 +25,23 @@ def directions(settings: Settings, sizes: Sizes) -> int:
 
 def final_weights(learner: Any) -> NDArray[Any]:
     """The weights (p, r) of a learner, in host memory, float64."""
-    return np.asarray(learner.state()["w"].values, float)
+    return np.asarray(learner.state()[learner.method.weights].values, float)
 
 
 def condition(A: NDArray[Any]) -> float:
     """Largest over smallest singular value."""
     values = np.linalg.svd(A, compute_uv=False)
     return float(values[0] / values[-1])
+
+
+def least_energy(X: NDArray[Any]) -> float:
+    """The energy of the rows along their weakest direction: a prior of this size counts beside them."""
+    return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+
+
+def unit(X: NDArray[Any]) -> NDArray[Any]:
+    """The rows at length 1."""
+    return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 def against_min_norm(learner: Any, rows: Rows) -> Measured:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.catalogue.methods._common import condition
+from orfit_bench.catalogue.methods._batch import inverse_information
+from orfit_bench.catalogue.methods._common import condition, least_energy
 from orfit_bench.catalogue.methods._gaussian import States, given, prior
 from orfit_bench.catalogue.methods._merging import in_parts
 from orfit_bench.spec.law import Measured, Rows, deviation, largest
@@ -90,26 +91,24 @@ def conditioning(create: Any, rows: Rows) -> Measured:
 def forgetting(create: Any, rows: Rows) -> Measured:
     """At rest, with prior N(0, I/lambda) and noise beta^i, the filter is RLS-(beta, lambda): theta^t and Phi_t."""
     X, y = rows.X, rows.y
-    variance, worst, cond = single(1 / np.linalg.svd(X, compute_uv=False)[-1] ** 2), 0.0, condition(X)
+    variance, worst, cond = single(np.asarray(1 / least_energy(X))), 0.0, condition(X)
     for beta in (0.97, 1.0, 1.02):
         noise = single(beta ** np.arange(1, len(X) + 1.0))
         learner = create(initial_covariance=variance).partial_fit(X, y, observation_noise=noise)
         A = np.vstack([X / np.sqrt(noise)[:, None], np.eye(X.shape[1]) / np.sqrt(variance)])
-        half = np.linalg.inv(np.linalg.qr(A, mode="r"))
         theta = np.linalg.lstsq(A, np.append(y / np.sqrt(noise), np.zeros(X.shape[1]))[:, None], rcond=None)[0]
-        worst, cond = largest(worst, apart(learner, (theta, half @ half.T))), max(cond, condition(A))
+        worst, cond = largest(worst, apart(learner, (theta, inverse_information(A)))), max(cond, condition(A))
     return Measured(worst, len(X), cond)
 
 
 def merges(create: Any, rows: Rows) -> Measured:
     """At rest, filters of a part of the rows each merge into the one of all rows: theta^t and Phi_t."""
     X, y = rows.X, rows.y
-    variance = single(1 / np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    variance = single(np.asarray(1 / least_energy(X)))
     learner = in_parts(partial(create, initial_covariance=variance), X, y, (len(X) // 3, len(X) // 2))
     A = np.vstack([X, np.eye(X.shape[1]) / np.sqrt(variance)])
-    half = np.linalg.inv(np.linalg.qr(A, mode="r"))
     theta = np.linalg.lstsq(A, np.append(y, np.zeros(X.shape[1]))[:, None], rcond=None)[0]
-    return Measured(apart(learner, (theta, half @ half.T)), len(X), condition(A))
+    return Measured(apart(learner, (theta, inverse_information(A))), len(X), condition(A))
 
 
 def blocks(create: Any, rows: Rows) -> Measured:

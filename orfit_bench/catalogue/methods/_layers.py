@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.catalogue.methods._common import final_weights
+from orfit_bench.catalogue.methods._common import final_weights, unit
 from orfit_bench.spec.law import Rows
 from orfit_bench.spec.model import Model
 
@@ -29,7 +29,7 @@ class Seen(NamedTuple):
 
 def tame(rows: Rows, n: int, outputs: int = 1) -> tuple[Array, Array]:
     """The first n rows scaled so that a network bends them but is not saturated, with targets of order 1."""
-    X = rows.X[:n] / np.linalg.norm(rows.X[:n], axis=1, keepdims=True) * np.sqrt(rows.X.shape[1])
+    X = unit(rows.X[:n]) * np.sqrt(rows.X.shape[1])
     more = np.random.default_rng(rows.seed).standard_normal((n, outputs - 1))
     return X, np.column_stack([rows.y[:n] / abs(rows.y[:n]).max(), more])
 

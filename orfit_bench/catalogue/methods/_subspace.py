@@ -20,9 +20,10 @@ SMALL = 1e-4
 """Scale of the Gaussian from which rules without an orthonormal C start (the paper's published scripts)."""
 
 
-def step_size(default: float) -> Setting:
-    """The setting `step_size`."""
-    return Setting("step_size", "schedule", default, "(0, inf)", "the step, a number or a schedule")
+def settings(step_size: float) -> tuple[Setting, ...]:
+    """Those of a rule that takes steps, whose default this is."""
+    step = Setting("step_size", "schedule", step_size, "(0, inf)", "the step, a number or a schedule")
+    return N_COMPONENTS, step, BATCH_SIZE, INITIAL_BASIS
 
 
 # ---------------------------------------------------------------------- starts

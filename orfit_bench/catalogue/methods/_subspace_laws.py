@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.methods import _subspace as subspace
 from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.catalogue.methods._subspace import orthonormal
 from orfit_bench.spec.law import Measured, Rows, deviation, largest
 
 K = 3
@@ -29,14 +29,14 @@ def basis(learner: Any) -> Array:
 
 def projection(C: Array) -> Array:
     """C C^+."""
-    Q = orthonormal(C)
+    Q = subspace.orthonormal(C)
     P: Array = Q @ Q.T
     return P
 
 
 def gaussian_start(rows: Rows) -> Array:
     """An orthonormal (d, k)."""
-    return orthonormal(np.random.default_rng(rows.seed).standard_normal((rows.X.shape[1], K)))
+    return subspace.orthonormal(np.random.default_rng(rows.seed).standard_normal((rows.X.shape[1], K)))
 
 
 def relative_step(rows: Rows, share: float = STEP) -> float:
@@ -76,8 +76,8 @@ def free_condition(gain: float) -> float:
     return float(np.sqrt(values[0] ** 2 + ROWS * gain**2) / values[-1])
 
 
-def stays_orthonormal(create: Any, rows: Rows) -> Measured:
-    """C'C = I after every step."""
+def orthonormal(create: Any, rows: Rows) -> Measured:
+    """C stays orthonormal."""
     learner = create(n_components=K, step_size=relative_step(rows))
     worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in steps_of(learner, rows)))
     C = basis(learner.partial_fit(rows.X))
@@ -106,7 +106,7 @@ def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:
 
 
 def stationary(create: Any, rows: Rows) -> Measured:
-    """The k leading eigenvectors of the second moment do not move under steps of all rows: the gradient vanishes."""
+    """The leading eigenvectors of the second moment do not move under steps of all rows."""
     V = np.linalg.svd(rows.X)[2][:K].T
     learner = create(n_components=K, step_size=relative_step(rows), initial_basis=V)
     for _ in range(5):

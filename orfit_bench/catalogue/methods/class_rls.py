@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.methods import _batch, _merging
-from orfit_bench.catalogue.methods._batch import Array, weighted
-from orfit_bench.catalogue.methods._common import condition, final_weights
+from orfit_bench.catalogue.methods._batch import Array, inverse_information, weighted
+from orfit_bench.catalogue.methods._common import condition, final_weights, least_energy
 from orfit_bench.catalogue.methods._merging import in_parts
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
@@ -30,14 +30,9 @@ def labelled(y: Array) -> tuple[Array, Array]:
     return labels, (labels[:, None] == classes).astype(float)
 
 
-def smallest_energy(X: Array) -> float:
-    """A prior as strong as the weakest direction of the rows."""
-    return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
-
-
 def one_hot_ridge(create: Any, rows: Rows) -> Measured:
     """The weights minimise the weighted squared distance to one-hot targets, padded by zeros for later classes."""
-    X, prior = rows.X, smallest_energy(rows.X)
+    X, prior = rows.X, least_energy(rows.X)
     labels, Y = labelled(rows.y)
     worst, cond = 0.0, condition(X)
     for ff in (0.97, 1.0, 1.02):
@@ -50,16 +45,15 @@ def one_hot_ridge(create: Any, rows: Rows) -> Measured:
 
 def information(create: Any, rows: Rows) -> Measured:
     """P is the inverse of the weighted information matrix, whatever the labels."""
-    X, prior = rows.X, smallest_energy(rows.X)
+    X, prior = rows.X, least_energy(rows.X)
     P = create(ridge=prior, forgetting_factor=0.97).partial_fit(X, labelled(rows.y)[0]).state()["P"].values
     A, _ = weighted(X, X, prior, 0.97)
-    half = np.linalg.inv(np.linalg.qr(A, mode="r"))
-    return Measured(deviation(P, half @ half.T), len(X), max(condition(A), condition(X)))
+    return Measured(deviation(P, inverse_information(A)), len(X), max(condition(A), condition(X)))
 
 
 def blocks(create: Any, rows: Rows) -> Measured:
     """Blocks of any size, with classes that are new to them, give the same solution as rows."""
-    X, prior, d = rows.X, smallest_energy(rows.X), rows.X.shape[1]
+    X, prior, d = rows.X, least_energy(rows.X), rows.X.shape[1]
     labels, Y = labelled(rows.y)
     learner = create(ridge=prior)
     for lo, hi in ((0, 1), (1, 4 * d), (4 * d, len(X) // 3 + 2), (len(X) // 3 + 2, len(X))):
@@ -71,16 +65,15 @@ def blocks(create: Any, rows: Rows) -> Measured:
 
 def merges(create: Any, rows: Rows) -> Measured:
     """Learners of a part of the rows each, and of the classes, merge into weights and P of all of them."""
-    X, prior = rows.X, smallest_energy(rows.X)
+    X, prior = rows.X, least_energy(rows.X)
     labels, Y = labelled(rows.y)
     worst, cond = 0.0, condition(X)
     for ff in (0.97, 1.0, 1.02):
         make = partial(create, ridge=prior, forgetting_factor=ff)
         state = in_parts(make, X, labels, cuts=(5, len(X) // 2)).state()
         A, B = weighted(X, Y, prior, ff)
-        half = np.linalg.inv(np.linalg.qr(A, mode="r"))
         found = deviation(state["w"].values, np.linalg.lstsq(A, B, rcond=None)[0])
-        P = half @ half.T / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
+        P = inverse_information(A) / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
         worst = largest(worst, found, deviation(state["P"].values, P))
         cond = max(cond, condition(A))
     return Measured(worst, len(X), cond)

@@ -99,11 +99,6 @@ def inverse(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(rows.X), CONDITION)
 
 
-def stationary(create: Any, rows: Rows) -> Measured:
-    """The leading eigenvectors of the second moment do not move under steps of all rows."""
-    return laws.stationary(create, rows)
-
-
 def derived(fields: Mapping[str, Array], settings: Settings) -> dict[str, Array]:
     """The inverse that belongs to C."""
     pseudo = np.linalg.pinv(fields["basis"])
@@ -116,12 +111,7 @@ METHOD = Method(
     formulas="x = C^+ y\nC <- C - step/(1 + step |x|^2) (C x - y) x' for one row\n"
     "C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 for the N columns of Y, X = C^+ Y\nnothing is centred",
     source="Krasulina paper, eq. (12) and (13) (corrected: Algorithm 1 hands its rank-one change on with a minus)",
-    settings=(
-        subspace.N_COMPONENTS,
-        subspace.step_size(0.01),
-        subspace.BATCH_SIZE,
-        subspace.INITIAL_BASIS,
-    ),
+    settings=subspace.settings(0.01),
     fields=(
         subspace.FREE,
         Field("inverse", ("n_components", "n_components"), "(C'C)^-1, from the first row on: C^+ is it times C'"),
@@ -138,7 +128,7 @@ METHOD = Method(
         Law(never_worse, "Krasulina paper, eq. (10) and after eq. (16)", exponent=0),
         Law(tiny_step, "Krasulina paper, after eq. (17): the limit of step 0", exponent=0),
         Law(inverse, "Krasulina paper, Algorithm 1", exponent=2),
-        Law(stationary, "Krasulina paper, eq. (11)", exponent=0),
+        Law(laws.stationary, "Krasulina paper, eq. (11)", exponent=0),
     ),
     kind="subspace",
     blocks=True,

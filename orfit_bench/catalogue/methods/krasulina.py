@@ -16,19 +16,9 @@ def gradient(C: Array, A: Array) -> Array:
     return laws.numerical_gradient(lambda C: ((A @ C @ C.T - A) ** 2).sum() / (2 * len(A)), C)
 
 
-def orthonormal(create: Any, rows: Rows) -> Measured:
-    """C stays orthonormal."""
-    return laws.stays_orthonormal(create, rows)
-
-
 def projected_gradient(create: Any, rows: Rows) -> Measured:
     """C becomes the unique orthonormal factor of C - step * gradient of the compression loss, found numerically."""
     return laws.along(gradient, create, rows)
-
-
-def stationary(create: Any, rows: Rows) -> Measured:
-    """The leading eigenvectors of the second moment do not move under steps of all rows."""
-    return laws.stationary(create, rows)
 
 
 METHOD = Method(
@@ -37,21 +27,16 @@ METHOD = Method(
     formulas="X = C'Y\nC <- QR(C - step/N (C X - Y) X'), the columns of Y being the N rows of the step\n"
     "nothing is centred",
     source="Krasulina paper, eq. (8) and (9)",
-    settings=(
-        subspace.N_COMPONENTS,
-        subspace.step_size(0.01),
-        subspace.BATCH_SIZE,
-        subspace.INITIAL_BASIS,
-    ),
+    settings=subspace.settings(0.01),
     fields=(subspace.ORTHONORMAL,),
     cost=Cost(
         flops=lambda s, z: 2 * s["n_components"] * (3 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
         floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
     ),
     laws=(
-        Law(orthonormal, "Krasulina paper, eq. (6)", exponent=0),
+        Law(laws.orthonormal, "Krasulina paper, eq. (6)", exponent=0),
         Law(projected_gradient, "Krasulina paper, eq. (6), (8) and (9)", exponent=0),
-        Law(stationary, "Krasulina paper, eq. (8)", exponent=0),
+        Law(laws.stationary, "Krasulina paper, eq. (8)", exponent=0),
     ),
     kind="subspace",
     blocks=True,

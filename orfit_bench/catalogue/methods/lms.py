@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps
-from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS, condition, final_weights
+from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS, condition, final_weights, unit
 from orfit_bench.catalogue.methods._merging import averaged
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Method
@@ -32,7 +32,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 def expected_rate(create: Any, rows: Rows) -> Measured:
     """E |w_t - w*|^2 <= (1 - step (2 - step) lambda_min)^t |w*|^2 for i.i.d. unit rows (all sequences tried)."""
     rng = np.random.default_rng(rows.seed)
-    points, T, step = _units(rng, 3, 2), 5, 0.7
+    points, T, step = unit(rng.standard_normal((3, 2))), 5, 0.7
     truth = rng.standard_normal(2)
     gaps = []
     for order in product(range(3), repeat=T):
@@ -62,15 +62,9 @@ def alternating_steps(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(final_weights(learner)[:, 0], w_star), 3, 1 / (1 - c))
 
 
-def _units(rng: np.random.Generator, n: int, d: int) -> Array:
-    X = rng.standard_normal((n, d))
-    units: Array = X / np.linalg.norm(X, axis=1, keepdims=True)
-    return units
-
-
 def _two_tasks(seed: int) -> tuple[Array, Array, float]:
     rng = np.random.default_rng(seed)
-    points = _units(rng, 2, 4)
+    points = unit(rng.standard_normal((2, 4)))
     return points, points.T @ rng.standard_normal(2), float((points[0] @ points[1]) ** 2)
 
 

@@ -19,11 +19,6 @@ def gradient(C: Array, A: Array) -> Array:
     return laws.numerical_gradient(lambda C: ((A * A).sum() - ((A @ C) ** 2).sum()) / (2 * len(A)), C)
 
 
-def orthonormal(create: Any, rows: Rows) -> Measured:
-    """C stays orthonormal."""
-    return laws.stays_orthonormal(create, rows)
-
-
 def unprojected_gradient(create: Any, rows: Rows) -> Measured:
     """C becomes the unique orthonormal factor of C - step * gradient of the loss (7), found here numerically."""
     return laws.along(gradient, create, rows)
@@ -60,19 +55,14 @@ METHOD = Method(
     summary="Oja's rule for k-PCA: up the gradient of the variance, orthonormalised after every step",
     formulas="C <- QR(C + step/N Y Y'C), the columns of Y being the N rows of the step\nnothing is centred",
     source="Krasulina paper, after eq. (9)",
-    settings=(
-        subspace.N_COMPONENTS,
-        subspace.step_size(0.01),
-        subspace.BATCH_SIZE,
-        subspace.INITIAL_BASIS,
-    ),
+    settings=subspace.settings(0.01),
     fields=(subspace.ORTHONORMAL,),
     cost=Cost(
         flops=lambda s, z: 4 * s["n_components"] * (1 + s["n_components"] / s["batch_size"]) * z["parameter"],
         floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
     ),
     laws=(
-        Law(orthonormal, "Krasulina paper, eq. (6)", exponent=0),
+        Law(laws.orthonormal, "Krasulina paper, eq. (6)", exponent=0),
         Law(unprojected_gradient, "Krasulina paper, eq. (7) and Oja's update after eq. (9)", exponent=0),
         Law(any_normalisation, "Krasulina paper, Oja's update after eq. (9)", exponent=1),
         Law(power_iteration, "Krasulina paper, Oja's update after eq. (9)", exponent=1),

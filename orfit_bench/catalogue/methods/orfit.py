@@ -16,6 +16,7 @@ from orfit_bench.catalogue.methods._common import (
     condition,
     directions,
     final_weights,
+    unit,
 )
 from orfit_bench.catalogue.methods._merging import UNION, in_parts
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
@@ -128,7 +129,7 @@ def vector_outputs(create: Any, rows: Rows) -> Measured:
 
 def linearised(create: Any, rows: Rows) -> Measured:
     """On a nonlinear model w_i is the point nearest to w_0 that fits all rows as linearised when they came."""
-    X = rows.X[:8] / np.linalg.norm(rows.X[:8], axis=1, keepdims=True)
+    X = unit(rows.X[:8])
     y = np.tanh(rows.y[:8] / (1 + abs(rows.y).max()))
     learner = create(model=CURVED, initial_weights=np.linspace(0.1, 0.2, X.shape[1]))
     w0 = w = np.linspace(0.1, 0.2, X.shape[1])

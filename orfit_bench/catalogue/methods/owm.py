@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array, weighted
-from orfit_bench.catalogue.methods._common import WEIGHTS, condition, final_weights
+from orfit_bench.catalogue.methods._batch import Array, inverse_information, weighted
+from orfit_bench.catalogue.methods._common import WEIGHTS, condition, final_weights, least_energy
 from orfit_bench.catalogue.methods._layers import followed, start, tame
 from orfit_bench.catalogue.methods._merging import inverse, kept, mean
 from orfit_bench.models import MLP
@@ -29,7 +29,7 @@ def one_layer(create: Any, rows: Rows) -> Measured:
     """On one linear layer with step 1 the weights minimise the weighted squared errors with the prior: RLS."""
     A = np.column_stack([rows.X, np.full(len(rows.X), abs(rows.X).max())])
     Y = np.column_stack([rows.y, np.random.default_rng(rows.seed).standard_normal(len(rows.y)) * abs(rows.y).max()])
-    prior = float(np.linalg.svd(A, compute_uv=False)[-1] ** 2)
+    prior = least_energy(A)
     w0 = np.linalg.lstsq(A, Y[::-1], rcond=None)[0]  # of the size that weights have here
     worst, cond = 0.0, condition(A)
     for ff in (0.97, 1.0, 1.02):
@@ -51,8 +51,8 @@ def information(create: Any, rows: Rows) -> Measured:
     taken_in = [seen.inputs for seen in followed(learner, model, X, Y)]
     state = learner.state()
     for k, layer in enumerate(zip(*taken_in, strict=True), start=1):
-        half = np.linalg.inv(np.linalg.qr(_weighted(np.array(layer)), mode="r"))
-        worst = largest(worst, deviation(state[f"P_{k}"].values, half @ half.T))
+        want = inverse_information(_weighted(np.array(layer)))
+        worst = largest(worst, deviation(state[f"P_{k}"].values, want))
     return Measured(worst, len(X), max(condition(_weighted(A)) for A in inputs))
 
 

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.methods import _batch, _merging
-from orfit_bench.catalogue.methods._batch import Array, weighted
-from orfit_bench.catalogue.methods._common import BASIS, WEIGHTS, against_min_norm, condition, directions, final_weights
+from orfit_bench.catalogue.methods._batch import Array, inverse_information, weighted
+from orfit_bench.catalogue.methods._common import (
+    BASIS,
+    WEIGHTS,
+    against_min_norm,
+    condition,
+    directions,
+    final_weights,
+    least_energy,
+)
 from orfit_bench.catalogue.methods._merging import in_parts, union, unlimited_and_linear
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
@@ -42,7 +50,7 @@ def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, lin
 def ridge(create: Any, rows: Rows) -> Measured:
     """The weights minimise the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
     X, y, _ = rows
-    prior = float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    prior = least_energy(X)
     worst, cond = 0.0, condition(X)
     for ff in (0.97, 1.0, 1.02):
         learner = create(ridge=prior, forgetting_factor=ff).partial_fit(X, y)
@@ -55,12 +63,10 @@ def ridge(create: Any, rows: Rows) -> Measured:
 def information(create: Any, rows: Rows) -> Measured:
     """P is the inverse of the weighted information matrix."""
     X, y, _ = rows
-    prior = float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    prior = least_energy(X)
     P = create(ridge=prior, forgetting_factor=0.97).partial_fit(X, y).state()["P"].values
     A, _ = weighted(X, y[:, None], prior, 0.97)
-    R = np.linalg.qr(A, mode="r")
-    half = np.linalg.inv(R)
-    return Measured(deviation(P, half @ half.T), len(X), max(condition(A), condition(X)))
+    return Measured(deviation(P, inverse_information(A)), len(X), max(condition(A), condition(X)))
 
 
 def blocks(create: Any, rows: Rows) -> Measured:
@@ -82,15 +88,14 @@ def min_norm(create: Any, rows: Rows) -> Measured:
 def merges(create: Any, rows: Rows) -> Measured:
     """Learners of a part of the rows each merge into weights and P of all rows, the prior counting once."""
     X, y, _ = rows
-    prior = float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+    prior = least_energy(X)
     worst, cond = 0.0, condition(X)
     for ff in (0.97, 1.0, 1.02):
         make = partial(create, ridge=prior, forgetting_factor=ff)
         state = in_parts(make, X, y, cuts=(5, len(X) // 2)).state()
         A, b = weighted(X, y[:, None], prior, ff)
-        half = np.linalg.inv(np.linalg.qr(A, mode="r"))
         found = deviation(state["w"].values, np.linalg.lstsq(A, b, rcond=None)[0])
-        P = half @ half.T / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
+        P = inverse_information(A) / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
         worst = largest(worst, found, deviation(state["P"].values, P))
         cond = max(cond, condition(A))
     return Measured(worst, len(X), cond)

@@ -28,23 +28,13 @@ def explicit_step(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(rows.X), laws.free_condition(gain))
 
 
-def stationary(create: Any, rows: Rows) -> Measured:
-    """The leading eigenvectors of the second moment do not move under steps of all rows."""
-    return laws.stationary(create, rows)
-
-
 METHOD = Method(
     name="sanger",
     summary="Sanger's rule for k-PCA (pseudo-inverse form, no triangle): the explicit step, never orthonormalised",
     formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', the columns of Y being the N rows of the step\n"
     "nothing is centred",
     source="Krasulina paper, the explicit variant after eq. (12)",
-    settings=(
-        subspace.N_COMPONENTS,
-        subspace.step_size(1e-6),
-        subspace.BATCH_SIZE,
-        subspace.INITIAL_BASIS,
-    ),
+    settings=subspace.settings(1e-6),
     fields=(subspace.FREE,),
     cost=Cost(
         flops=lambda s, z: 2 * s["n_components"] * (3 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
@@ -52,7 +42,7 @@ METHOD = Method(
     ),
     laws=(
         Law(explicit_step, "Krasulina paper, the explicit variant after eq. (12)", exponent=1),
-        Law(stationary, "Krasulina paper, eq. (11)", exponent=0),
+        Law(laws.stationary, "Krasulina paper, eq. (11)", exponent=0),
     ),
     kind="subspace",
     blocks=True,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numpy._algebra import Array, finite
-from orfit_bench_numpy._covariance import change
+from orfit_bench_numpy._covariance import change, overflows, shrink
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -38,15 +38,12 @@ def correct(s: Any, A: Array, E: Array, p: Any) -> bool:
         return False
     K, V, lost = changed  # K A P = V'V
     w = s.w + by_columns(K, E)
-    highest = (np.diagonal(P) - (V * V).sum(0)).max() / ff
-    if not finite(w) or not highest < np.finfo(P.dtype).max / 4:
+    if not finite(w) or overflows(P, V, ff):
         return False
     if lost:
         s.digits_lost[...] = 1
     s.w[...] = w
-    P -= V.T @ V
-    if ff != 1:
-        P /= ff
+    shrink(P, V, ff)
     return True
 
 
