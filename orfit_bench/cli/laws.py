@@ -9,6 +9,7 @@ import click
 
 from orfit_bench.cli.output import console, show
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.files import refuse
 
 if TYPE_CHECKING:
     from orfit_bench.conformance.laws import Case, Finding
@@ -54,10 +55,10 @@ def map_command(output: Path, backend: str) -> None:
     """Draw which methods equal which, under which settings, with the measured deviation on every edge.
 
     It is the survey's figure 8, extended: round are methods, square batch solutions. The ending of OUTPUT (.svg,
-    .pdf, .png) chooses the format. Needs matplotlib: pip install "orfit-bench[plots]", or in a checkout
-    pip install ".[plots]".
+    .pdf, .png) chooses the format. Needs matplotlib: pip install matplotlib.
     """
     plugins().find("backends", backend)
+    refuse(output)  # before the measuring
     from orfit_bench.conformance.laws import edges
     from orfit_bench.report.map import draw
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 
 from orfit_bench.conformance.endurance import Endured
-from orfit_bench.report.pictures import pyplot
+from orfit_bench.report.pictures import pyplot, save
 
 PANELS = {
     "w_error": "error of w",
@@ -22,8 +22,9 @@ FLOOR = 1e-17
 
 def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
     """One column a stream, one row a number, one line a method; triangles warn of lost digits, crosses refuse."""
-    plt = pyplot()
-    figure, axes = plt.subplots(len(PANELS), len(found), figsize=(11, 11), sharex="col", sharey="row", squeeze=False)
+    figure, axes = pyplot().subplots(
+        len(PANELS), len(found), figsize=(11, 11), sharex="col", sharey="row", squeeze=False
+    )
     for column, (stream, learners) in zip(axes.T, found.items(), strict=True):
         column[0].set_title(fill(stream, 34), fontsize=10)
         for panel, name in zip(column, PANELS, strict=True):
@@ -41,8 +42,7 @@ def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
     for panel in axes[0]:
         panel.legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
+    save(figure, path)
 
 
 def table(found: Mapping[str, Mapping[str, Endured]]) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.conformance.laws import Finding, worst
-from orfit_bench.files import refuse
-from orfit_bench.report.pictures import pyplot
+from orfit_bench.report.pictures import pyplot, save
 from orfit_bench.spec import Equality
 
 PLACES = {
@@ -37,13 +36,7 @@ PLACES = {
 
 def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
     """Write the picture. UnavailableError without matplotlib, ValueError where the ending names no format of it."""
-    refuse(path)
-    plt = pyplot()
-    ending = path.suffix.lstrip(".").lower() or "svg"
-    figure, axes = plt.subplots(figsize=(11.5, 8), layout="constrained")
-    known = figure.canvas.get_supported_filetypes()
-    if ending not in known:
-        raise ValueError(f"{path}: want a file ending in one of {', '.join(sorted(known))}")
+    figure, axes = pyplot().subplots(figsize=(11.5, 8), layout="constrained")
     places = placed(found)
     for (one, other), said in labels(found).items():
         _edge(axes, places[one], places[other], said)
@@ -57,8 +50,7 @@ def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
     )
     axes.set_axis_off()
     axes.margins(0.09, 0.07)
-    figure.savefig(path, metadata={"Date": None} if ending == "svg" else None, format=ending, dpi=150)
-    plt.close(figure)
+    save(figure, path)
 
 
 def labels(found: Mapping[Equality, list[Finding]]) -> dict[tuple[str, str], str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from orfit_bench.errors import UnavailableError
+from orfit_bench.files import replace
 
 
 def pyplot() -> Any:
@@ -12,11 +14,23 @@ def pyplot() -> Any:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise UnavailableError(
-            'pictures need matplotlib: pip install "orfit-bench[plots]" (in a checkout: pip install ".[plots]")'
-        ) from None
+        raise UnavailableError("pictures need matplotlib, which is not installed: pip install matplotlib") from None
     mpl.use("Agg")
     mpl.rcParams.update({"svg.hashsalt": "orfit-bench", "svg.fonttype": "none"})  # the same picture is the same file
     from matplotlib import pyplot as plt
 
     return plt
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write the picture, whole or not at all, in the format of the path's ending, and close it.
+
+    ValueError where the ending names no format; OSError as `orfit_bench.files.replace`.
+    """
+    ending = path.suffix.lstrip(".").lower() or "svg"
+    known = figure.canvas.get_supported_filetypes()
+    if ending not in known:
+        raise ValueError(f"{path}: want a file ending in one of {', '.join(sorted(known))}")
+    same = {"Date": None} if ending == "svg" else None  # the same picture is the same file
+    replace(path, lambda whole: figure.savefig(whole, metadata=same, format=ending, dpi=150))
+    pyplot().close(figure)
