@@ -6,6 +6,7 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.conformance.endurance import TASKS, Rows, Truth, endure
 from orfit_bench.report import endurance
+from orfit_bench.report.pictures import pyplot, save
 
 
 @pytest.mark.parametrize("ff", [1.0, 0.995])
@@ -63,3 +64,18 @@ def test_a_million_rows_keep_their_digits(rows, ff):
     looks, warned, refused = endure(ob.create("rls", forgetting_factor=ff), "P", 1_000_000, rows, 1.0, ff)
     assert (warned, refused) == (0, 0)
     assert max(max(look.w_error, look.P_error) for look in looks) < 1e-9
+
+
+def test_a_picture_that_fails_half_way_leaves_the_old_one(tmp_path):
+    class Figure:
+        canvas = pyplot().figure().canvas
+
+        def savefig(self, path, **how):
+            path.write_text("half")
+            raise MemoryError
+
+    path = tmp_path / "picture.svg"
+    path.write_text("old")
+    with pytest.raises(MemoryError):
+        save(Figure(), path)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("picture.svg", "old")]
