@@ -14,6 +14,7 @@ from orfit_bench.host.registry import registry
 from orfit_bench.host.regressor import Regressor
 from orfit_bench.host.subspace import Subspace
 from orfit_bench.spec import LINEAR, Method, Model, Transition
+from orfit_bench.spec.capability import require
 from orfit_bench.spec.model import named
 from orfit_bench.spec.setting import Setting, checked
 
@@ -52,11 +53,15 @@ def create(
     chosen = registry().find("backends", backend)
     values = checked(found.name, found.settings, settings)
     fitted = _model(model, found)
+    kernel = registry().kernel(backend, method)
+    for name, wanted in (("float32", _dtype(dtype) == "float32"), ("models", fitted is not LINEAR)):
+        if wanted:
+            require(name, kernel, found, chosen)
     return LEARNERS[found.kind](
         found,
         values,
         chosen,
-        registry().kernel(backend, method),
+        kernel,
         _dtype(dtype),
         RANDOM_STATE.check(random_state),
         fitted,

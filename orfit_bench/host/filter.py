@@ -14,6 +14,7 @@ from orfit_bench.host.moving import VARYING, Entries, Motion, Moving, whole
 from orfit_bench.host.record import Layout
 from orfit_bench.host.regressor import Regressor
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.capability import require
 from orfit_bench.spec.method import Draw
 from orfit_bench.spec.model import Transition
 
@@ -82,6 +83,7 @@ class Filter(Regressor):
         as it was before these rows, since rows that were learned already would count twice. Needs room for
         5 n p^2 numbers. Arguments and errors as in `partial_fit`.
         """
+        require("smoothing", self._kernel, self.method, self.backend)
         twin = self.copy()
         with twin._brought(X, y, transition, process_noise, observation_noise):
             mean, covariance = twin._guarded(twin._smoothed, X, y)

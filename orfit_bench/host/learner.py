@@ -9,6 +9,7 @@ import numpy as np
 from orfit_bench.host import inputs, merging, snapshot
 from orfit_bench.host.engine import Engine
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.capability import require
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -27,6 +28,7 @@ class Learner(Engine):
     def flush(self) -> Self:
         """Learn the rows that wait for a full batch as one shorter step. Returns self."""
         if self.pending:
+            require("blocks", self._kernel, self.method, self.backend)
             self._guarded(self._learn_waiting)
         return self
 
@@ -101,6 +103,7 @@ class Learner(Engine):
     def _check_step(self) -> None:
         if not self.method.blocks:
             raise TypeError(f"{self.method.name} learns row by row and has no rule for a block: use partial_fit")
+        require("blocks", self._kernel, self.method, self.backend)
         if self.pending:
             raise ValueError(
                 f"{self.pending} rows wait for a full batch of {self._batch_size}: call flush() before step()"

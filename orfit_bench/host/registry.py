@@ -11,6 +11,7 @@ from orfit_bench.host import loader
 from orfit_bench.host.loader import Plugin
 from orfit_bench.host.orders import sampled
 from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
+from orfit_bench.spec.capability import allowed, lacking
 
 HERE = "this process"
 """The distribution of plugins that were registered in this process."""
@@ -78,11 +79,26 @@ class Registry:
                     f"{method} on {backend}: the kernel module {module!r} of {supplier} cannot be imported: "
                     f"{type(error).__name__}: {error}"
                 ) from error
-        if missing := [name for name in _promised(self.methods[method]) if not callable(getattr(module, name, None))]:
+        declared = self.methods[method]
+        try:
+            lacks = lacking(module, declared)
+        except (TypeError, ValueError) as error:
+            raise UnavailableError(f"{method} on {backend}: the kernel of {supplier}: {error}") from error
+        promised = [n for capability, names in allowed(declared).items() if capability not in lacks for n in names]
+        if missing := [name for name in promised if not callable(getattr(module, name, None))]:
             raise UnavailableError(
                 f"{method} on {backend}: the kernel of {supplier} has no {missing[0]}(), which the method declares"
             )
         return module
+
+    def capabilities(self, backend: str, method: str) -> dict[str, str]:
+        """All that a method allows: empty where the backend's kernel offers it, else the reason why it does not."""
+        declared = self.methods[method]
+        try:
+            lacks = lacking(self.kernel(backend, method), declared)
+        except UnavailableError as error:
+            lacks = dict.fromkeys(allowed(declared), str(error))
+        return {name: lacks.get(name, "") for name in allowed(declared)}
 
     def absence(self, backend: str, method: str) -> str:
         """Why a method cannot be had on a backend; empty when it can."""
@@ -108,20 +124,6 @@ class Registry:
         if broken := [p for p in self.plugins if p.state == "broken"]:
             lines = "\n".join(f"  {p.name} ({p.supplier}): {p.reason}" for p in broken)
             raise PluginError(f"{len(broken)} broken plugin(s):\n{lines}")
-
-
-def _promised(method: Method) -> list[str]:
-    """The functions that a kernel of the method must offer."""
-    declared = {
-        "learn": not method.layered,
-        "update": method.models or method.layered,
-        "step": method.blocks,
-        "store": method.fresh,
-        "ahead": method.ahead,
-        "transit": method.kind == "filter",
-        "rts": method.kind == "filter",
-    }
-    return [name for name, wanted in declared.items() if wanted]
 
 
 _registry: Registry | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,6 +35,12 @@ class Backend:
     """Wait until all work is done."""
     memory: Callable[[], int] | None = None
     """The most bytes of the device in use since the last call, which begins the count anew; None without a device."""
+    device: str = ""
+    """What its arrays lie on, "cpu" or "cuda", as DLPack knows it; empty claims nothing. The kit looks."""
+    compiled: Callable[[Any], Sequence[str]] | None = None
+    """The signatures that a kernel module has compiled so far; None for a backend that compiles nothing."""
+    complete: bool = False
+    """Whether it promises every method of the catalogue with all that each allows; then the kit wants all of it."""
 
     @property
     def reason(self) -> str:
@@ -70,6 +76,9 @@ class Kernel(Protocol):
     step, p.draws (steps, k). For layered methods p.shapes are the (inputs, outputs) of the layers and p.inputs what
     each takes in (rows, inputs). p.at(i) is p with the per-step arrays cut down to step i. Inputs must not be written
     to nor kept.
+
+    A module may say LACKS = {capability: why}, what it leaves out of what the method allows (spec/capability.py), and
+    EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone).
     """
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -17,6 +17,7 @@ Settings = Mapping[str, Any]
 Sizes = Mapping[str, int]
 """Lengths by dimension name: "feature" d, "parameter" p, "output" r, "gradients" q of one row."""
 Draw = Callable[[Any], Array]
+COMPARED = ("entries", "span", "nothing")
 KINDS = ("regression", "classification", "filter", "subspace")
 """What a learner of the method is given and answers: numbers, labels, numbers of a moving state, rows alone."""
 
@@ -41,6 +42,9 @@ class Field:
     start: Callable[[Settings, Sizes, Draw], Array] | None = None
     when: Callable[[Settings], bool] = _always
     layered: bool = False
+    compared: str = "entries"
+    """What of it the rows determine, so that all kernels agree on it: its "entries", the "span" of its vectors (along
+    "feature", "parameter" or "input"), or "nothing" beside the other fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,8 @@ class Method:
     """derived(fields after `average`, settings): fields that follow from the averaged ones, in host memory."""
     merge: Merge | None = None
     """How `a.merge(b)` joins two states; None where no rule is known."""
+    examples: tuple[Settings, ...] = ()
+    """Settings that change together, for the kit to try; it finds other values of a single one by itself."""
 
     def __post_init__(self) -> None:
         """Refuse a declaration that a learner would stumble over later. ValueError naming the method."""
@@ -138,6 +144,7 @@ class Method:
             *([f"its kind is {self.kind!r}, want one of {', '.join(KINDS)}"] if self.kind not in KINDS else []),
             *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
             *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
+            *(f"field {f.name!r} is compared by {f.compared!r}" for f in self.fields if f.compared not in COMPARED),
             *(f"{n!r} is averaged, but no field" for n in (*self.averages, *weighed) if n not in fields),
             *(f"{n!r} is an inverse information, but no field" for n in inverses if n not in fields),
         ]
@@ -145,6 +152,7 @@ class Method:
             wrong.append("batch_size is no integer setting")
         if "batch_size" in names and not self.blocks:
             wrong.append("batch_size wants blocks=True, since a flush learns a shorter block")
+        wrong += [f"an example has the setting {n!r}" for example in self.examples for n in example if n not in names]
         if self.kind != "subspace" and self.weights not in fields and not self.predict:
             wrong.append(f"it has neither a field {self.weights!r} nor predict()")
         if wrong:

@@ -50,8 +50,8 @@ def _start(settings: Settings, sizes: Sizes, draw: Draw, scale: float) -> Array:
     return np.asarray(C)
 
 
-ORTHONORMAL = Field("basis", DIMS, "the rule's C, orthonormal columns", start=orthonormal_start)
-FREE = Field("basis", DIMS, "the rule's C, any columns of rank k", start=small_start)
+ORTHONORMAL = Field("basis", DIMS, "the rule's C, orthonormal columns", start=orthonormal_start, compared="span")
+FREE = Field("basis", DIMS, "the rule's C, any columns of rank k", start=small_start, compared="span")
 
 
 def orthonormal(C: Array) -> Array:

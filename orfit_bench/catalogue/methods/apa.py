@@ -107,6 +107,7 @@ METHOD = Method(
         Field("rows", ("row", "parameter"), "the last rows (gradients, on a nonlinear model)"),
         Field("targets", ("row", "output"), "what the last rows should give"),
     ),
+    examples=({"projection_order": None, "eps": 0.0},),
     cost=Cost(
         flops=lambda s, z: (4 * z["output"] + 2 * _window(s, z)) * z["parameter"] * _window(s, z),
         floats=lambda s, z: (_window(s, z) + 2 * z["output"]) * z["parameter"],

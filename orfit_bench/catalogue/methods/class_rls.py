@@ -105,6 +105,7 @@ METHOD = Method(
         Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior),
         Field("digits_lost", (), "1 once half of the digits are gone"),
     ),
+    examples=({"forgetting_factor": 0.9},),
     cost=Cost(
         flops=lambda s, z: (5 * z["parameter"] + 4 * z["output"]) * z["parameter"],
         floats=lambda s, z: (2 * z["parameter"] + 3 * z["output"]) * z["parameter"],

@@ -163,6 +163,7 @@ METHOD = Method(
             ("direction", "input"),
             "orthonormal rows that span what the layer took in; rows of zeros are free",
             layered=True,
+            compared="span",
         ),
         Field(
             "singular_values",

@@ -114,7 +114,12 @@ METHOD = Method(
     settings=subspace.settings(0.01),
     fields=(
         subspace.FREE,
-        Field("inverse", ("n_components", "n_components"), "(C'C)^-1, from the first row on: C^+ is it times C'"),
+        Field(
+            "inverse",
+            ("n_components", "n_components"),
+            "(C'C)^-1, from the first row on: C^+ is it times C'",
+            compared="nothing",
+        ),
     ),
     cost=Cost(
         flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,

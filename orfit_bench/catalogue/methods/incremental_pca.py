@@ -81,7 +81,7 @@ METHOD = Method(
     source="Krasulina paper, Experiments (the incremental algorithm of Arora et al. 2012); thesis, eq. (3.3) and (3.4)",
     settings=(subspace.N_COMPONENTS, subspace.BATCH_SIZE),
     fields=(
-        Field("basis", subspace.DIMS, "U, orthonormal columns; zero where fewer directions were seen"),
+        Field("basis", subspace.DIMS, "U, orthonormal columns; zero where fewer directions were seen", compared="span"),
         Field("singular_values", ("n_components",), "Sigma, descending; zero where fewer directions were seen"),
     ),
     cost=Cost(

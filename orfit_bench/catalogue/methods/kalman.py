@@ -162,6 +162,10 @@ METHOD = Method(
         Field("digits_lost", (), "1 once half of the digits are gone"),
         Field("moved", (), "1 once a transition or process noise moved the state"),
     ),
+    examples=(
+        {"transition": 0.9, "process_noise": 0.1, "observation_noise": 0.5},
+        {"observation_noise": 0.0, "initial_mean": 0.2},
+    ),
     cost=Cost(
         flops=lambda s, z: 5 * z["parameter"] ** 2 + (0 if s["transition"] is None else 4 * z["parameter"] ** 3),
         floats=lambda s, z: (2 if _at_rest(s) else 6) * z["parameter"] ** 2,

@@ -77,6 +77,7 @@ METHOD = Method(
     source="thesis, eq. (2.4); survey, (OGD)",
     settings=(STEP_SIZE, MEMORY),
     fields=(WEIGHTS, BASIS),
+    examples=({"memory": 3, "step_size": 0.05},),
     cost=Cost(
         flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
         floats=lambda s, z: (4 * z["count"] + 2 * z["output"] + 1) * z["parameter"],

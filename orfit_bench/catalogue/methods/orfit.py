@@ -185,6 +185,13 @@ METHOD = Method(
             when=_limited,
         ),
     ),
+    examples=(
+        {"memory": 2, "summary": "largest"},
+        {"memory": 2, "summary": "latest"},
+        {"memory": 2, "summary": "random"},
+        {"memory": 3, "batch_size": 4},
+        {"memory": 2, "batch_size": 3, "summary": "random"},
+    ),
     cost=Cost(
         flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4 + 2 * z["count"] ** 2 * _limited(s)) * z["parameter"],
         floats=lambda s, z: ((4 + 2 * _limited(s)) * z["count"] + 2 * z["output"] + 1) * z["parameter"],

@@ -110,6 +110,7 @@ METHOD = Method(
         Field("P", ("input", "input"), "inverse of the weighted information of the layer", start=_prior, layered=True),
         Field("digits_lost", (), "1 once half of the digits of a P are gone"),
     ),
+    examples=({"forgetting_factor": 0.9},),
     cost=Cost(
         flops=lambda s, z: (2 * z["gradients"] + 2) * z["parameter"] + 5 * z["input"] ** 2,
         floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + 2 * z["input"] ** 2,

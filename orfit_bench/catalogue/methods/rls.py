@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -145,8 +146,9 @@ METHOD = Method(
         WEIGHTS,
         Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, when=_forgets),
         Field("digits_lost", (), "1 once half of the digits are gone", when=_forgets),
-        Field(BASIS.name, BASIS.dims, BASIS.meaning, when=lambda settings: not _forgets(settings)),
+        replace(BASIS, when=lambda settings: not _forgets(settings)),
     ),
+    examples=({"forgetting_factor": 0.9}, {"forgetting_factor": 0.0}),
     cost=Cost(
         flops=lambda s, z: 5 * z["parameter"] ** 2 if _forgets(s) else (8 * z["count"] + 4) * z["parameter"],
         floats=lambda s, z: 2 * z["parameter"] ** 2 if _forgets(s) else (4 * z["count"] + 3) * z["parameter"],

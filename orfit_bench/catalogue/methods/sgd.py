@@ -82,6 +82,8 @@ def _floats(s: Settings, z: Sizes) -> float:
     return z["parameter"] + (2 + 2 * _averages(s) + 2 * _has_momentum(s)) * z["parameter"] * z["output"]
 
 
+POWER = {"power": {"eta0": 0.3, "power": 0.8}}
+
 METHOD = Method(
     name="sgd",
     summary="stochastic (sub)gradient descent on a loss of your choice",
@@ -132,6 +134,14 @@ METHOD = Method(
         Field("previous", WEIGHTS.dims, "the weights before the last step", when=_has_momentum),
         Field("average", WEIGHTS.dims, "mean of the iterates at which steps were taken", when=_averages),
         Field("average_weight", (), "sum of their weights", when=_averages),
+    ),
+    examples=(
+        {"loss": "huber", "delta": 0.3, "step_size": 0.1, "momentum": 0.5, "ridge": 0.1, "averaging": "uniform"},
+        {"loss": "absolute", "step_size": 0.1, "radius": 0.1, "averaging": "tail", "tail_start": 4},
+        {"loss": "quantile", "tau": 0.3, "step_size": 0.1, "averaging": "weighted", "weights": POWER},
+        {"loss": "epsilon_insensitive", "epsilon": 0.3, "momentum": 0.5, "step_size": 0.1},
+        {"step_size": 0.1, "batch_size": 3, "averaging": "weighted", "weights": POWER, "momentum": 0.3},
+        {"step_size": 0.1, "batch_size": 4, "ridge": 0.1, "averaging": "tail", "tail_start": 2, "radius": 0.2},
     ),
     cost=Cost(flops=_flops, floats=_floats),
     laws=LAWS,

@@ -32,7 +32,7 @@ METHODS = (
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
-BACKEND = Backend("numpy", "the readable reference, on the CPU", namespace=lambda: np)
+BACKEND = Backend("numpy", "the readable reference, on the CPU", namespace=lambda: np, device="cpu", complete=True)
 
 
 @hookimpl

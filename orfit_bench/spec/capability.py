@@ -1,0 +1,54 @@
+"""Capabilities: what a method allows, and what a kernel says that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orfit_bench.errors import UnavailableError
+from orfit_bench.spec.backend import Absent, Backend
+from orfit_bench.spec.method import Method
+
+MEANING = {
+    "rows": "rows in order, at once",
+    "models": "nonlinear models, by linearised blocks",
+    "blocks": "several rows as one step",
+    "smoothing": "the smoother behind the filter",
+    "float32": "single precision",
+}
+"""Every capability; float64 is what all kernels compute."""
+
+
+def allowed(method: Method) -> dict[str, tuple[str, ...]]:
+    """What a method allows, with the functions that its kernel offers for it."""
+    block = ("update", *(["store"] if method.fresh else []), *(["ahead"] if method.ahead else []))
+    wanted = {
+        "rows": block if method.layered else ("learn", "transit") if method.kind == "filter" else ("learn",),
+        "models": block if method.models else None,
+        "blocks": ("step",) if method.blocks else None,
+        "smoothing": ("rts",) if method.kind == "filter" else None,
+        "float32": (),
+    }
+    return {name: functions for name, functions in wanted.items() if functions is not None}
+
+
+def lacking(kernel: Any, method: Method) -> dict[str, str]:
+    """What the kernel says that it lacks of this, with its reasons: all of it where there is none.
+
+    A kernel module says so by LACKS = {"models": "why", ...}; TypeError or ValueError where that says nothing known.
+    """
+    if isinstance(kernel, Absent):
+        return dict.fromkeys(allowed(method), kernel.reason)
+    said = getattr(kernel, "LACKS", {})
+    if not isinstance(said, Mapping):
+        raise TypeError(f"LACKS is {type(said).__name__}, want a mapping of capabilities to reasons")
+    if strange := [name for name in said if name not in MEANING or name == "rows"]:
+        known = ", ".join(name for name in MEANING if name != "rows")
+        raise ValueError(f"LACKS names {strange[0]!r}, want some of {known}; for rows offer Absent(reason)")
+    return {name: str(said[name]) for name in allowed(method) if name in said}
+
+
+def require(name: str, kernel: Any, method: Method, backend: Backend) -> None:
+    """UnavailableError, with the kernel's reason, where it lacks a capability."""
+    if reason := lacking(kernel, method).get(name):
+        raise UnavailableError(f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}")
