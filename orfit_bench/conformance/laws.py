@@ -118,11 +118,11 @@ def measure(method: Method, law: Law, kind: str, backend: str = "numpy", dtype: 
     return measured(Case((method.name,), law), kind, backend, dtype)
 
 
-def measured(case: Case, kind: str, backend: str = "numpy", dtype: str = "float64") -> Finding:
+def measured(case: Case, kind: str, backend: str = "numpy", dtype: str = "float64", seed: int = 0) -> Finding:
     """One law on one kind of rows. A learner may refuse (DivergedError, ValueError) where the law promises nothing."""
     law, refusal = case.law, None
     dtype = dtype if case.methods else "float64"  # a theorem of no learner has no dtype of its own
-    data = rows(kind, law.shape, dtype)
+    data = rows(kind, law.shape, dtype, seed)
     where = f"in the law {law.name} of {case.name} on {backend}, {dtype}, rows {kind!r}"
     make = partial(create, backend=backend, dtype=dtype)
     with warnings.catch_warnings():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from orfit_bench.host import inputs
 from orfit_bench.host.learner import Learner
 from orfit_bench.spec.backend import Array
@@ -45,6 +47,8 @@ class Subspace(Learner):
     def inverse_transform(self, Z: Any) -> Array:
         """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
         components = self.components_
+        if not len(components) and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
+            return self.backend.namespace().zeros((len(Z), components.shape[1]), self.dtype)
         Z = inputs.matrix(Z, "Z", self.dtype, None)
         if Z.shape[1] != len(components):
             raise ValueError(f"Z: got {Z.shape[1]} columns, want {len(components)}, one for each row of components_")

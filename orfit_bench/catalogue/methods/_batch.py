@@ -21,8 +21,13 @@ def min_norm(X: Array, Y: Array, w0: Array) -> Array:
 
 
 def while_memory_lasts(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """`min_norm` for a method that remembers `memory` rows: exact one row beyond (thesis, Proposition 2)."""
+    """`min_norm` for a method that remembers `memory` rows: exact one row beyond (thesis, Proposition 2).
+
+    Of a dependent row a step of several fits what it can; the step is then no min-norm problem of rows.
+    """
     if settings["memory"] is not None and len(X) > settings["memory"] + 1:
+        return None
+    if settings.get("batch_size", 1) > 1 and len(independent(X)) < len(X):
         return None
     return min_norm(X, Y, w0)
 

@@ -190,7 +190,7 @@ METHOD = Method(
         {"memory": 2, "summary": "latest"},
         {"memory": 2, "summary": "random"},
         {"memory": 3, "batch_size": 4},
-        {"memory": 2, "batch_size": 3, "summary": "random"},
+        {"memory": 2, "batch_size": 2, "summary": "random"},
     ),
     cost=Cost(
         flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4 + 2 * z["count"] ** 2 * _limited(s)) * z["parameter"],

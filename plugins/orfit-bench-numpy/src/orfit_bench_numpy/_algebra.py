@@ -24,6 +24,18 @@ def finite(a: Array) -> bool:
     return math.isfinite(np.vdot(a, a)) or bool(np.isfinite(a).all())
 
 
+def bounded(G: Array) -> bool:
+    """Whether every unit vector's product with a row of G (q, p) is finite: it is at most sqrt(p) max |G|."""
+    return math.isfinite(np.abs(G).max(initial=0) * math.sqrt(G.shape[1]))
+
+
+def norms(R: Array) -> Array:
+    """The norms of the rows of R (a, q), none of them zero, without a square that over- or underflows."""
+    size = np.abs(R).max(axis=1)
+    rows: Array = size * np.linalg.norm(R / size[:, None], axis=1)
+    return rows
+
+
 def squares(energy: Any) -> bool:
     """Whether a sum of squares neither over- nor underflowed."""
     info = np.finfo(energy.dtype)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orfit_bench_numpy._algebra import Array, finite, leading, new_directions
+from orfit_bench_numpy._algebra import Array, bounded, finite, leading, new_directions
 from orfit_bench_numpy._layers import filled, matrices, of_layers, off
 
 
@@ -23,7 +23,7 @@ def store(s: Any, J: Any, p: Any) -> None:
     low_rank = hasattr(s, "singular_values_1")
     values = of_layers(s, "singular_values", p) if low_rank else [None] * len(p.inputs)
     for basis, sigma, a in zip(of_layers(s, "basis", p), values, p.inputs, strict=True):
-        if not finite(a):  # then the next step is not finite either
+        if not bounded(a):  # then the next step is not finite either, or its tanh is flat
             continue
         if sigma is None:
             extend(basis, a)

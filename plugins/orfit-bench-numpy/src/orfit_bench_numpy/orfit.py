@@ -4,7 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, leading, new_directions
+from orfit_bench_numpy._algebra import (
+    Array,
+    append,
+    bounded,
+    by_block,
+    by_rows,
+    finite,
+    fitted,
+    leading,
+    new_directions,
+    norms,
+)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -14,13 +25,13 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if not R.size:
         return True  # every gradient is dependent
     w = s.w + Q @ fitted(R, J.T, E)
-    if not finite(w):
+    if not (finite(w) and bounded(J)):
         return False
-    s.w[...] = w
     if not hasattr(s, "singular_values"):
         append(s, Q)  # Algorithms 1 and 3: no limit
-    else:
-        remember(s, *SUMMARIES[p.summary](U, s.singular_values[: s.count[0]], Q, R, J, p))
+    elif not remember(s, *SUMMARIES[p.summary](U, s.singular_values[: s.count[0]], Q, R, J, p)):
+        return False
+    s.w[...] = w
     return True
 
 
@@ -39,13 +50,13 @@ def largest(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tup
 
 def latest(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
     """The directions that came last (thesis, section 5.1)."""
-    directions, values = np.column_stack([U, Q]), np.concatenate([sigma, np.linalg.norm(R, axis=1)])
+    directions, values = np.column_stack([U, Q]), np.concatenate([sigma, norms(R)])
     return directions[:, -p.memory :], values[-p.memory :]
 
 
 def random(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
     """Directions drawn without replacement by the host's uniform numbers (thesis, section 5.1)."""
-    directions, values = np.column_stack([U, Q]), np.concatenate([sigma, np.linalg.norm(R, axis=1)])
+    directions, values = np.column_stack([U, Q]), np.concatenate([sigma, norms(R)])
     kept = list(range(len(values)))
     for u in p.draws[0][: max(0, len(values) - p.memory)]:
         del kept[int(u * len(kept))]
@@ -55,10 +66,13 @@ def random(U: Array, sigma: Array, Q: Array, R: Array, J: Array, p: Any) -> tupl
 SUMMARIES = {"ipca": ipca, "largest": largest, "latest": latest, "random": random}
 
 
-def remember(s: Any, U: Array, sigma: Array) -> None:
-    """Replace the memory."""
+def remember(s: Any, U: Array, sigma: Array) -> bool:
+    """Replace the memory, unless a value left the finite numbers."""
+    if not finite(sigma):
+        return False
     s.count[0] = len(sigma)
     s.basis[: len(sigma)], s.singular_values[: len(sigma)] = U.T, sigma
+    return True
 
 
 learn = by_rows(update)

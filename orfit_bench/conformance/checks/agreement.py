@@ -1,0 +1,99 @@
+"""The same numbers by other roads: the reference backend, the batch problem, the linear model as any other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from orfit_bench.conformance.check import Gap, check, unless
+from orfit_bench.conformance.trial import Trial
+from orfit_bench.conformance.variants import Variant
+from orfit_bench.spec import LINEAR, Model
+
+STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
+LINE = Model("line", lambda w, X: X @ w[:, None], lambda w, x: x[None], lambda d, c: d, lambda draw, d, c: np.zeros(d))
+"""The linear model with one output, as a user would write it: its rows go through the kernel's `update`."""
+
+
+def a_reference(trial: Trial) -> str:
+    """There must be another backend to agree with."""
+    return trial.reference_lacks
+
+
+def a_batch_problem(trial: Trial) -> str:
+    """The method must declare what its weights solve."""
+    if trial.method.batch is None or trial.method.kind == "subspace":
+        return "the method declares no batch problem for its weights"
+    return ""
+
+
+def an_information(trial: Trial) -> str:
+    """The method must declare which field is an inverse information."""
+    return "" if trial.method.information else "the method declares no inverse information"
+
+
+def models_too(trial: Trial) -> str:
+    """Only kernels with `update` learn models."""
+    return "" if trial.can("models") else "it learns no other model than the linear one"
+
+
+@check(a_reference)
+def agrees_with_reference(trial: Trial) -> Gap:
+    """Every prediction before a step, and the state after every few rows, are those of the reference backend."""
+    chunk, truth = trial.rows(), trial.truth
+    mine, other = trial.create(), truth.create()
+    gaps = []
+    for lo, hi in pairwise(STOPS):
+        told = [t.learn(learner, chunk.cut(lo, hi)) for t, learner in ((trial, mine), (truth, other))]
+        gaps.append(trial.gap(chunk.cut(0, hi), (mine, other), (told[0], told[1]), of=f"after row {hi}:"))
+    return max(gaps, key=lambda gap: gap.ratio)
+
+
+@check(a_batch_problem)
+def agrees_with_batch_problem(trial: Trial) -> Gap:
+    """The weights after the last row solve the batch problem that the method declares, whole steps learned."""
+    unless(trial.variant.model is not LINEAR or trial.variant.along, "it speaks of linear models at rest")
+    gaps = [gap for n, d in ((24, 5), (12, 15), (2, 5)) if (gap := _from_batch(trial, n, d))]
+    unless(not gaps, "the batch problem does not cover these settings")
+    return max(gaps, key=lambda gap: gap.ratio)
+
+
+def _from_batch(trial: Trial, n: int, d: int) -> Gap | None:
+    chunk = trial.rows(n=trial.batch_size * max(1, n // trial.batch_size), d=d)
+    learner = trial.learned(chunk)
+    Y = trial.targets(learner, chunk)
+    want = trial.method.batch(np.asarray(chunk.X, float), Y, trial.first_weights(learner, chunk), learner.settings)  # type: ignore[misc]
+    if want is None:
+        return None
+    got = learner.state()[trial.method.weights].values
+    said = f"{trial.method.weights} after {n} rows of {d}"
+    return trial.gap(chunk, (np.asarray(got), np.asarray(want).reshape(got.shape)), of=said)
+
+
+@check(an_information)
+def agrees_with_information(trial: Trial) -> Gap:
+    """The inverse information that is carried along is the inverse of the information of all rows."""
+    assert trial.method.information
+    name, rows = trial.method.information
+    chunk = trial.rows()
+    learner = trial.learned(chunk)
+    unless(trial.variant.model is not LINEAR or trial.variant.along, "it speaks of linear models at rest")
+    unless(name not in learner.state(), f"under these settings there is no {name}")
+    X = np.asarray(chunk.X, float)
+    A = rows(X[~np.isnan(trial.targets(learner, chunk)).any(axis=1)], learner.settings)
+    unless(A is None, "the information does not cover these settings")
+    half = np.linalg.inv(np.linalg.qr(np.asarray(A), mode="r"))
+    return trial.gap(chunk, (np.asarray(learner.state()[name].values), half @ half.T), of=name)
+
+
+@check(models_too)
+def a_model_that_is_linear_is_learned_as_one(trial: Trial) -> Gap:
+    """Rows handed over as gradients and errors of a model that happens to be linear change the state as rows do."""
+    linear = trial.variant.model is LINEAR and not trial.variant.outputs and not trial.variant.along
+    unless(not linear, "it compares linear models of one output")
+    chunk = trial.rows()
+    other = replace(trial, variant=Variant(trial.variant.settings, LINE, 1))
+    column = chunk._replace(y=None if chunk.y is None else chunk.y[:, None])
+    return trial.gap(chunk, (other.learned(column), trial.learned(chunk)))

@@ -1,0 +1,88 @@
+"""Merging and averaging, as the method declares them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Gap, check, require, unless
+from orfit_bench.conformance.checks.numbers import finite
+from orfit_bench.conformance.trial import Trial
+from orfit_bench.host.merging import average
+from orfit_bench.spec import LINEAR
+
+
+def a_merge(trial: Trial) -> str:
+    """The method must declare a rule."""
+    return "" if trial.method.merge else "the method declares no rule for merging"
+
+
+def an_average(trial: Trial) -> str:
+    """The method must declare what an average is."""
+    return "" if trial.method.averages else "the method declares no average"
+
+
+def _halves(trial: Trial) -> tuple[Any, Any]:
+    """Two learners of a stream's parts, nothing waiting."""
+    rule = trial.method.merge
+    refusal = rule.refuses(trial.create().settings, trial.variant.model is LINEAR) if rule else ""
+    unless(trial.variant.along or refusal, refusal or "a motion that came with the rows is not merged")
+    chunk = trial.rows(n=12 * trial.batch_size)
+    cut = 4 * trial.batch_size
+    return trial.learned(chunk.cut(0, cut)), trial.learned(chunk.cut(cut, len(chunk.X)))
+
+
+def _merged(trial: Trial, one: Any, other: Any) -> Any:
+    """One, with the other taken in. Under settings of one's own a rule may find that digits are lacking."""
+    try:
+        return one.merge(other)
+    except ValueError as error:
+        unless(trial.variant.settings, str(error))
+        raise
+
+
+@check(a_merge)
+def merges_as_declared(trial: Trial) -> Gap | None:
+    """Exact: as if one had learned the other's rows too. Averaged: the mean of the weights by rows. Else finite."""
+    one, other = _halves(trial)
+    chunk = trial.rows(n=12 * trial.batch_size)
+    weights = "basis" if trial.method.kind == "subspace" else trial.method.weights
+    before = [np.asarray(a.state()[weights].values, float) for a in (one, other) if weights in a.state()]
+    rows = np.array([one.n_samples_seen_, other.n_samples_seen_])
+    merged = _merged(trial, one, other)
+    require(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
+    finite(trial, merged, chunk)
+    kind = trial.method.merge.kind if trial.method.merge else ""
+    if kind == "exact":
+        return trial.gap(chunk, (merged, trial.learned(chunk)))
+    if kind == "averaged":
+        mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
+        return trial.gap(chunk, (np.asarray(merged.state()[weights].values), mean), of=weights)
+    return None
+
+
+@check(a_merge)
+def merging_leaves_the_other(trial: Trial) -> None:
+    """The learner that is merged into another stays as it was to the bit, and shares nothing with it."""
+    one, other = _halves(trial)
+    before = other.copy()
+    _merged(trial, one, other)
+    trial.same(other, before, "after it was merged into another")
+    trial.learn(one, trial.rows())
+    trial.same(other, before, "after the learner that took it in learned on")
+
+
+@check(an_average)
+def averages_as_declared(trial: Trial) -> Gap:
+    """`average` gives every learner the mean of the declared fields, and each goes on from there."""
+    chunk = trial.rows(n=12 * trial.batch_size)
+    parts = [trial.learned(chunk.cut(lo, lo + 4 * trial.batch_size)) for lo in (0, 4 * trial.batch_size)]
+    names = [n for n in trial.method.averages if n in parts[0].state() and n not in trial.method.averages_by]
+    want = {n: np.mean([p.state()[n].values for p in parts], axis=0) for n in names}
+    average(parts)
+    for learner in parts:
+        finite(trial, learner, chunk)
+    derived = trial.method.derived is not None
+    pairs = [(np.asarray(p.state()[n].values), want[n]) for p in parts for n in names if not derived]
+    return trial.gap(chunk, (parts[0], parts[1]), *pairs)

@@ -1,0 +1,187 @@
+"""Numbers as they come: in any place of memory, in single precision, zero, repeated, constant, huge, tiny."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Gap, Inapplicable, check, require
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.trial import Trial
+from orfit_bench.errors import DivergedError
+
+
+def single(trial: Trial) -> str:
+    """Only kernels that compute in single precision."""
+    return "" if trial.can("float32") else "its kernel lacks float32"
+
+
+def settles(trial: Trial, chunk: Chunk) -> Gap:
+    """Rows of this kind are learned without complaint, cut or whole, and as the reference learns them."""
+    whole, cut = trial.create(), trial.create()
+    told = learned_or_rightly_refused(trial, whole, chunk)
+    parts = [trial.learn(cut, chunk.cut(i, i + 3)) for i in range(0, len(chunk.X), 3)]
+    finite(trial, whole, chunk)
+    pairs: list[tuple[Any, Any]] = [(cut, whole), (trial.joined(parts), told)]
+    if not trial.reference_lacks:
+        other = trial.truth.create()
+        pairs += [(told, trial.truth.learn(other, chunk)), (whole, other)]
+    return trial.gap(chunk, *pairs)
+
+
+def learned_or_rightly_refused(trial: Trial, learner: Any, chunk: Chunk) -> Array | None:
+    """What was predicted on the way. A refusal needs the reference's beside it, or settings that promise nothing."""
+    try:
+        return trial.learn(learner, chunk)
+    except DivergedError as error:
+        if trial.reference_lacks:
+            require(not trial.variant.promised, str(error))
+        else:
+            require(fate(trial.truth, trial.truth.create(), chunk) < len(chunk.X), f"{error}; the reference learns it")
+        raise Inapplicable("such rows are refused") from error
+
+
+def finite(trial: Trial, learner: Any, chunk: Chunk) -> None:
+    """The state and the answers are finite."""
+    for name, a in learner.state().data_vars.items():
+        require(a.dtype.kind != "f" or name == "pending_y" or np.isfinite(a.values).all(), f"{name} is not finite")
+    require(np.isfinite(trial.ask(learner, chunk.X)).all(), "the answers are not finite")
+
+
+@check()
+def any_place_in_memory(trial: Trial) -> None:
+    """Strided, reversed, Fortran-ordered, byte-swapped and mapped rows give what plain arrays give, to the bit."""
+    chunk = trial.rows()
+    want = trial.learned(chunk)
+    for name, dress in DRESSES.items():
+        dressed = chunk.numbers(dress)
+        trial.same(trial.learned(dressed), want, f"of {name} rows")
+
+
+def _strided(a: Array) -> Array:
+    wide = np.full((2 * a.shape[0], *(2 * n for n in a.shape[1:])), np.nan, a.dtype)
+    every_other = wide[tuple(slice(None, None, 2) for _ in a.shape)]
+    every_other[...] = a
+    return every_other
+
+
+DRESSES: dict[str, Callable[[Array], Array]] = {
+    "strided": _strided,
+    "reversed": lambda a: np.ascontiguousarray(a[::-1])[::-1],
+    "Fortran-ordered": np.asfortranarray,
+    "byte-swapped": lambda a: a.astype(a.dtype.newbyteorder()),
+    "writeable": np.array,
+    "memory-mapped": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
+}
+
+
+@check(single)
+def the_dtype_is_kept(trial: Trial) -> None:
+    """State and predictions are in the learner's dtype, from the first row on, whatever dtype the rows come in."""
+    chunk = trial.rows()
+    wide = chunk.numbers(lambda a: a.astype(float))
+    learner = trial.create()
+    for part in (wide.cut(0, 0), wide.cut(0, 1), wide.cut(1, 24)):
+        told = trial.learn(learner, part)
+        answers = trial.ask(learner, part.X)
+        for what, array in (("prequential", told), ("an answer", answers), *learner._s._asdict().items()):
+            kind = getattr(array, "dtype", learner.dtype)
+            require(what == "count" or kind == learner.dtype, f"{what} is of {kind}, want {learner.dtype}")
+
+
+@check(single)
+def single_precision_is_near_double(trial: Trial) -> Gap:
+    """In either precision the state and the predictions are within their roundings of those in double precision."""
+    chunk = trial.rows()
+    mine, wide = trial.create(), trial.create(dtype="float64")
+    told = trial.learn(mine, chunk), trial.learn(wide, chunk)
+    return trial.gap(chunk, (mine, wide), (told[0], told[1]))
+
+
+@check()
+def rows_of_zeros(trial: Trial) -> Gap:
+    """Rows of zeros, the first ones too, are learned like any others: nothing divides by their size."""
+    chunk = trial.rows()
+    X = chunk.X.copy()
+    X[[0, 1, 9, 17]] = 0
+    return settles(trial, chunk.with_rows(X))
+
+
+@check()
+def repeated_rows(trial: Trial) -> Gap:
+    """Rows that come again, and again after others, are learned like any others."""
+    chunk = trial.rows()
+    X = chunk.X.copy()
+    X[[1, 2, 12]] = X[0]
+    X[20] = X[10]
+    return settles(trial, chunk.with_rows(X))
+
+
+@check()
+def constant_columns(trial: Trial) -> Gap:
+    """A column of ones and a column of zeros are learned like any others."""
+    chunk = trial.rows()
+    X = chunk.X.copy()
+    X[:, 1], X[:, 3] = 1, 0
+    return settles(trial, chunk.with_rows(X))
+
+
+@check()
+def huge_and_tiny_scales(trial: Trial) -> None:
+    """Rows of any scale are learned, or refused by DivergedError with the state before it kept: nothing is infinite."""
+    chunk = trial.rows()
+    exponent = np.finfo(trial.dtype).maxexp
+    for power in (-exponent + 8, -exponent // 4, exponent // 4, exponent // 2 + 8, exponent - 8):
+        scaled = chunk.with_rows(np.ldexp(np.asarray(chunk.X, np.longdouble), power).astype(trial.dtype))
+        learner, kept = trial.create(), trial.create()
+        row = fate(trial, learner, scaled)
+        _all_finite(learner, f"rows of scale 2^{power}")
+        require(
+            fate(trial, kept, scaled.cut(0, row)) == row, f"rows of scale 2^{power}: refused at another row when cut"
+        )
+        if not trial.reference_lacks:
+            want = fate(trial.truth, trial.truth.create(), scaled)
+            require(row == want, f"rows of scale 2^{power}: {row} are learned, by the reference {want}")
+
+
+@check()
+def a_step_that_leaves_the_floats_is_refused(trial: Trial) -> None:
+    """A row too large to learn raises DivergedError with its number and leaves the state; learning goes on."""
+    chunk = trial.rows(n=3 * trial.batch_size * 4)
+    at = 2 * trial.batch_size
+    X = chunk.X.copy()
+    X[at] = np.finfo(trial.dtype).max / 2
+    wild = chunk.with_rows(X)
+    learner, before = trial.create(), trial.learned(chunk.cut(0, at))
+    row = fate(trial, learner, wild)
+    _all_finite(learner, "after a row near the largest float")
+    if row < len(X):
+        require(row == at, f"row {at} is too large, row {row} was refused")
+        _same_fields(learner, before, "after a step was refused")
+    fate(trial, learner, chunk)
+    _all_finite(learner, "learning on")
+
+
+def fate(trial: Trial, learner: Any, chunk: Chunk) -> int:
+    """The rows learned before the learner refused one: all of them where it did not."""
+    try:
+        with np.errstate(all="ignore"):
+            trial.learn(learner, chunk)
+    except DivergedError as error:
+        return error.row
+    return len(chunk.X)
+
+
+def _all_finite(learner: Any, said: str) -> None:
+    for name, a in learner.state().data_vars.items():
+        require(
+            a.dtype.kind != "f" or name == "pending_y" or np.isfinite(a.values).all(), f"{said}: {name} is not finite"
+        )
+
+
+def _same_fields(got: Any, want: Any, said: str) -> None:
+    one, other = (learner._layout_.arrays(learner._s) for learner in (got, want))
+    for name in other:
+        require(np.array_equal(one[name], other[name]), f"{said}: {name} is not what it was before")

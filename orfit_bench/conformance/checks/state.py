@@ -1,0 +1,143 @@
+"""The state holds all that decides how a learner goes on, in the arrays that the method declares, and no more."""
+
+from __future__ import annotations
+
+import tempfile
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Gap, check, require
+from orfit_bench.conformance.checks.agreement import a_reference
+from orfit_bench.conformance.rows import bits
+from orfit_bench.conformance.trial import REFERENCE, Trial
+from orfit_bench.host.create import load, restore
+from orfit_bench.spec import LINEAR
+
+MOMENTS = (0, 1, 10, 20)
+
+
+def _goes_on(trial: Trial, move: Any, said: str) -> None:
+    chunk = trial.rows()
+    for i in MOMENTS:
+        stayed = trial.learned(chunk.cut(0, i))
+        moved = move(stayed)
+        trial.same(moved, stayed, said)
+        told, wanted = (trial.learn(learner, chunk.cut(i, 24)) for learner in (moved, stayed))
+        trial.same(moved, stayed, f"{said}, {24 - i} rows later")
+        require(bits(told) == bits(wanted), f"{said}, its predictions differ")
+
+
+def _needs(trial: Trial) -> dict[str, Any]:
+    return {} if trial.variant.model is LINEAR else {"model": trial.variant.model}
+
+
+@check()
+def a_copy_goes_on_alike(trial: Trial) -> None:
+    """A copy is in the same state and, fed the same rows, stays so to the bit."""
+    _goes_on(trial, lambda learner: learner.copy(), "a copy")
+
+
+@check()
+def a_copy_is_independent(trial: Trial) -> None:
+    """What a copy learns does not reach the learner that it was taken of, nor the other way round."""
+    chunk = trial.rows()
+    learner = trial.learned(chunk.cut(0, 10))
+    one, other = learner.copy(), learner.copy()
+    trial.learn(one, chunk.cut(10, 24))
+    trial.same(learner, other, "after its copy learned")
+
+
+@check()
+def a_restored_state_goes_on_alike(trial: Trial) -> None:
+    """`restore(state())` is in the same state and, fed the same rows, stays so to the bit."""
+    _goes_on(trial, lambda learner: restore(learner.state(), **_needs(trial)), "restored")
+
+
+@check()
+def a_saved_state_goes_on_alike(trial: Trial) -> None:
+    """What `save` wrote and `load` read is in the same state and, fed the same rows, stays so to the bit."""
+
+    def through_file(learner: Any) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            learner.save(Path(folder, "state.npz"))
+            return load(Path(folder, "state.npz"), **_needs(trial))
+
+    _goes_on(trial, through_file, "saved and loaded")
+
+
+@check(a_reference)
+def a_state_moves_between_backends(trial: Trial) -> Gap:
+    """A state that is moved to the reference backend, learns there and is moved back goes on as if it had stayed."""
+    chunk, worst = trial.rows(), []
+    for i in MOMENTS:
+        stayed = trial.learned(chunk.cut(0, i))
+        away = restore(stayed.state(), backend=REFERENCE, **_needs(trial))
+        trial.learn(away, chunk.cut(i, 22))
+        back = restore(away.state(), backend=trial.backend.name, **_needs(trial))
+        trial.learn(stayed, chunk.cut(i, 22))
+        told = [trial.learn(learner, chunk.cut(22, 24)) for learner in (back, stayed)]
+        worst.append(trial.gap(chunk, (back, stayed), (told[0], told[1]), of=f"moved after row {i}:"))
+    return max(worst, key=lambda gap: gap.ratio)
+
+
+@check()
+def the_state_is_what_is_declared(trial: Trial) -> None:
+    """The state has the fields that the method declares, in their dimensions and the learner's dtype, all finite."""
+    chunk = trial.rows()
+    learner = trial.learned(chunk)
+    state = learner.state()
+    for f in learner._layout_.fields:
+        require(f.name in state, f"the state lacks {f.name!r}")
+        a = state[f.name]
+        require(a.dtype == trial.dtype, f"{f.name} is of {a.dtype}, want {trial.dtype}")
+        require(a.ndim == len(f.dims), f"{f.name} has {a.ndim} dimensions, want {f.dims}")
+        require(np.isfinite(a.values).all(), f"{f.name} holds numbers that are not finite")
+
+
+@check()
+def rows_are_counted(trial: Trial) -> None:
+    """Rows seen, features and steps are counted as they were taken in."""
+    chunk = trial.rows()
+    learner = trial.learned(chunk)
+    got = learner.n_samples_seen_, learner.n_features_in_, learner.state().attrs["t"]
+    want = len(chunk.X), chunk.X.shape[1], len(chunk.X) // trial.batch_size
+    require(got == want, f"rows seen, features and steps are {got}, want {want}")
+
+
+@check()
+def the_state_stays_in_bounds(trial: Trial) -> None:
+    """More rows make the state no larger, except along a dimension that is declared to grow, up to its limit."""
+    chunk = trial.rows(n=96)
+    learner = trial.learned(chunk.cut(0, 48))
+    before, layout = learner.state_bytes, learner._layout_
+    trial.learn(learner, chunk.cut(48, 96))
+    trial.flushed(learner)
+    if layout.grows is None:
+        require(learner.state_bytes <= before, f"{before} bytes after 48 rows, {learner.state_bytes} after 96")
+    elif layout.limit is not None:
+        used = int(learner._s.count[0])
+        require(used <= layout.limit, f"{used} entries along {layout.grows!r}, the method allows {layout.limit}")
+
+
+@check(every=False)
+def nothing_is_kept_beside_the_state(trial: Trial) -> None:
+    """Learning on takes no memory that the state does not account for: less than one number a row."""
+    chunk = trial.rows(n=200)
+    learner = trial.learned(chunk)
+    tracemalloc.start()
+    try:
+        for _ in range(2):  # the first pass fills caches
+            before, bytes_before = tracemalloc.get_traced_memory()[0], _room(learner)
+            for i in range(0, 200, 10):
+                trial.learn(learner, chunk.cut(i, i + 10))
+        more = tracemalloc.get_traced_memory()[0] - before - (_room(learner) - bytes_before)
+    finally:
+        tracemalloc.stop()
+    require(more < 200 * learner.dtype.itemsize, f"200 rows took {more} bytes beside the state")
+
+
+def _room(learner: Any) -> int:
+    return sum(int(a.nbytes) for a in learner._s)

@@ -1,0 +1,107 @@
+"""Counting floating-point operations: arrays that add up what NumPy's functions do with them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from orfit_bench.conformance.trial import Trial
+
+CUBIC = {
+    "svd": 22,
+    "qr": 4,
+    "eigh": 9,
+    "eig": 25,
+    "inv": 2,
+    "solve": 1,
+    "lstsq": 22,
+    "pinv": 22,
+    "cholesky": 1,
+    "det": 1,
+}
+"""Operations of a factorisation of an (m, n) matrix, in units of m n min(m, n): leading terms, to a factor of a few."""
+
+
+class Counted(np.ndarray[Any, Any]):
+    """An array whose arithmetic is counted, and that of all that is computed from it."""
+
+    flops = 0.0
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
+        """Count, and compute on plain arrays."""
+        plain = [_plain(a) for a in inputs]
+        if "out" in more:
+            more["out"] = tuple(_plain(a) for a in more["out"])
+        result = getattr(ufunc, method)(*plain, **more)
+        Counted.flops += _operations(ufunc.__name__, method, plain, result)
+        return _counted(result)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Count products and factorisations; what NumPy writes in terms of ufuncs is counted there."""
+        plain_args, plain_kwargs = _plain(args), _plain(kwargs)
+        result = function(*plain_args, **plain_kwargs)
+        Counted.flops += _of_function(function.__name__, plain_args, result)
+        return _counted(result)
+
+
+def _plain(a: Any) -> Any:
+    if isinstance(a, Counted):
+        return a.view(np.ndarray)
+    if isinstance(a, (tuple, list)) and type(a) in (tuple, list):
+        return type(a)(_plain(b) for b in a)
+    return {k: _plain(v) for k, v in a.items()} if type(a) is dict else a
+
+
+def _counted(a: Any) -> Any:
+    if isinstance(a, np.ndarray) and a.dtype.kind == "f":
+        return a.view(Counted)
+    return tuple(_counted(b) for b in a) if type(a) is tuple else a
+
+
+def _size(a: Any) -> int:
+    return int(math.prod(getattr(a, "shape", ())))
+
+
+def _operations(name: str, method: str, inputs: list[Any], result: Any) -> float:
+    if name in ("matmul", "vecdot", "matvec", "vecmat"):
+        return float(2 * _size(result) * np.shape(inputs[0])[-1])
+    if method in ("reduce", "accumulate", "reduceat"):
+        return float(_size(inputs[0]))
+    return float(max((_size(a) for a in (result if type(result) is tuple else (result,))), default=0))
+
+
+def _of_function(name: str, args: Any, result: Any) -> float:
+    if name in CUBIC:
+        m, n = np.shape(args[0])[-2:]
+        return float(CUBIC[name] * m * n * min(m, n))
+    if name in ("dot", "vdot", "inner"):
+        return float(2 * max(_size(result), 1) * np.shape(args[0])[-1])
+    return float(sum(map(_size, args[-2:]))) if name in ("outer", "einsum", "tensordot") else float(_size(result))
+
+
+class Counting:
+    """A kernel, with everything that it is given counted."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> Any:
+        act = getattr(self._kernel, name)
+
+        def counting(s: Any, *arguments: Any) -> Any:
+            counted = type(s)(*map(_counted, s)) if hasattr(s, "_fields") else _counted(s)
+            return act(counted, *map(_counted, arguments))
+
+        return counting
+
+
+def flops_of(trial: Trial, d: int) -> float:
+    """Operations counted while a learner learns rows of d features."""
+    chunk, learner = trial.rows(d=d), trial.create()
+    learner._kernel = Counting(learner._kernel)  # before the first rows, from which on the learner hands it around
+    Counted.flops = 0.0
+    trial.learn_raw(learner, chunk)
+    return Counted.flops

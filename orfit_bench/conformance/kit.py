@@ -1,0 +1,166 @@
+"""Running the kit: every check of a plan to a record, and the records to a report that cannot pass silently."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from orfit_bench.conformance.check import Check, Gap, Inapplicable, Violation
+from orfit_bench.conformance.checks.evidence import device_of
+from orfit_bench.conformance.plan import DTYPES, Item, Pair, of_method, planned, trials
+from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, Record, Report
+from orfit_bench.conformance.trial import Trial
+from orfit_bench.errors import AccuracyWarning
+from orfit_bench.host.registry import registry
+
+Progress = Callable[[int, int, Record], None]
+
+
+def conform(
+    *names: str,
+    backends: Sequence[str] = (),
+    dtypes: Sequence[str] = DTYPES,
+    only: Sequence[str] = (),
+    seed: int = 0,
+    slow: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Check the methods, backends or plugins named (all that are here, where none is) in this process.
+
+    backends narrows it to these, only to these checks, dtypes to these; slow adds the long ones. progress(done, all,
+    record) is called after each check. ValueError for a name that nothing has.
+    """
+    plan = planned(names, backends=backends, dtypes=dtypes, only=only, seed=seed, slow=slow)
+    records = []
+    for item in plan:
+        records.append(run(item))
+        if progress:
+            progress(len(records), len(plan), records[-1])
+    return report(plan, records, partial=bool(only))
+
+
+def run(item: Item) -> Record:
+    """The record of one check; whatever a plugin's code raises, except the user's Ctrl-C, is a failure of it."""
+    if reason := registry().absence(item.backend, item.method):
+        return _record(item, SKIPPED, reason)
+    (one,) = (c for c in of_method(item.method) if c.name == item.check)
+    status, reason, gap = _outcome(one, item)
+    expected = expectations(item.backend, item.method)
+    why = expected.get(item.check) or expected.get(f"{item.check} {item.dtype}")
+    if why and status == FAILED:
+        return _record(item, EXPECTED, f"{why} ({reason})", gap)
+    if why and status == PASSED:
+        return _record(item, FAILED, f"expected to fail ({why}), but it passed: take it out of EXPECTED_FAILURES", gap)
+    return _record(item, status, reason, gap)
+
+
+def _outcome(one: Check, item: Item) -> tuple[str, str, Gap | None]:
+    """Status, reason and the gap of largest ratio; the first variant that fails ends it."""
+    worst, left_out, ran = None, [], 0
+    for trial in trials(item.backend, item.method, item.dtype, item.seed):
+        try:
+            gap = _guarded(one, trial)
+        except Inapplicable as reason:
+            left_out.append(f"{trial.variant}: {reason}")
+        except Violation as error:
+            return FAILED, f"with {trial.variant}: {error}", worst
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too: the code under test is anybody's
+            return FAILED, f"with {trial.variant}: {_said(error)}", worst
+        else:
+            if gap and gap.void and np.isfinite(gap.deviation):
+                left_out.append(f"{trial.variant}: the problem is too ill-conditioned to tell")
+                continue
+            ran += 1
+            worst = gap if gap and (worst is None or gap.ratio > worst.ratio) else worst
+            if gap and not gap.deviation <= gap.bound:
+                said = f"with {trial.variant}: off by {gap.deviation:.1e}, allowed {gap.bound:.1e}"
+                return FAILED, f"{said} ({gap.of})" if gap.of else said, gap
+        if not one.every:
+            break
+    return (PASSED, "", worst) if ran else (SKIPPED, "; ".join(left_out), None)
+
+
+def _guarded(one: Check, trial: Trial) -> Gap | None:
+    """The check, with every unexpected warning an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", AccuracyWarning)
+        return one.act(trial)
+
+
+def _said(error: BaseException) -> str:
+    """The error with the line of code that raised it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"raised {type(error).__name__}: {error} ({last.filename.rpartition('/')[2]}, line {last.lineno})".replace(
+        "\n", " "
+    )
+
+
+def _record(item: Item, status: str, reason: str, gap: Gap | None = None) -> Record:
+    numbers = (None, None) if gap is None else (gap.deviation, gap.bound)
+    who = (item.check, item.method, item.backend, device(item.backend), item.dtype, item.seed)
+    return Record(*who, status, reason, *numbers)
+
+
+def device(backend: str) -> str:
+    """Where a new array of the backend lies; empty where the backend cannot compute here."""
+    found = registry().backends[backend]
+    try:
+        return device_of(found.asarray(np.zeros(1))) if found.available else ""
+    except Exception:  # an array without DLPack: the check of evidence says so
+        return "unknown"
+
+
+def expectations(backend: str, method: str) -> dict[str, str]:
+    """The checks that a kernel says it fails, with its reasons."""
+    kernel = registry().kernel(backend, method)
+    return {str(name): str(why) for name, why in dict(getattr(kernel, "EXPECTED_FAILURES", {})).items()}
+
+
+def report(plan: Sequence[Item], records: Sequence[Record], partial: bool = False) -> Report:
+    """The records, and what is wrong with them as a whole."""
+    pairs = list(dict.fromkeys((item.backend, item.method) for item in plan))
+    capabilities = {pair: registry().capabilities(*pair) for pair in pairs}
+    return Report(list(records), capabilities, [*_totals(plan, records), *_strange(pairs)], partial)
+
+
+def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
+    """What is missing: nothing ran, nothing of a method ran, or fewer checks than the plan has."""
+    ran = {(r.check, r.method, r.backend, r.dtype) for r in records if r.status != SKIPPED}
+    if not ran:
+        yield "nothing ran: " + (records[0].reason if records else "no check speaks of what was named")
+        return
+    for method in dict.fromkeys(item.method for item in plan):
+        if method not in {name for _, name, _, _ in ran}:
+            why = next((r.reason for r in records if r.method == method), "it did not come to it")
+            yield f"every check of {method} was skipped: {why}"
+    whole = {backend for _, _, backend, _ in ran}
+    missing = [i for i in plan if (i.check, i.method, i.backend, i.dtype) not in ran and i.backend in whole]
+    for item in missing[:5]:
+        why = next(
+            (
+                r.reason
+                for r in records
+                if (r.check, r.method, r.backend, r.dtype) == (item.check, item.method, item.backend, item.dtype)
+            ),
+            "it did not come to it",
+        )
+        yield f"{item.check} of {item.method} on {item.backend} ({item.dtype}) did not run: {why}"
+    if len(missing) > 5:
+        yield f"{len(missing)} checks in all did not run that the declared capabilities call for"
+
+
+def _strange(pairs: Sequence[Pair]) -> Iterable[str]:
+    """Expected failures that name no check."""
+    for backend, method in pairs:
+        if registry().absence(backend, method):
+            continue
+        known = {one.name for one in of_method(method)}
+        for name in expectations(backend, method):
+            if name.split()[0] not in known or not {*name.split()[1:]} <= set(DTYPES):
+                yield f"{method} on {backend} expects {name!r} to fail, which is no check"

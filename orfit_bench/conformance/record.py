@@ -1,0 +1,56 @@
+"""What became of one check of one learner, and of all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+PASSED, FAILED, EXPECTED, SKIPPED = STATUSES = ("passed", "failed", "expected failure", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One check of one method on one backend in one dtype."""
+
+    check: str
+    method: str
+    backend: str
+    device: str
+    dtype: str
+    seed: int
+    status: str
+    """One of STATUSES."""
+    reason: str
+    deviation: float | None
+    """The largest that was measured, beside its bound; None where the rule is kept or broken to the bit."""
+    bound: float | None
+
+    @property
+    def repeat(self) -> str:
+        """The command that repeats exactly this check."""
+        where = f"--backend {self.backend} --dtype {self.dtype} --seed {self.seed}"
+        return f"orfit-bench conform {self.method} {where} --check {self.check}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All records of a run, and whether they are enough to say that a learner conforms."""
+
+    records: list[Record]
+    capabilities: dict[tuple[str, str], dict[str, str]]
+    """(backend, method) to all that the method allows: empty where the kernel offers it, else why it does not."""
+    problems: list[str] = field(default_factory=list)
+    """What is wrong with the run as a whole: nothing ran, too little ran, an expectation that names no check."""
+    partial: bool = False
+    """Whether only some checks were asked for."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed, or failed as expected, and enough of them ran."""
+        return not self.problems and not any(r.status == FAILED for r in self.records)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Records by status."""
+        found = Counter(r.status for r in self.records)
+        return {status: found[status] for status in STATUSES}

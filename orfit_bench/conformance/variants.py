@@ -1,0 +1,85 @@
+"""The variants of a method that the kit tries: every setting on its own, the method's examples, models, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.host.registry import registry
+from orfit_bench.models import MLP
+from orfit_bench.schedules import Schedule
+from orfit_bench.spec import LINEAR, Method, Model, Setting
+from orfit_bench.spec.setting import inside
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Settings, model and outputs (None: y has one dimension), and whether a filter's motion comes with its rows."""
+
+    settings: Mapping[str, Any]
+    model: Model = LINEAR
+    outputs: int | None = None
+    along: bool = False
+    promised: bool = False
+    """Whether the method names these settings, on the simplest model that it learns: plain rows must go well."""
+
+    def __str__(self) -> str:
+        parts = [f"{name}={value!r}" for name, value in self.settings.items()]
+        parts += [f"model {self.model.name}"] if self.model is not LINEAR else []
+        parts += [f"{self.outputs} outputs"] if self.outputs else []
+        parts += ["a motion with every row"] if self.along else []
+        return ", ".join(parts) or "the defaults"
+
+
+def variants(method: Method, backend: str) -> list[Variant]:
+    """Every variant that the backend's kernel has the capabilities for, the defaults first."""
+    lacks = registry().capabilities(backend, method.name)
+    named: list[Mapping[str, Any]] = [{}, *method.examples]
+    settings = [*named, *alone(method)]
+    model = MLP((3,)) if method.layered else LINEAR
+    found = [Variant(s, model, promised=s in named) for s in settings]
+    if method.layered:
+        return [*found, Variant({}, MLP((3, 2), "relu"), 2)]
+    if method.kind in ("regression", "filter"):
+        found += [Variant(s, outputs=2) for s in named]
+    if method.kind == "filter":
+        found += [Variant({}, along=True), Variant({}, outputs=2, along=True)]
+    if method.models and not lacks["models"]:
+        found += [Variant(s, MLP((3,)), 2) for s in named]
+    return [v for v in found if not (lacks.get("blocks") and v.settings.get("batch_size", 1) > 1)]
+
+
+def alone(method: Method) -> Iterator[dict[str, Any]]:
+    """Every setting that has another value changed to each of a few, alone."""
+    for setting in method.settings:
+        for value in others(setting):
+            yield {setting.name: value}
+
+
+def others(setting: Setting) -> list[Any]:
+    """Values beside the default: of each choice, a schedule that changes, numbers on either side."""
+    default = setting.default
+    if setting.kind == "choice":
+        return [choice for choice in setting.range.split("|") if choice != default]
+    if setting.kind == "integer":
+        near = [2, 3] if default is None else [default + 1, default + 2]
+        return [n for n in near if inside(n, setting.range)] + ([None] if setting.optional and default else [])
+    if setting.kind == "schedule":
+        first = float(default(np.array([1]))[0]) if isinstance(default, Schedule) else float(default)
+        steps = [value for share in (1.0, 0.5, 0.8) if inside(value := share * (first or 0.5), setting.range)]
+        return [{"sequence": {"values": steps}}]
+    if setting.kind == "number":
+        first = default or 0.5
+        return [n for n in (first / 2, 1.5 * first) if inside(n, setting.range)]
+    if setting.kind in ("matrix", "transition") and (default is None or np.ndim(default) == 0):
+        return [] if default is None else [float(default) / 2 + 0.1]
+    return []
+
+
+def smallest(method: Method) -> dict[str, Any]:
+    """Every count as small as it may be, so that one feature is enough."""
+    counts = [s for s in method.settings if s.kind == "integer" and not s.optional]
+    return {s.name: next(n for n in range(1, 1000) if inside(n, s.range)) for s in counts}
