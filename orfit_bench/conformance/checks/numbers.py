@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Gap, Inapplicable, check, require
+from orfit_bench.conformance.check import Gap, Inapplicable, Violation, check, require, unless
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.errors import DivergedError
+from orfit_bench.spec import LINEAR
 
 
 def single(trial: Trial) -> str:
     """Only kernels that compute in single precision."""
     return "" if trial.can("float32") else "its kernel lacks float32"
+
+
+def rows_alone(trial: Trial) -> str:
+    """A layered method learns through a model."""
+    return "it learns models alone, which may be flat far out" if trial.method.layered else ""
 
 
 def settles(trial: Trial, chunk: Chunk) -> Gap:
@@ -149,19 +155,39 @@ def huge_and_tiny_scales(trial: Trial) -> None:
 @check()
 def a_step_that_leaves_the_floats_is_refused(trial: Trial) -> None:
     """A row too large to learn raises DivergedError with its number and leaves the state; learning goes on."""
-    chunk = trial.rows(n=3 * trial.batch_size * 4)
+    chunk = trial.rows(n=12 * trial.batch_size)
     at = 2 * trial.batch_size
-    X = chunk.X.copy()
-    X[at] = np.finfo(trial.dtype).max / 2
-    wild = chunk.with_rows(X)
-    learner, before = trial.create(), trial.learned(chunk.cut(0, at))
-    row = fate(trial, learner, wild)
-    _all_finite(learner, "after a row near the largest float")
-    if row < len(X):
+    before = trial.learned(chunk.cut(0, at))
+    learner, row = _after_wild_row(trial, chunk, at, 1)
+    if row < len(chunk.X):
         require(row == at, f"row {at} is too large, row {row} was refused")
         _same_fields(learner, before, "after a step was refused")
     fate(trial, learner, chunk)
     _all_finite(learner, "learning on")
+
+
+@check(rows_alone)
+def no_step_is_skipped_in_silence(trial: Trial) -> None:
+    """Of two opposite rows near the largest float at least one is refused, or changes the state."""
+    unless(trial.variant.model is not LINEAR, "a model may be flat far out")
+    at = trial.batch_size
+    chunk = trial.rows(n=2 * at, d=4 * at)  # so many features that the row is no combination of those before
+    before = trial.learned(chunk.cut(0, at))
+    for sign in (1, -1):
+        learner, row = _after_wild_row(trial, chunk, at, sign)
+        if row == at or not _alike(learner, before):
+            return
+    require(False, f"row {at} is too large, but was neither refused nor learned")
+
+
+def _after_wild_row(trial: Trial, chunk: Chunk, at: int, sign: int) -> tuple[Any, int]:
+    """A learner of the rows with one near the largest float, and the rows before it refused one."""
+    X = chunk.X.copy()
+    X[at] = sign * np.finfo(trial.dtype).max / 2
+    learner = trial.create()
+    row = fate(trial, learner, chunk.with_rows(X))
+    _all_finite(learner, "after a row near the largest float")
+    return learner, row
 
 
 def fate(trial: Trial, learner: Any, chunk: Chunk) -> int:
@@ -185,3 +211,11 @@ def _same_fields(got: Any, want: Any, said: str) -> None:
     one, other = (learner._layout_.arrays(learner._s) for learner in (got, want))
     for name in other:
         require(np.array_equal(one[name], other[name]), f"{said}: {name} is not what it was before")
+
+
+def _alike(got: Any, want: Any) -> bool:
+    try:
+        _same_fields(got, want, "")
+    except Violation:
+        return False
+    return True
