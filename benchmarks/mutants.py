@@ -16,24 +16,25 @@ import sys
 import time
 import types
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import orfit_bench_numpy  # noqa: E402  # after the threads of BLAS are fixed
-import scipy.linalg  # noqa: E402, F401  # imported once, not in every child
-from cosmic_ray.mutating import mutate_code  # noqa: E402
-from cosmic_ray.plugins import get_operator, operator_names  # noqa: E402
+import scipy.linalg  # noqa: F401  # imported once, not in every child
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
 
-from orfit_bench.conformance.kit import run  # noqa: E402
-from orfit_bench.conformance.plan import Item, planned  # noqa: E402
-from orfit_bench.conformance.record import FAILED, PASSED  # noqa: E402
+import orfit_bench_numpy  # after the threads of BLAS are fixed
+from orfit_bench.conformance.kit import run
+from orfit_bench.conformance.plan import Item, planned
+from orfit_bench.conformance.record import FAILED, PASSED
 
 FOLDER = Path(orfit_bench_numpy.__file__).parent
 OUTPUT = Path("mutants.jsonl")
-CHILDREN, TIMEOUT = 2, 120.0
+CHILDREN, TIMEOUT = 2, 300.0
 ODD = ("LShift", "RShift", "BitOr", "BitAnd", "BitXor")
 """Operators that floats do not have: mutants by them, and of them (only annotations have any), tell nothing."""
 FIRST = ("agrees_with_batch_problem", "any_chunking", "rows_of_zeros", "a_batch_is_a_step", "agrees_with_information")
@@ -41,8 +42,8 @@ FIRST = ("agrees_with_batch_problem", "any_chunking", "rows_of_zeros", "a_batch_
 
 
 def mutants(source: str) -> Iterator[tuple[str, str]]:
-    """A name and the code of every mutant that is another program."""
-    seen = {ast.dump(ast.parse(source))}
+    """A name and the code of every mutant that is another program, annotations apart."""
+    seen = {_program(source)}
     for operator in sorted(operator_names()):
         made = get_operator(operator)
         if made.arguments() or any(word in operator for word in ODD):
@@ -51,37 +52,40 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
             code = mutate_code(source, made(), occurrence)
             if code is None:
                 break
-            tree = ast.dump(ast.parse(_without_annotations(code)))
-            if tree not in seen and tree != ast.dump(ast.parse(_without_annotations(source))):
-                seen.add(tree)
-                yield f"{operator.removeprefix('core/')} {occurrence}", code
+            with suppress(SyntaxError):  # cosmic-ray knows no walrus
+                if (program := _program(code)) not in seen:
+                    seen.add(program)
+                    yield f"{operator.removeprefix('core/')} {occurrence}", code
 
 
-def _without_annotations(code: str) -> str:
+def _program(code: str) -> str:
     tree = ast.parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.returns = None
             for argument in node.args.args:
                 argument.annotation = None
-    return ast.unparse(tree)
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Name("Any")
+    return ast.dump(tree)
 
 
-@cache
+SHARED = {
+    "_algebra": ("one_step_sgd", "icl", "orfit", "rls", "apa", "nlms"),
+    "_covariance": ("rls", "kalman", "owm"),
+    "_layers": ("gp", "owm"),
+    "_subspace": ("oja", "krasulina"),
+}
+"""The methods that a module of helpers is judged by: between them they call all of it, in each of its ways."""
+
+
 def users(module: str) -> tuple[str, ...]:
-    """The methods whose kernels need the module, directly or not; the quickest first."""
-    needs = {p.stem: {m for m in _names() if f"orfit_bench_numpy.{m} " in p.read_text()} for p in FOLDER.glob("*.py")}
-    found = {module}
-    while more := {name for name, used in needs.items() if used & found} - found:
-        found |= more
-    return tuple(name for name in ORDER if name in found)
+    """The methods whose kernels use the module."""
+    return SHARED.get(module, (module,))
 
 
 def _names() -> list[str]:
     return [p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__"]
-
-
-ORDER = tuple(sorted(orfit_bench_numpy.METHODS, key=lambda m: m in ("orfit", "kalman", "sgd", "gp", "owm", "apa")))
 
 
 @cache
@@ -122,8 +126,9 @@ def main(modules: list[str]) -> None:
     work: list[tuple[str, str, str]] = []
     for module in modules or sorted(_names()):
         source = (FOLDER / f"{module}.py").read_text()
-        work += [(module, name, diff(source, code)) for name, code in mutants(source)]
-        codes.update({(module, name): code for name, code in mutants(source)})
+        for name, code in mutants(source):
+            work.append((module, name, diff(source, code)))
+            codes[module, name] = code
     waiting = [one for one in work if one not in done]
     print(f"{len(work)} mutants, {len(waiting)} to judge", file=sys.stderr)
     running: dict[int, tuple[tuple[str, str, str], int, float]] = {}

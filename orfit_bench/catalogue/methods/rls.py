@@ -19,6 +19,7 @@ from orfit_bench.catalogue.methods._common import (
     final_weights,
     least_energy,
 )
+from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._merging import in_parts, union, unlimited_and_linear
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
@@ -156,6 +157,7 @@ METHOD = Method(
     laws=(
         Law(ridge, "thesis, eq. (2.2) and (2.3); slides, Recursive LS; survey, Proposition 2", exponent=2),
         Law(information, "survey, eq. (10) and (12)", exponent=2),
+        Law(digits_are_said, "docs/decisions/0004, on survey, eq. (12)", exponent=0),
         Law(blocks, "least-squares notes, block update", exponent=2),
         Law(min_norm, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
         Law(merges, "survey, eq. (9) and (10)", exponent=2),
