@@ -146,7 +146,8 @@ def huge_and_tiny_scales(trial: Trial) -> None:
         )
         if not trial.reference_lacks:
             want = fate(trial.truth, trial.truth.create(), scaled)
-            require(row == want, f"rows of scale 2^{power}: {row} are learned, by the reference {want}")
+            near = abs(row - want) <= trial.batch_size  # the order of a step's products decides which overflows first
+            require(near, f"rows of scale 2^{power}: {row} are learned, by the reference {want}")
 
 
 @check()
