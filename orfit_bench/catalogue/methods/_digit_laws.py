@@ -31,8 +31,10 @@ Expected = Callable[[Array, Array], Signs]
 """What the row x (d,) must lead to, from the covariance P (d, d) before it."""
 
 
-def signs(P: Array, x: Array, noise: float, ff: float = 1.0, left: float | None = None, least: float = 0.0) -> Signs:
-    """For a row seen with this noise through P, which is then divided by ff.
+def signs(
+    P: Array, x: Array, noise: float, ff: float | None = 1.0, left: float | None = None, least: float = 0.0
+) -> Signs:
+    """For a row seen with this noise through P, which is then divided by ff (None: by nothing, and may overflow).
 
     left is the variance along x that the next row finds at least (default: the noise), least the estimate of digits
     that is still accepted (default: by the noise).
@@ -42,7 +44,7 @@ def signs(P: Array, x: Array, noise: float, ff: float = 1.0, left: float | None 
     size = np.sqrt(np.diagonal(wide))
     rounded, cancelled = info.eps * (abs(x) @ size) ** 2 / s, info.eps * s / (noise if left is None else left)
     least = least or (0.01 if noise < 1 else 1.0)
-    highest = (np.diagonal(wide) - (wide @ x) ** 2 / s).max() / ff
+    highest = (np.diagonal(wide) - (wide @ x) ** 2 / s).max() / ff if ff else 0.0
     lost = [(rounded, info.eps**0.5), (cancelled, info.eps ** (1 / 3)), (size.max(), float(info.max) ** 0.25)]
     refused = [(rounded, least), (cancelled, least), (highest, info.max / 4)]
     unsure = any(abs(value / limit - 1) < UNSURE for value, limit in lost + refused)
@@ -86,8 +88,9 @@ def digits_of_a_filter(create: Any, rows: Rows) -> Measured:
         for x in LARGE:
             wrong += mismatches(create(observation_noise=R), [x], "covariance", partial(signs, noise=R, least=1))
             wrong += mismatches(create(observation_noise=R, process_noise=0.25), [x, x], "covariance", _Shaken(R, 0.25))
-        moving = create(observation_noise=R, transition=2.0)
-        wrong += mismatches(moving, [AXIS] * 600, "covariance", _Moved(R, 2.0))
+        for stream in ([AXIS] * 600, [DIAGONAL] * 60):
+            moving = create(observation_noise=R, transition=1.9)
+            wrong += mismatches(moving, stream, "covariance", _Moved(R, 1.9))
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
@@ -115,4 +118,4 @@ class _Moved:
         self.first = False
         if not np.isfinite(P).all():
             return Signs(False, True, False)
-        return signs(P, x, self.R, ff=0.25, left=np.inf, least=0.01)._replace(refused=False)
+        return signs(P, x, self.R, ff=None, left=np.inf, least=0.01)

@@ -19,6 +19,7 @@ from orfit_bench.catalogue.methods._common import (
     unit,
 )
 from orfit_bench.catalogue.methods._merging import UNION, in_parts
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
 from orfit_bench.spec.model import Model
@@ -118,6 +119,18 @@ def random_memory(create: Any, rows: Rows) -> Measured:
     n, share = len(dropped), np.bincount(dropped, minlength=m + 1) / len(dropped)
     chance = np.sqrt(m / n) / (m + 1)  # a share's standard deviation
     return Measured(0.0 if abs(share - 1 / (m + 1)).max() < 5 * chance else np.inf, len(X), condition(X))
+
+
+def memory_that_overflows(create: Any, rows: Rows) -> Measured:
+    """A row with which a singular value of the memory leaves the floats is refused, and leaves weights and memory."""
+    learner = create(memory=2).partial_fit(np.zeros((0, 2)), [])
+    a = 0.7 * float(np.finfo(learner.state()["w"].dtype).max)
+    before = learner.partial_fit([[a, 0.0]], [0.0]).state()
+    try:
+        learner.partial_fit([[a, a]], [1.0])
+    except DivergedError:
+        return Measured(0.0 if learner.state()["basis"].equals(before["basis"]) else np.inf, len(rows.X), 1.0)
+    return Measured(np.inf, len(rows.X), 1.0)
 
 
 def outputs_apart(create: Any, rows: Rows) -> Measured:
@@ -223,6 +236,7 @@ METHOD = Method(
         Law(fits_with_full_memory, "thesis, eq. (3.2)", exponent=1, shape="wide"),
         Law(principal_directions, "thesis, Proposition 8", exponent=0, shape="wide"),
         Law(incremental_svd, "thesis, eq. (3.3) and (3.4)", exponent=1, shape="wide"),
+        Law(memory_that_overflows, "thesis, eq. (3.4)", exponent=0),
         Law(random_memory, "thesis, section 5.1", exponent=0, shape="wide"),
         Law(residual_memories, "conference paper, Algorithm 1; thesis, section 5.1", exponent=1, shape="wide"),
         Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
