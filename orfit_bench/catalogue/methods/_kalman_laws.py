@@ -195,3 +195,20 @@ def smoothing_of_what_is_known(create: Any, rows: Rows) -> Measured:
     means, covariances = found["mean"].values[:, :, 0], found["covariance"].values
     worst = largest(*(deviation(m, w) for m in means), *(deviation(C, S) for C in covariances))
     return Measured(worst, len(X), float(np.linalg.cond(A)))
+
+
+def rows_without_noise(create: Any, rows: Rows) -> Measured:
+    """As many independent rows without noise as there are parameters leave nothing unknown, whatever the prior's size.
+
+    What they leave of the covariance is zero, not rounding, which a further row would divide by: that one is skipped.
+    """
+    d, worst = 5, 0.0
+    Q = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((d, d)))[0]
+    w = np.linspace(-1, 1, d)
+    for k in (-60, 0, 60):
+        learner = create(observation_noise=0.0, initial_covariance=2.0**k).partial_fit(Q, Q @ w)
+        learner.partial_fit(Q[1:3] + Q[2:4], [5.0, -5.0])
+        state = learner.state()
+        left = float(abs(state["covariance"].values).max() > 0)
+        worst = largest(worst, deviation(state["mean"].values[:, 0], w), left)
+    return Measured(worst, d * d, 1.0)
