@@ -7,7 +7,7 @@ slow     the tests that take longer than ten seconds
 check    lint, format, types and import contracts, as CI runs them
 fix      mend what lint and format can mend
 bench    micro-benchmarks of calls and kernels, beside their peers
-wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job there
+wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job and begin a plugin there
 ci       all that CI runs
 python   the Python of the environment, with everything installed
 """
@@ -118,6 +118,16 @@ def wheels() -> None:
         built = sorted((ROOT / "dist").glob("*.whl"))
         call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *built)
         call(binary(fresh, "orfit-bench"), "run", "--output", Path(folder, "results.nc"), cwd=Path(folder))
+        new_plugin(fresh, Path(folder))
+
+
+def new_plugin(fresh: Path, folder: Path) -> None:
+    """A plugin as a user begins one: written, installed, checked, listed."""
+    call(binary(fresh, "orfit-bench"), "new-plugin", "my-lms", cwd=folder)
+    call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", folder / "my-lms")
+    passed = "import sys; from orfit_bench.conformance import conform; sys.exit(not conform('my_lms').passed)"
+    call(binary(fresh, "python"), "-c", passed, cwd=folder)
+    call(binary(fresh, "orfit-bench"), "list", "my_lms", cwd=folder)
 
 
 def ci() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,3 +56,31 @@ def refuse(target: Path) -> None:
             raise NotADirectoryError(f"{target}: {folder} is no folder, want a file in a folder that exists")
         if not folder.exists():
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in a folder that exists")
+
+
+def new_folder(target: Path, contents: Mapping[str, str]) -> None:
+    """Make a folder of these texts by their paths within it, whole or not at all, in the place of none or an empty one.
+
+    OSError, saying why, where that cannot be.
+    """
+    whole = Path(os.path.realpath(target))
+    if whole.exists() and not whole.is_dir():
+        raise FileExistsError(f"{target}: there is a file of that name, want a new folder")
+    if whole.exists() and any(whole.iterdir()):
+        raise FileExistsError(f"{target}: the folder holds something already, want a new or an empty one")
+    if not whole.parent.is_dir():
+        raise FileNotFoundError(f"{target}: there is no folder {target.parent}, want a new folder in one that exists")
+    temporary = whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
+    try:
+        for name, text in contents.items():
+            path = temporary / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        if whole.exists():
+            whole.rmdir()  # where a folder cannot take the place of another, even an empty one
+        temporary.rename(whole)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError) and str(temporary) in str(error):
+            raise type(error)(f"{target}: cannot be written ({error.strerror or type(error).__name__})") from error
+        raise

@@ -449,6 +449,10 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
             "batch_size is no integer",
         ),
         (lambda: declared(W, settings=(BATCH,)), "batch_size wants blocks=True"),
+        (
+            lambda: declared(W, kind="subspace"),
+            "a subspace wants a field 'basis' and an integer setting 'n_components'",
+        ),
     ],
 )
 def test_a_declaration_that_cannot_work_is_refused_at_once(declare: Callable[[], Any], message: str) -> None:

@@ -10,6 +10,7 @@ from orfit_bench import __version__
 from orfit_bench.cli.conform import conform_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
+from orfit_bench.cli.new_plugin import new_plugin_command
 from orfit_bench.cli.run import run_command
 from orfit_bench.errors import PluginError, UnavailableError
 
@@ -65,12 +66,13 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench list                  what is installed, and what computes here
     orfit-bench list rls              all about a method, stream, backend, metric
     orfit-bench run                   compare every method on every backend
-    orfit-bench conform               check that learners are what they are declared to be
+    orfit-bench conform               check that learners are as they are declared
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
+    orfit-bench new-plugin my-lms     write a plugin of your own to start from
     orfit-bench --debug run ...       the same, with tracebacks
     """
 
 
-for command in (list_command, run_command, conform_command, laws_command, map_command):
+for command in (list_command, run_command, conform_command, laws_command, map_command, new_plugin_command):
     main.add_command(command)

@@ -85,7 +85,8 @@ class Kernel(Protocol):
         """Learn the rows of X (n, d), Y (n, r) in order on a linear model, n a multiple of p.batch_size.
 
         Write each row's prediction before its step to out (n, r) unless it is None. Return the number of rows
-        learned: fewer than n means that the next step would not have been finite and was not applied.
+        learned: fewer than n means that the next step would not have been finite and was not applied. A subspace
+        has no targets: Y is (n, 0) and out is None.
         """
 
     def update(self, s: Any, J: Array, E: Array, p: Any) -> bool:

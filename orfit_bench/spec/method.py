@@ -19,7 +19,10 @@ Sizes = Mapping[str, int]
 Draw = Callable[[Any], Array]
 COMPARED = ("entries", "span", "nothing")
 KINDS = ("regression", "classification", "filter", "subspace")
-"""What a learner of the method is given and answers: numbers, labels, numbers of a moving state, rows alone."""
+"""What a learner of the method is given and answers: numbers, labels, numbers of a moving state, rows alone.
+
+A subspace is what the columns of a field `basis` span, (feature, n_components), the latter an integer setting.
+"""
 
 
 def _always(settings: Settings) -> bool:
@@ -155,6 +158,8 @@ class Method:
         wrong += [f"an example has the setting {n!r}" for example in self.examples for n in example if n not in names]
         if self.kind != "subspace" and self.weights not in fields and not self.predict:
             wrong.append(f"it has neither a field {self.weights!r} nor predict()")
+        if self.kind == "subspace" and not ("basis" in fields and "n_components" in counts):
+            wrong.append("a subspace wants a field 'basis' and an integer setting 'n_components'")
         if wrong:
             raise ValueError(f"method {self.name!r}: {wrong[0]}; dimensions are {', '.join(sorted(known))}")
 

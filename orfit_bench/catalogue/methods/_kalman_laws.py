@@ -179,3 +179,36 @@ def backward_transfer(create: Any, rows: Rows) -> Measured:
     want = world.states(n)  # shrunk by as much as the rows tell
     worst = largest(worst, *(deviation(smoothed[-1][i], want.of(i)[1]) for i in range(n)))
     return Measured(worst, n, want.condition)
+
+
+def smoothing_of_what_is_known(create: Any, rows: Rows) -> Measured:
+    """Directions known exactly stay as they are, and of a state at rest every row tells as much of every moment."""
+    X, y = rows.X[:20] / np.linalg.norm(rows.X[:20], axis=1, keepdims=True), rows.y[:20] / abs(rows.y[:20]).max()
+    known = np.arange(X.shape[1]) % 3 == 0
+    mean, P = np.where(known, 0.3, 0.0), np.diag(np.where(known, 0.0, 2.0))
+    found = create(initial_mean=mean, initial_covariance=P, transition=np.eye(len(P))).smooth(X, y)
+    A = np.vstack([X[:, ~known], np.eye((~known).sum()) / np.sqrt(2.0)])
+    b = np.concatenate([y - X @ mean, np.zeros((~known).sum())])
+    w, S = mean.copy(), np.zeros_like(P)
+    w[~known] += np.linalg.lstsq(A, b, rcond=None)[0]
+    S[np.ix_(~known, ~known)] = np.linalg.inv(A.T @ A)
+    means, covariances = found["mean"].values[:, :, 0], found["covariance"].values
+    worst = largest(*(deviation(m, w) for m in means), *(deviation(C, S) for C in covariances))
+    return Measured(worst, len(X), float(np.linalg.cond(A)))
+
+
+def rows_without_noise(create: Any, rows: Rows) -> Measured:
+    """As many independent rows without noise as there are parameters leave nothing unknown, whatever the prior's size.
+
+    What they leave of the covariance is zero, not rounding, which a further row would divide by: that one is skipped.
+    """
+    d, worst = 5, 0.0
+    Q = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((d, d)))[0]
+    w = np.linspace(-1, 1, d)
+    for k in (-60, 0, 60):
+        learner = create(observation_noise=0.0, initial_covariance=2.0**k).partial_fit(Q, Q @ w)
+        learner.partial_fit(Q[1:3] + Q[2:4], [5.0, -5.0])
+        state = learner.state()
+        left = float(abs(state["covariance"].values).max() > 0)
+        worst = largest(worst, deviation(state["mean"].values[:, 0], w), left)
+    return Measured(worst, d * d, 1.0)

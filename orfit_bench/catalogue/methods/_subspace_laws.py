@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.catalogue.methods import _subspace as subspace
 from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Measured, Rows, deviation, largest
 
 K = 3
@@ -93,6 +94,23 @@ def along(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) ->
         R = np.linalg.cholesky(moved.T @ moved).T
         worst = largest(worst, deviation(C, np.linalg.solve(R.T, moved.T).T))
     return Measured(worst, len(rows.X), 1.0)
+
+
+def refuses_what_drowns(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
+    """A step is refused exactly where eps |R| of its C = Q R, the error of the other columns, is above a hundredth."""
+    C, y, wrong = gaussian_start(rows), rows.X[0] / np.linalg.norm(rows.X[0]), 0
+    for k in range(0, 60, 2):
+        A = 2.0**k * y[None]
+        learner = create(n_components=K, step_size=1.0, initial_basis=C).partial_fit(A[:0])
+        eps = np.finfo(learner.state()["basis"].dtype).eps
+        size = eps * abs(np.linalg.qr(C - gradient(C, A))[1]).max()
+        try:
+            learner.partial_fit(A)
+        except DivergedError:
+            wrong += size < 0.0095
+        else:
+            wrong += size > 0.0105
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
 def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.methods import _batch, _merging
 from orfit_bench.catalogue.methods._batch import Array, inverse_information, weighted
 from orfit_bench.catalogue.methods._common import condition, final_weights, least_energy
+from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._merging import in_parts
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
@@ -113,6 +114,7 @@ METHOD = Method(
     laws=(
         Law(one_hot_ridge, "survey, (D-RLS)", exponent=2),
         Law(information, "survey, eq. (10) and (12)", exponent=2),
+        Law(digits_are_said, "docs/decisions/0004, on survey, eq. (12)", exponent=0),
         Law(blocks, "least-squares notes, block update", exponent=2),
         Law(merges, "survey, eq. (9) and (10) with (D-RLS)", exponent=2),
     ),

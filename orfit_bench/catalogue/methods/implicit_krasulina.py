@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from orfit_bench.catalogue.methods import _subspace as subspace
 from orfit_bench.catalogue.methods import _subspace_laws as laws
 from orfit_bench.catalogue.methods._batch import Array
 from orfit_bench.catalogue.methods._common import condition
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Field, Method, Settings
 
@@ -99,6 +101,19 @@ def inverse(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(rows.X), CONDITION)
 
 
+def orthogonal_row(create: Any, rows: Rows) -> Measured:
+    """A row orthogonal to C changes neither C nor its inverse, or is refused, however large."""
+    start, worst = np.eye(5)[:, :2], 0.0
+    for k in range(0, 1000, 50):
+        learner = create(n_components=2, initial_basis=start)
+        with suppress(DivergedError, ValueError):  # ValueError: no number of this dtype
+            learner.partial_fit(np.ldexp(np.eye(5)[2:3], k))
+        state = learner.partial_fit(np.zeros((0, 5))).state()
+        inverse = state["inverse"].values if state.attrs["t"] else np.eye(2)
+        worst = largest(worst, deviation(state["basis"].values, start), deviation(inverse, np.eye(2)))
+    return Measured(worst, len(rows.X), 1.0)
+
+
 def derived(fields: Mapping[str, Array], settings: Settings) -> dict[str, Array]:
     """The inverse that belongs to C."""
     pseudo = np.linalg.pinv(fields["basis"])
@@ -133,6 +148,7 @@ METHOD = Method(
         Law(never_worse, "Krasulina paper, eq. (10) and after eq. (16)", exponent=0),
         Law(tiny_step, "Krasulina paper, after eq. (17): the limit of step 0", exponent=0),
         Law(inverse, "Krasulina paper, Algorithm 1", exponent=2),
+        Law(orthogonal_row, "Krasulina paper, eq. (13)", exponent=0),
         Law(laws.stationary, "Krasulina paper, eq. (11)", exponent=0),
     ),
     kind="subspace",

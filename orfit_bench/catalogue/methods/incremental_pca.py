@@ -57,6 +57,19 @@ def orthonormal(create: Any, rows: Rows) -> Measured:
     return Measured(worst, d * (k + 1), 1.0)  # numbers that one step's decomposition reflects
 
 
+def drops_rounding(create: Any, rows: Rows) -> Measured:
+    """Rows along one direction fill one column, whatever their scale: what is rounding beside it is zero."""
+    x, worst = rows.X[0] / np.linalg.norm(rows.X[0]), 0.0
+    for k in (-60, 0, 60):
+        A = np.ldexp(np.outer(np.arange(1.0, 8.0) / 3, x), k)
+        state = create(n_components=2).partial_fit(A).state()
+        Sigma = np.array([np.linalg.norm(A), 0])
+        worst = largest(
+            worst, deviation(state["singular_values"].values, Sigma), float(abs(state["basis"][:, 1]).max())
+        )
+    return Measured(worst, rows.X.shape[1], 1.0)
+
+
 def merged(create: Any, rows: Rows) -> Measured:
     """While the rank is at most k, two learners merged know the second moment of both parts."""
     X, half = rows.X, len(rows.X) // 2
@@ -91,6 +104,7 @@ METHOD = Method(
     laws=(
         Law(batch_pca, "Krasulina paper, eq. (2); thesis, eq. (3.3)", exponent=0, shape="wide"),
         Law(incremental_svd, "thesis, eq. (3.3) and (3.4)", exponent=1),
+        Law(drops_rounding, "Krasulina paper, incremental PCA", exponent=0),
         Law(orthonormal, "Krasulina paper, eq. (6)", exponent=0),
         Law(merged, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),
     ),

@@ -19,6 +19,7 @@ import numpy as np
 
 from orfit_bench.catalogue.methods import _kalman_laws as laws
 from orfit_bench.catalogue.methods._batch import Array, min_norm
+from orfit_bench.catalogue.methods._digit_laws import digits_of_a_filter
 from orfit_bench.catalogue.methods._gaussian import given, prior
 from orfit_bench.spec.law import Law
 from orfit_bench.spec.merge import Merge, Side
@@ -172,11 +173,14 @@ METHOD = Method(
     ),
     laws=(
         Law(laws.conditioning, "survey, Proposition 3", exponent=1),
+        Law(digits_of_a_filter, "docs/decisions/0010, on survey, Proposition 3", exponent=0),
         Law(laws.forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
         Law(laws.merges, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
         Law(laws.blocks, "survey, Lemma 2, several samples of one task", exponent=1),
         Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
         Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),
+        Law(laws.rows_without_noise, "survey, Proposition 3 with Q = 0", exponent=0),
+        Law(laws.smoothing_of_what_is_known, "survey, (RTS-Sigma)", exponent=2),
         Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),
     ),
     batch=batch,

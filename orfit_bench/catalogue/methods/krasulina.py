@@ -21,6 +21,11 @@ def projected_gradient(create: Any, rows: Rows) -> Measured:
     return laws.along(gradient, create, rows)
 
 
+def drowned(create: Any, rows: Rows) -> Measured:
+    """A step is refused exactly where it leaves the other columns too few digits."""
+    return laws.refuses_what_drowns(gradient, create, rows)
+
+
 METHOD = Method(
     name="krasulina",
     summary="Krasulina's rule for k-PCA: down the projected gradient of the compression loss, orthonormalised",
@@ -35,6 +40,7 @@ METHOD = Method(
     ),
     laws=(
         Law(laws.orthonormal, "Krasulina paper, eq. (6)", exponent=0),
+        Law(drowned, "docs/decisions/0013, on Krasulina paper, eq. (6)", exponent=0),
         Law(projected_gradient, "Krasulina paper, eq. (6), (8) and (9)", exponent=0),
         Law(laws.stationary, "Krasulina paper, eq. (8)", exponent=0),
     ),

@@ -50,6 +50,11 @@ def power_iteration(create: Any, rows: Rows) -> Measured:
     return Measured(found, len(X), condition(want))
 
 
+def drowned(create: Any, rows: Rows) -> Measured:
+    """A step is refused exactly where it leaves the other columns too few digits."""
+    return laws.refuses_what_drowns(gradient, create, rows)
+
+
 METHOD = Method(
     name="oja",
     summary="Oja's rule for k-PCA: up the gradient of the variance, orthonormalised after every step",
@@ -63,6 +68,7 @@ METHOD = Method(
     ),
     laws=(
         Law(laws.orthonormal, "Krasulina paper, eq. (6)", exponent=0),
+        Law(drowned, "docs/decisions/0013, on Krasulina paper, eq. (6)", exponent=0),
         Law(unprojected_gradient, "Krasulina paper, eq. (7) and Oja's update after eq. (9)", exponent=0),
         Law(any_normalisation, "Krasulina paper, Oja's update after eq. (9)", exponent=1),
         Law(power_iteration, "Krasulina paper, Oja's update after eq. (9)", exponent=1),

@@ -19,10 +19,13 @@ from orfit_bench.catalogue.methods._common import (
     unit,
 )
 from orfit_bench.catalogue.methods._merging import UNION, in_parts
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
 from orfit_bench.spec.model import Model
 from orfit_bench.spec.setting import Setting
+
+SUMMARIES = ("ipca", "largest", "latest", "random")
 
 
 def min_norm(create: Any, rows: Rows) -> Measured:
@@ -33,10 +36,12 @@ def min_norm(create: Any, rows: Rows) -> Measured:
 
 
 def min_norm_in_batches(create: Any, rows: Rows) -> Measured:
-    """The same in batches of three, the last one shorter."""
-    learner = create(batch_size=3).partial_fit(rows.X, rows.y).flush()
-    want = np.linalg.pinv(rows.X) @ rows.y[:, None]
-    return Measured(deviation(final_weights(learner), want), len(rows.X), condition(rows.X))
+    """The same in batches of three, the last one shorter, with any memory that all rows have room in."""
+    want, worst = np.linalg.pinv(rows.X) @ rows.y[:, None], 0.0
+    for more in ({}, *({"summary": s, "memory": len(rows.X)} for s in SUMMARIES)):
+        learner = create(batch_size=3, **more).partial_fit(rows.X, rows.y).flush()
+        worst = largest(worst, deviation(final_weights(learner), want))
+    return Measured(worst, len(rows.X), condition(rows.X))
 
 
 def least_move(create: Any, rows: Rows) -> Measured:
@@ -53,7 +58,7 @@ def least_move(create: Any, rows: Rows) -> Measured:
 def fits_with_full_memory(create: Any, rows: Rows) -> Measured:
     """The new row is fitted exactly, however little is remembered, by every summary."""
     wide = Rows(rows.X[:15], rows.y[:15], rows.seed)
-    found = [against_rows_fitted(create(memory=4, summary=s), wide) for s in ("ipca", "largest", "latest", "random")]
+    found = [against_rows_fitted(create(memory=4, summary=s), wide) for s in SUMMARIES]
     return Measured(largest(*(f.deviation for f in found)), 15, condition(wide.X))
 
 
@@ -98,6 +103,34 @@ def residual_memories(create: Any, rows: Rows) -> Measured:
         U = np.asarray(create(memory=m, summary=summary).partial_fit(X, y).state()["basis"].values, float).T
         worst = largest(worst, deviation(U @ U.T, sum(np.outer(r, r) / (r @ r) for r in kept)))
     return Measured(worst, len(X), condition(X))
+
+
+def random_memory(create: Any, rows: Rows) -> Measured:
+    """Summary random drops each of the directions equally often, to five standard deviations of chance."""
+    X, y, _ = rows
+    m, dropped = 3, []
+    for seed in range(30):
+        learner = create(memory=m, summary="random", random_state=seed).partial_fit(X[:m], y[:m])
+        for i in range(m, len(X)):
+            before = learner.state()["basis"].values
+            after = learner.partial_fit(X[i : i + 1], y[i : i + 1]).state()["basis"].values
+            lost = [j for j, u in enumerate(before) if abs(after @ u).max() < 0.9]  # the rows of both are orthonormal
+            dropped.append(lost[0] if lost else m)
+    n, share = len(dropped), np.bincount(dropped, minlength=m + 1) / len(dropped)
+    chance = np.sqrt(m / n) / (m + 1)  # a share's standard deviation
+    return Measured(0.0 if abs(share - 1 / (m + 1)).max() < 5 * chance else np.inf, len(X), condition(X))
+
+
+def memory_that_overflows(create: Any, rows: Rows) -> Measured:
+    """A row with which a singular value of the memory leaves the floats is refused, and leaves weights and memory."""
+    learner = create(memory=2).partial_fit(np.zeros((0, 2)), [])
+    a = 0.7 * float(np.finfo(learner.state()["w"].dtype).max)
+    before = learner.partial_fit([[a, 0.0]], [0.0]).state()
+    try:
+        learner.partial_fit([[a, a]], [1.0])
+    except DivergedError:
+        return Measured(0.0 if learner.state()["basis"].equals(before["basis"]) else np.inf, len(rows.X), 1.0)
+    return Measured(np.inf, len(rows.X), 1.0)
 
 
 def outputs_apart(create: Any, rows: Rows) -> Measured:
@@ -203,6 +236,8 @@ METHOD = Method(
         Law(fits_with_full_memory, "thesis, eq. (3.2)", exponent=1, shape="wide"),
         Law(principal_directions, "thesis, Proposition 8", exponent=0, shape="wide"),
         Law(incremental_svd, "thesis, eq. (3.3) and (3.4)", exponent=1, shape="wide"),
+        Law(memory_that_overflows, "thesis, eq. (3.4)", exponent=0),
+        Law(random_memory, "thesis, section 5.1", exponent=0, shape="wide"),
         Law(residual_memories, "conference paper, Algorithm 1; thesis, section 5.1", exponent=1, shape="wide"),
         Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
         Law(vector_outputs, "thesis, Theorem 3", exponent=1, shape="wide"),

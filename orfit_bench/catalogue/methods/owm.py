@@ -13,6 +13,7 @@ import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array, inverse_information, weighted
 from orfit_bench.catalogue.methods._common import WEIGHTS, condition, final_weights, least_energy
+from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._layers import followed, start, tame
 from orfit_bench.catalogue.methods._merging import inverse, kept, mean
 from orfit_bench.models import MLP
@@ -54,6 +55,12 @@ def information(create: Any, rows: Rows) -> Measured:
         want = inverse_information(_weighted(np.array(layer)))
         worst = largest(worst, deviation(state[f"P_{k}"].values, want))
     return Measured(worst, len(X), max(condition(_weighted(A)) for A in inputs))
+
+
+def digits_of_a_layer(create: Any, rows: Rows) -> Measured:
+    """It warns exactly when half of the digits of a layer's P are gone, and refuses exactly when too few are left."""
+    one = {"model": MLP((), bias=False), "initial_weights": np.zeros(3), "step_size": 1.0}
+    return digits_are_said(create, rows, "P_1", **one)
 
 
 def shaped(create: Any, rows: Rows) -> Measured:
@@ -119,6 +126,7 @@ METHOD = Method(
     laws=(
         Law(one_layer, "survey, EBP and OWM read with one layer; thesis, eq. (2.2)", exponent=2),
         Law(information, "survey, EBP and OWM as read; eq. (10) and (12)", exponent=2),
+        Law(digits_of_a_layer, "docs/decisions/0004, on survey, EBP and OWM as read", exponent=0),
         Law(shaped, "survey, EBP and OWM as read", exponent=2),
     ),
     warns=(

@@ -19,7 +19,9 @@ from orfit_bench.catalogue.methods._common import (
     final_weights,
     least_energy,
 )
+from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._merging import in_parts, union, unlimited_and_linear
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings, Sizes
@@ -79,6 +81,22 @@ def blocks(create: Any, rows: Rows) -> Measured:
         learner.step(X[lo:hi], y[lo:hi])
     want = np.linalg.lstsq(X, y[:, None], rcond=None)[0]
     return Measured(deviation(final_weights(learner), want), len(X), condition(X[: 4 * d]))
+
+
+def first_block(create: Any, rows: Rows) -> Measured:
+    """A first block without a prior is refused exactly where its weights or its P leave the floats."""
+    A, wrong = np.eye(3), 0
+    bits = np.finfo(create(ridge=0.0).step(A, np.zeros(3)).state()["P"].dtype).maxexp
+    for share, answer in ((-0.3, 0.5), (-0.45, -0.45), (-0.55, -0.55), (-0.3, 0.75), (-0.55, 0.75)):
+        x, y = int(share * bits), int(answer * bits)
+        overflows = y - x >= bits or -2 * x >= bits
+        try:
+            create(ridge=0.0).step(np.ldexp(A, x), np.ldexp(np.ones(3), y))
+        except DivergedError:
+            wrong += not overflows
+        else:
+            wrong += overflows
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
 def min_norm(create: Any, rows: Rows) -> Measured:
@@ -156,7 +174,9 @@ METHOD = Method(
     laws=(
         Law(ridge, "thesis, eq. (2.2) and (2.3); slides, Recursive LS; survey, Proposition 2", exponent=2),
         Law(information, "survey, eq. (10) and (12)", exponent=2),
+        Law(digits_are_said, "docs/decisions/0004, on survey, eq. (12)", exponent=0),
         Law(blocks, "least-squares notes, block update", exponent=2),
+        Law(first_block, "least-squares notes, block 0", exponent=0),
         Law(min_norm, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
         Law(merges, "survey, eq. (9) and (10)", exponent=2),
         Law(merges_constraints, "thesis, Proposition 2", exponent=1, shape="wide"),

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from orfit_bench.conformance.check import Gap, check, unless
+from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.spec import LINEAR, Model
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
-LINE = Model("line", lambda w, X: X @ w[:, None], lambda w, x: x[None], lambda d, c: d, lambda draw, d, c: np.zeros(d))
-"""The linear model with one output, as a user would write it: its rows go through the kernel's `update`."""
+LINE = Model(
+    "line",
+    predict=lambda w, X: X @ w.reshape(X.shape[1], -1),
+    jacobian=lambda w, x: np.kron(x, np.eye(len(w) // len(x))).astype(w.dtype),
+    parameters=lambda d, c: d * c,
+    start=lambda draw, d, c: np.zeros(d * c),
+)
+"""The linear model as a user would write it: its rows go through the kernel's `update`, an output a gradient."""
 
 
 def a_reference(trial: Trial) -> str:
@@ -93,7 +101,27 @@ def a_model_that_is_linear_is_learned_as_one(trial: Trial) -> Gap:
     """Rows handed over as gradients and errors of a model that happens to be linear change the state as rows do."""
     linear = trial.variant.model is LINEAR and not trial.variant.outputs and not trial.variant.along
     unless(not linear, "it compares linear models of one output")
-    chunk = trial.rows()
-    other = replace(trial, variant=Variant(trial.variant.settings, LINE, 1))
-    column = chunk._replace(y=None if chunk.y is None else chunk.y[:, None])
-    return trial.gap(chunk, (other.learned(column), trial.learned(chunk)))
+    chunk, mine = trial.rows(), trial.learned(trial.rows())
+    return trial.gap(chunk, (_as_model(trial, chunk, 1), mine))
+
+
+@check(models_too)
+def outputs_of_a_model_are_columns(trial: Trial) -> Gap:
+    """A linear model of two outputs fits the same weights whether its outputs share gradients or have their own."""
+    linear = trial.variant.model is LINEAR and trial.variant.outputs == 2 and not trial.variant.along
+    unless(not linear, "it compares linear models of two outputs")
+    counts = [s.name for s in trial.method.settings if s.kind == "integer"]
+    unless(
+        set(counts) & set(trial.variant.settings), "what is counted in gradients is more with gradients of their own"
+    )
+    chunk, name = trial.rows(), trial.method.weights
+    shared = np.asarray(trial.learned(chunk).state()[name].values)
+    own = np.asarray(_as_model(trial, chunk, 2).state()[name].values)
+    return trial.gap(chunk, (own.reshape(shared.shape), shared), of=name)
+
+
+def _as_model(trial: Trial, chunk: Chunk, outputs: int) -> Any:
+    """A learner of the rows through the model LINE."""
+    other = replace(trial, variant=Variant(trial.variant.settings, LINE, outputs))
+    y = None if chunk.y is None else chunk.y.reshape(-1, outputs)
+    return other.learned(chunk._replace(y=y))

@@ -98,6 +98,8 @@ def the_state_is_what_is_declared(trial: Trial) -> None:
         require(a.dtype == trial.dtype, f"{f.name} is of {a.dtype}, want {trial.dtype}")
         require(a.ndim == len(f.dims), f"{f.name} has {a.ndim} dimensions, want {f.dims}")
         require(np.isfinite(a.values).all(), f"{f.name} holds numbers that are not finite")
+        warning = trial.method.warns and trial.method.warns[0] == f.name
+        require(not warning or float(a.values) in (0, 1), f"{f.name} is {a.values}, want 0 or 1")
 
 
 @check()
@@ -136,7 +138,8 @@ def nothing_is_kept_beside_the_state(trial: Trial) -> None:
         for _ in range(PASSES):  # what is kept is kept in each; caches and free lists fill up in the first ones
             for i in range(0, 200, 10):
                 trial.learn(learner, chunk.cut(i, i + 10))
-            before, more = (now := _beside(learner)), now - before
+            now = _beside(learner)
+            more, before = now - before, now
             if more < 200 * learner.dtype.itemsize:
                 return
     finally:
@@ -148,3 +151,20 @@ def _beside(learner: Any) -> int:
     """Bytes at present, garbage and free lists cleared, without those of the state."""
     gc.collect()
     return tracemalloc.get_traced_memory()[0] - sum(int(a.nbytes) for a in learner._s)
+
+
+def a_derivation(trial: Trial) -> str:
+    """The method must declare what follows from other fields."""
+    return "" if trial.method.derived else "the method declares no field that follows from others"
+
+
+@check(a_derivation)
+def what_follows_from_other_fields_does(trial: Trial) -> Gap:
+    """Fields that follow from others, which a kernel carries along, are after thousands of rows what they follow to."""
+    assert trial.method.derived
+    chunk = trial.rows(n=3000)
+    learner = trial.learned(chunk)
+    fields = {name: np.asarray(a, float) for name, a in learner._layout_.arrays(learner._s).items()}
+    derived = trial.method.derived(fields, learner.settings)
+    pairs = [(fields[name], np.asarray(a)) for name, a in derived.items()]
+    return trial.gap(chunk, *pairs, of=", ".join(derived))

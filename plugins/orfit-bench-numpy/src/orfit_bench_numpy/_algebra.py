@@ -93,10 +93,11 @@ def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
 
 def damped_inverse(A: Array, eps: float) -> Array:
     """A'(A A' + eps I)^+ (p, k) by the SVD of A; singular values up to sqrt(machine eps) of the largest are zero."""
-    V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
+    size = max(np.abs(A).max(), 1)  # so that neither a singular value nor its square overflows
+    V, sigma, Wt = np.linalg.svd(A / size, full_matrices=False)
     kept = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[0]
-    gain = np.divide(1, sigma + eps / sigma, out=np.zeros_like(sigma), where=kept)  # no square that overflows
-    inverse: Array = (Wt.T * gain) @ V.T
+    gain = np.divide(1, sigma + eps / size / size / sigma, out=np.zeros_like(sigma), where=kept)
+    inverse: Array = (Wt.T * gain) @ (V.T / size)
     return inverse
 
 

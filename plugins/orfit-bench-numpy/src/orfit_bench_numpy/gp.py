@@ -23,20 +23,18 @@ def store(s: Any, J: Any, p: Any) -> None:
     low_rank = hasattr(s, "singular_values_1")
     values = of_layers(s, "singular_values", p) if low_rank else [None] * len(p.inputs)
     for basis, sigma, a in zip(of_layers(s, "basis", p), values, p.inputs, strict=True):
-        if not bounded(a):  # then the next step is not finite either, or its tanh is flat
-            continue
-        if sigma is None:
-            extend(basis, a)
-        else:
-            approximate(basis, sigma, a, p.t)
+        if bounded(a):  # else the next step is not finite either, or the layer before is flat there
+            if sigma is None:
+                extend(basis, a)
+            else:
+                approximate(basis, sigma, a, p.t)
 
 
 def extend(basis: Array, a: Array) -> None:
     """U <- [U r/|r|], r = a - U U'a."""
     k = len(filled(basis))
     Q, _ = new_directions(basis[:k].T, a.T)
-    new = Q.T[: len(basis) - k]
-    basis[k : k + len(new)] = new
+    basis[k : k + Q.shape[1]] = Q.T
 
 
 def approximate(basis: Array, sigma: Array, a: Array, t: int) -> None:

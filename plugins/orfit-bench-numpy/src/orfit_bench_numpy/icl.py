@@ -12,7 +12,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if not R.size:
         return True  # every row is dependent
     w = s.w + Q @ fitted(R, J.T, E)
-    if not finite(w):
+    if not (finite(w) and finite(R)):
         return False
     s.w[...] = w
     append(s, Q)

@@ -14,8 +14,6 @@ def rule(s: Any, A: Array, p: Any) -> bool:
     U is orthonormal afresh after every step: of a rotated U, orthonormality would decay.
     """
     M = np.concatenate([s.basis * s.singular_values, A.T], axis=1)  # (d, k + N)
-    if not finite(M):
-        return False
     U, sigma, _ = np.linalg.svd(M, full_matrices=False)
     if not finite(sigma):
         return False

@@ -37,9 +37,10 @@ def begin(s: Any, J: Array, E: Array) -> bool:
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)
     w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])
     half = Wt / sigma[:, None]
-    if not finite(w) or not finite(half):
+    P = half.T @ half
+    if not finite(w) or not finite(P):
         return False
-    s.w[...], s.P[...] = w, half.T @ half
+    s.w[...], s.P[...] = w, P
     return True
 
 
@@ -49,7 +50,7 @@ def interpolate(s: Any, J: Array, E: Array) -> bool:
     if not R.size:
         return True
     w = s.w + Q @ fitted(R, J.T, E)
-    if not finite(w):
+    if not (finite(w) and finite(R)):
         return False
     s.w[...] = w
     append(s, Q)

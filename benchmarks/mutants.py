@@ -1,0 +1,183 @@
+"""Mutation testing of the reference kernels with the conformance kit as the only test.
+
+`python benchmarks/mutants.py [MODULE...]` changes one operator, comparison, number or branch at a time (cosmic-ray
+decides which and how), runs the kit on the methods that use the module, and writes what became of each mutant to
+mutants.jsonl; a run that was killed goes on there. Forked children, two at a time, keep it to about a second a mutant.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+import types
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import scipy.linalg  # noqa: F401  # imported once, not in every child
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+import orfit_bench_numpy  # after the threads of BLAS are fixed
+from orfit_bench.conformance.kit import run
+from orfit_bench.conformance.plan import Item, planned
+from orfit_bench.conformance.record import FAILED, PASSED
+
+FOLDER = Path(orfit_bench_numpy.__file__).parent
+OUTPUT = Path("mutants.jsonl")
+CHILDREN, TIMEOUT = 2, 300.0
+ODD = ("LShift", "RShift", "BitOr", "BitAnd", "BitXor")
+"""Operators that floats do not have: mutants by them, and of them (only annotations have any), tell nothing."""
+LAST = ("thousands_of_rows", "law_digits", "law_first_block", "a_saved", "a_copy", "a_restored", "wrong", "what_is_no")
+"""How the checks begin that cost most or kill least, run after the others."""
+
+
+def mutants(source: str) -> Iterator[tuple[str, str]]:
+    """A name and the code of every mutant that is another program, annotations apart."""
+    seen = {_program(source)}
+    for operator in sorted(operator_names()):
+        made = get_operator(operator)
+        if made.arguments() or any(word in operator for word in ODD):
+            continue
+        for occurrence in itertools.count():
+            code = mutate_code(source, made(), occurrence)
+            if code is None:
+                break
+            with suppress(SyntaxError):  # cosmic-ray knows no walrus
+                if (program := _program(code)) not in seen:
+                    seen.add(program)
+                    yield f"{operator.removeprefix('core/')} {occurrence}", code
+
+
+def _program(code: str) -> str:
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+            for argument in node.args.args:
+                argument.annotation = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Name("Any")
+    return ast.dump(tree)
+
+
+SHARED = {
+    "_algebra": ("one_step_sgd", "icl", "orfit", "rls", "apa", "nlms"),
+    "_covariance": ("rls", "kalman", "owm"),
+    "_layers": ("gp", "owm"),
+    "_subspace": ("oja", "krasulina"),
+}
+"""The methods that a module of helpers is judged by: between them they call all of it, in each of its ways."""
+
+
+def users(module: str) -> tuple[str, ...]:
+    """The methods whose kernels use the module."""
+    return SHARED.get(module, (module,))
+
+
+def _names() -> list[str]:
+    return [p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__"]
+
+
+@cache
+def plan(methods: tuple[str, ...]) -> list[Item]:
+    """All checks of these methods, those that kill most first. Made before anything is mutated."""
+    read, write = os.pipe()
+    if os.fork() == 0:  # planning imports kernels, which must not be in the parent
+        items = [i for method in methods for i in planned([method], backends=["numpy"])]
+        with os.fdopen(write, "w") as out:
+            json.dump([[i.check, i.method, i.backend, i.dtype, i.seed] for i in items], out)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as said:
+        items = [Item(*fields) for fields in json.load(said)]
+    return sorted(items, key=lambda i: (i.check.startswith(LAST), i.dtype == "float32"))
+
+
+def judge(module: str, code: str, items: list[Item], out: int) -> None:
+    """In a child: run the checks until one fails, and say which."""
+    name = f"orfit_bench_numpy.{module}"
+    sys.modules[name] = mutated = types.ModuleType(name)
+    said = "survived"
+    try:
+        exec(compile(code, module, "exec"), mutated.__dict__)
+        for item in items:
+            record = run(item)
+            if record.status != PASSED:
+                said = f"killed by {item.check} of {item.method} ({item.dtype}): {record.reason[:200]}"
+                break
+    except BaseException as error:
+        said = f"killed on import: {type(error).__name__}: {error}"
+    os.write(out, said.encode())
+
+
+def main(modules: list[str]) -> None:
+    """Judge every mutant that was not judged before."""
+    done = {(r["module"], r["mutant"], r["code"]) for r in _records()}
+    work: list[tuple[str, str, str]] = []
+    for module in modules or sorted(_names()):
+        source = (FOLDER / f"{module}.py").read_text()
+        for name, code in mutants(source):
+            work.append((module, name, diff(source, code)))
+            codes[module, name] = code
+    waiting = [one for one in work if one not in done]
+    print(f"{len(work)} mutants, {len(waiting)} to judge", file=sys.stderr)
+    running: dict[int, tuple[tuple[str, str, str], int, float]] = {}
+    while waiting or running:
+        while waiting and len(running) < CHILDREN:
+            one = waiting.pop(0)
+            items = plan(users(one[0]))
+            read, write = os.pipe()
+            if (pid := os.fork()) == 0:
+                os.setpgrp()
+                judge(one[0], codes[one[:2]], items, write)
+                os._exit(0)
+            os.close(write)
+            running[pid] = (one, read, time.monotonic())
+        time.sleep(0.01)
+        for pid, (one, read, began) in list(running.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended and time.monotonic() - began < TIMEOUT:
+                continue
+            if not ended:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            said = os.read(read, 1000).decode() or (
+                "killed by the time limit" if not ended else f"killed by a crash ({status})"
+            )
+            os.close(read)
+            del running[pid]
+            with OUTPUT.open("a") as file:
+                file.write(
+                    json.dumps(dict(zip(("module", "mutant", "code"), one, strict=True)) | {"said": said}) + "\n"
+                )
+
+
+codes: dict[tuple[str, str], str] = {}
+
+
+def diff(source: str, code: str) -> str:
+    """The line that was changed, before and after."""
+    pairs = zip(source.splitlines(), code.splitlines(), strict=False)
+    return next((f"{i}: {a.strip()}  ->  {b.strip()}" for i, (a, b) in enumerate(pairs, 1) if a != b), "")
+
+
+def _records() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in OUTPUT.read_text().splitlines()] if OUTPUT.exists() else []
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+    failed = [r for r in _records() if r["said"] == "survived"]
+    print(f"{len(_records()) - len(failed)} of {len(_records())} killed")
+    print(*(f"{r['module']}: {r['code']}" for r in failed), sep="\n")
+    assert FAILED

@@ -1,0 +1,121 @@
+"""The law of those that keep a covariance: they say when its digits are lost, and refuse when too few are left.
+
+The signs are those of docs/decisions/0004 and 0010, computed here for one row from the state before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.catalogue.methods._batch import Array
+from orfit_bench.errors import DivergedError
+from orfit_bench.spec.law import Measured, Rows
+
+UNSURE = 0.05
+"""A sign so near to its threshold, relatively, may be rounded to either side."""
+
+
+class Signs(NamedTuple):
+    """What a row must lead to; `unsure` where rounding decides."""
+
+    lost: bool
+    refused: bool
+    unsure: bool
+
+
+Expected = Callable[[Array, Array], Signs]
+"""What the row x (d,) must lead to, from the covariance P (d, d) before it."""
+
+
+def signs(
+    P: Array, x: Array, noise: float, ff: float | None = 1.0, left: float | None = None, least: float = 0.0
+) -> Signs:
+    """For a row seen with this noise through P, which is then divided by ff (None: by nothing, and may overflow).
+
+    left is the variance along x that the next row finds at least (default: the noise), least the estimate of digits
+    that is still accepted (default: by the noise).
+    """
+    info, wide, x = np.finfo(P.dtype), P.astype(np.longdouble), x.astype(np.longdouble)
+    s = x @ wide @ x + noise
+    size = np.sqrt(np.diagonal(wide))
+    rounded, cancelled = info.eps * (abs(x) @ size) ** 2 / s, info.eps * s / (noise if left is None else left)
+    least = least or (0.01 if noise < 1 else 1.0)
+    highest = (np.diagonal(wide) - (wide @ x) ** 2 / s).max() / ff if ff else 0.0
+    lost = [(rounded, info.eps**0.5), (cancelled, info.eps ** (1 / 3)), (size.max(), float(info.max) ** 0.25)]
+    refused = [(rounded, least), (cancelled, least), (highest, info.max / 4)]
+    unsure = any(abs(value / limit - 1) < UNSURE for value, limit in lost + refused)
+    return Signs(any(a > b for a, b in lost), any(a > b for a, b in refused), unsure)
+
+
+def mismatches(learner: Any, stream: Iterable[Array], name: str, expected: Expected) -> int:
+    """How often a learner fed row after row says something else; it ends where a row must be refused."""
+    y: list[Any] = [1] if learner.method.kind == "classification" else [0.5]
+    wrong, lost = 0, False
+    for x in stream:
+        want = expected(learner.partial_fit(x[None][:0], y[:0]).state()[name].values, x)
+        try:
+            learner.partial_fit(x[None], y)
+        except DivergedError:
+            return wrong + (not want.refused and not want.unsure)
+        said = bool(learner.state()["digits_lost"].values)
+        lost = said if want.unsure else lost or want.lost
+        wrong += (said != lost) + (want.refused and not want.unsure)
+    return wrong
+
+
+AXIS, DIAGONAL = np.eye(3)[0], np.full(3, 3**-0.5)
+LARGE = [2.0**k * AXIS for k in range(1, 31)]
+
+
+def digits_are_said(create: Any, rows: Rows, name: str = "P", **more: Any) -> Measured:
+    """It warns exactly when half of the digits of P are gone, and refuses exactly when too few are left."""
+    scenes = [(ff, [x]) for ff in (0.9, 1.0) for x in LARGE]
+    wrong = 0
+    for ff, stream in [*scenes, (0.5, [DIAGONAL] * 60), (0.5, [AXIS] * 1100)]:
+        learner = create(forgetting_factor=ff, ridge=1.0, **more)
+        wrong += mismatches(learner, stream, name, partial(signs, noise=ff, ff=ff))
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+def digits_of_a_filter(create: Any, rows: Rows) -> Measured:
+    """It warns exactly when half of the digits are gone on a state at rest, shaken or moved, and refuses likewise."""
+    wrong = 0
+    for R in (0.5, 1.0):
+        for x in LARGE:
+            wrong += mismatches(create(observation_noise=R), [x], "covariance", partial(signs, noise=R, least=1))
+            wrong += mismatches(create(observation_noise=R, process_noise=0.25), [x, x], "covariance", _Shaken(R, 0.25))
+        for stream in ([AXIS] * 600, [DIAGONAL] * 60):
+            moving = create(observation_noise=R, transition=1.9)
+            wrong += mismatches(moving, stream, "covariance", _Moved(R, 1.9))
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+class _Shaken:
+    """Expected of a state to which every move but the first adds noise."""
+
+    def __init__(self, R: float, Q: float) -> None:
+        self.R, self.Q, self.first = R, Q, True
+
+    def __call__(self, P: Array, x: Array) -> Signs:
+        P = P if self.first else P + self.Q * np.eye(len(P), dtype=P.dtype)
+        self.first = False
+        return signs(P, x, self.R, left=self.R + self.Q * float(x @ x), least=1)
+
+
+class _Moved:
+    """Expected of a state that every move but the first multiplies."""
+
+    def __init__(self, R: float, F: float) -> None:
+        self.R, self.F, self.first = R, F, True
+
+    def __call__(self, P: Array, x: Array) -> Signs:
+        with np.errstate(over="ignore"):
+            P = P if self.first else P * P.dtype.type(self.F**2)
+        self.first = False
+        if not np.isfinite(P).all():
+            return Signs(False, True, False)
+        return signs(P, x, self.R, ff=None, left=np.inf, least=0.01)

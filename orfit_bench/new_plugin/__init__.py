@@ -1,0 +1,85 @@
+"""A new plugin: a distribution that installs, conforms and appears beside the others, to be changed file by file.
+
+The templates are a plugin named my-plugin, whose name is replaced; what a kind is made of is laid one over another.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from importlib.util import find_spec
+from keyword import iskeyword
+from pathlib import Path
+from typing import NamedTuple
+
+from orfit_bench.files import new_folder
+from orfit_bench.host.registry import Registry, registry
+from orfit_bench.spec import SPEC_VERSION
+
+KINDS = {
+    "method": ("common", "method"),
+    "backend": ("common", "arrays", "backend"),
+    "both": ("common", "method", "arrays", "both"),
+}
+"""The templates of each kind; a later file takes the place of an earlier one."""
+HOOKS = ("methods", "backends", "streams", "metrics")
+
+
+class Names(NamedTuple):
+    """What a plugin is called: its distribution, and its package, which is also its method or backend."""
+
+    distribution: str
+    package: str
+
+
+def write(name: str, kind: str = "method", folder: Path | None = None) -> Names:
+    """Write the distribution into a new folder, ./NAME unless told, whole or not at all.
+
+    ValueError for a name that cannot be or is taken, OSError for a folder that is not empty.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r}: want one of {', '.join(KINDS)}")
+    names = named(name)
+    refuse_taken(names, registry())
+    new_folder(folder or Path(name), filled(kind, names))
+    return names
+
+
+def named(name: str) -> Names:
+    """Distribution and package of this name; ValueError where it can be neither."""
+    package = re.sub(r"[-_.]+", "_", name).lower()
+    if not re.fullmatch(r"[a-z]([a-z0-9_]*[a-z0-9])?", package) or iskeyword(package):
+        raise ValueError(
+            f"name {name!r}: want letters, digits and dashes, a letter first and no dash last, as in my-lms, "
+            f"and no word of Python's own"
+        )
+    return Names(package.replace("_", "-"), package)
+
+
+def refuse_taken(names: Names, known: Registry) -> None:
+    """ValueError, saying by whom, where a declaration or an importable module has the name already."""
+    other = f"choose another name, as in my-{names.distribution}"
+    for hook in HOOKS:
+        if names.package in getattr(known, hook):
+            owner = known.suppliers[hook, names.package]
+            raise ValueError(f"the {hook.removesuffix('s')} {names.package!r} is already supplied by {owner}: {other}")
+    module = find_spec(names.package)
+    if module and module.origin:  # a folder of that name alone is no module
+        raise ValueError(f"a module {names.package!r} is already here ({module.origin}): {other}")
+
+
+def filled(kind: str, names: Names) -> dict[str, str]:
+    """The files of a kind by their paths, with the names put in."""
+    found = {}
+    for template in KINDS[kind]:
+        root = Path(str(files(__name__) / "templates" / template))
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and path.suffix in (".py", ".md", ".toml"):
+                where = path.relative_to(root).as_posix()
+                found[_filled(where, names)] = _filled(path.read_text(encoding="utf-8"), names)
+    return found
+
+
+def _filled(text: str, names: Names) -> str:
+    text = text.replace("my_plugin", names.package).replace("my-plugin", names.distribution)
+    return re.sub(r"SPEC_VERSION = \(.*\)", f"SPEC_VERSION = {SPEC_VERSION}", text)

@@ -1,0 +1,5 @@
+"""The conformance kit of orfit_bench, one test a check."""
+
+from orfit_bench.conformance import suite
+
+test_conforms = suite("my_plugin")

@@ -1,0 +1,27 @@
+"""The rule on arrays. It changes the state s in place; orfit_bench has checked the rows."""
+
+from typing import Any
+
+import numpy as np
+
+
+def update(s: Any, J: Any, E: Any, p: Any) -> bool:
+    """w <- (1 - leak step) w + step J'E. False where that is not finite: s is then as it was."""
+    step = p.step_size[0]
+    w = (1 - p.leak * step) * s.w + step * J.T @ E
+    if not np.isfinite(w).all():
+        return False
+    s.w[...] = w
+    return True
+
+
+def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """Learn the rows in order, writing to `out` what was predicted before each. Returns how many were learned."""
+    for i in range(len(X)):
+        x = X[i : i + 1]
+        prediction = x @ s.w
+        if out is not None:
+            out[i] = prediction
+        if not update(s, x, Y[i : i + 1] - prediction, p.at(i)):
+            return i
+    return len(X)

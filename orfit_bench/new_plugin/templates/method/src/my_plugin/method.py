@@ -1,0 +1,83 @@
+"""Leaky LMS: one step along the error of the new row, while the weights decay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from orfit_bench.spec import Cost, Field, Law, Measured, Merge, Method, Rows, Setting, Side, deviation
+
+Array = NDArray[Any]
+Settings = Mapping[str, Any]
+Create = Callable[..., Any]
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Settings) -> Array:
+    """The errors of all rows solve a triangular system; the weights are w0 and all steps, faded by the later leaks."""
+    n = len(X)
+    steps = settings["step_size"](np.arange(1, n + 1))
+    fade = np.eye(n + 1)  # fade[t, i]: what the leaks of the rows i + 1 to t leave
+    for i in range(n):
+        fade[i + 1 :, i] = np.cumprod(1 - settings["leak"] * steps[i:])
+    errors = np.linalg.solve(np.eye(n) + fade[:-1, 1:] * (X @ X.T) * steps, Y - fade[:-1, :1] * (X @ w0))
+    weights: Array = fade[-1, 0] * w0 + X.T @ ((fade[-1, 1:] * steps)[:, None] * errors)
+    return weights
+
+
+def repeated_row(create: Create, rows: Rows) -> Measured:
+    """A row x, y that comes T times: w = (1 - q^T) y x / (leak + |x|^2) with q = 1 - step (leak + |x|^2)."""
+    T, worst = 20, 0.0
+    for x, y in zip(rows.X[:5], rows.y[:5], strict=True):
+        leak = 0.1 * x @ x
+        step = 0.1 / (leak + x @ x)
+        learner = create(step_size=step, leak=leak).partial_fit(np.tile(x, (T, 1)), np.full(T, y))
+        want = (1 - 0.9**T) * y * x / (leak + x @ x)
+        worst = max(worst, deviation(learner.state()["w"].values[:, 0], want))
+    return Measured(worst, T, 1.0)
+
+
+def rests_at_ridge(create: Create, rows: Rows) -> Measured:
+    """From the ridge solution (X'X + n leak I)^-1 X'y the steps of all rows, each taken from there, add up to zero."""
+    X, y, n = rows.X, rows.y, len(rows.X)
+    leak, step = 0.1 * (X * X).sum() / n, 0.1 * n / (X * X).sum()
+    A = np.vstack([X, np.sqrt(n * leak) * np.eye(X.shape[1])])
+    start = np.linalg.lstsq(A, np.append(y, np.zeros(X.shape[1])))[0]
+    moves = []
+    for i in range(n):
+        learner = create(step_size=step, leak=leak, initial_weights=start).partial_fit(X[i : i + 1], y[i : i + 1])
+        moves.append(learner.state()["w"].values[:, 0].astype(float) - start)
+    size = np.linalg.norm(moves)
+    return Measured(float(np.linalg.norm(sum(moves)) / size), n, float(np.linalg.norm(start) * np.sqrt(n) / size))
+
+
+def mean(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The mean of the weights, by rows seen."""
+    share = b.rows / (a.rows + b.rows)
+    return {"w": (1 - share) * a.fields["w"] + share * b.fields["w"]}
+
+
+METHOD = Method(
+    name="my_plugin",
+    summary="leaky LMS: one step along the error of the new row, while the weights decay",
+    formulas="e = y - x'w\nw <- (1 - leak step) w + step e x",
+    source="S. Haykin, Adaptive Filter Theory, leaky LMS",
+    settings=(
+        Setting("step_size", "schedule", 0.001, "(0, inf)", "the step, a number or a schedule"),
+        Setting("leak", "number", 0.01, "[0, inf)", "how fast the weights decay: the ridge that the rule tends to"),
+    ),
+    fields=(Field("w", ("parameter", "output"), "weights; on a linear model one column an output"),),
+    cost=Cost(
+        flops=lambda s, z: 5 * z["parameter"] * z["output"],
+        floats=lambda s, z: 3 * z["parameter"] * z["output"],
+    ),
+    laws=(
+        Law(repeated_row, "the recursion on one row is a geometric series", exponent=1),
+        Law(rests_at_ridge, "S. Haykin, Adaptive Filter Theory, leaky LMS: its cost e^2 + leak |w|^2", exponent=1),
+    ),
+    batch=batch,
+    models=True,
+    averages=("w",),
+    merge=Merge("averaged", "the mean of the weights, by rows seen", mean),
+)

@@ -1,0 +1,29 @@
+"""Distributions that were written but not installed: put on the path of a new process, with what pip would note."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+
+def install(folder: Path) -> Path:
+    """Write the metadata beside the package, as `pip install --editable` would; returns the folder for the path."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    ((group, points),) = project["entry-points"].items()
+    info = folder / "src" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    lines = [f"[{group}]", *(f"{name} = {where}" for name, where in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return folder / "src"
+
+
+def python(*arguments: str, site: Path | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run Python with this folder on its path and warnings as errors; returns what it said."""
+    path = [str(site)] if site else []
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([*path, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    command = [sys.executable, "-W", "error", *arguments]
+    return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True)
