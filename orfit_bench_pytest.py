@@ -6,7 +6,6 @@ import takes NumPy's, and imports pytest alone.
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Iterable, Iterator
@@ -41,10 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "orfit(*names, backends): made by orfit_bench.conformance.suite")
     config.addinivalue_line("markers", "orfit_slow: a check of orfit_bench that takes long; run with --orfit-slow")
     if path := config.getoption("--orfit-json"):
-        from orfit_bench.files import refuse
+        from orfit_bench.files import writable
 
         try:
-            refuse(path)  # before the work, not after it
+            writable(path)  # before the work, not after it
         except OSError as error:
             raise pytest.UsageError(f"--orfit-json: {error}") from error
     config.pluginmanager.register(Totals(config), "orfit_bench_totals")
@@ -125,10 +124,10 @@ class Totals:
     def _write(self, path: Path, report: Report) -> None:
         from orfit_bench.conformance.export import Ran, as_json
         from orfit_bench.files import replace
+        from orfit_bench.isolation import threads
 
         command = shlex.join(["pytest", *self.config.invocation_params.args])
-        threads = {name: value for name, value in os.environ.items() if name.endswith("_THREADS")}
-        text = as_json(report, Ran.of(command, time.perf_counter() - self.begun, threads))
+        text = as_json(report, Ran.now(command, time.perf_counter() - self.begun, threads()))
         replace(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -58,7 +58,7 @@ TWO = "agrees_with_reference", "any_chunking"
 @pytest.fixture(scope="module")
 def imported():
     """All that the runs inside will import: pytester forgets what they do, and NumPy cannot be imported twice."""
-    as_json(conform("lms", only=["any_chunking"]), Ran.of("", 0.0, {}))
+    as_json(conform("lms", only=["any_chunking"]), Ran.now("", 0.0, {}))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from orfit_bench import __version__
+from orfit_bench.cli.conform import conform_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.run import run_command
@@ -40,7 +41,10 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # a pipe that its reader closed (as head does) is no mistake: click ends quietly
         except KeyboardInterrupt:
-            raise Interrupted("interrupted; the same command goes on after the last finished cell") from None
+            goes_on = (
+                "; the same command goes on after the last finished cell" if ctx.invoked_subcommand == "run" else ""
+            )
+            raise Interrupted(f"interrupted{goes_on}") from None
         except Exception as error:
             if ctx.params["debug"]:
                 raise
@@ -61,11 +65,12 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench list                  what is installed, and what computes here
     orfit-bench list rls              all about a method, stream, backend, metric
     orfit-bench run                   compare every method on every backend
+    orfit-bench conform               check that learners are what they are declared to be
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
     orfit-bench --debug run ...       the same, with tracebacks
     """
 
 
-for command in (list_command, run_command, laws_command, map_command):
+for command in (list_command, run_command, conform_command, laws_command, map_command):
     main.add_command(command)
