@@ -136,18 +136,30 @@ def expectations(backend: str, method: str) -> dict[str, str]:
     return {str(name): str(why) for name, why in dict(getattr(kernel, "EXPECTED_FAILURES", {})).items()}
 
 
-def report(plan: Sequence[Item], records: Sequence[Record], partial: bool = False) -> Report:
-    """The records, and what is wrong with them as a whole."""
+Claims = tuple[dict[Pair, dict[str, str]], list[str]]
+"""What the kernels of a plan say of themselves: their capabilities, and what is wrong with what they say."""
+
+
+def claims(plan: Sequence[Item]) -> Claims:
+    """What the kernels of a plan say of themselves, in a process that knows them."""
     pairs = list(dict.fromkeys((item.backend, item.method) for item in plan))
-    capabilities = {pair: registry().capabilities(*pair) for pair in pairs}
-    return Report(list(records), capabilities, [*_totals(plan, records), *_strange(pairs)], partial)
+    return {pair: registry().capabilities(*pair) for pair in pairs}, list(_strange(pairs))
+
+
+def report(
+    plan: Sequence[Item], records: Sequence[Record], partial: bool = False, claimed: Claims | None = None
+) -> Report:
+    """The records, and what is wrong with them as a whole; `claimed` in a process that does not know the kernels."""
+    capabilities, strange = claims(plan) if claimed is None else claimed
+    return Report(list(records), capabilities, [*_totals(plan, records), *strange], partial)
 
 
 def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
     """What is missing: nothing ran, nothing of a method ran, or fewer checks than the plan has."""
     ran = {(r.check, r.method, r.backend, r.dtype) for r in records if r.status != SKIPPED}
     if not ran:
-        yield "nothing ran: " + (records[0].reason if records else "no check speaks of what was named")
+        why = "it came to no check" if plan else "no check speaks of what was named"
+        yield "nothing ran: " + (records[0].reason if records else why)
         return
     for method in dict.fromkeys(item.method for item in plan):
         if method not in {name for _, name, _, _ in ran}:
