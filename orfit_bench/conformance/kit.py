@@ -16,6 +16,8 @@ from orfit_bench.conformance.trial import Trial
 from orfit_bench.errors import AccuracyWarning
 from orfit_bench.host.registry import registry
 
+CATALOGUE = "orfit-bench"
+"""The distribution whose methods a complete backend has."""
 Progress = Callable[[int, int, Record], None]
 
 
@@ -126,7 +128,8 @@ def report(plan: Sequence[Item], records: Sequence[Record], partial: bool = Fals
     """The records, and what is wrong with them as a whole."""
     pairs = list(dict.fromkeys((item.backend, item.method) for item in plan))
     capabilities = {pair: registry().capabilities(*pair) for pair in pairs}
-    return Report(list(records), capabilities, [*_totals(plan, records), *_strange(pairs)], partial)
+    left_out = () if partial else _left_out({backend for backend, _ in pairs})
+    return Report(list(records), capabilities, [*_totals(plan, records), *_strange(pairs), *left_out], partial)
 
 
 def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
@@ -164,3 +167,14 @@ def _strange(pairs: Sequence[Pair]) -> Iterable[str]:
         for name in expectations(backend, method):
             if name.split()[0] not in known or not {*name.split()[1:]} <= set(DTYPES):
                 yield f"{method} on {backend} expects {name!r} to fail, which is no check"
+
+
+def _left_out(backends: Iterable[str]) -> Iterable[str]:
+    """Methods of the catalogue of which a backend that promises all has no kernel, so that no plan speaks of them."""
+    known = registry()
+    own = [m for (hook, m), who in known.suppliers.items() if hook == "methods" and who.split()[0] == CATALOGUE]
+    for backend in sorted(backends):
+        if known.backends[backend].complete and known.backends[backend].available:
+            for method in own:
+                if reason := known.absence(backend, method):
+                    yield f"{backend} promises all methods, and lacks {method}: {reason}"
