@@ -17,6 +17,8 @@ from orfit_bench.conformance.trial import Trial
 from orfit_bench.errors import AccuracyWarning
 from orfit_bench.host.registry import registry
 
+CATALOGUE = "orfit-bench"
+"""The distribution whose methods a complete backend has."""
 Progress = Callable[[int, int, Record], None]
 
 
@@ -151,7 +153,8 @@ def report(
 ) -> Report:
     """The records, and what is wrong with them as a whole; `claimed` in a process that does not know the kernels."""
     capabilities, strange = claims(plan) if claimed is None else claimed
-    return Report(list(records), capabilities, [*_totals(plan, records), *strange], partial)
+    left_out = () if partial else _left_out({backend for backend, _ in capabilities} & registry().backends.keys())
+    return Report(list(records), capabilities, [*_totals(plan, records), *strange, *left_out], partial)
 
 
 def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
@@ -190,3 +193,14 @@ def _strange(pairs: Sequence[Pair]) -> Iterable[str]:
         for name in expectations(backend, method):
             if name.split()[0] not in names or not {*name.split()[1:]} <= set(DTYPES):
                 yield f"{method} on {backend} expects {name!r} to fail, which is no check"
+
+
+def _left_out(backends: Iterable[str]) -> Iterable[str]:
+    """Methods of the catalogue of which a backend that promises all has no kernel, so that no plan speaks of them."""
+    known = registry()
+    own = [m for (hook, m), who in known.suppliers.items() if hook == "methods" and who.split()[0] == CATALOGUE]
+    for backend in sorted(backends):
+        if known.backends[backend].complete and known.backends[backend].available:
+            for method in own:
+                if reason := known.absence(backend, method):
+                    yield f"{backend} promises all methods, and lacks {method}: {reason}"

@@ -158,12 +158,15 @@ class Trial:
         return self if self.reference_lacks else replace(self, backend=registry().backends[REFERENCE])
 
     def gap(self, chunk: Chunk, *pairs: tuple[Any, Any], of: str = "") -> Gap:
-        """How far learners or arrays that should be alike after these rows are apart, and how far they may be."""
+        """How far learners or arrays that should be alike after these rows are apart, and how far they may be.
+
+        of says of what, or, with a colon at its end, where.
+        """
         found, where = 0.0, of
         for got, want in pairs:
             deviation, what = apart(look(got), look(want))
             if deviation > found or not deviation >= 0:
-                found, where = deviation, f"{of} {what}".strip()
+                found, where = deviation, of if of and not of.endswith(":") else f"{of} {what}".strip()
         return Gap(found, tolerance(self, chunk, found), where)
 
     def same(self, got: Any, want: Any, said: str) -> None:

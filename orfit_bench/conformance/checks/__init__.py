@@ -9,7 +9,9 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     merging,
     mistakes,
     numbers,
+    precision,
     purity,
     shapes,
+    smoothing,
     state,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Gap, check, unless
+from orfit_bench.conformance.check import Gap, Inapplicable, check, unless
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.conformance.variants import Variant
@@ -83,15 +83,22 @@ def _from_batch(trial: Trial, n: int, d: int) -> Gap | None:
 @check(an_information)
 def agrees_with_information(trial: Trial) -> Gap:
     """The inverse information that is carried along is the inverse of the information of all rows."""
-    assert trial.method.information
-    name, rows = trial.method.information
     chunk = trial.rows()
-    learner = trial.learned(chunk)
-    unless(trial.variant.model is not LINEAR or trial.variant.along, "it speaks of linear models at rest")
-    unless(name not in learner.state(), f"under these settings there is no {name}")
+    gap = from_information(trial, trial.learned(chunk), chunk)
+    if gap is None:
+        raise Inapplicable("the information does not cover this")
+    return gap
+
+
+def from_information(trial: Trial, learner: Any, chunk: Chunk) -> Gap | None:
+    """How far the inverse information is from its declaration; None where that does not speak of these settings."""
+    if not trial.method.information or trial.variant.model is not LINEAR or trial.variant.along:
+        return None
+    name, rows = trial.method.information
     X = np.asarray(chunk.X, float)
     A = rows(X[~np.isnan(trial.targets(learner, chunk)).any(axis=1)], learner.settings)
-    unless(A is None, "the information does not cover these settings")
+    if A is None or name not in learner.state():
+        return None
     half = np.linalg.inv(np.linalg.qr(np.asarray(A), mode="r"))
     return trial.gap(chunk, (np.asarray(learner.state()[name].values), half @ half.T), of=name)
 

@@ -47,10 +47,12 @@ def a_copy_goes_on_alike(trial: Trial) -> None:
 def a_copy_is_independent(trial: Trial) -> None:
     """What a copy learns does not reach the learner that it was taken of, nor the other way round."""
     chunk = trial.rows()
-    learner = trial.learned(chunk.cut(0, 10))
+    learner, untouched = trial.learned(chunk.cut(0, 10)), trial.learned(chunk.cut(0, 10))  # no copy: it may share too
     one, other = learner.copy(), learner.copy()
     trial.learn(one, chunk.cut(10, 24))
-    trial.same(learner, other, "after its copy learned")
+    trial.same(learner, untouched, "after its copy learned")
+    trial.learn(learner, chunk.cut(10, 24))
+    trial.same(other, untouched, "after the learner that it was taken of learned")
 
 
 @check()

@@ -1,0 +1,42 @@
+"""What a filter says of the past, once it knows what came after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orfit_bench.conformance.check import Gap, check
+from orfit_bench.conformance.trial import Trial
+
+
+def a_smoother(trial: Trial) -> str:
+    """Only filters smooth, and only kernels with `rts`."""
+    return "" if trial.method.kind == "filter" and trial.can("smoothing") else "it has no smoother"
+
+
+def a_smoother_and_a_reference(trial: Trial) -> str:
+    """There must be another smoother to agree with."""
+    return a_smoother(trial) or trial.reference_lacks
+
+
+@check(a_smoother)
+def smoothing_ends_where_the_filter_does(trial: Trial) -> Gap:
+    """The last smoothed state is the filtered one, and smoothing leaves the learner as it was, to the bit."""
+    chunk = trial.rows()
+    learner, filtered = trial.learned(chunk.cut(0, 4)), trial.learned(chunk)
+    rest, before = chunk.cut(4, 24), trial.learned(chunk.cut(0, 4))
+    found = learner.smooth(rest.X, rest.y, **rest.along)
+    trial.same(learner, before, "after smoothing")
+    last = {name: found[name].values[-1] for name in ("mean", "covariance")}
+    return trial.gap(chunk, *((a, filtered.state()[name].values) for name, a in last.items()), of="the last")
+
+
+@check(a_smoother_and_a_reference)
+def smoothing_agrees_with_reference(trial: Trial) -> Gap:
+    """Every smoothed mean and covariance is that of the reference backend."""
+    chunk = trial.rows()
+    mine, other = (t.create().smooth(chunk.X, chunk.y, **chunk.along) for t in (trial, trial.truth))
+    return max((_apart(trial, chunk, mine, other, name) for name in ("mean", "covariance")), key=lambda gap: gap.ratio)
+
+
+def _apart(trial: Trial, chunk: Any, mine: Any, other: Any, name: str) -> Gap:
+    return trial.gap(chunk, (mine[name].values, other[name].values), of=name)

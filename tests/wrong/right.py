@@ -1,0 +1,100 @@
+"""Small right learners, and the reference kernels, which the faults are put into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import orfit_bench as ob
+from orfit_bench.host.registry import registry
+from orfit_bench.spec import Cost, Field, Method, Setting
+
+METHODS = ob.methods()
+STEP = 0.05
+WEIGHTS = Field("w", ("parameter", "output"), "weights")
+COST = Cost(flops=lambda s, z: 6 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])
+PLAIN = Method("plain", "LMS with a fixed step", "", "", (), (WEIGHTS,), COST, ())
+BATCHES = replace(PLAIN, blocks=True, settings=(Setting("batch_size", "integer", 2, "[1, inf)", "rows of a step"),))
+
+
+def plain(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The right kernel of PLAIN and BATCHES."""
+    B = p.batch_size
+    for i in range(0, len(X), B):
+        f = X[i : i + B] @ s.w
+        if out is not None:
+            out[i : i + B] = f
+        if not block(s, X[i : i + B], Y[i : i + B], p):
+            return i
+    return len(X)
+
+
+def block(s: Any, A: Any, Y: Any, p: Any) -> bool:
+    """Its step."""
+    w = s.w + s.w.dtype.type(STEP) * A.T @ (Y - A @ s.w)
+    if not np.isfinite(w).all():
+        return False
+    s.w[...] = w
+    return True
+
+
+def one_by_one(learn: Callable[..., int], s: Any, X: Any, Y: Any, p: Any, out: Any) -> Iterator[tuple[int, int]]:
+    """Learn row after row with a kernel of one-row steps; between them the caller sees (i, the row's step)."""
+    for i in range(len(X)):
+        if not learn(s, X[i : i + 1], Y[i : i + 1], p.at(i), None if out is None else out[i : i + 1]):
+            return
+        yield i, p.t + i
+
+
+class Offers:
+    """A kernel module of these functions."""
+
+    def __init__(self, **functions: Any) -> None:
+        self.__dict__.update(functions)
+
+
+PLAIN_KERNEL = Offers(learn=plain, step=block)
+
+
+LAST = Field("last", ("feature",), "the row before")
+WITH_LAST = replace(PLAIN, fields=(*PLAIN.fields, LAST))
+DOUBLE = replace(PLAIN, fields=(*PLAIN.fields, Field("double", ("parameter", "output"), "twice the weights")))
+
+
+def with_momentum(s: Any, X: Any, Y: Any, p: Any, out: Any, sign: int = 1) -> int:
+    """The right kernel of WITH_LAST; with another sign it keeps the row before so."""
+    for i in range(len(X)):
+        f = X[i] @ s.w
+        if out is not None:
+            out[i] = f
+        w = s.w + STEP * np.outer(X[i] + sign * s.w.dtype.type(0.1) * s.last, Y[i] - f)
+        if not np.isfinite(w).all():
+            return i
+        s.w[...], s.last[...] = w, sign * X[i]
+    return len(X)
+
+
+def carries_the_double(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """PLAIN's kernel, with the field `double`."""
+    n = plain(s, X, Y, p, out)
+    s.double[...] = 2 * s.w
+    return n
+
+
+def real(method: str) -> Any:
+    """The reference kernel."""
+    return registry().kernel("numpy", method)
+
+
+def around(method: str, **functions: Any) -> Any:
+    """The reference kernel with some functions replaced."""
+    kernel = real(method)
+    names = ("learn", "update", "step", "transit", "rts")
+    return Offers(**{n: getattr(kernel, n) for n in names if hasattr(kernel, n)} | functions)
+
+
+LMS, OJA = (replace(METHODS[name], laws=()) for name in ("lms", "oja"))
+LINEAR_LMS = replace(LMS, models=False)
