@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.host import inputs, snapshot
+from orfit_bench.host import inputs, merging, snapshot
 from orfit_bench.host.engine import Engine
 from orfit_bench.host.learner import Learner
 from orfit_bench.host.params import ParameterMaker
@@ -15,12 +15,14 @@ from orfit_bench.spec import Merge, setting
 from wrong.fault import fault
 from wrong.right import (
     BATCHES,
+    DOUBLE,
     LINEAR_LMS,
     OJA,
     PLAIN,
     WITH_LAST,
     Offers,
     around,
+    carries_the_double,
     plain,
     real,
 )
@@ -197,4 +199,12 @@ fault(
     "what is read from a file was rounded to half precision",
     "a_saved_state_goes_on_alike",
     host=(snapshot, "read", lambda path: _in_half(read(path))),
+)
+fault(
+    "the_first_is_the_mean",
+    "the mean of some learners is the first of them",
+    "averages_as_declared",
+    method=replace(DOUBLE, averages=("w",), derived=lambda fields, settings: {"double": 2 * fields["w"]}),
+    kernel=Offers(learn=carries_the_double),
+    host=(merging, "_mean", lambda fields, name, by: fields[0][name]),
 )
