@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 HOME = Path(os.environ.get("ORFIT_BENCH_VENV", ROOT / ".venv"))
 PLUGINS = sorted((ROOT / "plugins").iterdir())
-CODE = ["orfit_bench", "plugins", "tests", "benchmarks", "dev.py"]
+CODE = ["orfit_bench", "orfit_bench_pytest.py", "plugins", "tests", "benchmarks", "dev.py"]
 
 
 def binary(home: Path, name: str) -> str:
@@ -81,7 +81,7 @@ def test(*arguments: str) -> None:
 def slow(*arguments: str) -> None:
     """The long tests."""
     set_up("test")
-    python("-m", "pytest", "-m", "slow", *arguments)
+    python("-m", "pytest", "-m", "slow or orfit_slow", "--orfit-slow", *arguments)
 
 
 def check() -> None:

@@ -30,6 +30,19 @@ def replace(target: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
+def writable(target: Path) -> None:
+    """OSError where no file can be put in target's place, its folder's rights included: said before long work."""
+    import tempfile  # of the standard library, but slow to import
+
+    refuse(target)
+    for folder in {target.parent, Path(os.path.realpath(target)).parent}:
+        try:
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:  # its own text has a random name
+            said = error.strerror or type(error).__name__
+            raise type(error)(f"{target}: the folder {folder} cannot be written to ({said})") from error
+
+
 def refuse(target: Path) -> None:
     """OSError, saying why, where no plain file can be put in target's place or it would replace something else."""
     if not target.name:

@@ -11,6 +11,7 @@ from hypothesis import settings
 
 import orfit_bench as ob
 
+pytest_plugins = ["pytester"]  # runs pytest inside pytest
 settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 settings.load_profile("tests")
 

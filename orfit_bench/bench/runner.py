@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import Cell, outcome
 from orfit_bench.bench.journal import Journal, folder_of
-from orfit_bench.bench.machine import provenance
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import Here, Worker
-from orfit_bench.files import refuse
+from orfit_bench.files import writable
+from orfit_bench.host.machine import provenance
 from orfit_bench.host.registry import registry
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ def run(
     if not timeout > 0:
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
     if isolate:
-        _refuse_local_plugins()
+        registry().require_installed("pass isolate=False")
     target = None if output is None else _writable(Path(output))
     with Worker() if isolate else nullcontext(Here()) as worker:
         told = provenance(worker.threads)
@@ -91,22 +89,7 @@ def _run_all(
 
 def _writable(output: Path) -> Path:
     """Output, if it and its journal can be written: better said now than after the last cell."""
-    refuse(output)
+    writable(output)
     if (folder := folder_of(output)).exists() and not folder.is_dir():
         raise NotADirectoryError(f"{output}: finished cells are kept in a folder {folder}, where a file is: move it")
-    for path in {output.parent, Path(os.path.realpath(output)).parent}:
-        try:
-            tempfile.TemporaryFile(dir=path).close()
-        except OSError as error:  # its own text has a random name
-            said = error.strerror or type(error).__name__
-            raise type(error)(f"{output}: the folder {path} cannot be written to ({said})") from error
     return output
-
-
-def _refuse_local_plugins() -> None:
-    local = [p.name for p in registry().plugins if p.distribution == "this process"]
-    if local:
-        raise ValueError(
-            f"plugin {local[0]!r} was registered in this process, where a worker process does not see it: "
-            "pass isolate=False, or install it as a distribution"
-        )

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from orfit_bench import __version__
+from orfit_bench.cli.conform import conform_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.new_plugin import new_plugin_command
@@ -41,7 +42,10 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # a pipe that its reader closed (as head does) is no mistake: click ends quietly
         except KeyboardInterrupt:
-            raise Interrupted("interrupted; the same command goes on after the last finished cell") from None
+            goes_on = (
+                "; the same command goes on after the last finished cell" if ctx.invoked_subcommand == "run" else ""
+            )
+            raise Interrupted(f"interrupted{goes_on}") from None
         except Exception as error:
             if ctx.params["debug"]:
                 raise
@@ -62,6 +66,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench list                  what is installed, and what computes here
     orfit-bench list rls              all about a method, stream, backend, metric
     orfit-bench run                   compare every method on every backend
+    orfit-bench conform               check that learners are as they are declared
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
     orfit-bench new-plugin my-lms     write a plugin of your own to start from
@@ -69,5 +74,5 @@ def main(strict_plugins: bool, debug: bool) -> None:
     """
 
 
-for command in (list_command, run_command, laws_command, map_command, new_plugin_command):
+for command in (list_command, run_command, conform_command, laws_command, map_command, new_plugin_command):
     main.add_command(command)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -47,3 +49,32 @@ def show(item: RenderableType) -> None:
         out.print(item, markup=False)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+
+
+class Bar(NamedTuple):
+    """A progress bar on stderr, which moves on a terminal only."""
+
+    moves: bool
+    say: Callable[[str], None]
+    """Print a line above the bar."""
+    update: Callable[[int, int, str], None]
+    """How many are done, of how many, and what is at work."""
+
+
+@contextmanager
+def bar() -> Iterator[Bar]:
+    """A bar, which is gone at the end."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    err = console(err=True)
+    columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
+        task = shown.add_task("", total=None)
+
+        def say(text: str) -> None:
+            err.print(text, markup=False, soft_wrap=True)
+
+        def update(done: int, total: int, now: str) -> None:
+            shown.update(task, completed=done, total=total, description=now)
+
+        yield Bar(err.is_terminal, say, update)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import console, show
+from orfit_bench.cli.output import bar, show
 from orfit_bench.cli.plugins import plugins
 
 if TYPE_CHECKING:
@@ -160,24 +160,16 @@ def _parsed(text: str) -> tuple[str, str, Any]:
 @contextmanager
 def _progress() -> Iterator[Any]:
     """What to call after each cell. On stderr: a bar and a line for each failure on a terminal, else a line a cell."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    err = console(err=True)
-    columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False)
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-
-        def say(text: str) -> None:
-            err.print(text, markup=False, soft_wrap=True)
+    with bar() as shown:
 
         def tell(done: int, total: int, record: dict[str, Any] | None) -> None:
             if record is None:
                 if done:
-                    say(f"{done} of {total} cells are finished already, taken from the journal")
-            elif not err.is_terminal or record["status"] not in GOOD:
-                say(f"[{done}/{total}] {_line(record)}")
+                    shown.say(f"{done} of {total} cells are finished already, taken from the journal")
+            elif not shown.moves or record["status"] not in GOOD:
+                shown.say(f"[{done}/{total}] {_line(record)}")
             now = f"{record['cell']['method']} on {record['cell']['backend']}" if record else ""
-            bar.update(task, completed=done, total=total, description=now)
+            shown.update(done, total, now)
 
         yield tell
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,16 +48,33 @@ def conform(
 def run(item: Item) -> Record:
     """The record of one check; whatever a plugin's code raises, except the user's Ctrl-C, is a failure of it."""
     if reason := registry().absence(item.backend, item.method):
-        return _record(item, SKIPPED, reason)
+        return judged(item, known(item.backend, item.method), SKIPPED, reason)
     (one,) = (c for c in of_method(item.method) if c.name == item.check)
     status, reason, gap = _outcome(one, item)
-    expected = expectations(item.backend, item.method)
-    why = expected.get(item.check) or expected.get(f"{item.check} {item.dtype}")
+    return judged(item, known(item.backend, item.method), status, reason, gap)
+
+
+class Known(NamedTuple):
+    """What is known of a kernel without running it: its device, and the checks that it says it fails, with reasons."""
+
+    device: str
+    expected: dict[str, str]
+
+
+def known(backend: str, method: str) -> Known:
+    """What is known of a kernel."""
+    return Known(device(backend), expectations(backend, method))
+
+
+def judged(item: Item, of: Known, status: str, reason: str, gap: Gap | None = None) -> Record:
+    """The record of what became of a check, in the light of what its kernel said that it fails."""
+    why = of.expected.get(item.check) or of.expected.get(f"{item.check} {item.dtype}")
     if why and status == FAILED:
-        return _record(item, EXPECTED, f"{why} ({reason})", gap)
-    if why and status == PASSED:
-        return _record(item, FAILED, f"expected to fail ({why}), but it passed: take it out of EXPECTED_FAILURES", gap)
-    return _record(item, status, reason, gap)
+        status, reason = EXPECTED, f"{why} ({reason})"
+    elif why and status == PASSED:
+        status, reason = FAILED, f"expected to fail ({why}), but it passed: take it out of EXPECTED_FAILURES"
+    numbers = (None, None) if gap is None else (gap.deviation, gap.bound)
+    return Record(item.check, item.method, item.backend, of.device, item.dtype, item.seed, status, reason, *numbers)
 
 
 def _outcome(one: Check, item: Item) -> tuple[str, str, Gap | None]:
@@ -103,12 +121,6 @@ def _said(error: BaseException) -> str:
     )
 
 
-def _record(item: Item, status: str, reason: str, gap: Gap | None = None) -> Record:
-    numbers = (None, None) if gap is None else (gap.deviation, gap.bound)
-    who = (item.check, item.method, item.backend, device(item.backend), item.dtype, item.seed)
-    return Record(*who, status, reason, *numbers)
-
-
 def device(backend: str) -> str:
     """Where a new array of the backend lies; empty where the backend cannot compute here."""
     found = registry().backends[backend]
@@ -119,24 +131,38 @@ def device(backend: str) -> str:
 
 
 def expectations(backend: str, method: str) -> dict[str, str]:
-    """The checks that a kernel says it fails, with its reasons."""
+    """The checks that a kernel says it fails, with its reasons; none where there is no kernel."""
+    if registry().absence(backend, method):
+        return {}
     kernel = registry().kernel(backend, method)
     return {str(name): str(why) for name, why in dict(getattr(kernel, "EXPECTED_FAILURES", {})).items()}
 
 
-def report(plan: Sequence[Item], records: Sequence[Record], partial: bool = False) -> Report:
-    """The records, and what is wrong with them as a whole."""
+Claims = tuple[dict[Pair, dict[str, str]], list[str]]
+"""What the kernels of a plan say of themselves: their capabilities, and what is wrong with what they say."""
+
+
+def claims(plan: Sequence[Item]) -> Claims:
+    """What the kernels of a plan say of themselves, in a process that knows them."""
     pairs = list(dict.fromkeys((item.backend, item.method) for item in plan))
-    capabilities = {pair: registry().capabilities(*pair) for pair in pairs}
-    left_out = () if partial else _left_out({backend for backend, _ in pairs})
-    return Report(list(records), capabilities, [*_totals(plan, records), *_strange(pairs), *left_out], partial)
+    return {pair: registry().capabilities(*pair) for pair in pairs}, list(_strange(pairs))
+
+
+def report(
+    plan: Sequence[Item], records: Sequence[Record], partial: bool = False, claimed: Claims | None = None
+) -> Report:
+    """The records, and what is wrong with them as a whole; `claimed` in a process that does not know the kernels."""
+    capabilities, strange = claims(plan) if claimed is None else claimed
+    left_out = () if partial else _left_out({backend for backend, _ in capabilities} & registry().backends.keys())
+    return Report(list(records), capabilities, [*_totals(plan, records), *strange, *left_out], partial)
 
 
 def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
     """What is missing: nothing ran, nothing of a method ran, or fewer checks than the plan has."""
     ran = {(r.check, r.method, r.backend, r.dtype) for r in records if r.status != SKIPPED}
     if not ran:
-        yield "nothing ran: " + (records[0].reason if records else "no check speaks of what was named")
+        why = "it came to no check" if plan else "no check speaks of what was named"
+        yield "nothing ran: " + (records[0].reason if records else why)
         return
     for method in dict.fromkeys(item.method for item in plan):
         if method not in {name for _, name, _, _ in ran}:
@@ -163,9 +189,9 @@ def _strange(pairs: Sequence[Pair]) -> Iterable[str]:
     for backend, method in pairs:
         if registry().absence(backend, method):
             continue
-        known = {one.name for one in of_method(method)}
+        names = {one.name for one in of_method(method)}
         for name in expectations(backend, method):
-            if name.split()[0] not in known or not {*name.split()[1:]} <= set(DTYPES):
+            if name.split()[0] not in names or not {*name.split()[1:]} <= set(DTYPES):
                 yield f"{method} on {backend} expects {name!r} to fail, which is no check"
 
 

@@ -41,19 +41,23 @@ def planned(
     slow: bool = False,
 ) -> list[Item]:
     """Every check that speaks of the methods, backends and plugins named (all, where none is), in a fixed order."""
+    chosen = chosen_pairs(names, backends, dtypes, only, seed)
+    return [item for pair in chosen for item in of_pair(*pair, dtypes, only, seed, slow)]
+
+
+def of_pair(backend: str, method: str, dtypes: Sequence[str], only: Sequence[str], seed: int, slow: bool) -> list[Item]:
+    """Every check that speaks of one method on one backend."""
     found = []
-    for backend, method in pairs(names, backends):
-        available = not registry().absence(backend, method)
-        lacks = registry().capabilities(backend, method)
-        for dtype in dtypes:
-            if dtype == "float32" and available and lacks["float32"]:
+    available = not registry().absence(backend, method)
+    lacks = registry().capabilities(backend, method)
+    for dtype in dict.fromkeys(dtypes):
+        if dtype == "float32" and available and lacks["float32"]:
+            continue
+        for one in of_method(method):
+            if (only and one.name not in only) or (one.slow and not (slow or only)):
                 continue
-            for one in of_method(method):
-                if (only and one.name not in only) or (one.slow and not (slow or only)):
-                    continue
-                if not available or not needs(one, backend, method, dtype, seed):
-                    found.append(Item(one.name, method, backend, dtype, seed))
-    _refuse_unknown(only, [method for _, method in pairs(names, backends)])
+            if not available or not needs(one, backend, method, dtype, seed):
+                found.append(Item(one.name, method, backend, dtype, seed))
     return found
 
 
@@ -92,6 +96,21 @@ def _law(case: laws.Case, trial: Trial) -> Gap:
     return Gap(worst.measured.deviation, worst.bound, f"on rows {worst.rows!r}")
 
 
+def chosen_pairs(
+    names: Sequence[str], backends: Sequence[str], dtypes: Sequence[str], only: Sequence[str], seed: int
+) -> list[Pair]:
+    """As `pairs`; ValueError where anything that was asked for is not there. Loads no kernel."""
+    found = pairs(names, backends)
+    known = {one.name for _, method in found for one in of_method(method)}
+    if found and (strange := [name for name in only if name not in known]):
+        raise ValueError(f"no check {strange[0]!r}{hint(strange[0], known)}")
+    if strange := [dtype for dtype in dtypes if dtype not in DTYPES]:
+        raise ValueError(f"dtype={strange[0]!r}: want one of {', '.join(DTYPES)}")
+    if not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed={seed!r}: want an integer >= 0")
+    return found
+
+
 def pairs(names: Sequence[str], backends: Sequence[str] = ()) -> list[Pair]:
     """(backend, method) of every kernel that the names, of methods, backends or plugins, speak of."""
     known = registry()
@@ -127,9 +146,3 @@ def _of_plugin(name: str, everything: list[Pair]) -> list[Pair]:
     own = {item.name for p in found for hook in ("methods", "backends") for item in p.offers.get(hook, ())}
     kernels = {pair for p in found for pair in p.offers.get("kernels", {})}
     return [pair for pair in everything if pair in kernels or own & set(pair)]
-
-
-def _refuse_unknown(only: Sequence[str], methods: Sequence[str]) -> None:
-    known = {one.name for method in methods for one in of_method(method)}
-    if strange := [name for name in only if name not in known]:
-        raise ValueError(f"no check {strange[0]!r}{hint(strange[0], known)}")

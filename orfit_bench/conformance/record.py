@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass, field
+
+from orfit_bench.conformance.check import Gap
 
 PASSED, FAILED, EXPECTED, SKIPPED = STATUSES = ("passed", "failed", "expected failure", "skipped")
 
@@ -26,10 +29,15 @@ class Record:
     bound: float | None
 
     @property
+    def ratio(self) -> float | None:
+        """Deviation over bound, where something was measured."""
+        return None if self.deviation is None or self.bound is None else Gap(self.deviation, self.bound).ratio
+
+    @property
     def repeat(self) -> str:
         """The command that repeats exactly this check."""
-        where = f"--backend {self.backend} --dtype {self.dtype} --seed {self.seed}"
-        return f"orfit-bench conform {self.method} {where} --check {self.check}"
+        where = ["--backend", self.backend, "--dtype", self.dtype, "--seed", str(self.seed), "--check", self.check]
+        return shlex.join(["orfit-bench", "conform", self.method, *where])
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,15 @@ class Registry:
             lines = "\n".join(f"  {p.name} ({p.supplier}): {p.reason}" for p in broken)
             raise PluginError(f"{len(broken)} broken plugin(s):\n{lines}")
 
+    def require_installed(self, otherwise: str) -> None:
+        """ValueError, saying what to do otherwise, where a plugin is of this process alone: no worker would see it."""
+        for plugin in self.plugins:
+            if plugin.distribution == HERE:
+                raise ValueError(
+                    f"plugin {plugin.name!r} was registered in this process, where a worker process does not see it: "
+                    f"{otherwise}, or install it as a distribution"
+                )
+
 
 _registry: Registry | None = None
 

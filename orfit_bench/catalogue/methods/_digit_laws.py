@@ -83,14 +83,19 @@ def digits_are_said(create: Any, rows: Rows, name: str = "P", **more: Any) -> Me
 
 def digits_of_a_filter(create: Any, rows: Rows) -> Measured:
     """It warns exactly when half of the digits are gone on a state at rest, shaken or moved, and refuses likewise."""
+
+    def wrong_of(stream: list[Array], expected: Expected, **settings: Any) -> int:
+        return mismatches(create(**settings), stream, "covariance", expected)
+
     wrong = 0
     for R in (0.5, 1.0):
         for x in LARGE:
-            wrong += mismatches(create(observation_noise=R), [x], "covariance", partial(signs, noise=R, least=1))
-            wrong += mismatches(create(observation_noise=R, process_noise=0.25), [x, x], "covariance", _Shaken(R, 0.25))
+            wrong += wrong_of([x], partial(signs, noise=R, least=1), observation_noise=R)
+            for P in (1.0, 2.0**20, 2.0**40):
+                shaken = {"observation_noise": R, "process_noise": 0.25, "initial_covariance": P}
+                wrong += wrong_of([x, x], _Shaken(R, 0.25), **shaken)
         for stream in ([AXIS] * 600, [DIAGONAL] * 60):
-            moving = create(observation_noise=R, transition=1.9)
-            wrong += mismatches(moving, stream, "covariance", _Moved(R, 1.9))
+            wrong += wrong_of(stream, _Moved(R, 1.9), observation_noise=R, transition=1.9)
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 

@@ -12,6 +12,7 @@ from orfit_bench.catalogue.methods._batch import inverse_information
 from orfit_bench.catalogue.methods._common import condition, least_energy
 from orfit_bench.catalogue.methods._gaussian import States, given, prior
 from orfit_bench.catalogue.methods._merging import in_parts
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Measured, Rows, deviation, largest
 from orfit_bench.spec.model import Model, Transition
 
@@ -212,3 +213,17 @@ def rows_without_noise(create: Any, rows: Rows) -> Measured:
         left = float(abs(state["covariance"].values).max() > 0)
         worst = largest(worst, deviation(state["mean"].values[:, 0], w), left)
     return Measured(worst, d * d, 1.0)
+
+
+def moved_out_of_the_floats(create: Any, rows: Rows) -> Measured:
+    """A move that takes the mean or the covariance out of the floats is refused, also where nothing is seen."""
+    wrong = 0
+    for start in ({"initial_covariance": 1.0}, {"initial_covariance": 0.0, "initial_mean": 1.0}):
+        learner = create(transition=1e10, **start)
+        try:
+            learner.partial_fit(np.eye(2)[[0] * 100], np.full(100, np.nan))
+        except DivergedError:
+            wrong += not all(np.isfinite(learner.state()[name].values).all() for name in ("mean", "covariance"))
+        else:
+            wrong += 1
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)

@@ -166,12 +166,24 @@ def rate(create: Any, rows: Rows) -> Measured:
     return Measured(largest(0.0, float(np.mean(gaps)) / (B * G / np.sqrt(T)) - 1), T, 1.0)
 
 
+def still_at_a_kink(create: Any, rows: Rows) -> Measured:
+    """Where a loss has a kink its subgradient is taken to be zero: the weights stay."""
+    kinks = {"absolute": (0.0, 0.0), "quantile": (0.0, 0.0), "epsilon_insensitive": (0.0, 0.5), "hinge": (1.0, 1.0)}
+    worst = 0.0
+    for loss, (w, y) in kinks.items():
+        start = np.array([w, 0.0])
+        learner = create(loss=loss, epsilon=0.5, step_size=1.0, initial_weights=start).partial_fit([[1.0, 0.0]], [y])
+        worst = largest(worst, deviation(final_weights(learner)[:, 0], start))
+    return Measured(worst, 1, 1.0)
+
+
 LAWS = (
     Law(closed_form, "slides, From recursive least squares to SGD", exponent=1),
     Law(unrolled, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
     Law(mini_batch, "slides, Other SGD flavors: mini-batching", exponent=1),
     Law(unbiased, "slides, SGD and ERM", exponent=1),
     Law(subgradient, "slides, SGD beyond least square", exponent=0),
+    Law(still_at_a_kink, "slides, SGD beyond least square", exponent=0),
     Law(averages, "slides, Other SGD flavors: averaging", exponent=1),
     Law(projection, "slides, SGD convergence: projected gradient step", exponent=0),
     Law(rate, "slides, SGD convergence, for the constant step", exponent=0),

@@ -179,6 +179,7 @@ METHOD = Method(
         Law(laws.blocks, "survey, Lemma 2, several samples of one task", exponent=1),
         Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
         Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),
+        Law(laws.moved_out_of_the_floats, "survey, Proposition 3, in floating point", exponent=0),
         Law(laws.rows_without_noise, "survey, Proposition 3 with Q = 0", exponent=0),
         Law(laws.smoothing_of_what_is_known, "survey, (RTS-Sigma)", exponent=2),
         Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),

@@ -1,4 +1,4 @@
-"""What measured: versions, machine and commit, as plain values."""
+"""What computes: versions, machine and commit, as plain values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ import orfit_bench
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import SPEC_VERSION
 
-BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"))
-"""Environment variables that BLAS libraries read once, when they are loaded."""
-
 
 def provenance(threads: dict[str, str]) -> dict[str, Any]:
     """All that must agree before numbers of two runs may stand in one table."""
@@ -26,11 +23,6 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
         "machine": machine() | {"threads": threads},
         "commit": commit(Path(orfit_bench.__file__).parent),
     }
-
-
-def threads() -> dict[str, str]:
-    """What this process's environment says about BLAS threads; empty where nothing, so the library chose."""
-    return {name: os.environ[name] for name in BLAS_THREADS if name in os.environ}
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,143 @@
+"""Processes in which anybody's code may hang or crash and take nothing else down."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from multiprocessing import get_context, parent_process
+from threading import Thread
+from typing import Any, NamedTuple, Self
+
+from pebble import ProcessExpired, ProcessPool
+
+BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"))
+"""Environment variables that BLAS libraries read once, when they are loaded."""
+START_SECONDS = 120.0
+"""Longest start of a process: importing every installed plugin on a slow disk."""
+
+
+class DiedError(RuntimeError):
+    """The process died of what ran in it; the message says how."""
+
+
+class Call(NamedTuple):
+    """A function of a module, which must not raise, its arguments, and the seconds that it may take."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    timeout: float
+
+
+class Process:
+    """A spawned process in which BLAS has one thread; after a crash or a timeout the next call gets a new one."""
+
+    def __enter__(self) -> Self:
+        self._before = {name: os.environ.get(name) for name in BLAS_THREADS}
+        os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # inherited by every process started from here on
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+        for name, value in self._before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    @property
+    def threads(self) -> dict[str, str]:
+        """What the environment of the process says about BLAS threads."""
+        return self._wait()
+
+    def begin(self, call: Call) -> Future[Any]:
+        """Start a call; `finished` waits for it. One at a time."""
+        if not self._pool.active:  # it died after its last call, of a thread left behind
+            self._stop()
+            self._start()
+        self._wait()
+        future: Future[Any] = self._pool.schedule(call.function, call.arguments, timeout=call.timeout)
+        return future
+
+    def _start(self) -> None:
+        self._pool = ProcessPool(max_workers=1, initializer=_end_with_parent, context=get_context("spawn"))
+        self._started = self._pool.schedule(threads, timeout=START_SECONDS)
+
+    def _wait(self) -> dict[str, str]:
+        try:
+            said: dict[str, str] = self._started.result()
+        except (RuntimeError, ProcessExpired, TimeoutError) as error:
+            raise RuntimeError(
+                "the worker process does not start. A script that calls run() or conform_isolated() must do so under "
+                'if __name__ == "__main__": , for the worker imports it; or call run(isolate=False) or conform()'
+            ) from error
+        return said
+
+    def _stop(self) -> None:
+        self._pool.stop()  # type: ignore[no-untyped-call]
+        self._pool.join()
+
+
+def finished(future: Future[Any]) -> Any:
+    """What the call returned. TimeoutError where it was stopped, DiedError where the process died."""
+    try:
+        return future.result()
+    except TimeoutError as error:
+        raise TimeoutError(f"stopped after {error.args[1]:g} s") from error
+    except ProcessExpired as error:
+        raise DiedError(_death(error.exitcode)) from error
+    except RuntimeError as error:  # it died so soon that the pool lost sight of the call
+        raise DiedError(_death(None)) from error
+
+
+def spread(processes: Sequence[Process], calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+    """The number and the value of every call as it is finished; for a lost one the TimeoutError or DiedError."""
+    waiting, free = deque(enumerate(calls)), list(processes)
+    running: dict[Future[Any], tuple[int, Process]] = {}
+    while waiting or running:
+        while waiting and free:
+            (number, call), process = waiting.popleft(), free.pop()
+            running[process.begin(call)] = number, process
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            number, process = running.pop(future)
+            free.append(process)
+            yield number, _value(future)
+
+
+def _value(future: Future[Any]) -> Any:
+    try:
+        return finished(future)
+    except (TimeoutError, DiedError) as error:
+        return error
+
+
+def threads() -> dict[str, str]:
+    """What this process's environment says about BLAS threads; empty where nothing, so the library chose."""
+    return {name: os.environ[name] for name in BLAS_THREADS if name in os.environ}
+
+
+def _death(code: int | None) -> str:
+    if code is None:
+        return "the worker process died"
+    if code < 0:
+        return f"the worker process was killed by signal {-code} ({signal.strsignal(-code)})"
+    return f"the worker process ended with exit code {code}"
+
+
+def _end_with_parent() -> None:
+    """A call that hangs must not outlive a run that was killed."""
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()

@@ -1,0 +1,162 @@
+"""What people read of a conformance report: tables and lines for a terminal, a page in Markdown for a README."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from orfit_bench.conformance.export import Ran
+from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, Record, Report
+from orfit_bench.report.table import grid
+from orfit_bench.spec.capability import MEANING
+
+NOT_ALLOWED = "-"
+"""Shown where a method does not allow a capability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many records have which status, and the largest deviation over its bound."""
+
+    counts: dict[str, int]
+    ratio: float | None
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Count:
+        """Count them."""
+        ratios = [r.ratio for r in records if r.ratio is not None]
+        worst = max((float("inf") if ratio != ratio else ratio for ratio in ratios), default=None)
+        return cls({status: sum(r.status == status for r in records) for status in STATUSES}, worst)
+
+    @property
+    def shown(self) -> str:
+        """The ratio as a text."""
+        return "" if self.ratio is None else f"{self.ratio:.2g}"
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{n} {status}" for status, n in self.counts.items() if n or status == PASSED)
+        return f"{said}; {self.shown}" if self.shown else said
+
+
+def records_table(report: Report) -> Table:
+    """A row for each method on each backend in each dtype."""
+    table = grid("Conformance", "method", "backend", "device", "dtype")
+    for heading in ("passed", "failed", "expected", "skipped", "deviation/bound"):
+        table.add_column(heading, justify="right")
+    for column in table.columns:
+        column.no_wrap = True
+    for (method, backend, device, dtype), records in _by(report.records, "method", "backend", "device", "dtype"):
+        count = Count.of(records)
+        numbers = (str(count.counts[s]) for s in (PASSED, FAILED, EXPECTED, SKIPPED))
+        table.add_row(*map(Text, (method, backend, device, dtype, *numbers, count.shown)))
+    return table
+
+
+def lines(report: Report, status: str) -> Iterator[str]:
+    """Every record of a status with its reason, and the command that repeats it."""
+    for r in report.records:
+        if r.status == status:
+            yield f"{status}: {r.check} of {r.method} on {r.backend} ({r.dtype}): {r.reason}\n  again: {r.repeat}"
+
+
+def capabilities_table(report: Report) -> Table:
+    """What each kernel offers of what its method allows."""
+    table = grid("Declared capabilities (-: the method does not allow it)", "method", "backend", *MEANING)
+    for column in table.columns:
+        column.no_wrap = True
+    for (backend, method), told in report.capabilities.items():
+        table.add_row(*map(Text, (method, backend, *_offers(told))))
+    return table
+
+
+def lacking(report: Report) -> Iterator[str]:
+    """Why kernels lack what their methods allow."""
+    for (backend, method), told in report.capabilities.items():
+        yield from (f"lacks: {name} of {method} on {backend}: {why}" for name, why in told.items() if why)
+
+
+def summary(report: Report, ran: Ran) -> str:
+    """How many checks ran, where, how long, and the verdict."""
+    done = sum(r.status != SKIPPED for r in report.records)
+    where = ", ".join(_devices(report)) or "no device"
+    counts = ", ".join(f"{n} {status}" for status, n in report.counts.items() if n) or "none"
+    verdict = "It conforms" if report.passed else "It does not conform"
+    only = ", as far as it was asked" if report.partial and report.passed else ""
+    return f"{done} checks ran on {where} in {ran.seconds:.1f} s: {counts}. {verdict}{only}."
+
+
+def markdown(report: Report, ran: Ran) -> str:
+    """A page for the README of a plugin."""
+    versions = ", ".join(f"{name} {version}" for name, version in ran.provenance["versions"].items())
+    parts = [
+        ["# Conformance", "", summary(report, ran), ""],
+        [f"- date: {ran.date}", f"- versions: {versions}", f"- CPU: {ran.provenance['machine']['cpu']}"],
+        [f"- command: `{ran.command}`", "", "Checks, and the largest deviation as a share of its bound:", ""],
+        _matrix(report),
+        ["", "Declared capabilities (-: the method does not allow it):", ""],
+        _table(
+            ("method", "backend", *MEANING),
+            ((m, b, *_offers(told)) for (b, m), told in report.capabilities.items()),
+        ),
+        *(_listed(title, found) for title, found in _sections(report)),
+    ]
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _matrix(report: Report) -> list[str]:
+    backends = list(dict.fromkeys(r.backend for r in report.records))
+    found = dict(_by(report.records, "method", "backend"))
+    methods = dict.fromkeys(r.method for r in report.records)
+
+    def cell(method: str, backend: str) -> str:
+        return str(Count.of(found[method, backend])) if (method, backend) in found else ""
+
+    return _table(("method", *backends), ((m, *(cell(m, b) for b in backends)) for m in methods))
+
+
+def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+    yield "Lacking capabilities", [line.removeprefix("lacks: ") for line in lacking(report)]
+    yield "Expected failures", _reasons(report, EXPECTED)
+    yield "Failures", _reasons(report, FAILED)
+    yield "Skipped", _reasons(report, SKIPPED)
+    yield "Problems", report.problems
+
+
+def _reasons(report: Report, status: str) -> list[str]:
+    found = [r for r in report.records if r.status == status]
+    return [f"{r.check} of {r.method} on {r.backend} ({r.dtype}): {r.reason}" for r in found]
+
+
+def _listed(title: str, found: Sequence[str]) -> list[str]:
+    return ["", f"## {title}", "", *(f"- {_escaped(line)}" for line in found)] if found else []
+
+
+def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    body = [[_escaped(cell) for cell in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *body)]
+
+
+def _escaped(text: str) -> str:
+    """The text without what Markdown would take for its own."""
+    one = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\|*_`<>[]" else c for c in one)
+
+
+def _offers(told: dict[str, str]) -> Iterator[str]:
+    for name in MEANING:
+        yield NOT_ALLOWED if name not in told else "no" if told[name] else "yes"
+
+
+def _devices(report: Report) -> list[str]:
+    return list(dict.fromkeys(r.device for r in report.records if r.status != SKIPPED and r.device))
+
+
+def _by(records: Sequence[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
+    """The records in groups that agree in these fields, in order of their first."""
+    found: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        found.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
+    yield from found.items()

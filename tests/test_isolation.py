@@ -1,0 +1,52 @@
+"""Worker processes: what dies or hangs in one costs its own call and no other."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from orfit_bench.isolation import BLAS_THREADS, Call, DiedError, Process, finished, spread, threads
+
+
+def test_every_call_has_its_value_or_what_became_of_it():
+    calls = [
+        Call(sum, ((1, 2),), 60),
+        Call(os._exit, (3,), 60),
+        Call(time.sleep, (60,), 0.5),
+        Call(os.abort, (), 60),
+        Call(threads, (), 60),
+        Call(sum, ((3, 4),), 60),
+    ]
+    before = dict(os.environ)
+    with Process() as one, Process() as other:
+        values = dict(spread([one, other], calls))
+    assert dict(os.environ) == before
+    assert sorted(values) == list(range(6))
+    assert (values[0], values[5]) == (3, 7)
+    assert values[4] == dict.fromkeys(BLAS_THREADS, "1")
+    assert isinstance(values[2], TimeoutError)
+    died = "the worker process ended with exit code 3", f"the worker process was killed by signal {int(signal.SIGABRT)}"
+    for number, said in zip((1, 2, 3), (died[0], "stopped after 0.5 s", died[1]), strict=True):
+        assert str(values[number]).startswith(said)
+        assert number == 2 or isinstance(values[number], DiedError)
+
+
+def test_calls_run_at_the_same_time():
+    with Process() as one, Process() as other:
+        began = time.monotonic()
+        assert one.threads == other.threads
+        at_work = [process.begin(Call(time.sleep, (1.0,), 60)) for process in (one, other)]
+        began = time.monotonic()
+        assert [finished(future) for future in at_work] == [None, None]
+        assert time.monotonic() - began < 1.9
+
+
+def test_no_calls_have_no_values():
+    assert list(spread([], [])) == []
+
+
+def test_a_process_that_does_not_start_says_what_helps(monkeypatch):
+    monkeypatch.setattr("orfit_bench.isolation.threads", os.abort)  # what it is asked first
+    with Process() as process, pytest.raises(RuntimeError, match=r"the worker process does not start.*conform\(\)"):
+        process.begin(Call(sum, ((),), 60))
