@@ -78,11 +78,13 @@ def averages_as_declared(trial: Trial) -> Gap:
     """`average` gives every learner the mean of the declared fields, and each goes on from there."""
     chunk = trial.rows(n=12 * trial.batch_size)
     parts = [trial.learned(chunk.cut(lo, lo + 4 * trial.batch_size)) for lo in (0, 4 * trial.batch_size)]
-    names = [n for n in trial.method.averages if n in parts[0].state() and n not in trial.method.averages_by]
-    want = {n: np.mean([p.state()[n].values for p in parts], axis=0) for n in names}
+    fields = [{name: np.asarray(a, float) for name, a in p._layout_.arrays(p._s).items()} for p in parts]
+    names = [n for n in trial.method.averages if n in fields[0] and n not in trial.method.averages_by]
+    want = {n: np.mean([own[n] for own in fields], axis=0) for n in names}
+    if trial.method.derived:
+        want |= trial.method.derived(fields[0] | want, parts[0].settings)
     average(parts)
     for learner in parts:
         finite(trial, learner, chunk)
-    derived = trial.method.derived is not None
-    pairs = [(np.asarray(p.state()[n].values), want[n]) for p in parts for n in names if not derived]
-    return trial.gap(chunk, (parts[0], parts[1]), *pairs)
+    got = parts[0].state()
+    return trial.gap(chunk, (parts[0], parts[1]), *((got[n].values, want[n]) for n in want))
