@@ -7,6 +7,7 @@ slow     the tests that take longer than ten seconds
 check    lint, format, types and import contracts, as CI runs them
 fix      mend what lint and format can mend
 bench    micro-benchmarks of calls and kernels, beside their peers
+mutants  change the reference kernels one operator at a time; the conformance kit must see each (an hour)
 wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job and begin a plugin there
 ci       all that CI runs
 python   the Python of the environment, with everything installed
@@ -106,6 +107,12 @@ def bench(*arguments: str) -> None:
     python("-m", "pytest", "tests/test_overhead.py", "--benchmark-only", "--benchmark-enable", *arguments)
 
 
+def mutants(*arguments: str) -> None:
+    """Mutation testing of the reference kernels by the conformance kit."""
+    set_up("test", "mutation")
+    python("-W", "ignore", "benchmarks/mutants.py", *arguments)
+
+
 def wheels() -> None:
     """Build the distributions; prove that they work from outside the repository."""
     set_up("dev")
@@ -125,9 +132,8 @@ def new_plugin(fresh: Path, folder: Path) -> None:
     """A plugin as a user begins one: written, installed, checked, listed."""
     call(binary(fresh, "orfit-bench"), "new-plugin", "my-lms", cwd=folder)
     call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", folder / "my-lms")
-    passed = "import sys; from orfit_bench.conformance import conform; sys.exit(not conform('my_lms').passed)"
-    call(binary(fresh, "python"), "-c", passed, cwd=folder)
-    call(binary(fresh, "orfit-bench"), "list", "my_lms", cwd=folder)
+    for command in (["conform", "my-lms"], ["list", "my_lms"], ["run", "--method", "my_lms", "--rows", "60"]):
+        call(binary(fresh, "orfit-bench"), *command, cwd=folder)
 
 
 def ci() -> None:
@@ -141,7 +147,7 @@ def ci() -> None:
 def main() -> None:
     """Do the word."""
     words = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "wheels": wheels}
-    words |= {"ci": ci, "python": lambda *arguments: (set_up("test", "dev"), python(*arguments))}
+    words |= {"mutants": mutants, "ci": ci, "python": lambda *arguments: (set_up("test", "dev"), python(*arguments))}
     word, *arguments = sys.argv[1:] or ["help"]
     if word not in words:
         sys.exit(__doc__)

@@ -44,6 +44,7 @@ FILE = click.Path(path_type=Path)
     metavar="S",
     help="Seconds a check may take; a slow one ten times as many.",
 )
+@click.option("--list", "listed", is_flag=True, help="Only print the checks and their rules.")
 @click.option("--workers", type=int, metavar="N", help="Processes at work. Default: the cores, at most 8.")
 @click.option("--json", "as_json", type=FILE, metavar="PATH", help="File for all records and what ran, as JSON.")
 @click.option("--junit", "as_junit", type=FILE, metavar="PATH", help="File for a CI's pages, as JUnit XML.")
@@ -55,6 +56,7 @@ def conform_command(
     as_json: Path | None,
     as_junit: Path | None,
     as_page: Path | None,
+    listed: bool,
     **chosen: Any,
 ) -> None:
     """Check every learner, or those of the methods, backends, plugins or distributions NAMEd.
@@ -72,6 +74,7 @@ def conform_command(
       orfit-bench conform rls lms --backend numpy
       orfit-bench conform my-plugin --slow --junit conform.xml --markdown CONFORMANCE.md
       orfit-bench conform lms --check any_chunking --dtype float32
+      orfit-bench conform lms --list
       orfit-bench conform numpy --seed 1 --workers 4 --json conform.json
 
     \b
@@ -90,6 +93,9 @@ def conform_command(
     from orfit_bench.report.conformance import markdown
 
     plugins()
+    if listed:
+        _list(names, chosen)
+        return
     asked = {**chosen, "dtypes": chosen["dtypes"] or DTYPES}
     began = time.monotonic()
     with _progress() as progress:
@@ -102,6 +108,16 @@ def conform_command(
     _show(report, ran)
     if not report.passed:
         raise click.exceptions.Exit(1)
+
+
+def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
+    """Every check that there is for what was named, with its rule."""
+    from orfit_bench.conformance.plan import of_method, pairs
+    from orfit_bench.report.conformance import checks_table
+
+    methods = dict.fromkeys(method for _, method in pairs(names, chosen["backends"]))
+    found = {one.name: one for method in methods for one in of_method(method)}
+    show(checks_table([one for one in found.values() if not chosen["only"] or one.name in chosen["only"]]))
 
 
 def _refuse(paths: list[Path]) -> None:

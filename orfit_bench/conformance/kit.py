@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import Check, Gap, Inapplicable, Violation
 from orfit_bench.conformance.checks.evidence import device_of
-from orfit_bench.conformance.plan import DTYPES, Item, Pair, of_method, planned, trials
+from orfit_bench.conformance.plan import DTYPES, Item, Pair, of_method, pairs, planned, trials
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, Record, Report
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.errors import AccuracyWarning, UnavailableError
@@ -145,8 +145,8 @@ Claims = tuple[dict[Pair, dict[str, str]], list[str]]
 
 def claims(plan: Sequence[Item]) -> Claims:
     """What the kernels of a plan say of themselves, in a process that knows them."""
-    pairs = list(dict.fromkeys((item.backend, item.method) for item in plan))
-    return {pair: registry().capabilities(*pair) for pair in pairs}, list(_strange(pairs))
+    checked = list(dict.fromkeys((item.backend, item.method) for item in plan))
+    return {pair: registry().capabilities(*pair) for pair in checked}, [*_strange(checked), *_broken(checked)]
 
 
 def report(
@@ -185,15 +185,23 @@ def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
         yield f"{len(missing)} checks in all did not run that the declared capabilities call for"
 
 
-def _strange(pairs: Sequence[Pair]) -> Iterable[str]:
+def _strange(checked: Sequence[Pair]) -> Iterable[str]:
     """Expected failures that name no check."""
-    for backend, method in pairs:
+    for backend, method in checked:
         if registry().absence(backend, method):
             continue
         names = {one.name for one in of_method(method)}
         for name in expectations(backend, method):
             if name.split()[0] not in names or not {*name.split()[1:]} <= set(DTYPES):
                 yield f"{method} on {backend} expects {name!r} to fail, which is no check"
+
+
+def _broken(checked: Sequence[Pair]) -> Iterable[str]:
+    """Plugins that cannot be loaded, where everything was to be checked: what they bring is in no plan."""
+    if set(checked) == set(pairs()):
+        for plugin in registry().plugins:
+            if plugin.state == "broken":
+                yield f"plugin {plugin.name} ({plugin.supplier}) is broken: {plugin.reason}"
 
 
 def _left_out(backends: Iterable[str]) -> Iterable[str]:

@@ -111,21 +111,24 @@ def chosen_pairs(
     return found
 
 
-def pairs(names: Sequence[str], backends: Sequence[str] = ()) -> list[Pair]:
-    """(backend, method) of every kernel that the names, of methods, backends or plugins, speak of."""
+def pairs(names: Sequence[str] = (), backends: Sequence[str] = ()) -> list[Pair]:
+    """(backend, method) of every kernel that the names, of methods, backends or plugins, speak of, on these backends.
+
+    A method and a backend named together mean that pair; a plugin, all that it brings.
+    """
     known = registry()
+    for name in backends:
+        known.find("backends", name)
     everything = sorted(
         pair for pair, kernel in known.kernels.items() if not isinstance(kernel, Absent) and _declared(known, pair)
     )
     methods = [n for n in names if n in known.methods]
-    on = [*backends, *(n for n in names if n in known.backends and n not in known.methods)]
+    on = [n for n in names if n in known.backends and n not in known.methods]
     plugins = [n for n in names if n not in known.methods and n not in known.backends]
-    for name in backends:
-        known.find("backends", name)
-    chosen = {(b, m) for b, m in everything if (not methods or m in methods) and (not on or b in on)}
-    if plugins:
-        chosen = (chosen if methods or on else set()) | {p for name in plugins for p in _of_plugin(name, everything)}
-    return [pair for pair in everything if pair in chosen]
+    chosen = {p for name in plugins for p in _of_plugin(name, everything)}
+    if methods or on or not plugins:
+        chosen |= {(b, m) for b, m in everything if (not methods or m in methods) and (not on or b in on)}
+    return [pair for pair in everything if pair in chosen and (not backends or pair[0] in backends)]
 
 
 def _declared(known: Registry, pair: Pair) -> bool:

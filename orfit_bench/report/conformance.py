@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
+from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import Ran
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, Record, Report
 from orfit_bench.report.table import grid
@@ -52,6 +53,15 @@ def records_table(report: Report) -> Table:
         count = Count.of(records)
         numbers = (str(count.counts[s]) for s in (PASSED, FAILED, EXPECTED, SKIPPED))
         table.add_row(*map(Text, (method, backend, device, dtype, *numbers, count.shown)))
+    return table
+
+
+def checks_table(checks: Sequence[Check]) -> Table:
+    """A row for each check: its rule, slow ones marked."""
+    table = grid("Checks", "check", "rule")
+    table.columns[0].no_wrap = True
+    for one in checks:
+        table.add_row(Text(one.name), Text(one.rule + (" (slow)" if one.slow else "")))
     return table
 
 
