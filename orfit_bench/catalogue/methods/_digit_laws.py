@@ -73,11 +73,17 @@ LARGE = [2.0**k * AXIS for k in range(1, 31)]
 
 def digits_are_said(create: Any, rows: Rows, name: str = "P", **more: Any) -> Measured:
     """It warns exactly when half of the digits of P are gone, and refuses exactly when too few are left."""
-    scenes = [(ff, [x]) for ff in (0.9, 1.0) for x in LARGE]
+    blank = create(forgetting_factor=1.0, ridge=1.0, **more)
+    info = np.finfo(blank.partial_fit(np.zeros((0, 3)), []).state()[name].dtype)
+    tiny, highest = 2.0 ** -(info.maxexp // 2 + 4) * AXIS, float(info.max) / 4
+    scenes = [(ff, 1.0, [x]) for ff in (0.9, 1.0) for x in LARGE]
+    scenes += [(1.0, 1 / (highest * share), [tiny]) for share in (0.7, 0.9, 1.1, 1.3)]
     wrong = 0
-    for ff, stream in [*scenes, (0.5, [DIAGONAL] * 60), (0.5, [AXIS] * 1100)]:
-        learner = create(forgetting_factor=ff, ridge=1.0, **more)
+    for ff, ridge, stream in [*scenes, (0.5, 1.0, [DIAGONAL] * 60), (0.5, 1.0, [AXIS] * 1100)]:
+        learner = create(forgetting_factor=ff, ridge=ridge, **more)
         wrong += mismatches(learner, stream, name, partial(signs, noise=ff, ff=ff))
+    if blank.method.blocks:
+        wrong += not _refuses(create(forgetting_factor=1.0, ridge=2.0**-90, **more), np.array([AXIS, AXIS]))
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
@@ -97,6 +103,15 @@ def digits_of_a_filter(create: Any, rows: Rows) -> Measured:
         for stream in ([AXIS] * 600, [DIAGONAL] * 60):
             wrong += wrong_of(stream, _Moved(R, 1.9), observation_noise=R, transition=1.9)
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+def _refuses(learner: Any, block: Array) -> bool:
+    """Whether a block is refused of which no digit is left: its covariance is singular but for rounding."""
+    try:
+        learner.step(block, [1, 1])
+    except DivergedError:
+        return True
+    return False
 
 
 class _Shaken:

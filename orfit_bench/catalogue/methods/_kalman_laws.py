@@ -209,6 +209,7 @@ def rows_without_noise(create: Any, rows: Rows) -> Measured:
     for k in (-60, 0, 60):
         learner = create(observation_noise=0.0, initial_covariance=2.0**k).partial_fit(Q, Q @ w)
         learner.partial_fit(Q[1:3] + Q[2:4], [5.0, -5.0])
+        learner.step(np.vstack([Q[:1], np.zeros((1, d))]), [9.0, 9.0])  # nor does a row of zeros divide
         state = learner.state()
         left = float(abs(state["covariance"].values).max() > 0)
         worst = largest(worst, deviation(state["mean"].values[:, 0], w), left)

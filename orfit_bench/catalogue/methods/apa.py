@@ -66,6 +66,19 @@ def min_norm(create: Any, rows: Rows) -> Measured:
     return against_min_norm(create(projection_order=None, step_size=1.0, eps=0.0), rows)
 
 
+def repeated_row(create: Any, rows: Rows) -> Measured:
+    """Where a row comes again with another target the step is a share of the least-squares compromise."""
+    x, z = rows.X[:2] / np.linalg.norm(rows.X[:2], axis=1, keepdims=True)
+    A, b = np.array([x, z, x]), np.array([[1.0], [0.5], [2.0]])
+    w, worst = np.zeros((len(x), 1)), 0.0
+    learner = create(projection_order=3, step_size=0.5, eps=0.0)
+    for n in range(1, 4):
+        w = w + 0.5 * np.linalg.lstsq(A[:n], b[:n] - A[:n] @ w, rcond=1e-3)[0]  # a repeated row counts as dependent
+        learner.partial_fit(A[n - 1 : n], b[n - 1])
+        worst = largest(worst, deviation(final_weights(learner), w))
+    return Measured(worst, 3, float(np.linalg.cond(A[:2])))
+
+
 def _rows_kept(settings: Settings, sizes: Sizes) -> int | None:
     order = settings["projection_order"]
     return None if order is None else order * sizes["gradients"]
@@ -115,6 +128,7 @@ METHOD = Method(
     laws=(
         Law(projects, "survey, the program (APA)", exponent=1),
         Law(regularised, "survey, the program (APA)", exponent=1),
+        Law(repeated_row, "survey, the program (APA) with the pseudo-inverse", exponent=2),
         Law(min_norm, "survey, Theorem 4", exponent=1, shape="wide"),
     ),
     batch=batch,

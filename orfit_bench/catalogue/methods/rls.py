@@ -64,12 +64,15 @@ def ridge(create: Any, rows: Rows) -> Measured:
 
 
 def information(create: Any, rows: Rows) -> Measured:
-    """P is the inverse of the weighted information matrix."""
+    """P is the inverse of the weighted information matrix, forgetting or remembering."""
     X, y, _ = rows
-    prior = least_energy(X)
-    P = create(ridge=prior, forgetting_factor=0.97).partial_fit(X, y).state()["P"].values
-    A, _ = weighted(X, y[:, None], prior, 0.97)
-    return Measured(deviation(P, inverse_information(A)), len(X), max(condition(A), condition(X)))
+    prior, worst, cond = least_energy(X), 0.0, condition(X)
+    for ff, n in ((0.97, len(X)), (2.0, 3)):
+        P = create(ridge=prior, forgetting_factor=ff).partial_fit(X[:n], y[:n]).state()["P"].values
+        A, _ = weighted(X[:n], y[:n, None], prior, ff)
+        want = inverse_information(A) / max(1, ff**n)  # the rows of A are scaled by the largest weight
+        worst, cond = largest(worst, deviation(P, want)), max(cond, condition(A))
+    return Measured(worst, len(X), cond)
 
 
 def blocks(create: Any, rows: Rows) -> Measured:

@@ -136,7 +136,15 @@ METHOD = Method(
         Field("average_weight", (), "sum of their weights", when=_averages),
     ),
     examples=(
-        {"loss": "huber", "delta": 0.3, "step_size": 0.1, "momentum": 0.5, "ridge": 0.1, "averaging": "uniform"},
+        {
+            "loss": "huber",
+            "delta": 0.3,
+            "step_size": 0.1,
+            "momentum": 0.5,
+            "ridge": 0.1,
+            "averaging": "uniform",
+            "tail_start": 4,
+        },
         {"loss": "absolute", "step_size": 0.1, "radius": 0.1, "averaging": "tail", "tail_start": 4},
         {"loss": "quantile", "tau": 0.3, "step_size": 0.1, "averaging": "weighted", "weights": POWER},
         {"loss": "epsilon_insensitive", "epsilon": 0.3, "momentum": 0.5, "step_size": 0.1},
