@@ -30,7 +30,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 import orfit_bench_numpy  # after the threads of BLAS are fixed
 from orfit_bench.conformance.kit import run
 from orfit_bench.conformance.plan import Item, planned
-from orfit_bench.conformance.record import FAILED, PASSED
+from orfit_bench.conformance.record import PASSED
 
 FOLDER = Path(orfit_bench_numpy.__file__).parent
 OUTPUT = Path("mutants.jsonl")
@@ -192,4 +192,3 @@ if __name__ == "__main__":
     failed = [r for r in _records() if r["said"] == "survived"]
     print(f"{len(_records()) - len(failed)} of {len(_records())} killed")
     print(*(f"{r['module']}: {r['code']}" for r in failed), sep="\n")
-    assert FAILED

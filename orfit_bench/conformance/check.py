@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,13 +28,30 @@ class Gap(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Deviation over bound."""
-        return self.deviation / self.bound if self.bound else float("inf") if self.deviation else 0.0
+        """Deviation over bound; infinite for a deviation that is no number."""
+        if not isfinite(self.deviation):
+            return inf
+        return self.deviation / self.bound if self.bound else inf if self.deviation else 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the deviation is a number within the bound."""
+        return isfinite(self.deviation) and self.deviation <= self.bound
 
     @property
     def void(self) -> bool:
-        """Whether the bound leaves not one digit to compare."""
-        return self.bound > 0.1
+        """Whether the bound leaves not one digit to compare, so that only what is no number tells anything."""
+        return self.bound > NO_DIGIT and isfinite(self.deviation)
+
+
+NO_DIGIT = 0.1
+"""The bound from which on not one decimal digit is left to compare."""
+
+
+def worst(gaps: Iterable[Gap]) -> Gap:
+    """The gap of largest ratio among those that tell something; of all, where none does."""
+    found = list(gaps)
+    return max([gap for gap in found if not gap.void] or found, key=lambda gap: gap.ratio)
 
 
 Act = Callable[["Trial"], Gap | None]

@@ -51,7 +51,9 @@ def conform_isolated(
         more = min(workers or min(_cores(), MOST_WORKERS), len(plan)) - 1
         processes += [stack.enter_context(Process()) for _ in range(more)]
         records = _all(processes, plan, of, timeout, progress or (lambda done, total, record: None))
-        said: Report = finished(processes[0].begin(Call(report, (plan, records, bool(only)), START_SECONDS)))
+        said: Report = finished(
+            processes[0].begin(Call(report, (plan, records, bool(only), None, [*names, *backends]), START_SECONDS))
+        )
     return replace(said, problems=[*said.problems, *problems])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from orfit_bench.conformance.checks.evidence import device_of
 from orfit_bench.conformance.plan import DTYPES, Item, Pair, of_method, pairs, planned, trials
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, Record, Report
 from orfit_bench.conformance.trial import Trial
-from orfit_bench.errors import AccuracyWarning, UnavailableError
+from orfit_bench.errors import AccuracyWarning, UnavailableError, hint
 from orfit_bench.host.registry import registry
 
 CATALOGUE = "orfit-bench"
@@ -42,7 +42,7 @@ def conform(
         records.append(run(item))
         if progress:
             progress(len(records), len(plan), records[-1])
-    return report(plan, records, partial=bool(only))
+    return report(plan, records, partial=bool(only), named=[*names, *backends])
 
 
 def run(item: Item) -> Record:
@@ -92,17 +92,19 @@ def _outcome(one: Check, item: Item) -> tuple[str, str, Gap | None]:
         except BaseException as error:  # SystemExit too: the code under test is anybody's
             return FAILED, f"with {trial.variant}: {_said(error)}", worst
         else:
-            if gap and gap.void and np.isfinite(gap.deviation):
+            if gap and gap.void:
                 left_out.append(f"{trial.variant}: the problem is too ill-conditioned to tell")
                 continue
             ran += 1
             worst = gap if gap and (worst is None or gap.ratio > worst.ratio) else worst
-            if gap and not gap.deviation <= gap.bound:
+            if gap and not gap.holds:
                 said = f"with {trial.variant}: off by {gap.deviation:.1e}, allowed {gap.bound:.1e}"
                 return FAILED, f"{said} ({gap.of})" if gap.of else said, gap
         if not one.every:
             break
-    return (PASSED, "", worst) if ran else (SKIPPED, "; ".join(left_out), None)
+    if not ran:
+        return SKIPPED, "; ".join(left_out), None
+    return PASSED, f"under {ran} of {ran + len(left_out)} variants; {'; '.join(left_out)}" if left_out else "", worst
 
 
 def _guarded(one: Check, trial: Trial) -> Gap | None:
@@ -133,10 +135,10 @@ def device(backend: str) -> str:
 def expectations(backend: str, method: str) -> dict[str, str]:
     """The checks that a kernel says it fails, with its reasons; none where there is no kernel."""
     try:
-        kernel = registry().kernel(backend, method)
+        said = getattr(registry().kernel(backend, method), "EXPECTED_FAILURES", {})
     except UnavailableError:  # every check of it says so
         return {}
-    return {str(name): str(why) for name, why in dict(getattr(kernel, "EXPECTED_FAILURES", {})).items()}
+    return {str(name): str(why) for name, why in said.items()} if isinstance(said, Mapping) else {repr(said): ""}
 
 
 Claims = tuple[dict[Pair, dict[str, str]], list[str]]
@@ -150,15 +152,22 @@ def claims(plan: Sequence[Item]) -> Claims:
 
 
 def report(
-    plan: Sequence[Item], records: Sequence[Record], partial: bool = False, claimed: Claims | None = None
+    plan: Sequence[Item],
+    records: Sequence[Record],
+    partial: bool = False,
+    claimed: Claims | None = None,
+    named: Sequence[str] = (),
 ) -> Report:
-    """The records, and what is wrong with them as a whole; `claimed` in a process that does not know the kernels."""
+    """The records, and what is wrong with them as a whole; `claimed` in a process that does not know the kernels.
+
+    A backend that was named must have run.
+    """
     capabilities, strange = claims(plan) if claimed is None else claimed
     left_out = () if partial else _left_out({backend for backend, _ in capabilities} & registry().backends.keys())
-    return Report(list(records), capabilities, [*_totals(plan, records), *strange, *left_out], partial)
+    return Report(list(records), capabilities, [*_totals(plan, records, named), *strange, *left_out], partial)
 
 
-def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
+def _totals(plan: Sequence[Item], records: Sequence[Record], named: Sequence[str] = ()) -> Iterable[str]:
     """What is missing: nothing ran, nothing of a method ran, or fewer checks than the plan has."""
     ran = {(r.check, r.method, r.backend, r.dtype) for r in records if r.status != SKIPPED}
     if not ran:
@@ -170,6 +179,9 @@ def _totals(plan: Sequence[Item], records: Sequence[Record]) -> Iterable[str]:
             why = next((r.reason for r in records if r.method == method), "it did not come to it")
             yield f"every check of {method} was skipped: {why}"
     whole = {backend for _, _, backend, _ in ran}
+    for backend in dict.fromkeys(item.backend for item in plan if item.backend in named and item.backend not in whole):
+        why = next((r.reason for r in records if r.backend == backend), "it did not come to it")
+        yield f"every check on {backend} was skipped: {why}"
     missing = [i for i in plan if (i.check, i.method, i.backend, i.dtype) not in ran and i.backend in whole]
     for item in missing[:5]:
         why = next(
@@ -192,8 +204,10 @@ def _strange(checked: Sequence[Pair]) -> Iterable[str]:
             continue
         names = {one.name for one in of_method(method)}
         for name in expectations(backend, method):
-            if name.split()[0] not in names or not {*name.split()[1:]} <= set(DTYPES):
-                yield f"{method} on {backend} expects {name!r} to fail, which is no check"
+            check, *dtype = name.split() or [""]
+            if check not in names or dtype not in ([], *([d] for d in DTYPES)):
+                near = hint(check, names).partition(" Known")[0]
+                yield f"{method} on {backend} expects {name!r} to fail, which is no check (or check and dtype){near}"
 
 
 def _broken(checked: Sequence[Pair]) -> Iterable[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.catalogue.equalities import EQUALITIES
 from orfit_bench.catalogue.theorems import THEOREMS
+from orfit_bench.conformance.check import NO_DIGIT
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.host.create import create
 from orfit_bench.host.registry import registry
@@ -146,7 +147,7 @@ def _void(law: Law, data: Rows, dtype: str, allowed: float) -> str:
     most = float(np.finfo(dtype).eps) ** -0.5
     if law.shape == "wide" and np.linalg.cond(data.X) > most:
         return f"condition above {most:.0e}: in {dtype} such rows count as dependent"
-    return f"its bound is above 1 in {dtype}" if allowed >= 1 else ""
+    return f"its bound leaves no digit in {dtype}" if allowed > NO_DIGIT else ""
 
 
 def findings(backend: str = "numpy", dtype: str = "float64") -> Iterator[Finding]:

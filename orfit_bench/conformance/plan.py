@@ -6,18 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from orfit_bench.conformance import checks, laws
+from orfit_bench.conformance import (
+    checks,  # noqa: F401  # takes the checks in
+    laws,
+)
 from orfit_bench.conformance.check import CHECKS, Check, Gap, Violation
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.conformance.variants import variants
-from orfit_bench.errors import hint
+from orfit_bench.errors import UnavailableError, hint
 from orfit_bench.host.registry import Registry, registry
 from orfit_bench.spec import Absent
 
 DTYPES = ("float64", "float32")
 Pair = tuple[str, str]
 """Backend and method."""
-assert checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def planned(
 
 def of_pair(backend: str, method: str, dtypes: Sequence[str], only: Sequence[str], seed: int, slow: bool) -> list[Item]:
     """Every check that speaks of one method on one backend."""
-    found = []
+    found: list[Item] = []
     available = not registry().absence(backend, method)
     lacks = registry().capabilities(backend, method)
     for dtype in dict.fromkeys(dtypes):
@@ -58,7 +60,16 @@ def of_pair(backend: str, method: str, dtypes: Sequence[str], only: Sequence[str
                 continue
             if not available or not needs(one, backend, method, dtype, seed):
                 found.append(Item(one.name, method, backend, dtype, seed))
-    return found
+    return found if not available or _usable(backend, method) else found[:1]
+
+
+def _usable(backend: str, method: str) -> bool:
+    """Whether the kernel can be had at all: where it cannot, one check says why, and not every one of them."""
+    try:
+        registry().kernel(backend, method)
+    except UnavailableError:
+        return False
+    return True
 
 
 def needs(one: Check, backend: str, method: str, dtype: str, seed: int) -> str:

@@ -25,6 +25,9 @@ AMBIENT = ("feature", "parameter", "input")
 """The dimensions along which vectors lie that span something."""
 
 
+NUDGES = 3
+
+
 class Span(np.ndarray[Any, Any]):
     """An orthonormal basis (p, k) of which only the subspace counts."""
 
@@ -83,17 +86,24 @@ def nudge_of(dtype: str) -> float:
 
 
 def condition(trial: Trial, chunk: Chunk) -> float:
-    """By how much a relative change of the rows' numbers is amplified in the state and in what was predicted."""
+    """By how much a relative change of the rows' numbers is amplified in the state and in what was predicted.
+
+    The largest of several random changes: a single one may miss the direction that matters.
+    """
     truth, nudge = trial.truth, nudge_of(trial.dtype)
-    nudges = np.random.default_rng([trial.seed, *chunk.X.shape])
+    random = np.random.default_rng([trial.seed, *chunk.X.shape])
 
     def nudged(a: Array) -> Array:
-        return np.asarray(a * (1 + nudge * nudges.uniform(-1, 1, a.shape)))
+        return np.asarray(a * (1 + nudge * random.uniform(-1, 1, a.shape)), a.dtype)
 
-    learners = [truth.create() for _ in range(2)]
+    def looked(rows: Chunk) -> tuple[dict[str, Array], dict[str, Array]]:
+        learner = truth.create()
+        told = truth.learn(learner, rows)
+        return look(learner), look(told)
+
     try:
-        told = [truth.learn(*pair) for pair in zip(learners, (chunk, chunk.numbers(nudged)), strict=True)]
+        plain, *others = (looked(rows) for rows in (chunk, *(chunk.numbers(nudged) for _ in range(NUDGES))))
     except DivergedError:
         return float("inf")
-    changes = [apart(look(one), look(other))[0] for one, other in (learners, told)]
+    changes = [apart(a, b)[0] for other in others for a, b in zip(plain, other, strict=True)]
     return float(max(1.0, *(change / nudge for change in changes)))

@@ -98,7 +98,7 @@ class Trial:
     def ask_raw(self, learner: Any, X: Array) -> Any:
         """As `ask`, returning the backend's own array."""
         if self.method.kind == "subspace":
-            return learner.inverse_transform(learner.transform(X))
+            return learner.inverse_transform(self.backend_of(learner).asnumpy(learner.transform(X)))
         return (learner.decision_function if self.method.kind == "classification" else learner.predict)(X)
 
     def forecast(self, learner: Any, row: Chunk) -> Array:

@@ -11,6 +11,7 @@ from rich.text import Text
 from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import Ran
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, Record, Report
+from orfit_bench.host.registry import registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 
@@ -83,7 +84,11 @@ def capabilities_table(report: Report) -> Table:
 
 
 def lacking(report: Report) -> Iterator[str]:
-    """Why kernels lack what their methods allow."""
+    """Why kernels lack what their methods allow, and which methods declare nothing that could prove them wrong."""
+    for method in dict.fromkeys(method for _, method in report.capabilities):
+        declared = registry().methods.get(method)
+        if declared and not declared.laws and not declared.batch:
+            yield f"lacks: {method} declares neither a law nor a batch problem: nothing says that its numbers are right"
     for (backend, method), told in report.capabilities.items():
         yield from (f"lacks: {name} of {method} on {backend}: {why}" for name, why in told.items() if why)
 

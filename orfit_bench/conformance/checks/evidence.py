@@ -38,9 +38,12 @@ def device_of(array: object) -> str:
 def arrays_are_of_the_backend(trial: Trial) -> None:
     """Every array of the state, every prediction and all that waits are of the backend's own array type."""
     chunk = trial.rows()
-    learner = trial.learned(chunk)
+    learner = trial.create()
+    told = trial.learn_raw(learner, chunk)
     wanted = trial.backend.namespace().ndarray
-    for name, array in [*learner._s._asdict().items(), ("an answer", trial.ask_raw(learner, chunk.X))]:
+    shown = [("an answer", trial.ask_raw(learner, chunk.X)), ("what waits", learner._waiting.joined()[0])]
+    shown += [("prequential", told)] if told is not None else []
+    for name, array in [*learner._s._asdict().items(), *shown]:
         kind = type(array)
         host = name == "count" and kind is np.ndarray
         require(host or issubclass(kind, wanted), f"{name} is a {kind.__module__}.{kind.__name__}, want {wanted}")

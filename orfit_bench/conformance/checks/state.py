@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Gap, Violation, check, require
+from orfit_bench.conformance.check import Gap, Violation, check, require, worst
 from orfit_bench.conformance.checks.agreement import a_reference
 from orfit_bench.conformance.rows import bits
 from orfit_bench.conformance.trial import REFERENCE, Trial
@@ -76,7 +76,7 @@ def a_saved_state_goes_on_alike(trial: Trial) -> None:
 @check(a_reference)
 def a_state_moves_between_backends(trial: Trial) -> Gap:
     """A state that is moved to the reference backend, learns there and is moved back goes on as if it had stayed."""
-    chunk, worst = trial.rows(), []
+    chunk, gaps = trial.rows(), []
     for i in MOMENTS:
         stayed = trial.learned(chunk.cut(0, i))
         away = restore(stayed.state(), backend=REFERENCE, **_needs(trial))
@@ -84,8 +84,8 @@ def a_state_moves_between_backends(trial: Trial) -> Gap:
         back = restore(away.state(), backend=trial.backend.name, **_needs(trial))
         trial.learn(stayed, chunk.cut(i, 22))
         told = [trial.learn(learner, chunk.cut(22, 24)) for learner in (back, stayed)]
-        worst.append(trial.gap(chunk, (back, stayed), (told[0], told[1]), of=f"moved after row {i}:"))
-    return max(worst, key=lambda gap: gap.ratio)
+        gaps.append(trial.gap(chunk, (back, stayed), (told[0], told[1]), of=f"moved after row {i}:"))
+    return worst(gaps)
 
 
 @check()
