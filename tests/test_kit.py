@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from wrong.right import BATCHES, PLAIN, PLAIN_KERNEL, Offers, plain
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
-from orfit_bench.conformance.check import CHECKS
+from orfit_bench.conformance.check import CHECKS, Gap, worst
 from orfit_bench.conformance.kit import report, run
 from orfit_bench.conformance.plan import planned
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED
@@ -101,7 +102,7 @@ def test_a_backend_that_cannot_compute_here_fails_with_its_reason():
         assert {(r.status, r.reason) for r in found.records} == {(SKIPPED, "no such device")}
         assert found.problems == ["nothing ran: no such device"]
         both = conform(NAME, "greedy", backends=[NAME, "numpy"], dtypes=["float64"])
-        assert both.problems == [f"every check of {NAME} was skipped: no such device"]
+        assert both.problems == [f"every check {of} {NAME} was skipped: no such device" for of in ("of", "on")]
 
 
 def test_a_check_that_did_not_run_fails_the_report():
@@ -145,7 +146,8 @@ def test_an_expected_failure_of_one_dtype_speaks_of_that_alone():
 def test_an_expected_failure_of_no_check_fails_the_report(name):
     with installed(kernel=Offers(learn=plain, EXPECTED_FAILURES={name: "why not"})):
         found = report(*some_records())
-        assert found.problems == [f"{NAME} on {NAME} expects {name!r} to fail, which is no check"]
+        (problem,) = found.problems
+        assert problem.startswith(f"{NAME} on {NAME} expects {name!r} to fail, which is no check")
 
 
 def test_a_complete_backend_has_every_method_of_the_catalogue():
@@ -179,3 +181,12 @@ def test_unknown_names_are_refused_with_a_near_one():
     for wrong, said in ((("lsm",), "lms"), (("lms",), "one_row")):
         with pytest.raises(ValueError, match=said):
             conform(*wrong, only=["one_rwo"], backends=["numpy"])
+
+
+def test_a_deviation_that_is_no_number_never_holds_and_a_wide_bound_hides_no_failure():
+    assert not Gap(math.inf, math.inf).holds
+    assert not Gap(math.nan, 1.0).holds
+    assert Gap(1e-16, 1e-15).holds
+    failing, void = Gap(1e-3, 1e-6), Gap(1e6, 0.5)
+    assert worst([void, failing]) == failing
+    assert worst([failing, Gap(math.nan, 1e-6)]).ratio == math.inf

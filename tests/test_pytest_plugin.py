@@ -133,7 +133,9 @@ def test_an_expected_failure_that_passes_fails(run):
 def test_an_expectation_that_names_no_check_fails_the_session(run):
     result = run(echo(expected={"any_chunk": "old"}))
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["problem: lms on echo expects 'any_chunk' to fail, which is no check"])
+    result.stdout.fnmatch_lines(
+        ["problem: lms on echo expects 'any_chunk' to fail, which is no check. Did you mean 'any_chunking'?"]
+    )
     assert result.ret == 1
 
 
@@ -254,7 +256,8 @@ def test_workers_of_xdist_are_added_up_by_a_process_that_knows_no_plugin_of_thei
     result = pytester.runpytest_subprocess("-p", "orfit_bench_pytest", *options)
     result.assert_outcomes(passed=4)
     written = json.loads((pytester.path / "x.json").read_text())
-    assert written["problems"] == ["lms on echo expects 'any_chunk' to fail, which is no check"]
+    said = "lms on echo expects 'any_chunk' to fail, which is no check. Did you mean 'any_chunking'?"
+    assert written["problems"] == [said]
     assert (result.ret, written["passed"], written["partial"]) == (1, False, False)
     ran = [(record["dtype"], record["check"]) for record in written["records"]]
     assert ran == [(dtype, check) for dtype in plan.DTYPES for check in TWO]

@@ -207,7 +207,7 @@ def _strange(checked: Sequence[Pair]) -> Iterable[str]:
             check, *dtype = name.split() or [""]
             if check not in names or dtype not in ([], *([d] for d in DTYPES)):
                 near = hint(check, names).partition(" Known")[0]
-                yield f"{method} on {backend} expects {name!r} to fail, which is no check (or check and dtype){near}"
+                yield f"{method} on {backend} expects {name!r} to fail, which is no check{near}"
 
 
 def _broken(checked: Sequence[Pair]) -> Iterable[str]:

@@ -100,8 +100,11 @@ def residual_memories(create: Any, rows: Rows) -> Measured:
             kept.append(x - A @ np.linalg.lstsq(A, x, rcond=None)[0] if kept else x)
             if len(kept) > m:
                 kept.pop(int(np.argmin([r @ r for r in kept])) if summary == "largest" else 0)
-        U = np.asarray(create(memory=m, summary=summary).partial_fit(X, y).state()["basis"].values, float).T
+        state = create(memory=m, summary=summary).partial_fit(X, y).state()
+        U = np.asarray(state["basis"].values, float).T
+        norms = np.sort(np.linalg.norm(kept, axis=1))
         worst = largest(worst, deviation(U @ U.T, sum(np.outer(r, r) / (r @ r) for r in kept)))
+        worst = largest(worst, deviation(np.sort(state["singular_values"].values), norms))
     return Measured(worst, len(X), condition(X))
 
 
