@@ -24,7 +24,8 @@ class Backend:
     name: str
     summary: str
     namespace: Callable[[], Any]
-    """The array module: zeros, ascontiguousarray, concatenate, vdot, isfinite."""
+    """The array module: ndarray, empty, zeros, ascontiguousarray, concatenate, vdot, isfinite; for subspaces also
+    copysign, diagonal and linalg.qr."""
     asarray: Callable[[NDArray[Any]], Array] = np.array
     """A host array copied to the backend, C order."""
     asnumpy: Callable[[Array], NDArray[Any]] = np.array
