@@ -7,6 +7,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from cases import offering
 from wrong.fault import FAULTS, NAME, ON_NUMPY, Fault
@@ -15,6 +16,7 @@ from wrong.right import BATCHES, PLAIN, PLAIN_KERNEL, Offers, plain
 import orfit_bench as ob
 from orfit_bench.conformance import conform
 from orfit_bench.conformance.check import CHECKS, Gap, worst
+from orfit_bench.conformance.counting import Counted
 from orfit_bench.conformance.kit import report, run
 from orfit_bench.conformance.plan import planned
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED
@@ -190,3 +192,21 @@ def test_a_deviation_that_is_no_number_never_holds_and_a_wide_bound_hides_no_fai
     failing, void = Gap(1e-3, 1e-6), Gap(1e6, 0.5)
     assert worst([void, failing]) == failing
     assert worst([failing, Gap(math.nan, 1e-6)]).ratio == math.inf
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda A: A @ A,
+        lambda A: A.dot(A),
+        lambda A: np.dot(A, A),
+        lambda A: np.einsum("ij,jk->ik", A, A),
+        lambda A: np.tensordot(A, A, 1),
+        lambda A: np.linalg.multi_dot([A, A]),
+    ],
+    ids=["@", ".dot", "dot", "einsum", "tensordot", "multi_dot"],
+)
+def test_a_cubic_product_is_counted_as_one_however_it_is_written(product):
+    Counted.flops = 0.0
+    assert isinstance(product(np.ones((8, 8)).view(Counted)), Counted)
+    assert Counted.flops == 2 * 8**3

@@ -12,15 +12,21 @@ if TYPE_CHECKING:
 
 CUBIC = {
     "svd": 22,
-    "qr": 4,
-    "eigh": 9,
-    "eig": 25,
-    "inv": 2,
-    "solve": 1,
-    "lstsq": 22,
     "pinv": 22,
+    "lstsq": 22,
+    "matrix_rank": 4,
+    "svdvals": 4,
+    "eig": 25,
+    "eigvals": 10,
+    "eigh": 9,
+    "eigvalsh": 4,
+    "qr": 4,
+    "inv": 2,
+    "matrix_power": 2,
+    "solve": 1,
     "cholesky": 1,
     "det": 1,
+    "slogdet": 1,
 }
 """Operations of a factorisation of an (m, n) matrix, in units of m n min(m, n): leading terms, to a factor of a few."""
 
@@ -29,6 +35,10 @@ class Counted(np.ndarray[Any, Any]):
     """An array whose arithmetic is counted, and that of all that is computed from it."""
 
     flops = 0.0
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """As the function, which is counted."""
+        return np.dot(self, b)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
         """Count, and compute on plain arrays."""
@@ -40,7 +50,7 @@ class Counted(np.ndarray[Any, Any]):
         return _counted(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Count products and factorisations; what NumPy writes in terms of ufuncs is counted there."""
+        """Count products and factorisations by their sizes."""
         plain_args, plain_kwargs = _plain(args), _plain(kwargs)
         result = function(*plain_args, **plain_kwargs)
         Counted.flops += _of_function(function.__name__, plain_args, result)
@@ -58,7 +68,9 @@ def _plain(a: Any) -> Any:
 def _counted(a: Any) -> Any:
     if isinstance(a, np.ndarray) and a.dtype.kind == "f":
         return a.view(Counted)
-    return tuple(_counted(b) for b in a) if type(a) is tuple else a
+    if isinstance(a, tuple):
+        return type(a)(*map(_counted, a)) if hasattr(a, "_fields") else tuple(map(_counted, a))
+    return a
 
 
 def _size(a: Any) -> int:
@@ -79,7 +91,20 @@ def _of_function(name: str, args: Any, result: Any) -> float:
         return float(CUBIC[name] * m * n * min(m, n))
     if name in ("dot", "vdot", "inner"):
         return float(2 * max(_size(result), 1) * np.shape(args[0])[-1])
-    return float(sum(map(_size, args[-2:]))) if name in ("outer", "einsum", "tensordot") else float(_size(result))
+    if name in ("outer", "kron"):
+        return float(_size(result))
+    if name in (
+        "einsum",
+        "tensordot",
+        "multi_dot",
+    ):  # at most what the operands and the result would need entry by entry
+        operands = [a for a in _flat(args) if hasattr(a, "shape")]
+        return float(max(math.prod(map(_size, operands)) * max(_size(result), 1), 1) ** 0.5 * 2)
+    return float(_size(result))
+
+
+def _flat(a: Any) -> list[Any]:
+    return [c for b in a for c in _flat(b)] if isinstance(a, (tuple, list)) else [a]
 
 
 class Counting:
