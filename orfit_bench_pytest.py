@@ -154,12 +154,13 @@ def _parameters(items: Iterable[Any]) -> Iterator[Any]:
 
 def _totals(report: Report) -> Iterator[str]:
     """How many checks ended how and where, the largest deviation over its bound, and what the kernels leave out."""
+    from orfit_bench.conformance.record import where
+
     devices = ", ".join(sorted({r.device for r in report.records if r.status != "skipped"}))
     yield ", ".join(f"{n} {status}" for status, n in report.counts.items()) + f" (devices: {devices or 'none'})"
-    if measured := [(r.deviation / r.bound, r) for r in report.records if r.deviation is not None and r.bound]:
+    if measured := [(r.ratio, r) for r in report.records if r.ratio is not None]:
         worst = max(measured, key=lambda pair: pair[0])[1]
-        where = f"{worst.check} of {worst.method} on {worst.backend} ({worst.dtype})"
-        yield f"largest deviation over bound: {worst.deviation:.1e} / {worst.bound:.1e}, {where}"
+        yield f"largest deviation over bound: {worst.deviation:.1e} / {worst.bound:.1e}, {where(worst)}"
     for (backend, method), capabilities in report.capabilities.items():
         for name, reason in capabilities.items():
             if reason:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -132,49 +132,80 @@ def judge(module: str, code: str, items: list[Item], out: int) -> None:
     os.write(out, said.encode())
 
 
+class Mutant(NamedTuple):
+    """A program to judge: the module it stands in for, what was changed, the changed line, and the code."""
+
+    module: str
+    mutant: str
+    line: str
+    code: str
+
+
+class Child(NamedTuple):
+    """A process that judges a mutant, and where it says what it found."""
+
+    judges: Mutant
+    pid: int
+    said: int
+    began: float
+
+
 def main(modules: list[str]) -> None:
     """Judge every mutant that was not judged before."""
     done = {(r["module"], r["mutant"], r["code"]) for r in _records()}
-    work: list[tuple[str, str, str]] = []
-    for module in modules or sorted(_names()):
-        source = (FOLDER / f"{module}.py").read_text()
-        for name, code in mutants(source):
-            work.append((module, name, diff(source, code)))
-            codes[module, name] = code
-    waiting = [one for one in work if one not in done]
-    print(f"{len(work)} mutants, {len(waiting)} to judge", file=sys.stderr)
-    running: dict[int, tuple[tuple[str, str, str], int, float]] = {}
-    while waiting or running:
-        while waiting and len(running) < CHILDREN:
-            one = waiting.pop(0)
-            items = plan(users(one[0]))
-            read, write = os.pipe()
-            if (pid := os.fork()) == 0:
-                os.setpgrp()
-                judge(one[0], codes[one[:2]], items, write)
-                os._exit(0)
-            os.close(write)
-            running[pid] = (one, read, time.monotonic())
-        time.sleep(0.01)
-        for pid, (one, read, began) in list(running.items()):
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if not ended and time.monotonic() - began < TIMEOUT:
-                continue
-            if not ended:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-            said = os.read(read, 1000).decode() or (
-                "killed by the time limit" if not ended else f"killed by a crash ({status})"
-            )
-            os.close(read)
-            del running[pid]
-            with OUTPUT.open("a") as file:
-                file.write(
-                    json.dumps(dict(zip(("module", "mutant", "code"), one, strict=True)) | {"said": said}) + "\n"
-                )
+    made = [one for module in modules or sorted(_names()) for one in found(module)]
+    waiting = [one for one in made if one[:3] not in done]
+    print(f"{len(made)} mutants, {len(waiting)} to judge", file=sys.stderr)
+    running: list[Child] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < CHILDREN:
+                running.append(start(waiting.pop(0)))
+            time.sleep(0.01)
+            for child in running[:]:
+                if said := verdict(child):
+                    running.remove(child)
+                    keep(child.judges, said)
+    finally:
+        for child in running:
+            os.kill(child.pid, signal.SIGKILL)
 
 
-codes: dict[tuple[str, str], str] = {}
+def found(module: str) -> Iterator[Mutant]:
+    """The mutants of a module."""
+    source = (FOLDER / f"{module}.py").read_text()
+    for name, code in mutants(source):
+        yield Mutant(module, name, diff(source, code), code)
+
+
+def start(one: Mutant) -> Child:
+    """Judge in a child, which a kernel that hangs or crashes ends with."""
+    items = plan(users(one.module))
+    read, write = os.pipe()
+    if (pid := os.fork()) == 0:
+        judge(one.module, one.code, items, write)
+        os._exit(0)
+    os.close(write)
+    return Child(one, pid, read, time.monotonic())
+
+
+def verdict(child: Child) -> str:
+    """What became of the mutant; empty while it is being judged."""
+    ended, status = os.waitpid(child.pid, os.WNOHANG)
+    late = time.monotonic() - child.began > TIMEOUT
+    if not ended and not late:
+        return ""
+    if not ended:
+        os.kill(child.pid, signal.SIGKILL)
+        os.waitpid(child.pid, 0)
+    with os.fdopen(child.said) as pipe:
+        return pipe.read() or ("killed by the time limit" if late else f"killed by a crash ({status})")
+
+
+def keep(one: Mutant, said: str) -> None:
+    """Append what became of it."""
+    with OUTPUT.open("a") as file:
+        print(json.dumps({"module": one.module, "mutant": one.mutant, "code": one.line, "said": said}), file=file)
 
 
 def diff(source: str, code: str) -> str:

@@ -145,14 +145,13 @@ def _command(names: Sequence[str], chosen: dict[str, Any]) -> str:
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """What to call after each check. On stderr: a line for each failure, and a bar, or off a terminal now and then."""
-    from orfit_bench.conformance.record import FAILED
+    from orfit_bench.conformance.record import FAILED, where
 
     with bar() as shown:
 
         def tell(done: int, total: int, record: Record) -> None:
             if record.status == FAILED:
-                said = f"{record.check} of {record.method} on {record.backend} ({record.dtype})"
-                shown.say(f"[{done}/{total}] {said}: failed: {record.reason}")
+                shown.say(f"[{done}/{total}] {where(record)}: failed: {record.reason}")
             elif not shown.moves and done % EVERY == 0:
                 shown.say(f"[{done}/{total}]")
             shown.update(done, total, f"{record.method} on {record.backend}")

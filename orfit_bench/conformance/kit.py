@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.conformance.check import Check, Gap, Inapplicable, Violation
 from orfit_bench.conformance.checks.evidence import device_of
 from orfit_bench.conformance.plan import DTYPES, Item, Pair, of_method, pairs, planned, trials
-from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, Record, Report
+from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, Record, Report, where
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.errors import AccuracyWarning, UnavailableError, hint
 from orfit_bench.host.registry import registry
@@ -169,32 +169,26 @@ def report(
 
 def _totals(plan: Sequence[Item], records: Sequence[Record], named: Sequence[str] = ()) -> Iterable[str]:
     """What is missing: nothing ran, nothing of a method ran, or fewer checks than the plan has."""
-    ran = {(r.check, r.method, r.backend, r.dtype) for r in records if r.status != SKIPPED}
+    ran = [r for r in records if r.status != SKIPPED]
     if not ran:
         why = "it came to no check" if plan else "no check speaks of what was named"
         yield "nothing ran: " + (records[0].reason if records else why)
         return
-    for method in dict.fromkeys(item.method for item in plan):
-        if method not in {name for _, name, _, _ in ran}:
-            why = next((r.reason for r in records if r.method == method), "it did not come to it")
-            yield f"every check of {method} was skipped: {why}"
-    whole = {backend for _, _, backend, _ in ran}
-    for backend in dict.fromkeys(item.backend for item in plan if item.backend in named and item.backend not in whole):
-        why = next((r.reason for r in records if r.backend == backend), "it did not come to it")
-        yield f"every check on {backend} was skipped: {why}"
-    missing = [i for i in plan if (i.check, i.method, i.backend, i.dtype) not in ran and i.backend in whole]
+    methods, backends = {r.method for r in ran}, {r.backend for r in ran}
+    for method in dict.fromkeys(item.method for item in plan if item.method not in methods):
+        yield f"every check of {method} was skipped: {_why(r for r in records if r.method == method)}"
+    for backend in dict.fromkeys(i.backend for i in plan if i.backend in named and i.backend not in backends):
+        yield f"every check on {backend} was skipped: {_why(r for r in records if r.backend == backend)}"
+    done, told = {where(r) for r in ran}, {where(r): r for r in records}
+    missing = [item for item in plan if where(item) not in done and item.backend in backends]
     for item in missing[:5]:
-        why = next(
-            (
-                r.reason
-                for r in records
-                if (r.check, r.method, r.backend, r.dtype) == (item.check, item.method, item.backend, item.dtype)
-            ),
-            "it did not come to it",
-        )
-        yield f"{item.check} of {item.method} on {item.backend} ({item.dtype}) did not run: {why}"
+        yield f"{where(item)} did not run: {_why(filter(None, [told.get(where(item))]))}"
     if len(missing) > 5:
         yield f"{len(missing)} checks in all did not run that the declared capabilities call for"
+
+
+def _why(records: Iterable[Record]) -> str:
+    return next((r.reason for r in records), "it did not come to it")
 
 
 def _strange(checked: Sequence[Pair]) -> Iterable[str]:

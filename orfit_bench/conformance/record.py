@@ -5,8 +5,12 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from orfit_bench.conformance.check import Gap
+
+if TYPE_CHECKING:
+    from orfit_bench.conformance.plan import Item
 
 PASSED, FAILED, EXPECTED, SKIPPED = STATUSES = ("passed", "failed", "expected failure", "skipped")
 
@@ -62,3 +66,8 @@ class Report:
         """Records by status."""
         found = Counter(r.status for r in self.records)
         return {status: found[status] for status in STATUSES}
+
+
+def where(one: Record | Item) -> str:
+    """Which check it is of, as every text names it."""
+    return f"{one.check} of {one.method} on {one.backend} ({one.dtype})"

@@ -8,7 +8,7 @@ from typing import Any
 
 from orfit_bench.conformance.kit import run
 from orfit_bench.conformance.plan import Item
-from orfit_bench.conformance.record import EXPECTED, PASSED, SKIPPED, Record
+from orfit_bench.conformance.record import EXPECTED, PASSED, SKIPPED, Record, where
 from orfit_bench.host.registry import HERE, registry
 
 
@@ -59,5 +59,4 @@ def _said(record: Record, nodeid: str) -> str:
     names = {"methods": record.method, "backends": record.backend, "kernels": pair}
     here = HERE in {registry().suppliers[hook, name] for hook, name in names.items()}
     again = f"pytest {nodeid!r} --orfit-seed {record.seed}" if here else record.repeat
-    where = f"{record.check} of {record.method} on {record.backend} ({record.dtype})"
-    return f"{where}: {record.reason}\nagain: {again}"
+    return f"{where(record)}: {record.reason}\nagain: {again}"

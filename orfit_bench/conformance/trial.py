@@ -39,8 +39,12 @@ class Trial:
     def create(self, **more: Any) -> Any:
         """A new learner; `more` overrides backend, dtype, random_state, model or a setting."""
         given = {"backend": self.backend.name, "dtype": self.dtype, "random_state": self.seed}
-        model = {} if self.variant.model is LINEAR else {"model": self.variant.model}
-        return create(self.method.name, **{**given, **model, **self.variant.settings, **more})
+        return create(self.method.name, **{**given, **self.model, **self.variant.settings, **more})
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """The argument that names the variant's model, where it is another than the linear one."""
+        return {} if self.variant.model is LINEAR else {"model": self.variant.model}
 
     def rows(self, n: int = ROWS, d: int = FEATURES) -> Chunk:
         """Rows that the method admits, which nobody may write to."""

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import Ran
-from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, Record, Report
+from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, Record, Report, where
 from orfit_bench.host.registry import registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
@@ -70,7 +70,7 @@ def lines(report: Report, status: str) -> Iterator[str]:
     """Every record of a status with its reason, and the command that repeats it."""
     for r in report.records:
         if r.status == status:
-            yield f"{status}: {r.check} of {r.method} on {r.backend} ({r.dtype}): {r.reason}\n  again: {r.repeat}"
+            yield f"{status}: {where(r)}: {r.reason}\n  again: {r.repeat}"
 
 
 def capabilities_table(report: Report) -> Table:
@@ -96,11 +96,11 @@ def lacking(report: Report) -> Iterator[str]:
 def summary(report: Report, ran: Ran) -> str:
     """How many checks ran, where, how long, and the verdict."""
     done = sum(r.status != SKIPPED for r in report.records)
-    where = ", ".join(_devices(report)) or "no device"
+    devices = ", ".join(_devices(report)) or "no device"
     counts = ", ".join(f"{n} {status}" for status, n in report.counts.items() if n) or "none"
     verdict = "It conforms" if report.passed else "It does not conform"
     only = ", as far as it was asked" if report.partial and report.passed else ""
-    return f"{done} checks ran on {where} in {ran.seconds:.1f} s: {counts}. {verdict}{only}."
+    return f"{done} checks ran on {devices} in {ran.seconds:.1f} s: {counts}. {verdict}{only}."
 
 
 def markdown(report: Report, ran: Ran) -> str:
@@ -141,8 +141,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
 
 
 def _reasons(report: Report, status: str) -> list[str]:
-    found = [r for r in report.records if r.status == status]
-    return [f"{r.check} of {r.method} on {r.backend} ({r.dtype}): {r.reason}" for r in found]
+    return [f"{where(r)}: {r.reason}" for r in report.records if r.status == status]
 
 
 def _listed(title: str, found: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers as they come: in any place of memory, in single precision, zero, repeated, constant, huge, tiny."""
+"""Numbers as they come: in any place of memory, zero, repeated, constant, huge, tiny."""
 
 from __future__ import annotations
 
@@ -14,16 +14,6 @@ from orfit_bench.conformance.trial import Trial
 from orfit_bench.errors import DivergedError
 from orfit_bench.models import MLP
 from orfit_bench.spec import LINEAR
-
-
-def single(trial: Trial) -> str:
-    """Only kernels that compute in single precision."""
-    return "" if trial.can("float32") else "its kernel lacks float32"
-
-
-def in_single(trial: Trial) -> str:
-    """Only learners in single precision."""
-    return "" if trial.dtype == "float32" else "it is in double precision itself"
 
 
 def settles(trial: Trial, chunk: Chunk) -> Gap:
@@ -54,8 +44,7 @@ def learned_or_rightly_refused(trial: Trial, learner: Any, chunk: Chunk) -> Arra
 
 def finite(trial: Trial, learner: Any, chunk: Chunk) -> None:
     """The state and the answers are finite."""
-    for name, a in learner.state().data_vars.items():
-        require(a.dtype.kind != "f" or name == "pending_y" or np.isfinite(a.values).all(), f"{name} is not finite")
+    _all_finite(learner, "the state")
     require(np.isfinite(trial.ask(learner, chunk.X)).all(), "the answers are not finite")
 
 
@@ -84,29 +73,6 @@ DRESSES: dict[str, Callable[[Array], Array]] = {
     "writeable": np.array,
     "memory-mapped": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
 }
-
-
-@check(single)
-def the_dtype_is_kept(trial: Trial) -> None:
-    """State and predictions are in the learner's dtype, from the first row on, whatever dtype the rows come in."""
-    chunk = trial.rows()
-    wide = chunk.numbers(lambda a: a.astype(float))
-    learner = trial.create()
-    for part in (wide.cut(0, 0), wide.cut(0, 1), wide.cut(1, 24)):
-        told = trial.learn(learner, part)
-        answers = trial.ask(learner, part.X)
-        for what, array in (("prequential", told), ("an answer", answers), *learner._s._asdict().items()):
-            kind = getattr(array, "dtype", learner.dtype)
-            require(what == "count" or kind == learner.dtype, f"{what} is of {kind}, want {learner.dtype}")
-
-
-@check(in_single)
-def single_precision_is_near_double(trial: Trial) -> Gap:
-    """In single precision the state and the predictions are within its roundings of those in double precision."""
-    chunk = trial.rows()
-    mine, wide = trial.create(), trial.create(dtype="float64")
-    told = trial.learn(mine, chunk), trial.learn(wide, chunk)
-    return trial.gap(chunk, (mine, wide), (told[0], told[1]))
 
 
 @check()

@@ -4,9 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, require
+from orfit_bench.conformance.check import Gap, check, require
 from orfit_bench.conformance.tolerance import apart, look, nudge_of
 from orfit_bench.conformance.trial import Trial
+
+
+def single(trial: Trial) -> str:
+    """Only kernels that compute in single precision."""
+    return "" if trial.can("float32") else "its kernel lacks float32"
+
+
+def in_single(trial: Trial) -> str:
+    """Only learners in single precision."""
+    return "" if trial.dtype == "float32" else "it is in double precision itself"
+
+
+@check(single)
+def the_dtype_is_kept(trial: Trial) -> None:
+    """State and predictions are in the learner's dtype, from the first row on, whatever dtype the rows come in."""
+    chunk = trial.rows()
+    wide = chunk.numbers(lambda a: a.astype(float))
+    learner = trial.create()
+    for part in (wide.cut(0, 0), wide.cut(0, 1), wide.cut(1, 24)):
+        told = trial.learn(learner, part)
+        answers = trial.ask(learner, part.X)
+        for what, array in (("prequential", told), ("an answer", answers), *learner._s._asdict().items()):
+            kind = getattr(array, "dtype", learner.dtype)
+            require(what == "count" or kind == learner.dtype, f"{what} is of {kind}, want {learner.dtype}")
+
+
+@check(in_single)
+def single_precision_is_near_double(trial: Trial) -> Gap:
+    """In single precision the state and the predictions are within its roundings of those in double precision."""
+    chunk = trial.rows()
+    mine, wide = trial.create(), trial.create(dtype="float64")
+    told = trial.learn(mine, chunk), trial.learn(wide, chunk)
+    return trial.gap(chunk, (mine, wide), (told[0], told[1]))
 
 
 @check(every=False)

@@ -15,7 +15,6 @@ from orfit_bench.conformance.checks.agreement import a_reference
 from orfit_bench.conformance.rows import bits
 from orfit_bench.conformance.trial import REFERENCE, Trial
 from orfit_bench.host.create import load, restore
-from orfit_bench.spec import LINEAR
 
 MOMENTS = (0, 1, 10, 20)
 PASSES = 30
@@ -31,10 +30,6 @@ def _goes_on(trial: Trial, move: Any, said: str) -> None:
         told, wanted = (trial.learn(learner, chunk.cut(i, 24)) for learner in (moved, stayed))
         trial.same(moved, stayed, f"{said}, {24 - i} rows later")
         require(bits(told) == bits(wanted), f"{said}, its predictions differ")
-
-
-def _needs(trial: Trial) -> dict[str, Any]:
-    return {} if trial.variant.model is LINEAR else {"model": trial.variant.model}
 
 
 @check()
@@ -58,7 +53,7 @@ def a_copy_is_independent(trial: Trial) -> None:
 @check()
 def a_restored_state_goes_on_alike(trial: Trial) -> None:
     """`restore(state())` is in the same state and, fed the same rows, stays so to the bit."""
-    _goes_on(trial, lambda learner: restore(learner.state(), **_needs(trial)), "restored")
+    _goes_on(trial, lambda learner: restore(learner.state(), **trial.model), "restored")
 
 
 @check()
@@ -68,7 +63,7 @@ def a_saved_state_goes_on_alike(trial: Trial) -> None:
     def through_file(learner: Any) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             learner.save(Path(folder, "state.npz"))
-            return load(Path(folder, "state.npz"), **_needs(trial))
+            return load(Path(folder, "state.npz"), **trial.model)
 
     _goes_on(trial, through_file, "saved and loaded")
 
@@ -79,9 +74,9 @@ def a_state_moves_between_backends(trial: Trial) -> Gap:
     chunk, gaps = trial.rows(), []
     for i in MOMENTS:
         stayed = trial.learned(chunk.cut(0, i))
-        away = restore(stayed.state(), backend=REFERENCE, **_needs(trial))
+        away = restore(stayed.state(), backend=REFERENCE, **trial.model)
         trial.learn(away, chunk.cut(i, 22))
-        back = restore(away.state(), backend=trial.backend.name, **_needs(trial))
+        back = restore(away.state(), backend=trial.backend.name, **trial.model)
         trial.learn(stayed, chunk.cut(i, 22))
         told = [trial.learn(learner, chunk.cut(22, 24)) for learner in (back, stayed)]
         gaps.append(trial.gap(chunk, (back, stayed), (told[0], told[1]), of=f"moved after row {i}:"))
