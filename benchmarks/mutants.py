@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 import types
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -115,6 +116,10 @@ def _told(item: Item) -> bool:
     return not item.check.startswith(LEFT_OUT) and (item.dtype == "float64" or item.check.startswith(FIRST))
 
 
+def _named(item: Item) -> str:
+    return f"{item.check} of {item.method} ({item.dtype})"
+
+
 def judge(module: str, code: str, items: list[Item], out: int) -> None:
     """In a child: run the checks until one fails, and say which."""
     name = f"orfit_bench_numpy.{module}"
@@ -125,7 +130,7 @@ def judge(module: str, code: str, items: list[Item], out: int) -> None:
         for item in items:
             record = run(item)
             if record.status != PASSED:
-                said = f"killed by {item.check} of {item.method} ({item.dtype}): {record.reason[:200]}"
+                said = f"killed by {_named(item)}: {record.reason[:200]}"
                 break
     except BaseException as error:
         said = f"killed on import: {type(error).__name__}: {error}"
@@ -178,9 +183,13 @@ def found(module: str) -> Iterator[Mutant]:
         yield Mutant(module, name, diff(source, code), code)
 
 
+KILLS: Counter[str] = Counter()
+"""How often each check was the one that killed: it is tried first on what comes next."""
+
+
 def start(one: Mutant) -> Child:
     """Judge in a child, which a kernel that hangs or crashes ends with."""
-    items = plan(users(one.module))
+    items = sorted(plan(users(one.module)), key=lambda i: -KILLS[_named(i)])
     read, write = os.pipe()
     if (pid := os.fork()) == 0:
         judge(one.module, one.code, items, write)
@@ -204,6 +213,7 @@ def verdict(child: Child) -> str:
 
 def keep(one: Mutant, said: str) -> None:
     """Append what became of it."""
+    KILLS[said.split(":")[0].removeprefix("killed by ")] += 1
     with OUTPUT.open("a") as file:
         print(json.dumps({"module": one.module, "mutant": one.mutant, "code": one.line, "said": said}), file=file)
 

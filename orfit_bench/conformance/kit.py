@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orfit_bench.conformance.check import Check, Gap, Inapplicable, Violation
+from orfit_bench.conformance.check import NO_DIGIT, Check, Gap, Inapplicable, Violation
 from orfit_bench.conformance.checks.evidence import device_of
 from orfit_bench.conformance.plan import DTYPES, Item, Pair, of_method, pairs, planned, trials
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, Record, Report, where
+from orfit_bench.conformance.tolerance import tolerance
 from orfit_bench.conformance.trial import Trial
-from orfit_bench.errors import AccuracyWarning, UnavailableError, hint
+from orfit_bench.errors import AccuracyWarning, DivergedError, UnavailableError, hint
 from orfit_bench.host.registry import registry
 
 CATALOGUE = "orfit-bench"
@@ -89,6 +90,10 @@ def _outcome(one: Check, item: Item) -> tuple[str, str, Gap | None]:
             return FAILED, f"with {trial.variant}: {error}", worst
         except KeyboardInterrupt:
             raise
+        except DivergedError as error:
+            if trial.variant.promised or tolerance(trial, trial.rows()) <= NO_DIGIT:
+                return FAILED, f"with {trial.variant}: {_said(error)}", worst
+            left_out.append(f"{trial.variant}: a step was refused, of a problem too ill-conditioned to tell")
         except BaseException as error:  # SystemExit too: the code under test is anybody's
             return FAILED, f"with {trial.variant}: {_said(error)}", worst
         else:

@@ -2,12 +2,14 @@
 
 All tolerances come from `spec.bound`: a random walk of n roundings of size eps, amplified by the condition number of
 what was computed. That number is measured, for any method at all, as the condition of a map is defined: change every
-number of the rows by a tiny relative amount and see by how much more the state changes. A backward stable kernel
-returns the exact result of rows that differ by a few eps from those it got, so that it stays within the bound.
+number that the kernel is given by a tiny relative amount and see by how much more the state changes. A backward stable
+kernel returns the exact result of numbers that differ by a few eps from those it got, so that it stays within the
+bound.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
     from orfit_bench.conformance.trial import Trial
 
 Array = NDArray[Any]
+Act = Callable[["Trial", Any, Chunk], Any]
 AMBIENT = ("feature", "parameter", "input")
 """The dimensions along which vectors lie that span something."""
-
-
-NUDGES = 3
+FAR, NEAR = 2, 5
+"""Nudges of each size: one may miss the direction that matters, and a cut-off that is met goes either way."""
 
 
 class Span(np.ndarray[Any, Any]):
@@ -73,11 +75,16 @@ def _apart(got: Array, want: Array) -> float:
     return float(np.linalg.norm(residual, 2)) if residual.size else 0.0
 
 
-def tolerance(trial: Trial, chunk: Chunk, found: float = float("inf")) -> float:
+def learning(trial: Trial, learner: Any, chunk: Chunk) -> Array | None:
+    """What is done with the rows, unless a check says otherwise: they are learned, with predictions on the way."""
+    return trial.learn(learner, chunk)
+
+
+def tolerance(trial: Trial, chunk: Chunk, found: float = float("inf"), act: Act = learning) -> float:
     """How far apart two right learners of these rows may be; the condition is measured only where `found` needs it."""
     n = max(1, chunk.X.size)
     least = bound(trial.dtype, n, 1.0, 1)
-    return least if found <= least else bound(trial.dtype, n, condition(trial, chunk), 1)
+    return least if found <= least else bound(trial.dtype, n, condition(trial, chunk, act), 1)
 
 
 def nudge_of(dtype: str) -> float:
@@ -85,25 +92,65 @@ def nudge_of(dtype: str) -> float:
     return float(np.finfo(dtype).eps ** 0.7)
 
 
-def condition(trial: Trial, chunk: Chunk) -> float:
-    """By how much a relative change of the rows' numbers is amplified in the state and in what was predicted.
+def roundings(dtype: str) -> float:
+    """The change that a few roundings make."""
+    return 8 * float(np.finfo(dtype).eps)
 
-    The largest of several random changes: a single one may miss the direction that matters.
+
+def condition(trial: Trial, chunk: Chunk, act: Act = learning) -> float:
+    """By how much a relative change of what the kernel is given is amplified in the state and in what was predicted.
+
+    The larger of two: of changes far above rounding, which is the problem's own number, and of a few roundings, which
+    the reference's way of solving it may amplify more (a covariance without noise: by the square); without a reference
+    only the former, since the latter would be those of the code under test.
     """
-    truth, nudge = trial.truth, nudge_of(trial.dtype)
+    sizes = [nudge_of(trial.dtype)] * FAR + [roundings(trial.dtype)] * (NEAR if trial.truth is not trial else 0)
     random = np.random.default_rng([trial.seed, *chunk.X.shape])
 
-    def nudged(a: Array) -> Array:
-        return np.asarray(a * (1 + nudge * random.uniform(-1, 1, a.shape)), a.dtype)
-
-    def looked(rows: Chunk) -> tuple[dict[str, Array], dict[str, Array]]:
-        learner = truth.create()
-        told = truth.learn(learner, rows)
+    def looked(size: float) -> tuple[dict[str, Array], dict[str, Array]]:
+        learner = nudged(trial.truth, size, random)
+        told = act(trial.truth, learner, chunk)
         return look(learner), look(told)
 
     try:
-        plain, *others = (looked(rows) for rows in (chunk, *(chunk.numbers(nudged) for _ in range(NUDGES))))
+        plain, *others = map(looked, [0.0, *sizes])
     except DivergedError:
         return float("inf")
-    changes = [apart(a, b)[0] for other in others for a, b in zip(plain, other, strict=True)]
-    return float(max(1.0, *(change / nudge for change in changes)))
+    changes = [max(map(_change, plain, other)) for other in others]
+    return max(1.0, *(change / size for change, size in zip(changes, sizes, strict=True)))
+
+
+def _change(a: dict[str, Array], b: dict[str, Array]) -> float:
+    change, _ = apart(a, b)
+    return change if change < 1 else float("inf")  # chaos: it would grow no more with the nudge
+
+
+def nudged(trial: Trial, size: float, random: np.random.Generator) -> Any:
+    """A new learner whose kernel is given every number with a relative change of at most this size."""
+
+    def near(a: Any) -> Any:
+        return a * trial.backend.asarray((1 + size * random.uniform(-1, 1, a.shape)).astype(trial.dtype))
+
+    learner = trial.create()
+    learner._kernel = Nudged(learner._kernel, near)  # before the first rows, from which on the learner hands it around
+    return learner
+
+
+class Nudged:
+    """A kernel that is given slightly other rows, gradients, errors and inputs of layers than it would be."""
+
+    def __init__(self, kernel: Any, nudged: Callable[[Any], Any]) -> None:
+        self._kernel, self._nudged = kernel, nudged
+
+    def __getattr__(self, name: str) -> Any:
+        act = getattr(self._kernel, name)
+        if name not in ("learn", "step", "update", "store"):
+            return act
+        return lambda s, *given: act(s, *map(self._of, given[:3]), *given[3:])
+
+    def _of(self, given: Any) -> Any:
+        if hasattr(given, "dtype"):
+            return self._nudged(given)
+        if layers := getattr(given, "inputs", None):
+            return given._replace(inputs=tuple(map(self._nudged, layers)))
+        return given

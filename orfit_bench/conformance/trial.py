@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from orfit_bench.conformance import rows
 from orfit_bench.conformance.check import Gap, Violation
 from orfit_bench.conformance.rows import Chunk
-from orfit_bench.conformance.tolerance import apart, look, tolerance
+from orfit_bench.conformance.tolerance import Act, apart, learning, look, tolerance
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.host.create import create
 from orfit_bench.host.registry import registry
@@ -161,17 +161,17 @@ class Trial:
         """The same trial on the reference, or here where there is none: the truth, and what conditions are taken of."""
         return self if self.reference_lacks else replace(self, backend=registry().backends[REFERENCE])
 
-    def gap(self, chunk: Chunk, *pairs: tuple[Any, Any], of: str = "") -> Gap:
+    def gap(self, chunk: Chunk, *pairs: tuple[Any, Any], of: str = "", act: Act = learning) -> Gap:
         """How far learners or arrays that should be alike after these rows are apart, and how far they may be.
 
-        of says of what, or, with a colon at its end, where.
+        of says of what, or, with a colon at its end, where; act what was done with the rows.
         """
         found, where = 0.0, of
         for got, want in pairs:
             deviation, what = apart(look(got), look(want))
             if deviation > found or not deviation >= 0:
                 found, where = deviation, of if of and not of.endswith(":") else f"{of} {what}".strip()
-        return Gap(found, tolerance(self, chunk, found), where)
+        return Gap(found, tolerance(self, chunk, found, act), where)
 
     def same(self, got: Any, want: Any, said: str) -> None:
         """Violation, with what is said, unless two learners are alike to the bit."""

@@ -109,8 +109,12 @@ def solved(P: Array, B: Array) -> Array:
     scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]  # variances of 1
     C, D = scale * P * scale.T, scale * B
     try:
-        X: Array = cho_solve(cho_factor(C, lower=True, check_finite=False), D, check_finite=False)
+        factor = cho_factor(C, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
-        X = pinvh(C, check_finite=False) @ D
+        factor = None
+    if factor and (np.diagonal(factor[0]) ** 2).min() > rounding(P):
+        X: Array = cho_solve(factor, D, check_finite=False)
+    else:
+        X = pinvh(C, rtol=rounding(P), check_finite=False) @ D
     X *= scale
     return X
