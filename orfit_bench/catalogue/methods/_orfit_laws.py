@@ -86,7 +86,7 @@ def incremental_svd(create: Any, rows: Rows) -> Measured:
 def residual_memories(create: Any, rows: Rows) -> Measured:
     """Summaries largest and latest keep the residuals that their names say, found here by least squares."""
     X, y, _ = rows
-    m, worst = 5, 0.0
+    m, worst = 5, _latest_of_batches(create, rows)
     for summary in ("largest", "latest"):
         kept: list[Array] = []
         for x in X:
@@ -100,6 +100,39 @@ def residual_memories(create: Any, rows: Rows) -> Measured:
         worst = largest(worst, deviation(U @ U.T, sum(np.outer(r, r) / (r @ r) for r in kept)))
         worst = largest(worst, deviation(np.sort(state["singular_values"].values), norms))
     return Measured(worst, len(X), condition(X))
+
+
+def _latest_of_batches(create: Any, rows: Rows) -> float:
+    """Off by how much, in batches of two: a direction counts as much as both rows' residuals have of it."""
+    X, y = rows.X[:4], rows.y[:4]
+    state = create(memory=2, summary="latest", batch_size=2).partial_fit(X, y).state()
+    first, last = X[:2].T, X[2:].T
+    R = np.linalg.qr(last - first @ np.linalg.lstsq(first, last, rcond=None)[0])[1]
+    return deviation(state["singular_values"].values, np.linalg.norm(R, axis=1))
+
+
+def dependent_rows(create: Any, rows: Rows) -> Measured:
+    """In a batch, zeros and what memory spans are left alone, rows that depend on others fitted in least squares."""
+    worst = 0.0
+    for scale in (2.0**-20, 1.0, 2.0**20):
+        X, y = rows.X[:5] * scale, rows.y[:5]
+        learner = create(batch_size=5).partial_fit(X[:3], y[:3]).flush()
+        A, t = np.array([0 * X[0], X[3], 2 * X[3], X[4] / 2, X[0] - X[1]]), np.array([9.0, 1.0, 5.0, 2.0, 100.0])
+        w = np.linalg.pinv(X[:3]) @ y[:3]
+        free = A[1:4] - (A[1:4] @ np.linalg.pinv(X[:3])) @ X[:3]
+        want = w + np.linalg.pinv(free, rcond=1e-5) @ (t - A @ w)[1:4]
+        worst = largest(worst, deviation(final_weights(learner.partial_fit(A, t))[:, 0], want))
+    return Measured(worst, 8, condition(rows.X[:5]))
+
+
+def nearly_dependent_row(create: Any, rows: Rows) -> Measured:
+    """A row that the remembered ones span to three quarters of its digits is dependent: it moves nothing."""
+    X, y, _ = rows
+    learner = create().partial_fit(X[:3], y[:3])
+    want = np.linalg.pinv(X[:3]) @ y[:3]
+    eps = float(np.finfo(learner.state()["w"].dtype).eps)
+    near = X[0] + eps**0.75 * np.linalg.norm(X[0]) * X[3] / np.linalg.norm(X[3])
+    return Measured(deviation(final_weights(learner.partial_fit([near], [100.0]))[:, 0], want), 4, condition(X[:3]))
 
 
 def random_memory(create: Any, rows: Rows) -> Measured:
@@ -200,6 +233,8 @@ LAWS = (
     Law(memory_that_overflows, "thesis, eq. (3.4)", exponent=0),
     Law(random_memory, "thesis, section 5.1", exponent=0, shape="wide"),
     Law(residual_memories, "conference paper, Algorithm 1; thesis, section 5.1", exponent=1, shape="wide"),
+    Law(dependent_rows, "thesis, Theorem 3, of rows that are not independent", exponent=2, shape="wide"),
+    Law(nearly_dependent_row, "thesis, Proposition 2, of rows that are not independent", exponent=1, shape="wide"),
     Law(outputs_apart, "thesis, Remark 3", exponent=1, shape="wide"),
     Law(vector_outputs, "thesis, Theorem 3", exponent=1, shape="wide"),
     Law(merges, "thesis, Theorem 3", exponent=1, shape="wide"),

@@ -101,15 +101,14 @@ def damped_inverse(A: Array, eps: float) -> Array:
     return inverse
 
 
-def fitted(R: Array, G: Array, E: Array) -> Array:
+def fitted(R: Array, E: Array) -> Array:
     """The z (a, r) with R'z = E, for (Q, R) = new_directions(U, G): the step Q z fits the gradients' errors.
 
-    Where a column of G brought no direction of its own, least squares over all that U does not span already.
+    Where a column of G brought no direction of its own, least squares: what U spans already has no weight in R.
     """
     if R.shape[0] == R.shape[1]:
         return E / R if R.size == 1 else solve_triangular(R.T, E, lower=True, check_finite=False)
-    new = np.abs(R).max(axis=0) > math.sqrt(np.finfo(R.dtype).eps) * np.abs(G).max(axis=0)
-    z: Array = np.linalg.lstsq(R[:, new].T, E[new], rcond=0)[0]
+    z: Array = np.linalg.lstsq(R.T, E, rcond=0)[0]
     return z
 
 

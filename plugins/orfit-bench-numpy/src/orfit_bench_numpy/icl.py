@@ -11,7 +11,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     Q, R = new_directions(U, J.T)  # r = Q R, so x'r = R'R
     if not R.size:
         return True  # every row is dependent
-    w = s.w + Q @ fitted(R, J.T, E)
+    w = s.w + Q @ fitted(R, E)
     if not (finite(w) and finite(R)):
         return False
     s.w[...] = w

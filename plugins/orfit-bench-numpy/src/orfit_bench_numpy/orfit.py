@@ -24,7 +24,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     Q, R = new_directions(U, J.T)  # J~ = Q R
     if not R.size:
         return True  # every gradient is dependent
-    w = s.w + Q @ fitted(R, J.T, E)
+    w = s.w + Q @ fitted(R, E)
     if not (finite(w) and bounded(J)):
         return False
     if not hasattr(s, "singular_values"):

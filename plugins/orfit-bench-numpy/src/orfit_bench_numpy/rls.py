@@ -49,7 +49,7 @@ def interpolate(s: Any, J: Array, E: Array) -> bool:
     Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # P J' = Q R
     if not R.size:
         return True
-    w = s.w + Q @ fitted(R, J.T, E)
+    w = s.w + Q @ fitted(R, E)
     if not (finite(w) and finite(R)):
         return False
     s.w[...] = w
