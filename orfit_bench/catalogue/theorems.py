@@ -121,5 +121,5 @@ THEOREMS = (
     Law(conditioning, "survey, Lemma 2", exponent=1),
     Law(woodbury, "survey, eq. (9); least-squares notes, eq. (1); slides, Sherman-Woodbury formula", exponent=1),
     Law(loss_and_variance, "Krasulina paper, eq. (6) and (7)", exponent=0),
-    Law(mean_of_models, "Krasulina paper, eq. (18)", exponent=1),
+    Law(mean_of_models, "Krasulina paper, eq. (18)", exponent=1, shape="own"),
 )

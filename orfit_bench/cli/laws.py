@@ -81,7 +81,7 @@ def measured(cases: list[Case], backend: str, dtype: str) -> dict[Case, list[Fin
         if reason := case.absence(backend):
             lacking[case.name] = reason
         else:
-            found[case] = [laws.measured(case, kind, backend, dtype) for kind in laws.KINDS]
+            found[case] = [laws.measured(case, kind, backend, dtype) for kind in laws.kinds(case.law)]
     for reason in dict.fromkeys(lacking.values()):
         click.echo(f"not measured: {reason}", err=True)
     if not found:

@@ -41,7 +41,7 @@ class Law:
     source: str
     exponent: int
     shape: str = "tall"
-    """The rows it wants: "tall" (n > d) or "wide" (n < d, independent)."""
+    """The rows it wants: "tall" (n > d), "wide" (n < d, independent), or "own": it makes all of them from the seed."""
 
     @property
     def name(self) -> str:

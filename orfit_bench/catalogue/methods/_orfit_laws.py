@@ -230,7 +230,7 @@ LAWS = (
     Law(fits_with_full_memory, "thesis, eq. (3.2)", exponent=1, shape="wide"),
     Law(principal_directions, "thesis, Proposition 8", exponent=0, shape="wide"),
     Law(incremental_svd, "thesis, eq. (3.3) and (3.4)", exponent=1, shape="wide"),
-    Law(memory_that_overflows, "thesis, eq. (3.4)", exponent=0),
+    Law(memory_that_overflows, "thesis, eq. (3.4)", exponent=0, shape="own"),
     Law(random_memory, "thesis, section 5.1", exponent=0, shape="wide"),
     Law(residual_memories, "conference paper, Algorithm 1; thesis, section 5.1", exponent=1, shape="wide"),
     Law(dependent_rows, "thesis, Theorem 3, of rows that are not independent", exponent=2, shape="wide"),

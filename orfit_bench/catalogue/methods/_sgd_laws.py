@@ -182,9 +182,9 @@ LAWS = (
     Law(unrolled, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
     Law(mini_batch, "slides, Other SGD flavors: mini-batching", exponent=1),
     Law(unbiased, "slides, SGD and ERM", exponent=1),
-    Law(subgradient, "slides, SGD beyond least square", exponent=0),
-    Law(still_at_a_kink, "slides, SGD beyond least square", exponent=0),
+    Law(subgradient, "slides, SGD beyond least square", exponent=0, shape="own"),
+    Law(still_at_a_kink, "slides, SGD beyond least square", exponent=0, shape="own"),
     Law(averages, "slides, Other SGD flavors: averaging", exponent=1),
     Law(projection, "slides, SGD convergence: projected gradient step", exponent=0),
-    Law(rate, "slides, SGD convergence, for the constant step", exponent=0),
+    Law(rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
 )

@@ -114,7 +114,7 @@ METHOD = Method(
     laws=(
         Law(one_hot_ridge, "survey, (D-RLS)", exponent=2),
         Law(information, "survey, eq. (10) and (12)", exponent=2),
-        Law(digits_are_said, "docs/decisions/0004, on survey, eq. (12)", exponent=0),
+        Law(digits_are_said, "docs/decisions/0004, on survey, eq. (12)", exponent=0, shape="own"),
         Law(blocks, "least-squares notes, block update", exponent=2),
         Law(merges, "survey, eq. (9) and (10) with (D-RLS)", exponent=2),
     ),

@@ -148,7 +148,7 @@ METHOD = Method(
         Law(never_worse, "Krasulina paper, eq. (10) and after eq. (16)", exponent=0),
         Law(tiny_step, "Krasulina paper, after eq. (17): the limit of step 0", exponent=0),
         Law(inverse, "Krasulina paper, Algorithm 1", exponent=2),
-        Law(orthogonal_row, "Krasulina paper, eq. (13)", exponent=0),
+        Law(orthogonal_row, "Krasulina paper, eq. (13)", exponent=0, shape="own"),
         Law(laws.stationary, "Krasulina paper, eq. (11)", exponent=0),
     ),
     kind="subspace",

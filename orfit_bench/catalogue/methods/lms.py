@@ -80,9 +80,9 @@ METHOD = Method(
     ),
     laws=(
         Law(closed_form, "survey, eq. (2)", exponent=1),
-        Law(expected_rate, "survey, Theorem 1", exponent=0),
-        Law(recurring_rate, "survey, Theorem 2", exponent=0),
-        Law(alternating_steps, "survey, Theorem 3", exponent=1),
+        Law(expected_rate, "survey, Theorem 1", exponent=0, shape="own"),
+        Law(recurring_rate, "survey, Theorem 2", exponent=0, shape="own"),
+        Law(alternating_steps, "survey, Theorem 3", exponent=1, shape="own"),
     ),
     batch=batch,
     models=True,

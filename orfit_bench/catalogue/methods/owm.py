@@ -126,7 +126,7 @@ METHOD = Method(
     laws=(
         Law(one_layer, "survey, EBP and OWM read with one layer; thesis, eq. (2.2)", exponent=2),
         Law(information, "survey, EBP and OWM as read; eq. (10) and (12)", exponent=2),
-        Law(digits_of_a_layer, "docs/decisions/0004, on survey, EBP and OWM as read", exponent=0),
+        Law(digits_of_a_layer, "docs/decisions/0004, on survey, EBP and OWM as read", exponent=0, shape="own"),
         Law(shaped, "survey, EBP and OWM as read", exponent=2),
     ),
     warns=(

@@ -177,9 +177,9 @@ METHOD = Method(
     laws=(
         Law(ridge, "thesis, eq. (2.2) and (2.3); slides, Recursive LS; survey, Proposition 2", exponent=2),
         Law(information, "survey, eq. (10) and (12)", exponent=2),
-        Law(digits_are_said, "docs/decisions/0004, on survey, eq. (12)", exponent=0),
+        Law(digits_are_said, "docs/decisions/0004, on survey, eq. (12)", exponent=0, shape="own"),
         Law(blocks, "least-squares notes, block update", exponent=2),
-        Law(first_block, "least-squares notes, block 0", exponent=0),
+        Law(first_block, "least-squares notes, block 0", exponent=0, shape="own"),
         Law(min_norm, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
         Law(merges, "survey, eq. (9) and (10)", exponent=2),
         Law(merges_constraints, "thesis, Proposition 2", exponent=1, shape="wide"),
