@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from orfit_bench.conformance.kit import Claims
 
 
+UNHEARD = (
+    "no suite here leaves its names open: say `pytest --pyargs orfit_bench.conformance --orfit NAME`, "
+    "or have a test file with `test_conforms = suite()`"
+)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options, all of them with our prefix."""
     group = parser.getgroup("orfit", "conformance of streaming learners")
@@ -57,6 +63,7 @@ class Totals:
         self.planned: dict[tuple[Any, ...], None] = {}
         self.chosen: dict[tuple[Any, ...], None] = {}
         self.records: dict[tuple[Any, ...], Record] = {}
+        self.heard = not config.getoption("--orfit")  # whether a suite took the names of the option
         self.claims: Claims | None = None
         self.report: Report | None = None
 
@@ -68,6 +75,7 @@ class Totals:
 
         option = self.config.getoption
         names = mark.args or option("--orfit")
+        self.heard |= not mark.args
         try:
             items = planned(names, **mark.kwargs, seed=option("--orfit-seed"), slow=option("--orfit-slow"))
         except ValueError as error:
@@ -95,15 +103,15 @@ class Totals:
     def pytest_testnodedown(self, node: Any) -> None:
         """What a worker of xdist planned and chose: all of them the same, unless it crashed."""
         if told := getattr(node, "workeroutput", {}).get("orfit"):
-            planned, chosen, capabilities, strange = told
+            planned, chosen, capabilities, strange, heard = told
             self.planned |= dict.fromkeys(map(tuple, planned))
             self.chosen |= dict.fromkeys(map(tuple, chosen))
-            self.claims = dict(capabilities), strange
+            self.claims, self.heard = (dict(capabilities), strange), self.heard or heard
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge the run as a whole; where it is not enough to say that a learner conforms, the session fails."""
         path = self.config.getoption("--orfit-json")
-        if self.config.option.collectonly or not (self.chosen or path):
+        if self.config.option.collectonly or not (self.chosen or path or not self.heard):
             return
         from orfit_bench.conformance.kit import claims, report
         from orfit_bench.conformance.plan import Item
@@ -111,14 +119,22 @@ class Totals:
         items = [Item(*values) for values in self.chosen]
         if hasattr(self.config, "workeroutput"):
             capabilities, strange = claims(items)
-            told = [*self.planned], [*self.chosen], [*capabilities.items()], strange  # plain values, as xdist needs
+            told = (
+                [*self.planned],
+                [*self.chosen],
+                [*capabilities.items()],
+                strange,
+                self.heard,
+            )  # plain values, as xdist needs
             self.config.workeroutput["orfit"] = told
             return
         records = [self.records[values] for values in self.chosen if values in self.records]
         self.report = report(items, records, len(self.chosen) < len(self.planned), self.claims)
+        if not self.heard:
+            self.report.problems.append(f"--orfit {', '.join(self.config.getoption('--orfit'))}: {UNHEARD}")
         if path:
             self._write(path, self.report)
-        if self.report.problems and session.exitstatus == pytest.ExitCode.OK:
+        if self.report.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _write(self, path: Path, report: Report) -> None:

@@ -132,6 +132,7 @@ def test_names(name: str, distribution: str, package: str) -> None:
         ("class-rls", "the method 'class_rls' is already supplied by orfit-bench 0.1.0: .* as in my-class-rls"),
         ("numpy", "the backend 'numpy' is already supplied by orfit-bench-numpy"),
         ("drift", "the stream 'drift' is already supplied by"),
+        ("catalogue", "a plugin 'catalogue' is already here, of orfit-bench"),
         ("json", "a module 'json' is already here .*: choose another name, as in my-json"),
     ],
 )

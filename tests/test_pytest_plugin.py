@@ -219,6 +219,13 @@ def test_json_that_cannot_be_written_is_refused_before_the_work(run):
     result.stderr.fnmatch_lines(["ERROR: --orfit-json: nowhere/records.json: there is no folder nowhere*"])
 
 
+@pytest.mark.parametrize("text", ["", "def test_other():\n    pass\n", ECHO.format(expected={}, Y="Y")])
+def test_names_that_no_suite_takes_fail_the_session(run, text):
+    result = run(text, "--orfit=lms", "-k", "test_other or rows_are_counted")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*problem: --orfit lms: no suite here leaves its names open: *"])
+
+
 def test_json_of_no_checks_fails(run, pytester):
     result = run("def test_other():\n    pass\n", "--orfit-json=records.json")
     assert result.ret == 1

@@ -56,6 +56,12 @@ class Report:
     partial: bool = False
     """Whether only some checks were asked for."""
 
+    def __str__(self) -> str:
+        """The verdict, the counts, and what is wrong."""
+        counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
+        wrong = [f"{where(r)}: {r.reason}" for r in self.records if r.status == FAILED]
+        return "\n".join([f"{'passed' if self.passed else 'failed'}: {counts}", *self.problems, *wrong])
+
     @property
     def passed(self) -> bool:
         """Whether every check passed, or failed as expected, and enough of them ran."""

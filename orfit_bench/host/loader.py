@@ -81,7 +81,8 @@ def _offers(plugin: Any, name: str) -> dict[str, Any]:
     manager.register(plugin, name=name)
     manager.check_pending()  # a misspelt hook is an error, not a silence
     offers = {}
-    for caller in manager.get_hookcallers(plugin) or ():
+    callers = manager.get_hookcallers(plugin) or ()
+    for caller in sorted(callers, key=lambda c: c.name == "kernels"):  # a name that is taken is said of what it names
         (offer,) = getattr(manager.hook, caller.name)() or (None,)
         offers[caller.name] = _checked(caller.name, offer)
     return offers

@@ -63,6 +63,8 @@ def refuse_taken(names: Names, known: Registry) -> None:
         if names.package in getattr(known, hook):
             owner = known.suppliers[hook, names.package]
             raise ValueError(f"the {hook.removesuffix('s')} {names.package!r} is already supplied by {owner}: {other}")
+    if holder := next((p.supplier for p in known.plugins if names.package == p.name), ""):
+        raise ValueError(f"a plugin {names.package!r} is already here, of {holder}: {other}")
     module = find_spec(names.package)
     if module and module.origin:  # a folder of that name alone is no module
         raise ValueError(f"a module {names.package!r} is already here ({module.origin}): {other}")
