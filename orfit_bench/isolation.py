@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from multiprocessing import get_context, parent_process
 from threading import Thread
@@ -97,14 +96,20 @@ def finished(future: Future[Any]) -> Any:
         raise DiedError(_death(None)) from error
 
 
-def spread(processes: Sequence[Process], calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
-    """The number and the value of every call as it is finished; for a lost one the TimeoutError or DiedError."""
-    waiting, free = deque(enumerate(calls)), list(processes)
+def spread(processes: Sequence[Process], calls: Iterable[tuple[int, Call]]) -> Iterator[tuple[int, Any]]:
+    """The number and the value of every call as it is finished; for a lost one the TimeoutError or DiedError.
+
+    A call is taken from `calls` when a process is free for it.
+    """
+    waiting, free = iter(calls), list(processes)
     running: dict[Future[Any], tuple[int, Process]] = {}
-    while waiting or running:
-        while waiting and free:
-            (number, call), process = waiting.popleft(), free.pop()
+    while True:
+        while free and (following := next(waiting, None)):
+            number, call = following
+            process = free.pop()
             running[process.begin(call)] = number, process
+        if not running:
+            return
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             number, process = running.pop(future)
             free.append(process)

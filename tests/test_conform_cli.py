@@ -130,6 +130,16 @@ def invoke(*arguments):
 # ---------------------------------------------------------------------- kernels that break
 
 
+def test_a_kernel_that_hangs_costs_a_few_time_limits_and_no_more(here):
+    result = call(
+        here, "conform", "icl", "--backend", "fragile", "--dtype", "float64", "--timeout", "1", "--workers", "2"
+    )
+    stopped, untried = result.stderr.count("failed: stopped after 1 s"), result.stderr.count("failed: not tried: ")
+    assert result.returncode == 1
+    assert isolated.PATIENCE <= stopped <= isolated.PATIENCE + 1  # one more was on its way
+    assert untried > 20
+
+
 def found(told, method, check="any_chunking"):
     (record,) = (r for r in told["records"] if (r["method"], r["check"]) == (method, check))
     return record["status"], record["reason"]

@@ -20,7 +20,7 @@ def test_every_call_has_its_value_or_what_became_of_it():
     ]
     before = dict(os.environ)
     with Process() as one, Process() as other:
-        values = dict(spread([one, other], calls))
+        values = dict(spread([one, other], enumerate(calls)))
     assert dict(os.environ) == before
     assert sorted(values) == list(range(6))
     assert (values[0], values[5]) == (3, 7)

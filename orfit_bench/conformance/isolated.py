@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,8 @@ from orfit_bench.isolation import START_SECONDS, Call, Process, finished, spread
 TIMEOUT = 60.0
 SLOW = 10
 """How many times the timeout a slow check may take."""
+PATIENCE = 5
+"""After so many checks of a kernel that were stopped, the others of it are not tried: it hangs."""
 MOST_WORKERS = 8
 
 
@@ -35,9 +38,9 @@ def conform_isolated(
     """As `conform`, with every check in one of several worker processes, and stopped after `timeout` seconds.
 
     A slow check has SLOW times as long. workers is how many processes: the cores, at most MOST_WORKERS, unless told.
-    A check whose process dies or is stopped has failed. A kernel with which a process dies or hangs while it is loaded,
-    before any check, is a problem of the report. No kernel is loaded here. ValueError where a plugin is of this process
-    alone: its kernels are for `conform`.
+    A check whose process dies or is stopped has failed; after PATIENCE stopped ones so have the others, untried.
+    A kernel with which a process dies or hangs while it is loaded, before any check, is a problem of the report. No
+    kernel is loaded here. ValueError where a plugin is of this process alone: its kernels are for `conform`.
     """
     if not timeout > 0:
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
@@ -61,7 +64,7 @@ def _planned(
     processes: Sequence[Process], pairs: Sequence[Pair], asked: tuple[Any, ...]
 ) -> tuple[list[Item], dict[Pair, Known], list[str]]:
     """The plan, what is known of each kernel, and what is wrong with those that cannot even be loaded."""
-    plans = dict(spread(processes, [Call(_plan, (*pair, *asked), START_SECONDS) for pair in pairs]))
+    plans = dict(spread(processes, enumerate(Call(_plan, (*pair, *asked), START_SECONDS) for pair in pairs)))
     plan, of, problems = [], {}, []
     for number, pair in enumerate(pairs):
         if isinstance(said := plans[number], tuple):
@@ -84,13 +87,27 @@ def _all(
 ) -> list[Record]:
     """The records, in the order of the plan."""
     slow = {one.name for one in CHECKS if one.slow}
-    calls = [Call(_run, (item,), timeout * (SLOW if item.check in slow else 1)) for item in plan]
     records: dict[int, Record] = {}
-    for number, said in spread(processes, calls):
+    stopped: Counter[Pair] = Counter()
+
+    def keep(number: int, record: Record) -> None:
+        records[number] = record
+        progress(len(records), len(plan), record)
+
+    def failed(item: Item, reason: str) -> Record:
+        return judged(item, of[item.backend, item.method], FAILED, reason)
+
+    def calls() -> Iterator[tuple[int, Call]]:
+        for number, item in enumerate(plan):
+            if stopped[item.backend, item.method] < PATIENCE:
+                yield number, Call(_run, (item,), timeout * (SLOW if item.check in slow else 1))
+            else:
+                keep(number, failed(item, f"not tried: {PATIENCE} checks of it were stopped for the time they took"))
+
+    for number, said in spread(processes, calls()):
         item = plan[number]
-        lost = isinstance(said, Exception)
-        records[number] = judged(item, of[item.backend, item.method], FAILED, str(said)) if lost else said
-        progress(len(records), len(plan), records[number])
+        stopped[item.backend, item.method] += isinstance(said, TimeoutError)
+        keep(number, failed(item, str(said)) if isinstance(said, Exception) else said)
     return [records[number] for number in range(len(plan))]
 
 
