@@ -67,6 +67,10 @@ def known(backend: str, method: str) -> Known:
     return Known(device(backend), expectations(backend, method))
 
 
+LONGEST = 200
+"""Characters of an error's message in a record."""
+
+
 def judged(item: Item, of: Known, status: str, reason: str, gap: Gap | None = None) -> Record:
     """The record of what became of a check, in the light of what its kernel said that it fails."""
     why = of.expected.get(item.check) or of.expected.get(f"{item.check} {item.dtype}")
@@ -121,11 +125,12 @@ def _guarded(one: Check, trial: Trial) -> Gap | None:
 
 
 def _said(error: BaseException) -> str:
-    """The error with the line of code that raised it."""
+    """The error, on one line and not a page of it, with the line of code that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"raised {type(error).__name__}: {error} ({last.filename.rpartition('/')[2]}, line {last.lineno})".replace(
-        "\n", " "
-    )
+    message = " ".join(str(error).split())
+    if len(message) > LONGEST:  # a compiler's, say; the command that repeats the check shows all of it
+        message = f"{message[:LONGEST]} ..."
+    return f"raised {type(error).__name__}: {message} ({last.filename.rpartition('/')[2]}, line {last.lineno})"
 
 
 def device(backend: str) -> str:

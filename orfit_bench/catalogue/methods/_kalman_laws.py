@@ -216,6 +216,29 @@ def rows_without_noise(create: Any, rows: Rows) -> Measured:
     return Measured(worst, d * d, 1.0)
 
 
+def what_is_known_stays(create: Any, rows: Rows) -> Measured:
+    """Rows without noise, from a prior of variance 1, find the smallest weights that fit them; the rest is unknown."""
+    A, y = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [2, 1, 1, 0]]), np.array([1.0, 3, -2])
+    worst = 0.0
+    for n in (1, 2, 3):
+        state = create(observation_noise=0.0).partial_fit(A[:n], y[:n]).state()
+        known = np.linalg.pinv(A[:n])
+        worst = largest(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
+        worst = largest(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
+    return Measured(worst, 12, condition(A))
+
+
+def shared_noise(create: Any, rows: Rows) -> Measured:
+    """Rows that share one noise tell their difference exactly and their mean as one row with that noise does."""
+    rng = np.random.default_rng(rows.seed)
+    A, y, P = rng.standard_normal((2, 4)), rng.standard_normal(2), spd(rng, 4)
+    R = np.full((2, 2), 0.5)
+    state = create(initial_covariance=P).step(A, y, observation_noise=R).state()
+    K = P @ A.T @ np.linalg.inv(A @ P @ A.T + R)
+    gaps = deviation(state["mean"].values[:, 0], K @ y), deviation(state["covariance"].values, P - K @ A @ P)
+    return Measured(largest(*gaps), 8, condition(A @ P @ A.T + R) * condition(P))
+
+
 def moved_out_of_the_floats(create: Any, rows: Rows) -> Measured:
     """A move that takes the mean or the covariance out of the floats is refused, also where nothing is seen."""
     wrong = 0

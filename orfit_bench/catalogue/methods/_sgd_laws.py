@@ -10,6 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps, momentum_steps
 from orfit_bench.catalogue.methods._common import condition, final_weights
 from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS, risk_gradient
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 
 SHAPES = {"delta": 0.75, "tau": 0.25, "epsilon": 0.5}
@@ -177,6 +178,19 @@ def still_at_a_kink(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 1, 1.0)
 
 
+def weights_that_overflow(create: Any, rows: Rows) -> Measured:
+    """A step with which the sum of the averages' weights leaves the floats is refused, and leaves the average."""
+    learner = create(averaging="weighted", step_size=0.1)
+    largest_number = float(np.finfo(learner.dtype).max)
+    learner = create(averaging="weighted", step_size=0.1, weights=0.7 * largest_number).partial_fit([[1.0]], [1.0])
+    before = learner.predict([[1.0]])
+    try:
+        learner.partial_fit([[1.0]], [1.0])
+    except DivergedError:
+        return Measured(deviation(learner.predict([[1.0]]), before), 1, 1.0)
+    return Measured(float("inf"), 1, 1.0)
+
+
 LAWS = (
     Law(closed_form, "slides, From recursive least squares to SGD", exponent=1),
     Law(unrolled, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
@@ -184,6 +198,7 @@ LAWS = (
     Law(unbiased, "slides, SGD and ERM", exponent=1),
     Law(subgradient, "slides, SGD beyond least square", exponent=0, shape="own"),
     Law(still_at_a_kink, "slides, SGD beyond least square", exponent=0, shape="own"),
+    Law(weights_that_overflow, "slides, Other SGD flavors: averaging", exponent=0, shape="own"),
     Law(averages, "slides, Other SGD flavors: averaging", exponent=1),
     Law(projection, "slides, SGD convergence: projected gradient step", exponent=0),
     Law(rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),

@@ -180,6 +180,8 @@ METHOD = Method(
         Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
         Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),
         Law(laws.moved_out_of_the_floats, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
+        Law(laws.what_is_known_stays, "survey, Proposition 3 with Q = 0", exponent=1, shape="own"),
+        Law(laws.shared_noise, "survey, Proposition 3", exponent=1, shape="own"),
         Law(laws.rows_without_noise, "survey, Proposition 3 with Q = 0", exponent=0, shape="own"),
         Law(laws.smoothing_of_what_is_known, "survey, (RTS-Sigma)", exponent=2),
         Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),

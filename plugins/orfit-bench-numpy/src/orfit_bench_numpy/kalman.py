@@ -13,7 +13,7 @@ p.observation_noise R_t (q, q)           R           covariance of the observati
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, pinvh
+from scipy.linalg import pinvh
 
 from orfit_bench_numpy._algebra import Array, finite
 from orfit_bench_numpy._covariance import change, noiseless_change, rounding, singular
@@ -104,17 +104,10 @@ def rts(F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
 
 
 def solved(P: Array, B: Array) -> Array:
-    """P^-1 B, or P^+ B where some direction is known exactly."""
+    """P^-1 B, or P^+ B where some direction is known exactly: a variance that is but rounding counts as none."""
     size = np.sqrt(np.maximum(np.diagonal(P), 0))
     scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]  # variances of 1
     C, D = scale * P * scale.T, scale * B
-    try:
-        factor = cho_factor(C, lower=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        factor = None
-    if factor and (np.diagonal(factor[0]) ** 2).min() > rounding(P):
-        X: Array = cho_solve(factor, D, check_finite=False)
-    else:
-        X = pinvh(C, rtol=rounding(P), check_finite=False) @ D
+    X: Array = pinvh(C, rtol=rounding(P), check_finite=False) @ D
     X *= scale
     return X
