@@ -11,6 +11,7 @@ from orfit_bench.catalogue.methods import METHODS
 from orfit_bench.host.registry import registry
 
 ROOT = Path(__file__).resolve().parents[1]
+COMPILED = sorted((ROOT / "plugins/orfit-bench-numba/src/orfit_bench_numba").glob("[a-z_]*.py"))
 KERNELS = sorted((ROOT / "plugins/orfit-bench-numpy/src/orfit_bench_numpy").glob("[a-z_]*.py"))
 
 
@@ -23,10 +24,12 @@ def imports(path):
             yield (node.module or "").split(".")[0]
 
 
-@pytest.mark.parametrize("path", [p for p in KERNELS if p.name != "__init__.py"], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [p for p in [*KERNELS, *COMPILED] if p.name != "__init__.py"], ids=lambda p: f"{p.parent.name}-{p.stem}"
+)
 def test_kernels_know_arrays_only(path):
-    allowed = {"__future__", "collections", "math", "typing", "numpy", "scipy", "orfit_bench_numpy"}
-    assert set(imports(path)) <= allowed
+    arrays = {"__future__", "collections", "math", "typing", "numpy", "scipy", path.parent.name}
+    assert set(imports(path)) <= arrays | ({"numba", "sys"} if path in COMPILED else set())
 
 
 def test_every_method_has_a_kernel_of_its_name():
@@ -44,7 +47,7 @@ def test_a_kernel_offers_what_its_method_declares():
         assert hasattr(kernel, "ahead") == method.ahead
 
 
-@pytest.mark.parametrize("module", ["xarray", "scipy", "rich", "click", "pooch", "orfit_bench_numpy"])
+@pytest.mark.parametrize("module", ["xarray", "scipy", "rich", "click", "pooch", "numba", "orfit_bench_numpy"])
 def test_import_is_light(module):
     code = f"import sys, orfit_bench; sys.exit({module!r} in sys.modules)"
     assert subprocess.call([sys.executable, "-c", code]) == 0

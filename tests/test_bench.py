@@ -418,6 +418,15 @@ class TestRun:
         assert np.isnan(done["seconds"].values[1:]).all()
         assert np.isnan(done["samples_per_second"].values[1:]).all()
 
+    def test_of_backends_that_nobody_named_those_take_part_that_can(self, plugin):
+        gone = Backend("gone", "", namespace=lambda: np, probe=lambda: "no device")
+        plugin(backends=hook("backends", (gone,)))
+        assert {cell.backend for cell, _ in suite("lms", backends=[]).cells()} == {
+            b for b in registry().backends if not registry().absence(b, "lms")
+        }
+        named = [cell.backend for cell, _ in suite("lms", backends=["gone", "numpy"]).cells()]
+        assert named == ["gone", "numpy"]
+
     def test_a_method_without_an_average_is_absent_from_rounds(self):
         done = run(suite("lms", "rls", protocol=Protocol(learners=2, round=10)), isolate=False)
         assert done["status"].values.tolist() == ["ok", "absent"]

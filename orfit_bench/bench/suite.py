@@ -36,11 +36,12 @@ NO_BACKEND = (
 class Suite:
     """Every method on every backend over every stream that suits it, in every size, with every seed.
 
-    No methods or no backends means all of them, no streams DEFAULT_STREAMS of each method's kind. A method that suits
-    no stream named, and a stream that suits no method of the suite, is a mistake. rows and features set the streams'
-    settings n and d; without them each stream has its own size. settings, by the name of a method or stream, are laid
-    over those of all entries of that name. ValueError or TypeError that names what is wrong, with the nearest name;
-    UnavailableError where no backend is installed.
+    No methods or no backends means all of them (of the backends those that can compute the method, where there is one),
+    no streams DEFAULT_STREAMS of each method's kind. A method that suits no stream named, and a stream that suits no
+    method of the suite, is a mistake. rows and features set the streams' settings n and d; without them each stream has
+    its own size. settings, by the name of a method or stream, are laid over those of all entries of that name.
+    ValueError or TypeError that names what is wrong, with the nearest name; UnavailableError where no backend is
+    installed.
     """
 
     methods: Sequence[Chosen] = ()
@@ -87,13 +88,16 @@ class Suite:
         chosen, streams = self._chosen()
         methods, backends, sized = list(self._described(chosen)), self._backends(), list(self._sized(streams))
         lacks = {(m.name, b): self._absence(m, b) for m, _, _ in methods for b in backends}
+        offered = {name for (name, _), reason in lacks.items() if not reason}
         planned = {}
         seeds = [RANDOM_STATE.check(s) for s in self.seeds]
         for (stream, size), seed, (method, settings, model), backend in product(sized, seeds, methods, backends):
-            if self._meet(method, stream):
+            lack = lacks[method.name, backend]
+            elsewhere = lack and not self.backends and method.name in offered  # nobody asked for it on this backend
+            if self._meet(method, stream) and not elsewhere:
                 what = method.name, backend, stream.name, settings, size
                 cell = Cell(*what, seed, self.dtype, self.protocol, model)
-                planned[cell.key] = cell, lacks[method.name, backend]
+                planned[cell.key] = cell, lack
         return list(planned.values())
 
     def names(self) -> tuple[list[str], list[str]]:

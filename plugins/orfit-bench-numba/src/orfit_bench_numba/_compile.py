@@ -1,0 +1,68 @@
+"""How kernels are compiled: a dtype at a time, when first called with it, and kept on disk for later processes.
+
+The contract of every compiled function: arrays C-contiguous, of the dtype of its first argument; arrays of rows are
+never written to; no allocation inside the loop over rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+FLAGS: dict[str, Any] = {
+    "cache": True,  # compiled once a machine, not once a process
+    "nogil": True,  # other threads of the user go on
+    "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, and no branch in the loop
+    "fastmath": {"contract"},  # a * b + c with one rounding; nothing that changes with the vector's width
+}
+KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True)}
+"""Arrays: their dimensions, and whether they are only read. f is a number of the dtype, i an integer, b yes or no."""
+
+
+class Compiled:
+    """A function with a machine-code version a dtype, which its first argument decides."""
+
+    def __init__(self, function: Callable[..., Any], kinds: str) -> None:
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self._function, self._kinds = function, kinds.split()
+        self._versions: dict[Any, Any] = {}
+
+    def __call__(self, first: Any, *others: Any) -> Any:
+        version = self._versions.get(first.dtype)
+        return (version or self.compile(first.dtype))(first, *others)
+
+    def compile(self, dtype: Any) -> Any:
+        """The version for a dtype; what a terminal is told before, for it takes seconds the first time."""
+        if sys.stderr.isatty():
+            print(f"compiling {self._function.__module__} for {dtype} (once on this machine)", file=sys.stderr)
+        number = numba.from_dtype(np.dtype(dtype))
+        version = self._versions[dtype] = numba.njit(self._signature(number), **FLAGS)(self._function)
+        return version
+
+    @property
+    def signatures(self) -> list[str]:
+        """What was compiled in this process."""
+        return [f"{self.__name__}{signature}" for v in self._versions.values() for signature in v.signatures]
+
+    def _signature(self, number: Any) -> tuple[Any, ...]:
+        scalars = {"f": number, "i": numba.int64, "b": numba.boolean}
+        return tuple(
+            scalars.get(kind) or numba.types.Array(number, KINDS[kind][0], "C", readonly=KINDS[kind][1])
+            for kind in self._kinds
+        )
+
+
+def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
+    """Compile a function of arguments of these kinds: see KINDS."""
+    return lambda function: Compiled(function, kinds)
+
+
+def inlined(function: Function) -> Function:
+    """A helper of compiled functions, compiled with them."""
+    helper: Function = numba.njit(**FLAGS)(function)
+    return helper

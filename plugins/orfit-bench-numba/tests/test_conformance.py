@@ -1,0 +1,3 @@
+from orfit_bench.conformance import suite
+
+test_conforms = suite("numba")
