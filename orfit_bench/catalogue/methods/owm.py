@@ -16,6 +16,7 @@ from orfit_bench.catalogue.methods._common import WEIGHTS, condition, final_weig
 from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._layers import followed, start, tame
 from orfit_bench.catalogue.methods._merging import inverse, kept, mean
+from orfit_bench.errors import DivergedError
 from orfit_bench.models import MLP
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
@@ -80,6 +81,17 @@ def shaped(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(X), max(condition(_weighted(A)) for A in inputs))
 
 
+def weights_that_overflow(create: Any, rows: Rows) -> Measured:
+    """A step with which a weight leaves the floats is refused, and leaves weights and P."""
+    learner = create(model=MLP((), bias=False), initial_weights=[0.0], step_size=4.0).partial_fit([[1.0]], [0.0])
+    before = learner.state()
+    try:
+        learner.partial_fit([[1.0]], [0.9 * float(np.finfo(learner.dtype).max)])
+    except DivergedError:
+        return Measured(0.0 if learner.state()["P_1"].equals(before["P_1"]) else float("inf"), 1, 1.0)
+    return Measured(float("inf"), 1, 1.0)
+
+
 def _weighted(A: Array) -> Array:
     """Rows whose Gram matrix is the information after the rows of A, under SETTINGS."""
     return weighted(A, A, SETTINGS["ridge"], SETTINGS["forgetting_factor"])[0]
@@ -127,6 +139,7 @@ METHOD = Method(
         Law(one_layer, "survey, EBP and OWM read with one layer; thesis, eq. (2.2)", exponent=2),
         Law(information, "survey, EBP and OWM as read; eq. (10) and (12)", exponent=2),
         Law(digits_of_a_layer, "docs/decisions/0004, on survey, EBP and OWM as read", exponent=0, shape="own"),
+        Law(weights_that_overflow, "survey, EBP and OWM as read", exponent=0, shape="own"),
         Law(shaped, "survey, EBP and OWM as read", exponent=2),
     ),
     warns=(
