@@ -100,9 +100,20 @@ def digits_of_a_filter(create: Any, rows: Rows) -> Measured:
             for P in (1.0, 2.0**20, 2.0**40):
                 shaken = {"observation_noise": R, "process_noise": 0.25, "initial_covariance": P}
                 wrong += wrong_of([x, x], _Shaken(R, 0.25), **shaken)
+        wrong += sum(_mistaken(create(observation_noise=R), x, R) for x in LARGE)
         for stream in ([AXIS] * 600, [DIAGONAL] * 60):
             wrong += wrong_of(stream, _Moved(R, 1.9), observation_noise=R, transition=1.9)
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+def _mistaken(learner: Any, x: Array, noise: float) -> bool:
+    """Whether a block of two rows along two axes, of which each tells as much as one row, is judged otherwise."""
+    want = signs(np.eye(3, dtype=learner.dtype), x, noise, least=1)
+    try:
+        said = float(learner.step(np.array([x, np.roll(x, 1)]), [0.5, 0.5]).state()["digits_lost"].values) == 1
+    except DivergedError:
+        return not (want.refused or want.unsure)
+    return not want.unsure and (want.refused or said != want.lost)
 
 
 def _refuses(learner: Any, block: Array) -> bool:
