@@ -76,7 +76,7 @@ def digits_are_said(create: Any, rows: Rows, name: str = "P", **more: Any) -> Me
     blank = create(forgetting_factor=1.0, ridge=1.0, **more)
     info = np.finfo(blank.partial_fit(np.zeros((0, 3)), []).state()[name].dtype)
     tiny, highest = 2.0 ** -(info.maxexp // 2 + 4) * AXIS, float(info.max) / 4
-    scenes = [(ff, 1.0, [x]) for ff in (0.9, 1.0) for x in LARGE]
+    scenes = [(ff, 1.0, [x]) for ff in (0.9, 1.0, 2.0) for x in LARGE]
     scenes += [(ff, 1 / (ff * highest * share), [tiny]) for ff in (0.5, 1.0) for share in (0.7, 0.9, 1.1, 1.3)]
     wrong = 0
     for ff, ridge, stream in [*scenes, (0.5, 1.0, [DIAGONAL] * 60), (0.5, 1.0, [AXIS] * 1100)]:

@@ -225,6 +225,7 @@ def what_is_known_stays(create: Any, rows: Rows) -> Measured:
         known = np.linalg.pinv(A[:n])
         worst = largest(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
         worst = largest(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
+        worst = largest(worst, float(state["digits_lost"].values))  # what is known to rounding lost none
     beside_zeros = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
     worst = largest(worst, deviation(beside_zeros["mean"].values[:, 0], 2 * A[1]))
     return Measured(worst, 12, condition(A))
