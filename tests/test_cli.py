@@ -135,7 +135,8 @@ class TestList:
     @pytest.mark.parametrize(("name", "said"), [("rls", "exact"), ("lms", "averaged"), ("ogd", "approximate")])
     def test_how_learners_merge(self, name, said):
         (row,) = (line.split() for line in invoke("list").output.splitlines() if line.startswith(f" {name} "))
-        assert row[:3] == [name, "yes", said]
+        of_backends = row[1 : 1 + len(ob.backends())]
+        assert (row[0], set(of_backends) - {"no"}, row[1 + len(of_backends)]) == (name, {"yes"}, said)
         summary = ob.methods()[name].merge.summary
         assert f"merging: {said}: {summary}" in " ".join(invoke("list", name).output.split())
 
@@ -314,7 +315,9 @@ class TestUsage:
 class TestRun:
     def test_table_file_and_lines(self, tmp_path):
         path = tmp_path / "mine.nc"
-        arguments = words("--method lms --method rls --stream drift --stream regression --rows 50 --features 3")
+        arguments = words(
+            "--method lms --method rls --backend numpy --stream drift --stream regression --rows 50 --features 3"
+        )
         result = invoke(
             "run", *arguments, "--set", "lms.step_size={power = {eta0 = 0.1, power = 0.5}}", "--output", path
         )
@@ -354,7 +357,9 @@ class TestRun:
         ]
 
     def test_set_reaches_streams_too(self, tmp_path):
-        arguments = words("--method lms --rows 30 --set drift.drift=0.25 --set drift.d=3 --set lms.step_size=0.5")
+        arguments = words(
+            "--method lms --backend numpy --rows 30 --set drift.drift=0.25 --set drift.d=3 --set lms.step_size=0.5"
+        )
         result = invoke("run", *arguments, "--output", tmp_path / "r.nc")
         assert result.exit_code == 0, result.stderr
         done = load(tmp_path / "r.nc")
@@ -390,7 +395,18 @@ class TestRun:
             "protocol = {passes = 2}\n"
         )
         common = ["run", "--suite", tmp_path / "mine.toml", "--output", tmp_path / "r.nc"]
-        result = invoke(*common, "--method", "lms", "--learners", 3, "--round", 5, "--dtype", "float32", "--seed", 7)
+        result = invoke(
+            *common,
+            *words("--method lms --backend numpy"),
+            "--learners",
+            3,
+            "--round",
+            5,
+            "--dtype",
+            "float32",
+            "--seed",
+            7,
+        )
         assert result.exit_code == 0, result.stderr
         done = load(tmp_path / "r.nc")
         assert done["method"].values.tolist() == ["lms"]
@@ -425,7 +441,9 @@ class TestNarrowTerminal:
 
     @pytest.mark.parametrize(("columns", "kind"), [(30, "xterm"), (80, "xterm"), (80, "dumb")])
     def test_no_number_and_no_name_is_cut(self, columns, kind, tmp_path):
-        arguments = words("run --method one_step_sgd --method rls --stream rotated_digits --rows 20 --output r.nc")
+        arguments = words(
+            "run --method one_step_sgd --method rls --backend numpy --stream rotated_digits --rows 20 --output r.nc"
+        )
         output = self.on_terminal(columns, *arguments, folder=tmp_path, kind=kind)
         lines = re.sub("\x1b\\[[0-9;]*m", "", output).splitlines()
         done = load(tmp_path / "r.nc")

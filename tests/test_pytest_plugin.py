@@ -248,7 +248,10 @@ def test_the_packaged_suite_checks_what_is_named(pytester):
     result = pytester.runpytest_subprocess(
         *("-p", "orfit_bench_pytest", "--pyargs", "orfit_bench.conformance", "--orfit", "lms", "-k", "any_chunking")
     )
-    result.assert_outcomes(passed=2, deselected=len(plan.planned(["lms"])) - 2)
+    items = plan.planned(["lms"])
+    chosen = sum(item.check == "any_chunking" for item in items)
+    assert chosen >= 2
+    result.assert_outcomes(passed=chosen, deselected=len(items) - chosen)
 
 
 def test_workers_of_xdist_are_added_up_by_a_process_that_knows_no_plugin_of_theirs(pytester):

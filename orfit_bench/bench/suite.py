@@ -88,16 +88,17 @@ class Suite:
         chosen, streams = self._chosen()
         methods, backends, sized = list(self._described(chosen)), self._backends(), list(self._sized(streams))
         lacks = {(m.name, b): self._absence(m, b) for m, _, _ in methods for b in backends}
-        offered = {name for (name, _), reason in lacks.items() if not reason}
+        here = {(m.name, b) for m, _, _ in methods for b in backends if not registry().absence(b, m.name)}
+        offered = {name for name, _ in here}
         planned = {}
         seeds = [RANDOM_STATE.check(s) for s in self.seeds]
         for (stream, size), seed, (method, settings, model), backend in product(sized, seeds, methods, backends):
-            lack = lacks[method.name, backend]
-            elsewhere = lack and not self.backends and method.name in offered  # nobody asked for it on this backend
+            pair = method.name, backend
+            elsewhere = pair not in here and method.name in offered and not self.backends  # nobody named it
             if self._meet(method, stream) and not elsewhere:
                 what = method.name, backend, stream.name, settings, size
                 cell = Cell(*what, seed, self.dtype, self.protocol, model)
-                planned[cell.key] = cell, lack
+                planned[cell.key] = cell, lacks[pair]
         return list(planned.values())
 
     def names(self) -> tuple[list[str], list[str]]:
