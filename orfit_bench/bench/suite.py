@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from pathlib import Path
@@ -88,18 +88,22 @@ class Suite:
         chosen, streams = self._chosen()
         methods, backends, sized = list(self._described(chosen)), self._backends(), list(self._sized(streams))
         lacks = {(m.name, b): self._absence(m, b) for m, _, _ in methods for b in backends}
-        here = {(m.name, b) for m, _, _ in methods for b in backends if not registry().absence(b, m.name)}
-        offered = {name for name, _ in here}
+        elsewhere = self._elsewhere(lacks)
         planned = {}
         seeds = [RANDOM_STATE.check(s) for s in self.seeds]
         for (stream, size), seed, (method, settings, model), backend in product(sized, seeds, methods, backends):
             pair = method.name, backend
-            elsewhere = pair not in here and method.name in offered and not self.backends  # nobody named it
-            if self._meet(method, stream) and not elsewhere:
+            if self._meet(method, stream) and pair not in elsewhere:
                 what = method.name, backend, stream.name, settings, size
                 cell = Cell(*what, seed, self.dtype, self.protocol, model)
                 planned[cell.key] = cell, lacks[pair]
         return list(planned.values())
+
+    def _elsewhere(self, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Methods on backends that cannot compute them while others can, where nobody named the backends."""
+        here = {(method, backend) for method, backend in pairs if not registry().absence(backend, method)}
+        offered = {method for method, _ in here}
+        return set() if self.backends else {pair for pair in pairs if pair not in here and pair[0] in offered}
 
     def names(self) -> tuple[list[str], list[str]]:
         """The methods and the streams of the suite. ValueError or TypeError where they do not fit together."""

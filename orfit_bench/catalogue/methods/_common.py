@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
@@ -51,6 +52,15 @@ def against_min_norm(learner: Any, rows: Rows) -> Measured:
     X, y, _ = rows
     want = np.linalg.pinv(X) @ y[:, None]
     return Measured(deviation(final_weights(learner.partial_fit(X, y)), want), len(X), condition(X))
+
+
+def refused(act: Any, *arguments: Any) -> bool:
+    """Whether the learner's act on these rows was refused as a step that would leave the floats."""
+    try:
+        act(*arguments)
+    except DivergedError:
+        return True
+    return False
 
 
 def against_rows_fitted(learner: Any, rows: Rows) -> Measured:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.errors import DivergedError
+from orfit_bench.catalogue.methods._common import refused
 from orfit_bench.spec.law import Measured, Rows
 
 UNSURE = 0.05
@@ -57,9 +57,7 @@ def mismatches(learner: Any, stream: Iterable[Array], name: str, expected: Expec
     wrong, lost = 0, False
     for x in stream:
         want = expected(learner.partial_fit(x[None][:0], y[:0]).state()[name].values, x)
-        try:
-            learner.partial_fit(x[None], y)
-        except DivergedError:
+        if refused(learner.partial_fit, x[None], y):
             return wrong + (not want.refused and not want.unsure)
         said = float(learner.state()["digits_lost"].values) == 1
         lost = said if want.unsure else lost or want.lost
@@ -83,7 +81,8 @@ def digits_are_said(create: Any, rows: Rows, name: str = "P", **more: Any) -> Me
         learner = create(forgetting_factor=ff, ridge=ridge, **more)
         wrong += mismatches(learner, stream, name, partial(signs, noise=ff, ff=ff))
     if blank.method.blocks:
-        wrong += not _refuses(create(forgetting_factor=1.0, ridge=2.0**-90, **more), np.array([AXIS, AXIS]))
+        singular = np.array([AXIS, AXIS])  # but for rounding: no digit is left
+        wrong += not refused(create(forgetting_factor=1.0, ridge=2.0**-90, **more).step, singular, [1, 1])
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
@@ -109,20 +108,10 @@ def digits_of_a_filter(create: Any, rows: Rows) -> Measured:
 def _mistaken(learner: Any, x: Array, noise: float) -> bool:
     """Whether a block of two rows along two axes, of which each tells as much as one row, is judged otherwise."""
     want = signs(np.eye(3, dtype=learner.dtype), x, noise, least=1)
-    try:
-        said = float(learner.step(np.array([x, np.roll(x, 1)]), [0.5, 0.5]).state()["digits_lost"].values) == 1
-    except DivergedError:
+    if refused(learner.step, np.array([x, np.roll(x, 1)]), [0.5, 0.5]):
         return not (want.refused or want.unsure)
+    said = float(learner.state()["digits_lost"].values) == 1
     return not want.unsure and (want.refused or said != want.lost)
-
-
-def _refuses(learner: Any, block: Array) -> bool:
-    """Whether a block is refused of which no digit is left: its covariance is singular but for rounding."""
-    try:
-        learner.step(block, [1, 1])
-    except DivergedError:
-        return True
-    return False
 
 
 class _Shaken:

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.methods._batch import Array, inverse_information, weighted
-from orfit_bench.catalogue.methods._common import WEIGHTS, condition, final_weights, least_energy
+from orfit_bench.catalogue.methods._common import WEIGHTS, condition, final_weights, least_energy, refused
 from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._layers import followed, start, tame
 from orfit_bench.catalogue.methods._merging import inverse, kept, mean
-from orfit_bench.errors import DivergedError
 from orfit_bench.models import MLP
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
@@ -84,11 +83,9 @@ def shaped(create: Any, rows: Rows) -> Measured:
 def weights_that_overflow(create: Any, rows: Rows) -> Measured:
     """A step with which a weight leaves the floats is refused, and leaves weights and P."""
     learner = create(model=MLP((), bias=False), initial_weights=[0.0], step_size=4.0).partial_fit([[1.0]], [0.0])
-    try:
-        learner.partial_fit([[1.0]], [0.9 * float(np.finfo(learner.dtype).max)])
-    except DivergedError:
-        return Measured(deviation(learner.state()["P_1"].values, [[0.5]]), 1, 1.0)
-    return Measured(float("inf"), 1, 1.0)
+    if not refused(learner.partial_fit, [[1.0]], [0.9 * float(np.finfo(learner.dtype).max)]):
+        return Measured(float("inf"), 1, 1.0)
+    return Measured(deviation(learner.state()["P_1"].values, [[0.5]]), 1, 1.0)
 
 
 def _weighted(A: Array) -> Array:

@@ -39,7 +39,10 @@ class Compiled:
     def compile(self, dtype: Any) -> Any:
         """The version for a dtype; what a terminal is told before, for it takes seconds the first time."""
         if sys.stderr.isatty():
-            print(f"compiling {self._function.__module__} for {dtype} (once on this machine)", file=sys.stderr)
+            print(
+                f"loading {self._function.__module__} for {dtype} (compiled first, once on this machine)",
+                file=sys.stderr,
+            )
         number = numba.from_dtype(np.dtype(dtype))
         version = self._versions[dtype] = numba.njit(self._signature(number), **FLAGS)(self._function)
         return version
