@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
@@ -24,7 +25,23 @@ def _signatures(kernel: Any) -> list[str]:
     return [signature for c in found.values() for signature in c.signatures]
 
 
-BACKEND = Backend("numba", "machine code, on the CPU", namespace=lambda: np, device="cpu", compiled=_signatures)
+def _aligned(a: NDArray[Any]) -> NDArray[Any]:
+    """A copy, C order, that begins a line of the cache: from NumPy's 16 bytes kernels took up to 1.7 times as long."""
+    room = np.empty(a.nbytes + 64, np.uint8)
+    begin = -room.ctypes.data % 64
+    copy = room[begin : begin + a.nbytes].view(a.dtype).reshape(a.shape)
+    copy[...] = a
+    return copy
+
+
+BACKEND = Backend(
+    "numba",
+    "machine code, on the CPU",
+    namespace=lambda: np,
+    asarray=_aligned,
+    device="cpu",
+    compiled=_signatures,
+)
 
 
 @hookimpl
