@@ -215,6 +215,22 @@ def rows_without_noise(create: Any, rows: Rows) -> Measured:
     return Measured(worst, d * d, 1.0)
 
 
+def smoothing_without_noise(create: Any, rows: Rows) -> Measured:
+    """Rows without noise of a state that nothing shakes tell all of its moments, once they are enough."""
+    rng, n, d, worst, cond = np.random.default_rng(rows.seed), 12, 5, 0.0, 1.0
+    for k in range(10):
+        X, w, P = single(rng.standard_normal((n, d))), rng.standard_normal(d), single(spd(rng, d))
+        F = single(np.linalg.qr(rng.standard_normal((d, d)))[0]) if k % 2 else np.eye(d)
+        want = np.stack([np.linalg.matrix_power(F, i) @ w for i in range(n)])
+        learner = create(observation_noise=0.0, transition=F, initial_covariance=P)
+        found = learner.smooth(X, (X * want).sum(axis=1))
+        left = float(abs(found["covariance"].values).max())
+        worst = largest(worst, deviation(found["mean"].values[:, :, 0], want), left)
+        pulled = [x @ np.linalg.matrix_power(F, i) for i, x in enumerate(X[:d])]  # as the first state meets them
+        cond = max(cond, condition(np.array(pulled)) ** 2 * condition(P))  # a covariance holds the squares
+    return Measured(worst, n, cond)
+
+
 def what_is_known_stays(create: Any, rows: Rows) -> Measured:
     """Rows without noise, from a prior of variance 1, find the smallest weights that fit them; the rest is unknown."""
     A, y = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [2, 1, 1, 0]]), np.array([1.0, 3, -2])

@@ -184,6 +184,7 @@ METHOD = Method(
         Law(laws.shared_noise, "survey, Proposition 3", exponent=1, shape="own"),
         Law(laws.rows_without_noise, "survey, Proposition 3 with Q = 0", exponent=0, shape="own"),
         Law(laws.smoothing_of_what_is_known, "survey, (RTS-Sigma)", exponent=2),
+        Law(laws.smoothing_without_noise, "survey, (RTS-Sigma) with Q = 0", exponent=1, shape="own"),
         Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),
     ),
     batch=batch,

@@ -60,8 +60,10 @@ def singular(R: Array) -> bool:
     return bool((pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
 
 
-def noiseless_change(P: Array, J: Array, E: Array, R: Array, scale: Array) -> Change | None:
-    """The same where R is singular, with a pseudo-inverse; None where a variance is negative or not finite.
+def noiseless_gain(P: Array, J: Array, R: Array, scale: Array) -> tuple[Array, float]:
+    """P J'(R + J P J')^+ (p, q) for a singular R, and the least variance kept, of what it was with `scale`.
+
+    The gain is NaN where a variance is negative or not finite.
 
     A combination of the rows whose variance is but rounding of what it was when the diagonal of P was `scale` is
     known: it is left out, as a dependent row is.
@@ -69,16 +71,16 @@ def noiseless_change(P: Array, J: Array, E: Array, R: Array, scale: Array) -> Ch
     U = P @ J.T  # (p, q)
     S = J @ U + R  # (q, q)
     size = np.sqrt((J * J) @ np.abs(scale) + np.abs(np.diagonal(R)))
+    refused = np.full_like(U, np.nan), 1.0
     if not np.isfinite(S).all() or not np.isfinite(size).all():
-        return None
+        return refused
     unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
     values, W = np.linalg.eigh(unit[:, None] * S * unit)
     if values[0] < -rounding(P):
-        return None
+        return refused
     new = values > rounding(P)
     H = (W[:, new] / np.sqrt(values[new])).T * unit  # H S H' = I
-    V = H @ U.T
-    return Change(V.T @ (H @ E), V, False)
+    return (U @ H.T) @ H, float(values[new].min(initial=1))
 
 
 def rounding(P: Array) -> float:

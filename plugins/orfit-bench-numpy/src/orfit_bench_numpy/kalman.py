@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import pinvh
 
 from orfit_bench_numpy._algebra import Array, finite
-from orfit_bench_numpy._covariance import change, noiseless_change, rounding, singular
+from orfit_bench_numpy._covariance import change, noiseless_gain, rounding, singular
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -67,21 +67,48 @@ def transit(s: Any, mean: Array, p: Any) -> bool:
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
     P, R = s.covariance, p.observation_noise
-    if exact := singular(R):
-        changed = noiseless_change(P, J, E, R, s.scale)
-    else:
-        least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
-        changed = change(P, J, E, R, renewed(J, p), least)
+    if singular(R):
+        return learn_exactly(s, J, E, p)
+    least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
+    changed = change(P, J, E, R, renewed(J, p), least)
     if changed is None or not finite(mean := s.mean + changed.move):
         return False
     if changed.lost:
         s.digits_lost[...] = 1
     s.mean[...] = mean
     P -= changed.V.T @ changed.V  # symmetric to the last bit, so P is
-    if exact:  # what is left of a variance that is known exactly is rounding, which the next rows would divide by
-        known = np.diagonal(P) <= rounding(P) * s.scale
-        P[known], P[:, known] = 0, 0
     return True
+
+
+def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """The same where R is singular: Sigma <- (I - K X')Sigma(I - K X')' + K R K', of which an error of K is squared.
+
+    What is left of a variance that is known exactly is rounding, which the next rows would divide by.
+    """
+    P, R = s.covariance, p.observation_noise
+    K, least = noiseless_gain(P, J, R, s.scale)
+    if not finite(mean := s.mean + K @ E):
+        return False
+    s.mean[...] = mean
+    P -= K @ (J @ P)
+    P -= (P @ J.T - K @ R) @ K.T
+    P[...] = P / 2 + P.T / 2  # symmetric to the last bit
+    known = np.diagonal(P) <= rounding(P) * s.scale
+    P[known], P[:, known] = 0, 0
+    if p.moves:  # which forgets `scale`, beside which the other directions' rounding is known for what it is
+        P[...] = above(rounding(P) / least, P, s.scale)  # as I - K X' magnifies it
+    return True
+
+
+def above(least: float, P: Array, scale: Array) -> Array:
+    """P without the directions whose variance is at most `least` of what it was when the diagonal was `scale`."""
+    size = np.sqrt(np.maximum(scale, 0))
+    unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    values, W = np.linalg.eigh(unit[:, None] * P * unit)
+    new = values > least
+    half = (W[:, new] * np.sqrt(values[new])).T * size
+    left: Array = half.T @ half  # symmetric to the last bit
+    return left
 
 
 def renewed(J: Array, p: Any) -> Any:
@@ -96,18 +123,31 @@ def rts(F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
 
     With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1.
     """
+    rests = [j > 0 and at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))]
+    moved = [j for j in range(len(F)) if not rests[j]]
+    scale = np.diagonal(P_pred[moved], axis1=1, axis2=2)[np.cumsum(np.logical_not(rests)) - 1]  # s.scale of the filter
     for j in range(len(F) - 1, 0, -1):
-        L = solved(P_pred[j], F[j] @ P[j - 1]).T
+        if rests[j]:  # the same state, so what is known of it is the same
+            m[j - 1], P[j - 1] = m[j], P[j]
+            continue
+        L = solved(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ np.abs(scale[j - 1])).T
         m[j - 1] += L @ (m[j] - m_pred[j])
         S = P[j - 1] + L @ (P[j] - P_pred[j]) @ L.T
         P[j - 1] = S / 2 + S.T / 2
 
 
-def solved(P: Array, B: Array) -> Array:
-    """P^-1 B, or P^+ B where some direction is known exactly: a variance that is but rounding counts as none."""
-    size = np.sqrt(np.maximum(np.diagonal(P), 0))
-    scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]  # variances of 1
-    C, D = scale * P * scale.T, scale * B
-    X: Array = pinvh(C, rtol=rounding(P), check_finite=False) @ D
-    X *= scale
+def at_rest(F: Array, P_pred: Array, P: Array) -> bool:
+    """Whether the state did not move to this step, and nothing was added to its covariance."""
+    return np.array_equal(P_pred, P) and np.array_equal(F, np.eye(len(F)))
+
+
+def solved(P: Array, B: Array, scale: Array) -> Array:
+    """P^-1 B, or P^+ B where some direction is known exactly: a variance that is but rounding counts as none.
+
+    Rounding beside the larger of P's diagonal and `scale`, variances of which P is a sum and a difference.
+    """
+    size = np.sqrt(np.maximum(np.diagonal(P), scale))
+    unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)[:, None]
+    X: Array = pinvh(unit * P * unit.T, atol=rounding(P), rtol=0, check_finite=False) @ (unit * B)
+    X *= unit
     return X
