@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.bench import Cell, Protocol, learning, measuring, run_cell
+from orfit_bench.bench import Cell, Protocol, learning, measuring, roofline, run_cell
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import Backend, Data, Record, Stream
 
@@ -488,7 +488,11 @@ NUMERIC = {"test_error", "mean_squared_error", "a_priori_error", "regret"}
         ),
     ],
 )
-def test_what_does_not_apply_is_none(method: str, stream: str, applies: set[str]) -> None:
+def test_what_does_not_apply_is_none(
+    method: str, stream: str, applies: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The share of a limit: tests/test_roofline.py."""
+    monkeypatch.setattr(roofline, "kept", lambda: None)
     record = run_cell(
         Cell(method, "numpy", stream, stream_settings=NUMBERS if stream == "regression" else {}, protocol=Protocol())
     )
@@ -506,6 +510,7 @@ def test_every_metric_says_what_it_is() -> None:
         assert len(declared.summary) <= 48, "a line of `orfit-bench list` at 80 columns holds half of that"
     assert {m.name for m in ob.metrics().values() if m.better == "higher"} == {
         "samples_per_second",
+        "share_of_limit",
         "backward_transfer",
     }
 

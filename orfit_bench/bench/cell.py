@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from orfit_bench.bench import learning, measuring, models
+from orfit_bench.bench import learning, limit, measuring, models, roofline
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import UnavailableError
 from orfit_bench.host.create import create
@@ -103,6 +103,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
             latency=latency,
             host_bytes=host_bytes,
             device_bytes=device_bytes,
+            limit=limit.rows_per_second(learners[0], len(data.X), roofline.kept()),
             **seen._asdict(),
         )
     )

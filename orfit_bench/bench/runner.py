@@ -54,6 +54,7 @@ def run(
     target = None if output is None else _writable(Path(output))
     with Worker() if isolate else nullcontext(Here()) as worker:
         told = provenance(worker.threads)
+        worker.measure_machine()
         journal = None if target is None else Journal(target, told)
         records = _run_all(planned, worker, timeout, journal, fresh, progress or (lambda done, total, record: None))
     table = results.dataset(records, told, suite.config())

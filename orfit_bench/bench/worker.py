@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from orfit_bench.bench import roofline
 from orfit_bench.bench.cell import Cell, outcome, run_cell, said_by
 from orfit_bench.isolation import Call, DiedError, Process, finished, threads
+
+MACHINE_SECONDS = 120.0
+"""Longest time that measuring the machine may take."""
 
 
 class Worker(Process):
@@ -20,6 +25,11 @@ class Worker(Process):
         except DiedError as error:
             return outcome(cell, "crashed", str(error))
         return record
+
+    def measure_machine(self, fresh: bool = False) -> Path:
+        """Have the machine's limits measured, once on this machine; returns the file that keeps them."""
+        file: Path = finished(self.begin(Call(roofline.ensured, (fresh,), MACHINE_SECONDS)))
+        return file
 
 
 def _work(cell: Cell) -> dict[str, Any]:
@@ -38,3 +48,7 @@ class Here:
     def run(self, cell: Cell, timeout: float) -> dict[str, Any]:
         """What `run_cell` says."""
         return run_cell(cell)
+
+    def measure_machine(self) -> None:
+        """Have the machine's limits measured, once on this machine."""
+        roofline.ensured()

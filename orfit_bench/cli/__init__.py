@@ -11,7 +11,9 @@ from orfit_bench.cli.conform import conform_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.new_plugin import new_plugin_command
+from orfit_bench.cli.roofline import roofline_command
 from orfit_bench.cli.run import run_command
+from orfit_bench.cli.warm import warm_command
 from orfit_bench.errors import PluginError, UnavailableError
 
 __all__ = ["main"]
@@ -69,10 +71,14 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench conform               check that learners are as they are declared
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
+    orfit-bench roofline              measure what this machine allows a kernel
+    orfit-bench warm                  compile kernels before anybody waits
     orfit-bench new-plugin my-lms     write a plugin of your own to start from
     orfit-bench --debug run ...       the same, with tracebacks
     """
 
 
-for command in (list_command, run_command, conform_command, laws_command, map_command, new_plugin_command):
+COMMANDS = (list_command, run_command, conform_command, laws_command, map_command, roofline_command, warm_command)
+
+for command in (*COMMANDS, new_plugin_command):
     main.add_command(command)

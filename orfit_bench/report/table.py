@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 WIDTH = 100
 LABEL = 24
 """Longest line of a label with settings, which goes on in a further line; a single word may be longer."""
+LIMIT = "limit: samples/s as a share of what the machine allows one thread (command roofline)"
 OVER_PCA = "over PCA: loss on the rows learned beyond that of batch PCA, in percent"
 NOT_APPLICABLE = "n/a: the metric does not apply, e.g. no test set, or no exact solution for these rows and settings"
 Columns = dict[str, tuple[str, str]]
 """Variable to heading and format."""
-COST: Columns = {"samples_per_second": ("samples/s", ",.0f"), "state_bytes": ("state", "B")}
+COST: Columns = {
+    "samples_per_second": ("samples/s", ",.0f"),
+    "share_of_limit": ("limit", "share"),
+    "state_bytes": ("state", "B"),
+}
 CLOSENESS: Columns = {"forgetting": ("forgetting", ".3g"), "deviation": ("deviation", ".1e")}
 COLUMNS: dict[str, Columns] = {
     "root mean squared error": {
@@ -94,6 +99,8 @@ def legend(results: xarray.Dataset) -> list[str]:
         fits[str(model)].append(str(method))
     lines = [f"{', '.join(dict.fromkeys(who))}: {model}" for model, who in fits.items() if model != "linear"]
     tables = {error: (_columns(results, error, cells), cells) for error, cells in _by_error(results).items()}
+    if any(not math.isnan(_value(results, "share_of_limit", i)) for _, cells in tables.values() for i in cells):
+        lines.append(LIMIT)
     if any("excess_loss" in numbers for numbers, _ in tables.values()):
         lines.append(OVER_PCA)
     good = [(name, i) for numbers, cells in tables.values() for i in cells if _is_ok(results, i) for name in numbers]
@@ -139,10 +146,12 @@ def _value(results: xarray.Dataset, name: str, i: int) -> float:
 def _shown(value: float, form: str) -> str:
     if math.isnan(value):
         return "n/a"
-    return _bytes(value) if form == "B" else format(value, form)
+    if form == "B":
+        return as_bytes(value)
+    return f"{100 * value:.2g}%" if form == "share" else format(value, form)
 
 
-def _bytes(value: float) -> str:
+def as_bytes(value: float) -> str:
     """Three digits and a unit."""
     for unit in ("B", "kB", "MB", "GB"):
         if value < 999.5 or unit == "GB":

@@ -40,6 +40,8 @@ class Backend:
     """What its arrays lie on, "cpu" or "cuda", as DLPack knows it; empty claims nothing. The kit looks."""
     compiled: Callable[[Any], Sequence[str]] | None = None
     """The signatures that a kernel module has compiled so far; None for a backend that compiles nothing."""
+    compile: Callable[[Any, str], None] | None = None
+    """Compile all of a kernel module for a dtype and keep it for later processes; None where nothing is kept."""
     complete: bool = False
     """Whether it promises every method of the catalogue with all that each allows; then the kit wants all of it."""
 

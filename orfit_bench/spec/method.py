@@ -64,8 +64,9 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Leading-order price of one row. `sizes` also holds "count", the used length of a growing dimension.
+    """The least that one row is known to take on a linear model, leading order, however its rows are put in blocks.
 
+    The limit beside which throughput is judged. `sizes` also holds "count", the used length of a growing dimension.
     A layered method states that of one layer, which has as many "parameter" as its matrix has entries.
     """
 

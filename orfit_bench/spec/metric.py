@@ -42,6 +42,8 @@ class Record:
     """Most bytes that Python and NumPy held during a pass beyond the data: the state and what is passing."""
     device_bytes: float | None
     """Most bytes of the backend's device in use during that pass; None where the backend does not say."""
+    limit: float | None = None
+    """Rows a second that the machine allows, by the method's declared cost; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,8 +121,8 @@ METHOD = Method(
         Field("targets", ("row", "output"), "what the last rows should give"),
     ),
     examples=({"projection_order": None, "eps": 0.0},),
-    cost=Cost(
-        flops=lambda s, z: (4 * z["output"] + 2 * _window(s, z)) * z["parameter"] * _window(s, z),
+    cost=Cost(  # the Gram matrix of the window and its errors gain a row
+        flops=lambda s, z: 2 * (_window(s, z) * (1 + z["output"]) + z["output"]) * z["parameter"],
         floats=lambda s, z: (_window(s, z) + 2 * z["output"]) * z["parameter"],
     ),
     laws=(

@@ -107,9 +107,9 @@ METHOD = Method(
         Field("digits_lost", (), "1 once half of the digits are gone"),
     ),
     examples=({"forgetting_factor": 0.9},),
-    cost=Cost(
-        flops=lambda s, z: (5 * z["parameter"] + 4 * z["output"]) * z["parameter"],
-        floats=lambda s, z: (2 * z["parameter"] + 3 * z["output"]) * z["parameter"],
+    cost=Cost(  # in blocks of 64 rows, with P's symmetry
+        flops=lambda s, z: (3 * z["parameter"] + 4 * z["output"]) * z["parameter"],
+        floats=lambda s, z: (z["parameter"] / 32 + 2 * z["output"]) * z["parameter"],
     ),
     laws=(
         Law(one_hot_ridge, "survey, (D-RLS)", exponent=2),

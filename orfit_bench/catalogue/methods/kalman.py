@@ -167,9 +167,9 @@ METHOD = Method(
         {"transition": 0.9, "process_noise": 0.1, "observation_noise": 0.5},
         {"observation_noise": 0.0, "initial_mean": 0.2},
     ),
-    cost=Cost(
-        flops=lambda s, z: 5 * z["parameter"] ** 2 + (0 if s["transition"] is None else 4 * z["parameter"] ** 3),
-        floats=lambda s, z: (2 if _at_rest(s) else 6) * z["parameter"] ** 2,
+    cost=Cost(  # at rest as rls; a transition takes F P and half of (F P)F'
+        flops=lambda s, z: 3 * z["parameter"] ** (2 if s["transition"] is None else 3),
+        floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _at_rest(s) else 6),
     ),
     laws=(
         Law(laws.conditioning, "survey, Proposition 3", exponent=1),

@@ -34,9 +34,9 @@ METHOD = Method(
     source="Krasulina paper, eq. (8) and (9)",
     settings=subspace.settings(0.01),
     fields=(subspace.ORTHONORMAL,),
-    cost=Cost(
-        flops=lambda s, z: 2 * s["n_components"] * (3 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
-        floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
+    cost=Cost(  # C is read, then read and written; what makes it orthonormal has k numbers
+        flops=lambda s, z: 6 * s["n_components"] * z["parameter"],
+        floats=lambda s, z: (1 + 3 * s["n_components"] / s["batch_size"]) * z["parameter"],
     ),
     laws=(
         Law(laws.orthonormal, "Krasulina paper, eq. (6)", exponent=0),

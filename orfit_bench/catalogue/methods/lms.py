@@ -76,7 +76,8 @@ METHOD = Method(
     settings=(STEP_SIZE,),
     fields=(WEIGHTS,),
     cost=Cost(
-        flops=lambda s, z: 4 * z["parameter"] * z["output"], floats=lambda s, z: 3 * z["parameter"] * z["output"]
+        flops=lambda s, z: 4 * z["output"] * z["parameter"],
+        floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
     ),
     laws=(
         Law(closed_form, "survey, eq. (2)", exponent=1),

@@ -64,7 +64,8 @@ METHOD = Method(
     ),
     fields=(WEIGHTS,),
     cost=Cost(
-        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"], floats=lambda s, z: 3 * z["parameter"] * z["output"]
+        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"],
+        floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
     ),
     laws=(
         Law(closed_form, "survey, the program (LMS)", exponent=1),

@@ -78,9 +78,9 @@ METHOD = Method(
     settings=(STEP_SIZE, MEMORY),
     fields=(WEIGHTS, BASIS),
     examples=({"memory": 3, "step_size": 0.05},),
-    cost=Cost(
+    cost=Cost(  # rows in blocks, made orthogonal twice
         flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
-        floats=lambda s, z: (4 * z["count"] + 2 * z["output"] + 1) * z["parameter"],
+        floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
     ),
     laws=(
         Law(closed_form, "thesis, eq. (2.4); survey, (OGD)", exponent=1, shape="wide"),

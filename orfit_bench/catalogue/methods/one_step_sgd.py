@@ -48,7 +48,8 @@ METHOD = Method(
     settings=(),
     fields=(WEIGHTS,),
     cost=Cost(
-        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"], floats=lambda s, z: 3 * z["parameter"] * z["output"]
+        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"],
+        floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
     ),
     laws=(
         Law(closed_form, "thesis, section 5.1", exponent=1),

@@ -165,9 +165,9 @@ METHOD = Method(
         replace(BASIS, when=lambda settings: not _forgets(settings)),
     ),
     examples=({"forgetting_factor": 0.9}, {"forgetting_factor": 0.0}),
-    cost=Cost(
-        flops=lambda s, z: 5 * z["parameter"] ** 2 if _forgets(s) else (8 * z["count"] + 4) * z["parameter"],
-        floats=lambda s, z: 2 * z["parameter"] ** 2 if _forgets(s) else (4 * z["count"] + 3) * z["parameter"],
+    cost=Cost(  # in blocks of 64 rows, with P's symmetry
+        flops=lambda s, z: 3 * z["parameter"] ** 2 if _forgets(s) else (8 * z["count"] + 8) * z["parameter"],
+        floats=lambda s, z: z["parameter"] ** 2 / 32 if _forgets(s) else 4 * z["parameter"],
     ),
     laws=(
         Law(ridge, "thesis, eq. (2.2) and (2.3); slides, Recursive LS; survey, Proposition 2", exponent=2),

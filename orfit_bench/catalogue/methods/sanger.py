@@ -36,9 +36,9 @@ METHOD = Method(
     source="Krasulina paper, the explicit variant after eq. (12)",
     settings=subspace.settings(1e-6),
     fields=(subspace.FREE,),
-    cost=Cost(
-        flops=lambda s, z: 2 * s["n_components"] * (3 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
-        floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
+    cost=Cost(  # an inverse of C'C goes along; C is read, then read and written
+        flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,
+        floats=lambda s, z: (1 + 3 * s["n_components"]) * z["parameter"] + 2 * s["n_components"] ** 2,
     ),
     laws=(
         Law(explicit_step, "Krasulina paper, the explicit variant after eq. (12)", exponent=1),

@@ -13,6 +13,11 @@ def seconds_per_sample(record: Record) -> float:
     return record.seconds / record.rows_learned
 
 
+def share_of_limit(record: Record) -> float | None:
+    """Rows learned a second, as a share of what the machine allows."""
+    return samples_per_second(record) / record.limit if record.limit else None
+
+
 METRICS = (
     Metric(
         name="samples_per_second",
@@ -31,5 +36,14 @@ METRICS = (
         source="wall clock of learning alone, without set-up and evaluation",
         better="lower",
         measure=seconds_per_sample,
+    ),
+    Metric(
+        name="share_of_limit",
+        unit="1",
+        summary="rows a second over what the machine allows",
+        formula="rows / seconds * max(flops / matrix-product rate, bytes / bandwidth where the state lies)",
+        source="the method's declared cost of a row; rates measured by orfit-bench roofline",
+        better="higher",
+        measure=share_of_limit,
     ),
 )

@@ -16,13 +16,22 @@ METHODS = ("lms", "nlms", "one_step_sgd")
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 
-def _signatures(kernel: Any) -> list[str]:
-    """What the kernel's functions have compiled in this process."""
+def _functions(kernel: Any) -> list[Any]:
+    """The functions of the kernel that are compiled, those of its helpers too."""
     from orfit_bench_numba._compile import Compiled
 
     scopes = [vars(kernel)] + [f.__globals__ for f in vars(kernel).values() if hasattr(f, "__globals__")]
-    found = {id(c): c for scope in scopes for c in scope.values() if isinstance(c, Compiled)}
-    return [signature for c in found.values() for signature in c.signatures]
+    return list({id(c): c for scope in scopes for c in scope.values() if isinstance(c, Compiled)}.values())
+
+
+def _signatures(kernel: Any) -> list[str]:
+    """What the kernel's functions have compiled in this process."""
+    return [signature for function in _functions(kernel) for signature in function.signatures]
+
+
+def _compile(kernel: Any, dtype: str) -> None:
+    for function in _functions(kernel):
+        function.compile(np.dtype(dtype))
 
 
 def _aligned(a: NDArray[Any]) -> NDArray[Any]:
@@ -41,6 +50,7 @@ BACKEND = Backend(
     asarray=_aligned,
     device="cpu",
     compiled=_signatures,
+    compile=_compile,
 )
 
 

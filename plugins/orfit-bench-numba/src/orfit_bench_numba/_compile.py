@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from threading import Timer
 from typing import Any, TypeVar
 
 import numba
@@ -24,6 +25,10 @@ KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True)}
 """Arrays: their dimensions, and whether they are only read. f is a number of the dtype, i an integer, b yes or no."""
 
 
+PATIENCE = 0.5
+"""Seconds after which a user wants to know what is waited for; what is on disk is loaded in a tenth of it."""
+
+
 class Compiled:
     """A function with a machine-code version a dtype, which its first argument decides."""
 
@@ -37,14 +42,17 @@ class Compiled:
         return (version or self.compile(first.dtype))(first, *others)
 
     def compile(self, dtype: Any) -> Any:
-        """The version for a dtype; what a terminal is told before, for it takes seconds the first time."""
-        if sys.stderr.isatty():
-            print(
-                f"loading {self._function.__module__} for {dtype} (compiled first, once on this machine)",
-                file=sys.stderr,
-            )
+        """The version for a dtype. One that is not on disk yet takes seconds, which is said meanwhile."""
         number = numba.from_dtype(np.dtype(dtype))
-        version = self._versions[dtype] = numba.njit(self._signature(number), **FLAGS)(self._function)
+        text = f"compiling {self._function.__module__} for {dtype}, once on this machine (orfit-bench warm: all)"
+        patience = Timer(PATIENCE, print, (text,), {"file": sys.stderr, "flush": True})
+        patience.daemon = True
+        if sys.stderr.isatty():
+            patience.start()
+        try:
+            version = self._versions[dtype] = numba.njit(self._signature(number), **FLAGS)(self._function)
+        finally:
+            patience.cancel()
         return version
 
     @property

@@ -1,0 +1,23 @@
+"""How many rows a second the machine allows a learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orfit_bench.bench.roofline import Roofline
+
+
+def rows_per_second(learner: Any, rows: int, roofline: Roofline | None) -> float | None:
+    """What the declared cost and the measured rates allow after so many rows, one pass.
+
+    None where no rates were measured, on a device, for other models than the linear one, whose own functions nobody
+    counts, and where the cost is none.
+    """
+    if roofline is None or not learner._linear or learner.backend.device not in ("", "cpu"):
+        return None
+    layout, cost = learner._layout_, learner.method.cost
+    used = int(learner._s.count[0]) if layout.grows else 0
+    sizes = layout.sizes | {"count": used * (1 - used / (2 * max(rows, used, 1)))}  # on average: it fills up first
+    flops, moved = (f(learner.settings, sizes) for f in (cost.flops, cost.floats))
+    seconds = roofline.seconds(flops, moved * learner.dtype.itemsize, learner.state_bytes, learner.dtype.name)
+    return 1 / seconds if seconds else None

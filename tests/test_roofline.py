@@ -1,0 +1,145 @@
+"""What the machine allows: measured, kept, read again, and used as the limit of a throughput."""
+
+import json
+import re
+
+import numpy as np
+import pooch
+import pytest
+from click.testing import CliRunner
+
+import orfit_bench as ob
+from orfit_bench.bench import Suite, limit, roofline, run
+from orfit_bench.bench.roofline import Roofline
+from orfit_bench.cli import main
+
+FLAT = Roofline({"1000": 1e9, "100000": 1e8}, {"float64": 1e10, "float32": 2e10})
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / project)
+    return tmp_path
+
+
+def quick(monkeypatch):
+    calls = []
+    monkeypatch.setattr(roofline, "measured", lambda: calls.append(0) or FLAT)
+    return calls
+
+
+def test_bandwidth_between_the_sizes_measured():
+    assert FLAT.bandwidth_at(1) == FLAT.bandwidth_at(1000) == pytest.approx(1e9)
+    assert FLAT.bandwidth_at(10_000) == pytest.approx(np.sqrt(1e17))
+    assert FLAT.bandwidth_at(1e12) == pytest.approx(1e8)
+
+
+def test_the_slower_of_the_two_is_the_limit():
+    assert FLAT.seconds(1e10, 1.0, 1.0, "float64") == pytest.approx(1)
+    assert FLAT.seconds(1.0, 2e8, 1e6, "float32") == pytest.approx(2)
+
+
+def test_a_machine_is_measured_once(cache, monkeypatch):
+    calls = quick(monkeypatch)
+    assert roofline.kept() is None
+    file = roofline.ensured()
+    assert roofline.kept() == FLAT == roofline.read(file)
+    assert roofline.ensured() == file
+    assert len(calls) == 1
+    roofline.ensured(fresh=True)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"bandwidth": {}, "matrix_product": {}}', '{"bandwidth": 3}'])
+def test_a_damaged_file_is_measured_again(cache, monkeypatch, text):
+    quick(monkeypatch)
+    file = roofline.ensured()
+    file.write_text(text)
+    assert roofline.kept() is None
+    roofline.ensured()
+    assert roofline.kept() == FLAT
+
+
+def test_nowhere_to_keep_it(cache, monkeypatch):
+    quick(monkeypatch)
+    (cache / "orfit_bench").write_text("a file where the folder should be")
+    assert not roofline.ensured().is_file()
+    assert roofline.kept() is None
+
+
+def test_other_threads_are_another_limit(monkeypatch):
+    before = roofline.path()
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    assert roofline.path() != before
+
+
+def test_figures_of_this_machine_are_possible(monkeypatch):
+    monkeypatch.setattr(roofline, "SIZES", (4096, 2**20))
+    monkeypatch.setattr(roofline, "SECONDS", 0.01)
+    found = roofline.measured()
+    near, far = found.bandwidth.values()
+    assert 1e12 > near >= far > 1e8
+    assert 1e13 > found.matrix_product["float32"] > found.matrix_product["float64"] / 2 > 1e8
+
+
+class TestLimit:
+    def learned(self, method, n=10, d=4, **settings):
+        rng = np.random.default_rng(0)
+        return ob.create(method, **settings).partial_fit(rng.standard_normal((n, d)), np.ones(n))
+
+    def test_is_the_time_of_the_declared_cost(self):
+        lms = self.learned("lms", d=1000)
+        assert limit.rows_per_second(lms, 10, FLAT) == pytest.approx(FLAT.bandwidth_at(8000) / (3 * 1000 * 8))
+
+    def test_of_a_growing_state_is_that_of_its_mean_size(self):
+        one = limit.rows_per_second(self.learned("icl", n=1, d=50), 1, FLAT)
+        ten = limit.rows_per_second(self.learned("icl", n=10, d=50), 10, FLAT)
+        assert one > ten
+
+    @pytest.mark.parametrize("more", [{"model": ob.MLP()}, {}])
+    def test_is_unknown_for_other_models_and_unmeasured_machines(self, more):
+        assert limit.rows_per_second(self.learned("lms", **more), 10, FLAT if more else None) is None
+
+    def test_no_cost_is_no_limit(self):
+        free = Roofline({"1": np.inf}, {"float64": np.inf})
+        assert limit.rows_per_second(self.learned("greedy"), 10, free) is None
+
+
+def test_a_run_tells_its_share(cache, monkeypatch):
+    quick(monkeypatch)
+    suite = Suite(methods=["lms"], backends=["numpy"], streams=["drift"], rows=[50])
+    found = run(suite, isolate=False)
+    learner = ob.create("lms").partial_fit(np.ones((1, int(found["d"].item()))), [1.0])
+    want = found["samples_per_second"].item() / limit.rows_per_second(learner, 1, FLAT)
+    assert found["share_of_limit"].item() == pytest.approx(want)
+
+
+class TestCommands:
+    def test_roofline_prints_what_it_keeps(self, cache, monkeypatch):
+        roofline_of_worker = roofline.path().with_name("worker.json")
+        roofline_of_worker.parent.mkdir(parents=True)
+        roofline_of_worker.write_text(
+            json.dumps({"bandwidth": dict(FLAT.bandwidth), "matrix_product": dict(FLAT.matrix_product)})
+        )
+        monkeypatch.setattr("orfit_bench.bench.worker.Worker.measure_machine", lambda worker, fresh: roofline_of_worker)
+        told = CliRunner().invoke(main, ["roofline"])
+        assert told.exit_code == 0, told.output
+        assert re.search(r"100 kB in use +0.1 GB", told.output)
+        assert "float64" in told.output
+        assert str(roofline_of_worker) in told.output.replace("\n", "")
+
+    def test_warm_compiles_what_can_be_compiled(self):
+        told = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
+        assert told.exit_code == 0, told.output
+        assert "2 kernels compiled, of numba" in told.output
+        lms = ob.create("lms", backend="numba")
+        assert any("float64" in s for s in lms.backend.compiled(lms._kernel))
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [(["lsm"], "lms"), (["--backend", "numbe"], "numba"), (["--dtype", "int8"], ["float64", "or", "float32"][0])],
+    )
+    def test_warm_says_what_is_wrong(self, words, said):
+        told = CliRunner().invoke(main, ["warm", *words])
+        assert told.exit_code == 2
+        assert said in told.output
