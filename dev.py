@@ -7,7 +7,7 @@ slow     the tests that take longer than ten seconds
 check    lint, format, types and import contracts, as CI runs them
 fix      mend what lint and format can mend
 bench    micro-benchmarks of calls and kernels, beside their peers
-performance  the fast backend beside plain NumPy and the machine's limit: writes docs/performance.md (five minutes)
+speed    the fast backend beside plain NumPy and the machine's limit: writes docs/performance.md (five minutes)
 mutants  change the reference kernels one operator at a time; the conformance kit must see each (an hour)
 wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job and begin a plugin there
 ci       all that CI runs
@@ -108,7 +108,7 @@ def bench(*arguments: str) -> None:
     python("-m", "pytest", "tests/test_overhead.py", "--benchmark-only", "--benchmark-enable", *arguments)
 
 
-def performance(*arguments: str) -> None:
+def speed(*arguments: str) -> None:
     """The table of docs/performance.md."""
     set_up("test")
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -155,8 +155,13 @@ def ci() -> None:
 
 def main() -> None:
     """Do the word."""
-    words = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "wheels": wheels}
-    words |= {"mutants": mutants, "performance": performance, "ci": ci, "python": lambda *arguments: (set_up("test", "dev"), python(*arguments))}
+    words = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
+    words |= {
+        "wheels": wheels,
+        "mutants": mutants,
+        "ci": ci,
+        "python": lambda *arguments: (set_up("test", "dev"), python(*arguments)),
+    }
     word, *arguments = sys.argv[1:] or ["help"]
     if word not in words:
         sys.exit(__doc__)

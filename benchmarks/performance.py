@@ -1,6 +1,6 @@
 """The Numba backend beside plain NumPy and beside the machine's limit: the table of docs/performance.md.
 
-`python3 dev.py performance` measures all of it and writes the page; words after it choose cases that contain them, and
+`python3 dev.py speed` measures all of it and writes the page; words after it choose cases that contain them, and
 print without writing. Baseline and backend take turns, on the same rows from the same state; of each the fastest turn
 counts, since what else the machine does can only slow it down. The limit is measured between the cases.
 """
