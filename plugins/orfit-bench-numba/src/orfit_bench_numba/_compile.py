@@ -77,3 +77,9 @@ def inlined(function: Function) -> Function:
     """A helper of compiled functions, compiled with them."""
     helper: Function = numba.njit(**FLAGS)(function)
     return helper
+
+
+def summed(function: Function) -> Function:
+    """A helper whose loop does more than a sum, so that no BLAS does it: the sum may be split among a vector's parts."""
+    helper: Function = numba.njit(**{**FLAGS, "fastmath": {"contract", "reassoc", "nsz"}})(function)
+    return helper

@@ -1,8 +1,8 @@
 """Steps along a row's gradient, w <- w + step e x, divided by eps + x'x where they are normalised.
 
 Two flops a number for the prediction and two for the step. x and w are read and w is written, all from the cache: its
-bandwidth is the limit. The dot product is BLAS's, with the several partial sums that a plain loop has only if sums may
-be reordered.
+bandwidth is the limit. One loop takes a step and predicts the next row at once, while the weights are at hand: it
+passes over w once a row instead of twice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench_numba._compile import compiled, inlined
+from orfit_bench_numba._compile import compiled, inlined, summed
 
 Array = NDArray[Any]
 
@@ -40,67 +40,80 @@ def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any
     """Row after row; returns how many were learned. With `careful`, not the row after which w would not be finite."""
     n, p = X.shape
     c = w.shape[1]
-    e, scaled = np.empty(c, w.dtype), np.empty(p, w.dtype)
+    f, e, unit = np.empty(c, w.dtype), np.empty(c, w.dtype), np.empty((1, p), w.dtype)
+    v = w.reshape(p * c)  # here, for it costs as much as a short row
+    square = predict(w, v, X[0], f)
     for i in range(n):
-        x = X[i]
-        predict(w, x, e)
         if len(out):
-            out[i] = e
-        for k in range(c):
-            e[k] = Y[i, k] - e[k]
+            out[i] = f
         gain, size = step[i], X.dtype.type(1)
         if normalised:
-            energy, size = energy_of(x, eps, tiny)
-            if size == 0:
-                continue
-            gain /= energy
-            if size != 1:
-                for j in range(p):
-                    scaled[j] = x[j] / size
-                x = scaled
+            energy = eps + square
+            if not (tiny < energy < np.inf):  # its square is no normal number
+                energy, size = energy_of(X[i], eps, unit[0])
+            gain = gain / energy
         for k in range(c):
-            e[k] = e[k] / size * gain
-        if careful and not stays_finite(w, x, e):
+            e[k] = (Y[i, k] - f[k]) / size * gain
+        A, j = (X, i) if size == 1 else (unit, 0)
+        if careful and not stays_finite(w, A[j], e):
             return i
-        if c == 1:
-            v = w.reshape(p)
-            a = e[0]
-            for j in range(p):
-                v[j] += a * x[j]
-        else:
-            for j in range(p):
-                for k in range(c):
-                    w[j, k] += x[j] * e[k]
+        square = move(w, v, A[j], e, X[min(i + 1, n - 1)], f)
     return n
 
 
 @inlined
-def predict(w: Any, x: Any, f: Any) -> None:
-    """f <- w'x."""
+def predict(w: Any, v: Any, x: Any, f: Any) -> Any:
+    """f <- w'x; returns x'x. v is w as a vector."""
     p, c = w.shape
     if c == 1:
-        f[0] = np.dot(x, w.reshape(p))
-        return
-    f[:] = 0
-    for j in range(p):
-        for k in range(c):
-            f[k] += x[j] * w[j, k]
+        f[0] = np.dot(x, v)
+    else:
+        f[:] = 0
+        for j in range(p):
+            for k in range(c):
+                f[k] += x[j] * w[j, k]
+    return np.dot(x, x)
 
 
 @inlined
-def energy_of(x: Any, eps: Any, tiny: Any) -> Any:
-    """(eps + x'x) / size^2 and the size: 1, or the largest |x_j| where the square leaves the normal numbers."""
-    one = x.dtype.type(1)
-    energy = eps + np.dot(x, x)
-    if tiny < energy < np.inf:
-        return energy, one
+def move(w: Any, v: Any, x: Any, e: Any, ahead: Any, f: Any) -> Any:
+    """w <- w + x e', then f <- w'(the row ahead); returns the square of that row's norm."""
+    p, c = w.shape
+    if c == 1:
+        f[0], square = move_one(v, x, e[0], ahead)
+        return square
+    f[:] = 0
+    for j in range(p):
+        for k in range(c):
+            w[j, k] += x[j] * e[k]
+            f[k] += ahead[j] * w[j, k]
+    return np.dot(ahead, ahead)
+
+
+@summed
+def move_one(w: Any, x: Any, e: Any, ahead: Any) -> Any:
+    """The same for one output."""
+    f, square = w.dtype.type(0), w.dtype.type(0)
+    for j in range(len(w)):
+        new = w[j] + e * x[j]
+        w[j] = new
+        f += new * ahead[j]
+        square += ahead[j] * ahead[j]
+    return f, square
+
+
+@inlined
+def energy_of(x: Any, eps: Any, unit: Any) -> Any:
+    """(eps + x'x) / size^2 and the size, the largest |x_j|; unit <- x / size. Of a row of zeros inf and 1: no step."""
     size = x.dtype.type(0)
     for j in range(len(x)):
         size = max(size, abs(x[j]))
-    if size > 0:
-        energy = eps / size / size
-        for j in range(len(x)):
-            energy += (x[j] / size) * (x[j] / size)
+    if size == 0:
+        return x.dtype.type(np.inf), x.dtype.type(1)
+    energy = eps / size / size
+    for j in range(len(x)):
+        unit[j] = x[j] / size
+        energy += unit[j] * unit[j]
     return energy, size
 
 
