@@ -14,6 +14,8 @@ from pebble import ProcessExpired, ProcessPool
 
 BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"))
 """Environment variables that BLAS libraries read once, when they are loaded."""
+THREADS = "ORFIT_BENCH_THREADS"
+"""Environment variable by which a user allows backends more threads than one, where that pays."""
 START_SECONDS = 120.0
 """Longest start of a process: importing every installed plugin on a slow disk."""
 
@@ -124,8 +126,8 @@ def _value(future: Future[Any]) -> Any:
 
 
 def threads() -> dict[str, str]:
-    """What this process's environment says about BLAS threads; empty where nothing, so the library chose."""
-    return {name: os.environ[name] for name in BLAS_THREADS if name in os.environ}
+    """What this process's environment says about threads; empty where nothing, so the library chose."""
+    return {name: os.environ[name] for name in (*BLAS_THREADS, THREADS) if name in os.environ}
 
 
 def _death(code: int | None) -> str:

@@ -1,6 +1,7 @@
 """What the machine allows: measured, kept, read again, and used as the limit of a throughput."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import orfit_bench as ob
+from orfit_bench import isolation
 from orfit_bench.bench import Suite, limit, roofline, run
 from orfit_bench.bench.roofline import Roofline
 from orfit_bench.cli import main
@@ -143,3 +145,32 @@ class TestCommands:
         told = CliRunner().invoke(main, ["warm", *words])
         assert told.exit_code == 2
         assert said in told.output
+
+
+class TestThreads:
+    def test_one_unless_more_are_allowed_and_pay(self, monkeypatch):
+        threads = pytest.importorskip("orfit_bench_numba._threads")
+        blas = threads._libraries()
+
+        def seen(operations):
+            with threads.blas_for(operations):
+                return {library["num_threads"] for library in blas.info()}
+
+        before = [library["num_threads"] for library in blas.info()]
+        monkeypatch.delenv(threads.VARIABLE, raising=False)
+        assert seen(1e12) == {1}
+        monkeypatch.setenv(threads.VARIABLE, "2")
+        assert seen(1e12) == {2}
+        assert seen(10) == {1}
+        assert [library["num_threads"] for library in blas.info()] == before
+
+    @pytest.mark.parametrize("text", ["two", "0", "-1", "1.5"])
+    def test_a_wrong_number_is_said(self, monkeypatch, text):
+        threads = pytest.importorskip("orfit_bench_numba._threads")
+        monkeypatch.setenv(threads.VARIABLE, text)
+        with pytest.raises(ValueError, match=f"ORFIT_BENCH_THREADS={text}: want a number of threads"):
+            threads.allowed()
+
+    def test_results_record_them(self, monkeypatch):
+        monkeypatch.setenv("ORFIT_BENCH_THREADS", "3")
+        assert isolation.threads()["ORFIT_BENCH_THREADS"] == "3" == os.environ[isolation.THREADS]
