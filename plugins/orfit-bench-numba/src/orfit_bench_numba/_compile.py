@@ -21,7 +21,7 @@ FLAGS: dict[str, Any] = {
     "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, and no branch in the loop
     "fastmath": {"contract"},  # a * b + c with one rounding; nothing that changes with the vector's width
 }
-KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True)}
+KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True)}
 """Arrays: their dimensions, and whether they are only read. f is a number of the dtype, i an integer, b yes or no."""
 
 

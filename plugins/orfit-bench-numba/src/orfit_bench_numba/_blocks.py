@@ -1,0 +1,85 @@
+"""A block of rows that correct a covariance one after another, computed at once by products of matrices.
+
+For b rows X with noises R_j and the forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
+Then, in exact arithmetic, row after row leaves P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w); row j was
+predicted as y_j - L_jj z_j, met s_j = L_jj^2 / ff^j, and found ff^-j (P - V'V of the rows before it). So all that a row
+is refused for is known before anything is written, and a block with such a row is left as it was.
+
+A row costs 3 d^2 + 4 b d flops, near the rate of matrix products; bytes matter little. Allocated: one array b x d.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
+
+from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._rows import corrections, unseen
+from orfit_bench_numba._signs import LEARNED, LOST, REFUSED, copy, looked, settled, verdict
+from orfit_bench_numba._symmetric import take_off
+
+Array = NDArray[Any]
+
+
+def learn_block(
+    P: Array, W: Array, X: Array, Y: Array, noise: Array, ff: float, least: float, most: float, lost: Array, out: Array
+) -> bool:
+    """Learn the rows as `rows` does; False, and nothing is changed, where one of them might be refused."""
+    b, gaps = len(X), np.isnan(Y).any(axis=1)
+    (trsm,), (potrf,) = get_blas_funcs(("trsm",), (P,)), get_lapack_funcs(("potrf",), (P,))
+    V = X @ P
+    S = V @ X.T
+    V[gaps], S[gaps], S[:, gaps] = 0, 0, 0
+    S.flat[:: b + 1] += np.where(gaps, 1, noise * ff ** np.arange(b, dtype=X.dtype))
+    _, info = potrf(S.T, lower=0, clean=0, overwrite_a=1)  # what C order holds by rows, LAPACK takes by columns
+    if info:
+        return False
+    trsm(1, S.T, V.T, side=1, lower=0, overwrite_b=1)
+    S[gaps] = X[gaps] @ V.T
+    Z = np.stack([X @ w for w in W], axis=1)
+    says = follow(S, V, X, Y, noise, ff, least, most, np.diagonal(P).copy(), Z, out)
+    moved = W + np.stack([z @ V for z in Z.T])
+    reach = float(np.abs(W).max()) + float(np.abs(Z).sum()) * float(np.vdot(V, V)) ** 0.5  # of any weight on the way
+    if says == REFUSED or not (reach < np.finfo(X.dtype).max and np.isfinite(moved).all()):
+        return False
+    W[...] = moved
+    take_off(P, V, ff**b)
+    if says == LOST:
+        lost[...] = 1
+    return True
+
+
+@compiled("R R R R r f f f w W W")
+def follow(
+    L: Any, V: Any, X: Any, Y: Any, noise: Any, ff: Any, least: Any, most: Any, diagonal: Any, Z: Any, out: Any
+) -> Any:
+    """What the rows come to. Z: X w at first, then L^-1 (y - X w); diagonal: P's at first, then what some rows left."""
+    one = L.dtype.type(1)
+    trace, power, worst, taken = np.abs(diagonal).sum(), one, LEARNED, 0
+    for j in range(len(X)):
+        x, z = X[j], Z[j]
+        for i in range(j):
+            for k in range(len(z)):
+                z[k] += L[j, i] * Z[i, k]
+        if len(out):
+            copy(out[j], z)
+        if unseen(Y[j]):
+            z[:] = 0
+            continue
+        s, rounded, widest, highest = L[j, j] * L[j, j], one - one, one - one, one - one
+        if not settled(np.dot(x, x), trace, s, power * min(one, ff)):
+            for i in range(taken, j):
+                for m in range(len(diagonal)):
+                    diagonal[m] -= V[i, m] * V[i, m]
+            taken = j
+            rounded, widest, highest = looked(diagonal, V[j], x, s)
+        says = verdict(s / power, noise[j], noise[j], rounded, widest / power, least)
+        corrections(z, Y[j], one / L[j, j])
+        power *= ff
+        if says == REFUSED or not highest / power < most:
+            return REFUSED
+        worst = max(worst, says)
+    return worst

@@ -1,0 +1,172 @@
+"""What methods with a covariance share: rows of a linear model by the fastest way, and steps by gradients.
+
+Shapes: P (p, p) symmetric, w (p, r), J (q, p), E (q, r), R (q, q) the noise of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
+
+from orfit_bench_numba._blocks import learn_block
+from orfit_bench_numba._rows import row, rows
+from orfit_bench_numba._symmetric import take_off
+
+Array = NDArray[Any]
+WIDE, FEWEST = 400, 16
+"""Features, and rows, from which products of matrices are faster than passes over P."""
+
+
+def forgetting(ff: float, dtype: Any) -> dict[str, float]:
+    """What rows learned with a forgetting factor keep to: it loses more digits with every row, and may overflow."""
+    return {"ff": ff, "least": 0.01 if ff < 1 else 1.0, "most": float(np.finfo(dtype).max / 4)}
+
+
+def learn_rows(
+    P: Array,
+    w: Array,
+    X: Array,
+    Y: Array,
+    noise: Array,
+    lost: Array,
+    out: Array | None,
+    ff: float = 1.0,
+    least: float = 1.0,
+    most: float = math.inf,
+) -> int:
+    """Learn rows seen with these noises, after each of which P is divided by ff; returns how many were learned.
+
+    A block that had to be left as it was, since one of its rows might be refused, is learned row by row.
+    """
+    told = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
+    W = np.ascontiguousarray(w.T)  # of one column w itself
+    within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else len(X)  # rows that lose one digit by ff
+    wide = len(P) >= WIDE
+    size = min(within, 128 if len(P) < 1500 else 256) if wide else len(X)
+    done = 0
+    while done < len(X):
+        part = slice(done, done + size)
+        given = P, W, X[part], Y[part], noise[part], ff, least, most
+        count = learned = len(given[2])
+        if not (wide and count >= FEWEST and learn_block(*given, lost, told[part])):
+            learned = int(rows(*given, min(4, within), lost.reshape(1), told[part]))
+        done += learned
+        if learned < count:
+            break
+    w[...] = W.T
+    return done
+
+
+def learn_step(
+    P: Array,
+    w: Array,
+    J: Array,
+    E: Array,
+    R: Array,
+    lost: Array,
+    ff: float = 1.0,
+    least: float = 1.0,
+    most: float = math.inf,
+    renewed: Any = 0.0,
+) -> bool:
+    """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step, after which P is divided by ff.
+
+    renewed is what the variances along the rows regain before the next ones. False, and nothing is changed, where too
+    few digits would be left (an estimate above `least`), or a number would not be finite, or a P_ii not below `most`.
+    """
+    if len(J) > 1:
+        changed = change(P, J, R, least, renewed)
+        return changed is not None and correct(P, w, changed, changed.move(E), lost, ff, most)
+    W = np.ascontiguousarray(w.T)  # of one column w itself
+    noise, left = R[0, 0], R[0, 0] + np.max(renewed)
+    applied = row(P, W, J[0], E[0].copy(), noise, left, ff, least, most, lost.reshape(1))
+    w[...] = W.T
+    return bool(applied)
+
+
+class Change(NamedTuple):
+    """What a step does: P becomes P - V'V, and w moves by V'(L^-1 E); lost where half of P's digits are gone."""
+
+    V: Array
+    L: Array
+    lost: bool
+
+    def move(self, E: Array) -> Array:
+        """V'(L^-1 E)."""
+        moved: Array = self.V.T @ solved(self.L, E.copy())
+        return moved
+
+
+def change(P: Array, J: Array, R: Array, least: float, renewed: Any = 0.0) -> Change | None:
+    """The step by rows J of noise R; None where too few digits would be left."""
+    V = J @ P
+    S = V @ J.T + R
+    r = pivots(R)
+    L = cholesky(S, r)
+    if L is None:
+        return None
+    lost, spent = digits(P, J, S, L, r + renewed, least)
+    return None if spent else Change(solved(L, V), L, lost)
+
+
+def correct(P: Array, w: Array, changed: Change, move: Array, lost: Array, ff: float, most: float) -> bool:
+    """w moves, and P <- (P - V'V) / ff; False, and nothing is changed, where a number is too large for that."""
+    moved = w + move
+    if not np.isfinite(moved).all() or not highest(P, changed.V, ff) < most:
+        return False
+    if changed.lost:
+        lost[...] = 1
+    w[...] = moved
+    take_off(P, changed.V, ff)
+    return True
+
+
+def highest(P: Array, V: Array, ff: float) -> float:
+    """The largest number on the diagonal of (P - V'V) / ff."""
+    return float((np.diagonal(P) - (V * V).sum(0)).max() / ff)
+
+
+def solved(L: Array, B: Array) -> Array:
+    """L^-1 B, in B's place."""
+    (trsm,) = get_blas_funcs(("trsm",), (B,))
+    trsm(1, L.T, B.T, side=1, lower=0, overwrite_b=1)  # what C order holds by rows, BLAS takes by columns
+    return B
+
+
+def pivots(R: Array) -> Array:
+    """The squared diagonal of R's Cholesky factor; zeros where R is singular."""
+    if len(R) == 1:
+        return np.diagonal(R)
+    try:
+        return np.diagonal(np.linalg.cholesky(R)) ** 2
+    except np.linalg.LinAlgError:
+        return np.zeros(len(R), R.dtype)
+
+
+def singular(R: Array) -> bool:
+    """Whether some combination of the rows is observed without noise."""
+    return bool((pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
+
+
+def cholesky(S: Array, least: Array) -> Array | None:
+    """L with L L' = S; None where a pivot fell below that of the noise alone, which no exact arithmetic allows."""
+    least = least * (1 - math.sqrt(np.finfo(S.dtype).eps))
+    try:
+        L = np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return None
+    return L if (np.diagonal(L) ** 2 >= least).all() else None
+
+
+def digits(P: Array, J: Array, S: Array, L: Array, r: Array, least: float) -> tuple[bool, bool]:
+    """Whether half of the digits of P are lost on the directions of J, and whether too few are left: see `_signs`."""
+    info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
+    rounded = info.eps * ((np.abs(J) @ scale) ** 2 / np.diagonal(S)).max()
+    cancelled = info.eps * (np.diagonal(L) ** 2 / r).max()
+    wound_up = scale.max() > float(info.max) ** 0.25
+    lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
+    return bool(lost), not (rounded <= least and cancelled <= least)  # so that NaN refuses

@@ -1,0 +1,86 @@
+"""Products that are symmetric: half of one is computed, and mirrored, so that it is symmetric to the last bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
+
+from orfit_bench_numba._compile import compiled, inlined
+
+Array = NDArray[Any]
+
+
+FEW = 4
+"""Rows of V up to which a pass over all of P is faster than one over half of it and mirroring."""
+
+
+def take_off(P: Array, V: Array, ff: float) -> None:
+    """P <- (P - V'V) / ff, for V (q, p), in place: p^2 q flops, or for few rows one pass over P."""
+    if len(V) <= FEW:
+        take_few(P, V, 1 / ff)
+        return
+    (syrk,) = get_blas_funcs(("syrk",), (P,))
+    syrk(-1 / ff, V.T, beta=1 / ff, c=P.T, lower=0, overwrite_c=1)  # P's rows are BLAS's columns: the lower triangle
+    mirrored(P)
+
+
+@compiled("W R f")
+def take_few(P: Any, V: Any, by: Any) -> None:
+    """P <- (P - V'V) by."""
+    for i in range(len(P)):
+        for k in range(len(V)):
+            v = V[k, i]
+            for j in range(len(P)):
+                P[i, j] -= v * V[k, j]
+        for j in range(len(P)):
+            P[i, j] *= by
+
+
+@compiled("W")
+def even(P: Any) -> None:
+    """P <- (P + P') / 2."""
+    for i in range(len(P)):
+        for j in range(i):
+            P[i, j] = P[i, j] / 2 + P[j, i] / 2
+    mirror(P)
+
+
+@compiled("W")
+def mirrored(P: Any) -> None:
+    """The upper triangle becomes what the lower one is."""
+    mirror(P)
+
+
+@inlined
+def mirror(P: Any) -> None:
+    """As `mirrored`, four rows at a time, so that columns are written by fours."""
+    p = len(P)
+    for i in range(0, p - 3, 4):
+        for j in range(i):
+            P[j, i] = P[i, j]
+            P[j, i + 1] = P[i + 1, j]
+            P[j, i + 2] = P[i + 2, j]
+            P[j, i + 3] = P[i + 3, j]
+        for k in range(i + 1, i + 4):
+            for j in range(i, k):
+                P[j, k] = P[k, j]
+    for k in range(p - p % 4, p):
+        for j in range(k):
+            P[j, k] = P[k, j]
+
+
+@inlined
+def half_of_product(A: Any, B: Any, tile: Any) -> None:
+    """The lower triangle of A becomes that of A B', which is symmetric: p^3 flops and a few more."""
+    p = len(A)
+    height = 32 if p < 256 else 112  # the least that BLAS takes at its rate
+    for begin in range(0, p, height):
+        end = min(begin + height, p)
+        rows = tile[: (end - begin) * end].reshape(end - begin, end)
+        np.dot(A[begin:end], B[:end].T, rows)
+        for i in range(begin, end):
+            for j in range(end):
+                A[i, j] = rows[i - begin, j]

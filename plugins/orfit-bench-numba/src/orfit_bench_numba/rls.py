@@ -1,0 +1,47 @@
+"""Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda)).
+
+In the normalised form P = Phi_t beta^-t, which stays finite where beta^t underflows. Rows of a linear model: `_rows`
+and `_blocks`, which say what is read, written and allocated. A step by q gradients: (2 q + q) p^2 flops.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._basis import fit_block, fit_rows
+from orfit_bench_numba._covariance import Array, forgetting, learn_rows, learn_step
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
+    ff = p.forgetting_factor
+    if ff == 0:
+        return fit_rows(s, X, Y, out)
+    return learn_rows(s.P, s.w, X, Y, np.full(len(X), ff, X.dtype), s.digits_lost, out, **forgetting(ff, X.dtype))
+
+
+def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """P <- (P - P J'(ff I + J P J')^-1 J P) / ff,  w <- w + P_old J'(ff I + J P_old J')^-1 E."""
+    ff = p.forgetting_factor
+    if ff == 0:
+        return fit_block(s, J, E)
+    if p.ridge == 0 and p.t == 1:
+        return begin(s, J, E)
+    return learn_step(s.P, s.w, J, E, ff * np.eye(len(J), dtype=J.dtype), s.digits_lost, **forgetting(ff, J.dtype))
+
+
+def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    """All rows of A as one step."""
+    return update(s, A, Y - A @ s.w, p)
+
+
+def begin(s: Any, J: Array, E: Array) -> bool:
+    """No prior: the first block's least-squares solution and P = (J'J)^-1 (least-squares notes, block 0)."""
+    V, sigma, Wt = np.linalg.svd(J, full_matrices=False)
+    w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])
+    half = Wt / sigma[:, None]
+    P = half.T @ half
+    if not (np.isfinite(w).all() and np.isfinite(P).all()):
+        return False
+    s.w[...], s.P[...] = w, P
+    return True
