@@ -1,0 +1,106 @@
+"""Steps off a basis of former rows, which takes in the new ones: icl, ogd, rls without memory, orfit without limit.
+
+A block's rows are X = C U + L Q (see `_directions`), so that the step of row i, along q_i, changes the error of row
+j > i by L_ji z_i alone: all errors of a block come from one triangular solve, and the rows join the basis together.
+While the basis is full, rows protect nobody, and L is X Q' of directions that are not orthogonal to each other.
+
+A row costs 2 c p flops for its prediction and 2 c p for its step, beside those of its direction. s.w and s.basis are
+read and written.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._directions import BLOCK, Array, directions, new_directions, tame
+
+
+def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
+    """`learn` of a rule that fits each row (or, with steps, moves towards it) off the basis; the rows learned.
+
+    bounded: refuse a row of which some unit vector's product may overflow, and not only one of which r's does.
+    """
+    done, rows = 0, BLOCK
+    told = np.empty(Y.shape, Y.dtype) if out is None else out
+    while done < len(X):
+        part = slice(done, done + tame(X[done : done + rows], Y[done : done + rows]))
+        learned = _fit(s, X[part], Y[part], told[part], None if step is None else step[part], bounded)
+        if not learned and part.stop == done + 1:
+            return done
+        done += learned
+        rows = min(BLOCK, 2 * learned) or 1  # after a short block another is likely; what was refused is tried alone
+    return done
+
+
+def _fit(s: Any, X: Array, Y: Array, told: Array, step: Array | None, bounded: bool) -> int:
+    """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
+    n, cut = int(s.count[0]), math.sqrt(np.finfo(X.dtype).eps)
+    room = len(s.basis) - n
+    Q, _, L = directions(s.basis[:n], X[: room or None], cut, cut, apart=not room)
+    z, told, new = np.empty((len(Q), Y.shape[1]), Y.dtype), told[: len(Q)], np.diagonal(L) > 0
+    np.dot(X[: len(Q)], s.w, out=told)
+    steps = np.ones(len(Q), X.dtype) if step is None else step
+    safe = int(follow(z, told, Y, L, steps, step is None, max(s.w.max(), -s.w.min())))
+    if len(X) == 1 and new[0]:
+        edge = np.abs(X).max() * math.sqrt(X.size) if bounded else L[0, 0]
+        safe = int(np.isfinite(edge) and np.isfinite(s.w + Q.T @ z).all())
+    Q, new = Q[:safe], new[:safe]
+    s.w[...] += Q.T @ z[:safe]
+    append(s, Q if new.all() else Q[new])
+    return safe
+
+
+@compiled("W W R R r b f")
+def follow(z: Any, told: Any, Y: Any, L: Any, step: Any, fits: Any, reach: Any) -> Any:
+    """The moves z along the rows of Q, and predictions told from those of the weights before the block.
+
+    Returns how many rows surely leave the weights, whose largest entry was `reach`, finite.
+    """
+    for i in range(len(z)):
+        for c in range(z.shape[1]):
+            z[i, c] = 0
+            for j in range(i):
+                told[i, c] += L[i, j] * z[j, c]
+        if L[i, i] == 0:
+            continue
+        for c in range(z.shape[1]):
+            e = Y[i, c] - told[i, c]
+            z[i, c] = e / L[i, i] if fits else step[i] * (L[i, i] * e)
+            reach += abs(z[i, c])
+        if not reach < np.inf:
+            return i
+    return len(z)
+
+
+def fit_block(s: Any, J: Array, E: Array) -> bool:
+    """One step that fits all rows of J; rows that depend on others in the least-squares sense."""
+    Q, R = new_directions(s.basis[: s.count[0]], J)
+    if not len(Q):
+        return True
+    w = s.w + Q.T @ fitted(R, E)
+    if not (np.isfinite(w).all() and np.isfinite(R).all()):
+        return False
+    s.w[...] = w
+    append(s, Q)
+    return True
+
+
+def fitted(R: Array, E: Array) -> Array:
+    """The z (a, r) with R'z = E, in least squares where J had dependent rows."""
+    if R.shape[0] == R.shape[1]:
+        z: Array = solve_triangular(R, E, trans=1, check_finite=False)
+        return z
+    return np.linalg.lstsq(R.T, E, rcond=0)[0]
+
+
+def append(s: Any, Q: Array) -> None:
+    """The rows of Q join the basis while there is room."""
+    n = int(s.count[0])
+    more = Q[: len(s.basis) - n]
+    s.basis[n : n + len(more)] = more
+    s.count[0] = n + len(more)

@@ -1,0 +1,152 @@
+"""What a block of rows adds to an orthonormal basis, in products of matrices.
+
+X (k, p) = C U + L Q, with U (n, p) the basis, Q (k, p) new orthonormal rows and L (k, k) lower triangular. A round is
+V = X - (X U')U, the Cholesky factor L of V V', and Q = L^-1 V. It leaves about eps |x| / |v| of U in Q, and between
+Q's rows eps times the squared condition of V's. A second round, which leaves eps, follows where that was too much:
+what is left of U is seen on one combination of Q's rows with random signs, at a small part of the round's price.
+
+A row costs (4 n + 2 k) p flops in one round, twice as many in two; products of matrices are the limit. Allocated: a
+copy of the block, and arrays of (k, n) and (k, k).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
+
+from orfit_bench_numba._compile import compiled
+
+Array = NDArray[Any]
+BLOCK = 64
+"""Rows of a block: with more of them products of matrices gain little, and the work between its rows grows."""
+SIGNS = np.random.default_rng(0).choice([-1.0, 1.0], BLOCK)
+AMPLE = 16.0
+"""How far rows may be combined (the squared norm of a row of L^-1, of V at length 1) for one round to be enough."""
+
+
+class Block(NamedTuple):
+    """X = C U + L Q for the first k rows X of a block. A row that brings no direction is one of zeros in Q."""
+
+    Q: Array  # (k, p)
+    C: Array  # (k, n)
+    L: Array  # (k, k)
+
+
+def directions(U: Array, X: Array, low: float, high: float, apart: bool = False) -> Block:
+    """The first rows of X (`tame` ones), one at least: as many as do not nearly depend on each other.
+
+    A row whose residual is at most `low` of it brings no direction; up to `high` of it, it is a block by itself.
+    apart: directions are taken off U alone, not off each other, and L is the lower triangle of X Q'.
+    """
+    V, size = X[:BLOCK].copy(), 1.0
+    if len(V) == 1:  # of any size, but no square may over- or underflow
+        size = float(np.abs(V).max()) or 1.0
+        V /= size
+    length, eps = np.sqrt(np.vecdot(V, V)), float(np.finfo(V.dtype).eps)
+    Q, C, L, spread = _round(U, V, low * length, high * length, apart, 0.01 / math.sqrt(eps))
+    if apart or spread > AMPLE or _left(U, Q) > eps * math.sqrt(len(U) * len(Q)):
+        half = np.full(len(Q), 0.5, V.dtype)  # what is shorter now was rounding and has no direction
+        Q, more, again, _ = _round(U, Q, half, half, apart, math.inf)
+        if not apart:
+            C, L = C + L @ more, L @ again
+    return Block(Q, size * C, size * L)
+
+
+def new_directions(U: Array, J: Array) -> tuple[Array, Array]:
+    """Q (a, p) orthonormal, orthogonal to U, and R (a, q) with J' - U'U J' = Q'R, a the rows of J not dependent.
+
+    A row of zeros, or one that is not finite, brings no direction.
+    """
+    cut, done, rows = math.sqrt(np.finfo(J.dtype).eps), 0, BLOCK
+    size = np.abs(J).max(axis=1, keepdims=True)
+    G = np.divide(J, size, out=np.zeros_like(J), where=(size > 0) & (size < np.inf))  # whose squares are finite
+    Q = J[:0]
+    while done < len(G):
+        block = directions(np.concatenate([U, Q]) if done else U, G[done : done + rows], cut, cut)
+        Q = np.concatenate([Q, block.Q[block.Q.any(axis=1)]])
+        done, rows = done + len(block.Q), max(1, len(block.Q))
+    return Q, Q @ J.T
+
+
+def _round(U: Array, V: Array, low: Array, high: Array, apart: bool, most: float) -> tuple[Array, Array, Array, float]:
+    """Q (k, p), which takes V's place in memory, C (k, n), L (k, k), and the largest row of L^-1."""
+    gemm, trmm = get_blas_funcs(("gemm", "trmm"), (V,))
+    C = V @ U.T
+    if len(U):
+        gemm(-1, U.T, C.T, beta=1, c=V.T, overwrite_c=1)  # what C order holds by rows, BLAS takes by columns
+    K = V @ V.T
+    L, T = np.zeros_like(K), np.zeros_like(K)
+    k, spread = factor(L, T, K, low, high, apart, most)
+    Q, L, T = V[:k], L[:k, :k], T[:k, :k]
+    trmm(1, T.T, Q.T, side=1, overwrite_b=1)
+    return Q, C[:k], L, spread
+
+
+def _left(U: Array, Q: Array) -> float:
+    """About the norm of Q U', from one combination of Q's rows: a tenth of it is seen once in a dozen times."""
+    return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
+
+
+def tame(X: Array, Y: Array) -> int:
+    """How many of the first rows, one at least, may make a block: those before the first one of wild numbers."""
+    edge = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
+    return int(moderate(X, Y, edge, 1 / edge)) or 1
+
+
+@compiled("R R f f")
+def moderate(X: Any, Y: Any, most: Any, least: Any) -> Any:
+    """How many rows come before the first whose largest number, or whose target, is that large or small."""
+    for i in range(len(X)):
+        largest = X.dtype.type(0)
+        for j in range(X.shape[1]):
+            largest = max(largest, abs(X[i, j]))
+        if largest > most or 0 < largest < least:
+            return i
+        for c in range(Y.shape[1]):
+            if abs(Y[i, c]) > most:
+                return i
+    return len(X)
+
+
+@compiled("W W R r r b f")
+def factor(L: Any, T: Any, K: Any, low: Any, high: Any, apart: Any, most: Any) -> Any:
+    """K = L L' and T = L^-1, row after row, up to one that lies too near to those before it.
+
+    Returns how many rows, and the largest squared norm of a row of T, that of V's rows being 1.
+    """
+    spread = K.dtype.type(0)
+    for i in range(len(K)):
+        rest = K[i, i]
+        for j in range(i):
+            if L[j, j] > 0:
+                part = K[i, j]
+                if not apart:
+                    for m in range(j):
+                        part -= L[i, m] * L[j, m]
+                L[i, j] = part / L[j, j]
+                if not apart:
+                    rest -= L[i, j] * L[i, j]
+        alone = low[i] * low[i] < K[i, i] <= high[i] * high[i]
+        if i > 0 and (alone or rest * most < K[i, i]):
+            return i, spread
+        if rest <= low[i] * low[i]:
+            continue
+        diagonal = math.sqrt(rest)
+        combined = K[i, i] / rest
+        if not apart:
+            for j in range(i):
+                part = K.dtype.type(0)
+                for m in range(j, i):
+                    part -= L[i, m] * T[m, j]
+                T[i, j] = part / diagonal
+                combined += T[i, j] * T[i, j] * K[j, j]
+        if combined > most:
+            return i, spread
+        L[i, i], T[i, i], spread = diagonal, 1 / diagonal, max(spread, combined)
+        if alone:
+            return i + 1, spread
+    return len(K), spread

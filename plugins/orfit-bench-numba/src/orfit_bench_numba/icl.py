@@ -1,0 +1,21 @@
+"""The ideal continual learner (survey, Prop. 1 and Remark 1): fit the new row, keep all former ones fitted."""
+
+from typing import Any
+
+from orfit_bench_numba._basis import fit_block, fit_rows
+from orfit_bench_numba._directions import Array
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """w <- w + r (x'r)^-1 e with r = x - U U'x; then U <- [U r/|r|]."""
+    return fit_rows(s, X, Y, out)
+
+
+def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """The same for the rows of J at once."""
+    return fit_block(s, J, E)
+
+
+def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    """The rows of A as one block."""
+    return fit_block(s, A, Y - A @ s.w)

@@ -1,0 +1,40 @@
+"""Orthogonal gradient descent (thesis, eq. 2.4; survey, OGD): step along the gradient, off the span of former ones."""
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._basis import append, fit_rows
+from orfit_bench_numba._directions import Array, new_directions
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """w <- w + step e r with r = x - U U'x; then U <- [U r/|r|]."""
+    return fit_rows(s, X, Y, out, p.step_size)
+
+
+def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """w <- w + step (I - U U') J'E."""
+    return _moved(s, *new_directions(s.basis[: s.count[0]], J), E, p)
+
+
+def store(s: Any, J: Array, p: Any) -> None:
+    """U <- [U r/|r|], the gradient taken after the step."""
+    append(s, new_directions(s.basis[: s.count[0]], J)[0])
+
+
+def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    """Both with the rows of A as one block, whose gradients do not depend on w."""
+    Q, R = new_directions(s.basis[: s.count[0]], A)
+    if not _moved(s, Q, R, Y - A @ s.w, p):
+        return False
+    append(s, Q)
+    return True
+
+
+def _moved(s: Any, Q: Array, R: Array, E: Array, p: Any) -> bool:
+    w = s.w + p.step_size[0] * (Q.T @ (R @ E))
+    if not np.isfinite(w).all():
+        return False
+    s.w[...] = w
+    return True
