@@ -1,4 +1,4 @@
-"""Greedy: predict the last label (thesis, section 5.1). Each target is read once and written once: memory is the limit."""
+"""Greedy: predict the last label (thesis, section 5.1). A target is read and written once: memory is the limit."""
 
 from typing import Any
 
