@@ -69,3 +69,9 @@ def inlined(function: Function) -> Function:
     """A helper of compiled functions, compiled with them."""
     helper: Function = numba.njit(**FLAGS)(function)
     return helper
+
+
+def reordered(function: Function) -> Function:
+    """As `inlined`, but sums may be taken in any order, as BLAS takes them: for a pass that adds up what it writes."""
+    helper: Function = numba.njit(**{**FLAGS, "fastmath": {"contract", "reassoc"}})(function)
+    return helper
