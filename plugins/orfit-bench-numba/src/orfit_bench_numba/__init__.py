@@ -11,7 +11,7 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = ("apa", "gp", "greedy", "icl", "lms", "nlms", "ogd", "one_step_sgd")
+METHODS = ("apa", "gp", "greedy", "icl", "lms", "nlms", "ogd", "one_step_sgd", "sgd")
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
