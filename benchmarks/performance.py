@@ -101,7 +101,7 @@ class Side:
         begin = time.perf_counter()
         learn(X[: rows or 8], y[: rows or 8])
         each = (time.perf_counter() - begin) / (rows or 8)
-        rows = rows or int(np.clip(SECONDS / each, 8, len(X)))
+        rows = rows or int(np.clip(SECONDS / each, 64, len(X)))
         self.X, self.y, self.passes = X[:rows], y[:rows], max(1, int(SECONDS / each / rows))
         self.best = np.inf
 

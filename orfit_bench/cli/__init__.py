@@ -11,6 +11,7 @@ from orfit_bench.cli.conform import conform_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.new_plugin import new_plugin_command
+from orfit_bench.cli.results import compare_command, export_command, merge_command, show_command
 from orfit_bench.cli.roofline import roofline_command
 from orfit_bench.cli.run import run_command
 from orfit_bench.cli.warm import warm_command
@@ -68,6 +69,8 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench list                  what is installed, and what computes here
     orfit-bench list rls              all about a method, stream, backend, metric
     orfit-bench run                   compare every method on every backend
+    orfit-bench show results.nc       print results again
+    orfit-bench compare A.nc B.nc     say what got worse; also merge, export
     orfit-bench conform               check that learners are as they are declared
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
@@ -78,7 +81,8 @@ def main(strict_plugins: bool, debug: bool) -> None:
     """
 
 
-COMMANDS = (list_command, run_command, conform_command, laws_command, map_command, roofline_command, warm_command)
+RESULTS = (show_command, compare_command, merge_command, export_command)
+CHECKS = (conform_command, laws_command, map_command)
 
-for command in (*COMMANDS, new_plugin_command):
+for command in (list_command, run_command, *RESULTS, *CHECKS, roofline_command, warm_command, new_plugin_command):
     main.add_command(command)

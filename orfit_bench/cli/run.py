@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import bar, show
+from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.cli.results import show_results
 
 if TYPE_CHECKING:
     from orfit_bench.bench import Suite
@@ -88,7 +89,7 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
     suite = _suite(chosen)
     with _progress() as progress:
         results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
-    _show(results, output)
+    show_results(results, output)
     found = set(results["status"].values)
     if not found <= set(GOOD) or found == {"absent"}:
         click.get_current_context().exit(1)
@@ -179,17 +180,3 @@ def _line(record: dict[str, Any]) -> str:
     size = ", ".join(f"{k} {v}" for k, v in cell["stream_settings"].items() if k in ("n", "d"))
     what = f"{cell['method']} on {cell['backend']}, {cell['stream']} ({size}, seed {cell['seed']})"
     return f"{what}: {record['status']}{': ' if record['reason'] else ''}{record['reason']}"
-
-
-def _show(results: Any, output: Path) -> None:
-    from orfit_bench.report.table import legend, reasons, results_tables
-
-    measured = any(results["status"].values != "absent")
-    for table in results_tables(results):
-        show(table)
-    for line in (*legend(results), *reasons(results)):
-        show(line)
-    if not measured:
-        click.echo("Nothing was measured: every cell is absent.")
-    counts = ", ".join(f"{sum(results['status'].values == s)} {s}" for s in sorted(set(results["status"].values)))
-    click.echo(f"{counts}. Results: {output}")

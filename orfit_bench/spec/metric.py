@@ -58,3 +58,7 @@ class Metric:
     better: str
     """ "lower" or "higher"."""
     measure: Callable[[Record], float | None]
+    tolerated: float = 0.01
+    """The relative change between two runs that is none: what the clock or the order of additions brings."""
+    floor: float = 0.0
+    """Numbers up to this are as good as zero, and a change between two of them is none."""

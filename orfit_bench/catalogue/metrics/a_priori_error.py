@@ -28,4 +28,5 @@ METRIC = Metric(
     source="survey, section II (a priori error)",
     better="lower",
     measure=measure,
+    floor=1e-12,
 )

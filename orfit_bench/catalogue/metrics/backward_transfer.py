@@ -18,4 +18,5 @@ METRIC = Metric(
     source="survey, Positive Backward Transfer (a word there; the formula is the negative of its F_t)",
     better="higher",
     measure=measure,
+    floor=1e-12,
 )

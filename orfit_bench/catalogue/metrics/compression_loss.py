@@ -16,4 +16,5 @@ METRIC = Metric(
     source="Krasulina paper, eq. (6) without the factor 1/2, as in eq. (1) and Table 1",
     better="lower",
     measure=measure,
+    floor=1e-12,
 )

@@ -52,4 +52,6 @@ METRIC = Metric(
     source="the method's declaration; survey, eq. (10) for rls",
     better="lower",
     measure=measure,
+    tolerated=9.0,  # ten times: roundings add up in another order on another machine
+    floor=1e-12,
 )

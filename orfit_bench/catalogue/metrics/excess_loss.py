@@ -26,4 +26,5 @@ METRIC = Metric(
     source="Krasulina paper, percent excess loss",
     better="lower",
     measure=measure,
+    floor=1e-12,
 )

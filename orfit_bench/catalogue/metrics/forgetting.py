@@ -20,4 +20,5 @@ METRIC = Metric(
     source="survey, section II (F_t)",
     better="lower",
     measure=measure,
+    floor=1e-12,
 )

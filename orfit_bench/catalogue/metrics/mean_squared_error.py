@@ -16,4 +16,5 @@ METRIC = Metric(
     source="survey, section II (E_t, one row a task)",
     better="lower",
     measure=measure,
+    floor=1e-12,
 )

@@ -27,4 +27,5 @@ METRIC = Metric(
     source="survey, section II (regret; its sum runs over eps_i^2), with the best linear model in hindsight subtracted",
     better="lower",
     measure=measure,
+    floor=1e-12,
 )

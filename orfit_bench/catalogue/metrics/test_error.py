@@ -19,4 +19,5 @@ METRIC = Metric(
     source="thesis, section 5.1; Krasulina paper, eq. (1)",
     better="lower",
     measure=measure,
+    floor=1e-12,
 )

@@ -11,7 +11,21 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = ("class_rls", "icl", "kalman", "lms", "nlms", "ogd", "one_step_sgd", "owm", "rls")
+METHODS = (
+    "apa",
+    "class_rls",
+    "gp",
+    "greedy",
+    "icl",
+    "kalman",
+    "lms",
+    "nlms",
+    "ogd",
+    "one_step_sgd",
+    "owm",
+    "rls",
+    "sgd",
+)
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 

@@ -1,8 +1,8 @@
 """Steps along a row's gradient, w <- w + step e x, divided by eps + x'x where they are normalised.
 
-Two flops a number for the prediction and two for the step. x and w are read and w is written, all from the cache: its
-bandwidth is the limit. One loop takes a step and predicts the next row at once, while the weights are at hand: it
-passes over w once a row instead of twice.
+Two flops a number for the prediction and two for the step; x and w are read and w is written. Of one output a row
+takes one pass: the step along it also brings w'x and x'x of the next row. What limits it is how fast rows come from
+the cache.
 """
 
 from __future__ import annotations
@@ -24,15 +24,41 @@ def walk(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array 
     look at every step.
     """
     info = np.finfo(X.dtype)
-    told = np.empty((0, 0), X.dtype) if out is None else out
+    w, told, learn_rows = s.w, np.empty((0, 0), X.dtype) if out is None else out, rows
+    if Y.shape[1] == 1:
+        w, Y, told, learn_rows = w.reshape(-1), Y.reshape(-1), told.reshape(-1), rows_of_one_output
     how = (step, eps or 0.0, info.tiny / info.eps, eps is not None)
     if len(X) > 1:
-        before = s.w.copy()
-        rows(s.w, X, Y, *how, told, False)
-        if np.isfinite(s.w).all():
+        before = w.copy()
+        learn_rows(w, X, Y, *how, told, False)
+        if np.isfinite(w).all():
             return len(X)
-        s.w[...] = before
-    return int(rows(s.w, X, Y, *how, told, True))
+        w[...] = before
+    return int(learn_rows(w, X, Y, *how, told, True))
+
+
+@compiled("w R r r f f b w b")
+def rows_of_one_output(
+    w: Any, X: Any, y: Any, step: Any, eps: Any, tiny: Any, normalised: Any, out: Any, careful: Any
+) -> Any:
+    """`rows` of one output."""
+    n, p = X.shape
+    scaled = np.zeros(p, w.dtype)
+    f, square = advance(w, w.dtype.type(0), scaled, X[0])
+    for i in range(n):
+        x, e, gain = X[i], y[i] - f, step[i]
+        if len(out):
+            out[i] = f
+        if normalised:
+            energy, size = energy_of(x, square, eps, tiny)
+            e, gain = e / size, gain / energy
+            if size != 1:
+                divide(scaled, x, size)
+                x = scaled
+        if careful and not stays_finite(w, w.dtype.type(1), x, e * gain):
+            return i
+        f, square = advance(w, e * gain, x, X[min(i + 1, n - 1)])
+    return n
 
 
 @compiled("W R R r f f b W b")
@@ -40,91 +66,76 @@ def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any
     """Row after row; returns how many were learned. With `careful`, not the row after which w would not be finite."""
     n, p = X.shape
     c = w.shape[1]
-    f, e, unit = np.empty(c, w.dtype), np.empty(c, w.dtype), np.empty((1, p), w.dtype)
-    v = w.reshape(p * c)  # here, for it costs as much as a short row
-    square = predict(w, v, X[0], f)
+    e, scaled = np.empty(c, w.dtype), np.empty(p, w.dtype)
     for i in range(n):
+        x, gain, size = X[i], step[i], w.dtype.type(1)
+        e[:] = np.dot(x, w)
         if len(out):
-            out[i] = f
-        gain, size = step[i], X.dtype.type(1)
+            out[i] = e
         if normalised:
-            energy = eps + square
-            if not (tiny < energy < np.inf):  # its square is no normal number
-                energy, size = energy_of(X[i], eps, unit[0])
-            gain = gain / energy
+            energy, size = energy_of(x, np.dot(x, x), eps, tiny)
+            gain /= energy
+            if size != 1:
+                divide(scaled, x, size)
+                x = scaled
         for k in range(c):
-            e[k] = (Y[i, k] - f[k]) / size * gain
-        A, j = (X, i) if size == 1 else (unit, 0)
-        if careful and not stays_finite(w, A[j], e):
-            return i
-        square = move(w, v, A[j], e, X[min(i + 1, n - 1)], f)
+            e[k] = (Y[i, k] - e[k]) / size * gain
+        if careful:
+            for k in range(c):
+                if not stays_finite(w[:, k], w.dtype.type(1), x, e[k]):
+                    return i
+        for j in range(p):
+            for k in range(c):
+                w[j, k] += x[j] * e[k]
     return n
 
 
-@inlined
-def predict(w: Any, v: Any, x: Any, f: Any) -> Any:
-    """f <- w'x; returns x'x. v is w as a vector."""
-    p, c = w.shape
-    if c == 1:
-        f[0] = np.dot(x, v)
-    else:
-        f[:] = 0
-        for j in range(p):
-            for k in range(c):
-                f[k] += x[j] * w[j, k]
-    return np.dot(x, x)
-
-
-@inlined
-def move(w: Any, v: Any, x: Any, e: Any, ahead: Any, f: Any) -> Any:
-    """w <- w + x e', then f <- w'(the row ahead); returns the square of that row's norm."""
-    p, c = w.shape
-    if c == 1:
-        f[0], square = move_one(v, x, e[0], ahead)
-        return square
-    f[:] = 0
-    for j in range(p):
-        for k in range(c):
-            w[j, k] += x[j] * e[k]
-            f[k] += ahead[j] * w[j, k]
-    return np.dot(ahead, ahead)
-
-
 @summed
-def move_one(w: Any, x: Any, e: Any, ahead: Any) -> Any:
-    """The same for one output."""
+def advance(w: Any, a: Any, x: Any, then: Any) -> Any:
+    """w <- w + a x, and on the way w'x and x'x of the row that comes then."""
     f, square = w.dtype.type(0), w.dtype.type(0)
     for j in range(len(w)):
-        new = w[j] + e * x[j]
-        w[j] = new
-        f += new * ahead[j]
-        square += ahead[j] * ahead[j]
+        w[j] += a * x[j]
+        f += w[j] * then[j]
+        square += then[j] * then[j]
     return f, square
 
 
 @inlined
-def energy_of(x: Any, eps: Any, unit: Any) -> Any:
-    """(eps + x'x) / size^2 and the size, the largest |x_j|; unit <- x / size. Of a row of zeros inf and 1: no step."""
+def energy_of(x: Any, square: Any, eps: Any, tiny: Any) -> Any:
+    """(eps + x'x) / size^2 and the size: 1, or the largest |x_j| where the square leaves the normal numbers.
+
+    Infinite where it is zero: such a row teaches nothing.
+    """
+    one = x.dtype.type(1)
+    energy = eps + square
+    if tiny < energy < np.inf:
+        return energy, one
     size = x.dtype.type(0)
     for j in range(len(x)):
         size = max(size, abs(x[j]))
     if size == 0:
-        return x.dtype.type(np.inf), x.dtype.type(1)
+        return one / size, one
     energy = eps / size / size
     for j in range(len(x)):
-        unit[j] = x[j] / size
-        energy += unit[j] * unit[j]
+        energy += (x[j] / size) * (x[j] / size)
     return energy, size
 
 
 @inlined
-def stays_finite(w: Any, x: Any, e: Any) -> Any:
-    """Whether all of w + x e' is finite."""
-    for j in range(w.shape[0]):
-        for k in range(w.shape[1]):
-            if not np.isfinite(w[j, k] + x[j] * e[k]):
-                return False
-    return True
+def divide(scaled: Any, x: Any, size: Any) -> None:
+    """scaled <- x / size."""
+    for j in range(len(x)):
+        scaled[j] = x[j] / size
+
+
+@inlined
+def stays_finite(w: Any, keep: Any, x: Any, a: Any) -> Any:
+    """Whether all of keep w + a x is finite."""
+    finite = True
+    for j in range(len(w)):
+        finite &= np.isfinite(keep * w[j] + a * x[j])
+    return finite
 
 
 @compiled("W R R f")

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._covariance import Array, change, forgetting, highest
+from orfit_bench_numba._layers import layers, matrices
 from orfit_bench_numba._symmetric import take_off
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff,  then Theta_l <- Theta_l + step P_l Delta_l."""
-    how, w, move, begin, found = forgetting(p.forgetting_factor, J.dtype), s.w.copy(), J.T @ E, 0, []
+    how, w, found = forgetting(p.forgetting_factor, J.dtype), s.w.copy(), []
     noise = np.full((1, 1), how["ff"], w.dtype)
-    for layer, ((n, m), a) in enumerate(zip(p.shapes, p.inputs, strict=True), start=1):
-        P, part = getattr(s, f"P_{layer}"), slice(begin, begin + n * m)
+    parts = matrices(w, p.shapes), matrices(J.T @ E, p.shapes), layers(s, "P", p), p.inputs
+    for Theta, Delta, P, a in zip(*parts, strict=True):
         changed = change(P, a, noise, how["least"])
         if changed is None or not highest(P, changed.V, how["ff"]) < how["most"]:
             return False
+        Theta += p.step_size[0] * changed.move(propagated(a[0], Delta))  # by the new P_l
         found.append((P, changed))
-        w[part] += p.step_size[0] * changed.move(propagated(a[0], move[part].reshape(n, m))).reshape(-1, 1)
-        begin += n * m
     if not np.isfinite(w).all():
         return False
     s.w[...] = w

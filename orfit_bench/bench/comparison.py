@@ -1,0 +1,113 @@
+"""Two results of the same cells: what got worse, what got better, what is missing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from orfit_bench.errors import hint
+from orfit_bench.host.registry import registry
+from orfit_bench.spec import Metric
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class Change(NamedTuple):
+    """One number of one cell, or its status, that is not what it was."""
+
+    cell: dict[str, str]
+    """method, backend, stream, settings: what tells cells apart."""
+    metric: str
+    before: float | str
+    after: float | str
+    relative: float
+    """(after - before) / |before|; NaN where there is no such number."""
+    worse: bool
+
+
+def changes(
+    before: xarray.Dataset, after: xarray.Dataset, tolerated: Mapping[str, float] | None = None
+) -> list[Change]:
+    """What changed from one result to the other by more than is tolerated, worst first.
+
+    tolerated: by the metric's name, instead of what it declares. ValueError for a name that is no metric, a share that
+    is no number >= 0, and for results that have no cell in common.
+    """
+    limits = _limits(tolerated or {})
+    old, new = _cells(before), _cells(after)
+    common = [key for key in old if key in new]
+    if not common:
+        raise ValueError("the two results have no cell in common: they differ in methods, settings, streams or sizes")
+    found = [c for key in common for c in _of_cell(before, old[key], after, new[key], limits)]
+    return sorted(found, key=lambda c: (not c.worse, -abs(c.relative) if math.isfinite(c.relative) else -math.inf))
+
+
+def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str], list[str]]:
+    """Labels of the cells that only the first result has, and of those that only the second has."""
+    old, new = _cells(before), _cells(after)
+    lost, added = (key for key in old if key not in new), (key for key in new if key not in old)
+    return [_label(before, old[k]) for k in lost], [_label(after, new[k]) for k in added]
+
+
+def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
+    """What else differs between the runs, beside the commit: then changes may come from there."""
+    lines = []
+    for name in ("machine", "versions"):
+        a, b = (json.loads(results.attrs[name]) for results in (before, after))
+        lines += [f"{name}: {key} was {a.get(key)}, is {b.get(key)}" for key in {**a, **b} if a.get(key) != b.get(key)]
+    return lines
+
+
+def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:
+    known = registry().metrics
+    for name, share in tolerated.items():
+        if name not in known:
+            raise ValueError(f"no metric {name!r}{hint(name, known)}")
+        if not share >= 0:
+            raise ValueError(f"{name}={share}: want a relative change >= 0, as in 0.1 for a tenth")
+    return {name: metric.tolerated for name, metric in known.items()} | dict(tolerated)
+
+
+def _cells(results: xarray.Dataset) -> dict[str, int]:
+    cells = {str(key): i for i, key in enumerate(results["key"].values)}
+    if len(cells) < results.sizes["cell"]:
+        raise ValueError("a file holds several runs of one cell: compare the files that were merged into it")
+    return cells
+
+
+def _of_cell(
+    before: xarray.Dataset, i: int, after: xarray.Dataset, j: int, limits: Mapping[str, float]
+) -> Iterator[Change]:
+    cell = {name: str(before[name].values[i]) for name in ("method", "backend", "stream", "settings")}
+    was, now = (str(r["status"].values[k]) for r, k in ((before, i), (after, j)))
+    if was != now:
+        yield Change(cell, "status", was, now, math.nan, was == "ok")
+    for name, metric in registry().metrics.items():
+        if name in before and name in after and was == now == "ok":
+            old, new = float(before[name].values[i]), float(after[name].values[j])
+            relative = _relative(old, new, metric)
+            if math.isnan(old) != math.isnan(new) or abs(relative) > limits[name]:
+                yield Change(cell, name, old, new, relative, _worse(relative, new, metric))
+
+
+def _relative(old: float, new: float, metric: Metric) -> float:
+    """The change as a share of the old number, no number counting for less than the floor."""
+    if old == new or max(abs(old), abs(new)) <= metric.floor:
+        return 0.0
+    scale = max(abs(old), metric.floor)
+    return (new - old) / scale if scale else math.inf * (new - old)
+
+
+def _worse(relative: float, new: float, metric: Metric) -> bool:
+    """A number that is gone is worse, one that has come is not."""
+    if math.isnan(relative):
+        return math.isnan(new)
+    return relative > 0 if metric.better == "lower" else relative < 0
+
+
+def _label(results: xarray.Dataset, i: int) -> str:
+    method, backend, stream = (str(results[name].values[i]) for name in ("method", "backend", "stream"))
+    return f"{method} on {backend}, {stream}"

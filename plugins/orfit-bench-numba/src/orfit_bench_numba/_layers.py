@@ -1,0 +1,20 @@
+"""The parts of w and s that belong to a network's layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._directions import Array
+
+
+def matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
+    """Views of w (p, 1): the layers' matrices (n, m), which lie in it one after another."""
+    ends = np.cumsum([n * m for n, m in shapes])
+    return [w[end - n * m : end].reshape(n, m) for (n, m), end in zip(shapes, ends, strict=True)]
+
+
+def layers(s: Any, name: str, p: Any) -> list[Array]:
+    """A field's arrays, one a layer."""
+    return [getattr(s, f"{name}_{i}") for i in range(1, len(p.shapes) + 1)]

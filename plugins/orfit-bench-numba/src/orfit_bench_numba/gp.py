@@ -1,0 +1,62 @@
+"""Gradient projection, layer by layer (survey, (GP)): step off the span of what the layer took in so far.
+
+A layer with n inputs, m outputs and k directions costs 8 k n m flops a row for the projected step and 8 k n for the new
+direction, all in products of matrices. The weights and the bases are written.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._directions import Array, new_directions
+from orfit_bench_numba._layers import layers, matrices
+
+RENEWAL = 97
+"""Steps between renewals of a rotated basis: see decision 0012."""
+
+
+def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l the layer's part of J'E."""
+    w, step = s.w.copy(), p.step_size[0]
+    parts = zip(matrices(w, p.shapes), matrices(J.T @ E, p.shapes), layers(s, "basis", p), strict=True)
+    for Theta, Delta, basis in parts:
+        U = filled(basis)
+        for _ in range(2):  # once leaves eps Delta in the span of U
+            Delta -= U.T @ (U @ Delta)
+        Theta += step * Delta
+    if not np.isfinite(w).all():
+        return False
+    s.w[...] = w
+    return True
+
+
+def store(s: Any, J: Any, p: Any) -> None:
+    """U_l takes in what layer l takes in after the step, a = p.inputs[l]."""
+    limited = hasattr(s, "singular_values_1")
+    values = layers(s, "singular_values", p) if limited else [None] * len(p.inputs)
+    for basis, sigma, a in zip(layers(s, "basis", p), values, p.inputs, strict=True):
+        if not np.isfinite(np.abs(a).max() * a.shape[1] ** 0.5):
+            continue  # then the next step is not finite either, or the layer before is flat there
+        U = filled(basis)
+        Q, R = new_directions(U, a)
+        if sigma is None:
+            basis[len(U) : len(U) + len(Q)] = Q
+        else:
+            keep_leading(basis, sigma, U, Q, U @ a.T, R, p.t)
+
+
+def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Array, t: int) -> None:
+    """U, Sigma <- the first `rank` singular vectors and values of [Sigma U; a], a = C'U + R'Q."""
+    n, k = len(U), len(U) + len(Q)
+    M = np.vstack([np.column_stack([np.diag(sigma[:n]), C]), np.column_stack([np.zeros((len(Q), n)), R])])
+    V, values, _ = np.linalg.svd(M.astype(basis.dtype), full_matrices=False)
+    m = min(k, len(basis))
+    U = V[:, :m].T @ np.vstack([U, Q])
+    if t % RENEWAL == 0:
+        U = np.linalg.qr(U.T)[0].T  # the rows to rounding and sign
+    basis[:m], sigma[:m] = U, values[:m]
+
+
+def filled(basis: Array) -> Array:
+    """The rows in use: those behind them are zero."""
+    return basis[: np.count_nonzero(basis.any(axis=1))]

@@ -1,0 +1,217 @@
+"""What is done with results that are there: shown, compared, merged, exported."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+from orfit_bench.bench import Suite, collection, comparison, load, results, run
+from orfit_bench.cli import main
+from orfit_bench.host.registry import registry
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Two methods on one stream."""
+    return run(Suite(methods=["lms", "rls"], backends=["numpy"], streams=["drift"], rows=[40]), isolate=False)
+
+
+def changed(before, method=None, **numbers):
+    """The results with other numbers: for the metric a factor, or a value where it is no number yet."""
+    after = before.copy(deep=True)
+    at = after["method"].values == method if method else np.ones(after.sizes["cell"], bool)
+    for name, factor in numbers.items():
+        after[name].values[at] *= factor
+    return after
+
+
+def files(tmp_path, **named):
+    for name, dataset in named.items():
+        results.write(dataset, tmp_path / f"{name}.nc")
+    return {name: str(tmp_path / f"{name}.nc") for name in named}
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+class TestCompare:
+    def test_nothing_changed(self, measured):
+        assert comparison.changes(measured, measured.copy(deep=True)) == []
+
+    @pytest.mark.parametrize(
+        ("metric", "factor", "worse"),
+        [
+            ("seconds_per_sample", 1.5, True),
+            ("seconds_per_sample", 0.5, False),
+            ("host_memory", 1.3, True),
+            ("test_error", 1.02, True),
+            ("backward_transfer", 1.5, None),
+        ],
+    )
+    def test_names_who_got_worse_in_what(self, measured, metric, factor, worse):
+        (found,) = comparison.changes(measured, changed(measured, "rls", **{metric: factor}))
+        old = float(measured[metric].values[measured["method"].values == "rls"].item())
+        if worse is None:  # more is better
+            worse = factor * old < old
+        assert (found.cell["method"], found.metric, found.worse) == ("rls", metric, worse)
+        assert found.relative == pytest.approx(np.sign(old) * (factor - 1))
+
+    @pytest.mark.parametrize(("factor", "seen"), [(1.19, 0), (1.21, 2)])
+    def test_as_much_as_the_metric_tolerates(self, measured, factor, seen):
+        assert len(comparison.changes(measured, changed(measured, seconds_per_sample=factor))) == seen
+
+    def test_as_much_as_the_user_tolerates(self, measured):
+        after = changed(measured, seconds_per_sample=1.19)
+        assert len(comparison.changes(measured, after, {"seconds_per_sample": 0.1})) == 2
+        assert comparison.changes(measured, after, {"seconds_per_sample": 0.5}) == []
+
+    def test_rounding_is_no_change_and_a_lost_digit_is(self, measured):
+        deviation = measured["deviation"].values.max()
+        assert comparison.changes(measured, changed(measured, deviation=50)) == []
+        (found, *_) = comparison.changes(measured, changed(measured, deviation=1e-6 / deviation))
+        assert found.worse
+        assert found.metric == "deviation"
+
+    def test_a_number_that_is_gone_is_worse(self, measured):
+        gone = comparison.changes(measured, changed(measured, test_error=math.nan))
+        assert [c.worse for c in gone] == [True, True]
+        back = comparison.changes(changed(measured, test_error=math.nan), measured)
+        assert [c.worse for c in back] == [False, False]
+
+    def test_a_cell_that_fails_is_worse(self, measured):
+        after = measured.copy(deep=True)
+        after["status"] = "cell", np.array(["failed", "ok"])
+        (found,) = comparison.changes(measured, after)
+        assert (found.metric, found.before, found.after, found.worse) == ("status", "ok", "failed", True)
+        (found,) = comparison.changes(after, measured)
+        assert not found.worse
+
+    def test_cells_of_one_alone(self, measured):
+        lost, added = comparison.unmatched(measured, measured.isel(cell=[1]))
+        assert (len(lost), added) == (1, [])
+        assert lost[0].startswith(str(measured["method"].values[0]))
+
+    def test_other_runs_are_said(self, measured):
+        after = measured.copy(deep=True)
+        after.attrs["machine"] = json.dumps(json.loads(after.attrs["machine"]) | {"cpu": "another"})
+        (line,) = comparison.differences(measured, after)
+        assert "cpu was" in line
+        assert "is another" in line
+
+    @pytest.mark.parametrize(
+        ("tolerated", "said"), [({"test_eror": 1}, "test_error"), ({"test_error": -1}, "want a relative change >= 0")]
+    )
+    def test_wrong_thresholds(self, measured, tolerated, said):
+        with pytest.raises(ValueError, match=said):
+            comparison.changes(measured, measured, tolerated)
+
+    def test_nothing_in_common(self, measured):
+        with pytest.raises(ValueError, match="no cell in common"):
+            comparison.changes(measured.isel(cell=[0]), measured.isel(cell=[1]))
+
+    def test_several_runs_in_one_file(self, measured):
+        with pytest.raises(ValueError, match="several runs"):
+            comparison.changes(measured, xr.concat([measured, measured], "cell"))
+
+    def test_command(self, measured, tmp_path):
+        slow = changed(measured, "lms", seconds_per_sample=3)
+        of = files(tmp_path, a=measured, b=slow)
+        same = call("compare", of["a"], of["a"])
+        assert (same.exit_code, same.output) == (0, "0 numbers got worse, 0 better\n")
+        worse = call("compare", of["a"], of["b"])
+        assert worse.exit_code == 1
+        row = next(line.split() for line in worse.output.splitlines() if "lms" in line)
+        assert row[:4] == ["lms", "numpy", "drift", "seconds_per_sample"]
+        assert row[-2:] == ["+200.0%", "worse"]
+        better = call("compare", of["b"], of["a"])
+        assert better.exit_code == 0
+        assert "lms" not in better.output
+        assert "-66.7% better" in call("compare", of["b"], of["a"], "--all").output
+        assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample=3").exit_code == 0
+        assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample").exit_code == 2
+        assert call("compare", of["a"], tmp_path / "none.nc").exit_code == 2
+
+
+class TestMerge:
+    def elsewhere(self, measured, **machine):
+        there = measured.copy(deep=True)
+        there.attrs["machine"] = json.dumps(json.loads(there.attrs["machine"]) | machine)
+        return there
+
+    def test_machines_stand_side_by_side(self, measured):
+        table = collection.merged([measured, self.elsewhere(measured, cpu="a longer name of a processor" * 3)])
+        assert table.sizes["cell"] == 4
+        assert len(set(table["run"].values)) == 2
+        assert {json.loads(m)["cpu"] for m in table["machine"].values} >= {"a longer name of a processor" * 3}
+
+    def test_the_later_of_one_machine_stays(self, measured):
+        later = changed(measured, seconds=2)
+        later.attrs["date"] = "2999-01-01T00:00:00+00:00"
+        for order in ([measured, later], [later, measured]):
+            table = collection.merged(order)
+            assert table.sizes["cell"] == 2
+            assert set(table["date"].values) == {"2999-01-01T00:00:00+00:00"}
+            np.testing.assert_array_equal(np.sort(table["seconds"]), np.sort(later["seconds"]))
+
+    def test_merged_again_and_of_other_lengths(self, measured, tmp_path):
+        short = self.elsewhere(measured, cpu="b").isel(point=slice(2))
+        table = collection.merged([collection.merged([measured]), short])
+        results.write(table, tmp_path / "m.nc")
+        table = load(tmp_path / "m.nc")
+        assert table.sizes["cell"] == 4
+        assert table.sizes["point"] == measured.sizes["point"]
+        assert np.isnan(table["rows_learned"].values[-1, 2:]).all()
+        assert "4 ok" in call("show", tmp_path / "m.nc").output
+
+    def test_nothing(self):
+        with pytest.raises(ValueError, match="no results"):
+            collection.merged([])
+
+    def test_command(self, measured, tmp_path):
+        of = files(tmp_path, a=measured, b=self.elsewhere(measured, cpu="b"))
+        told = call("merge", of["a"], of["b"], "--output", tmp_path / "all.nc")
+        assert told.exit_code == 0, told.output
+        assert load(tmp_path / "all.nc").sizes["cell"] == 4
+        assert call("merge", of["a"], "--output", tmp_path).exit_code == 2
+
+
+class TestExport:
+    def test_csv_holds_every_number(self, measured, tmp_path):
+        collection.export(measured, tmp_path / "r.csv")
+        rows = list(csv.DictReader((tmp_path / "r.csv").read_text().splitlines()))
+        assert [row["method"] for row in rows] == list(measured["method"].values)
+        assert [float(row["test_error"]) for row in rows] == measured["test_error"].values.tolist()
+        assert set(registry().metrics) <= set(rows[0])
+
+    def test_markdown_is_a_table(self, measured, tmp_path):
+        collection.export(measured, tmp_path / "r.md")
+        head, rule, *rows = [line.strip("| ").split(" | ") for line in (tmp_path / "r.md").read_text().splitlines()]
+        assert len(rows) == 2
+        assert {len(head), len(rule), *map(len, rows)} == {len(head)}
+        assert "device_memory" not in head
+
+    def test_parquet(self, measured, tmp_path):
+        pd = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        collection.export(measured, tmp_path / "r.parquet")
+        assert list(pd.read_parquet(tmp_path / "r.parquet")["method"]) == list(measured["method"].values)
+
+    def test_another_ending(self, measured, tmp_path):
+        of = files(tmp_path, a=measured)
+        told = call("export", of["a"], tmp_path / "r.xls")
+        assert told.exit_code == 2
+        assert ".csv, .parquet, .md" in told.output
+        assert call("export", of["a"], tmp_path / "r.csv").exit_code == 0
+
+
+def test_show_prints_what_the_run_did(measured, tmp_path):
+    of = files(tmp_path, a=measured)
+    told = call("show", of["a"])
+    assert told.exit_code == 0, told.output
+    assert told.output.endswith(f"2 ok. Results: {of['a']}\n")
+    assert call("show", tmp_path / "none.nc").exit_code == 2
