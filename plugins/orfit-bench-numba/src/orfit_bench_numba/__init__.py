@@ -43,7 +43,7 @@ def _signatures(kernel: Any) -> list[str]:
     return [signature for function in _functions(kernel) for signature in function.signatures]
 
 
-def _compile(kernel: Any, dtype: str) -> None:
+def _compile_all(kernel: Any, dtype: str) -> None:
     for function in _functions(kernel):
         function.compile(np.dtype(dtype))
 
@@ -64,7 +64,7 @@ BACKEND = Backend(
     asarray=_aligned,
     device="cpu",
     compiled=_signatures,
-    compile=_compile,
+    compile=_compile_all,
 )
 
 

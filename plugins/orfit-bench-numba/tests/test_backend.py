@@ -1,0 +1,133 @@
+"""What the kit cannot see of a compiled backend: when it compiles, what it keeps, and how much memory it takes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+
+def python(code, **environment):
+    """The output of a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class TestCompiling:
+    def test_waits_for_the_first_row(self):
+        code = "import sys, orfit_bench as ob; ob.create('lms', backend='numba'); print('numba' in sys.modules)"
+        listed = "import sys, orfit_bench as ob; ob.methods(), ob.backends(); print('numba' in sys.modules)"
+        assert python(listed) == "False\n"
+        assert python(code) == "True\n"
+
+    def test_is_kept_for_later_processes(self, tmp_path):
+        code = """
+import numpy as np, orfit_bench as ob
+learner = ob.create("lms", backend="numba").partial_fit(np.ones((3, 2)), np.ones(3))
+import orfit_bench_numba as plugin
+versions = [v for f in plugin._functions(learner._kernel) for v in f._versions.values()]
+print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in ("cache_hits", "cache_misses")))
+"""
+        first, second = (python(code, NUMBA_CACHE_DIR=str(tmp_path)).split() for _ in range(2))
+        assert first == ["0", "1"]
+        assert second == ["1", "0"]
+
+    def test_may_be_killed(self, tmp_path):
+        code = (
+            "import numpy as np, orfit_bench as ob; ob.create('nlms', backend='numba').partial_fit(np.eye(2), [1, 2])"
+        )
+        for seconds in (0.8, 1.6, 2.4):
+            with subprocess.Popen(
+                [sys.executable, "-c", code], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+            ) as one:
+                time.sleep(seconds)
+                one.send_signal(signal.SIGKILL)
+        python(code, NUMBA_CACHE_DIR=str(tmp_path))
+
+    def test_says_what_is_waited_for(self, monkeypatch, capsys, tmp_path):
+        from orfit_bench_numba import _compile
+
+        monkeypatch.setattr(_compile, "PATIENCE", 0.0)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+        @_compile.compiled("w f")
+        def slow(w, a):
+            for j in range(len(w)):
+                w[j] += a
+
+        monkeypatch.setitem(_compile.FLAGS, "cache", False)
+        w = np.zeros(2)
+        slow(w, 1.0)
+        assert w.tolist() == [1, 1]
+        assert "for float64, once on this machine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["lms", "icl"])
+def test_arrays_begin_a_line_of_the_cache(method, tmp_path):
+    rng = np.random.default_rng(0)
+    learner = ob.create(method, backend="numba")
+    for n in (1, 3, 20):
+        learner.partial_fit(rng.standard_normal((n, 50)), np.ones(n))
+    learner.save(tmp_path / "s.npz")
+    for one in (learner, learner.copy(), ob.load(tmp_path / "s.npz"), ob.restore(learner.state(), backend="numba")):
+        assert {getattr(one._s, f.name).ctypes.data % 64 for f in one._layout_.fields} == {0}
+
+
+PEAK = """
+import ctypes, sys
+from pathlib import Path
+import numpy as np, orfit_bench as ob
+
+method, d, n, settings = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), eval(sys.argv[4])
+def learner(d):
+    moving = {"transition": 0.9 * np.eye(d)[::-1], "process_noise": 0.1} if settings.pop("moving", 0) else {}
+    return ob.create(method, backend="numba", **settings, **moving)
+rng = np.random.default_rng(0)
+full = dict(settings)
+learner(600).partial_fit(rng.standard_normal((256, 600)), np.ones(256))  # compiled; BLAS has its buffers
+settings = full
+one = learner(d)
+X, y = rng.standard_normal((n, d)), np.ones(n)
+one.partial_fit(X[:0], y[:0])
+if one._layout_.grows: one.partial_fit(X[:60], y[:60])
+def peak():
+    (line,) = [l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
+ctypes.CDLL(None).malloc_trim(0)
+Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+before = peak()
+one.partial_fit(X, y)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is Linux's")
+@pytest.mark.parametrize(
+    ("method", "d", "settings", "allowed"),
+    [
+        ("rls", 1500, {}, 2 * 256 * 1500),
+        ("kalman", 1500, {}, 2 * 256 * 1500),
+        ("kalman", 1000, {"moving": 1}, 2 * 1000**2),
+        ("icl", 60_000, {"memory": 40}, 2 * 64 * 60_000),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_a_chunk_takes_two_blocks_beside_state_and_rows(method, d, settings, allowed):
+    n = 8 if settings.get("moving") else 256 if d < 10_000 else 64
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, method, str(d), str(n), repr(settings)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= 8 * allowed + 4_000_000, "bytes beyond state and chunk; 4 MB are the process's own"
