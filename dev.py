@@ -146,6 +146,8 @@ def new_plugin(fresh: Path, folder: Path) -> None:
 
 def ci() -> None:
     """What CI runs."""
+    set_up()
+    call(binary(HOME, "orfit-bench"), "warm")  # by all cores at once, before every worker of the tests does
     run()
     check()
     wheels()

@@ -16,6 +16,7 @@ BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "
 """Environment variables that BLAS libraries read once, when they are loaded."""
 THREADS = "ORFIT_BENCH_THREADS"
 """Environment variable by which a user allows backends more threads than one, where that pays."""
+MOST_WORKERS = 8
 START_SECONDS = 120.0
 """Longest start of a process: importing every installed plugin on a slow disk."""
 
@@ -123,6 +124,12 @@ def _value(future: Future[Any]) -> Any:
         return finished(future)
     except (TimeoutError, DiedError) as error:
         return error
+
+
+def cores() -> int:
+    """Cores that this process may use, at most MOST_WORKERS: how many processes are worth their memory."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(here, MOST_WORKERS)
 
 
 def threads() -> dict[str, str]:

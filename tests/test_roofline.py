@@ -14,6 +14,7 @@ from orfit_bench import isolation
 from orfit_bench.bench import Suite, limit, roofline, run
 from orfit_bench.bench.roofline import Roofline
 from orfit_bench.cli import main
+from orfit_bench.cli.warm import compile_kernel
 
 FLAT = Roofline({"1000": 1e9, "100000": 1e8}, {"float64": 1e10, "float32": 2e10})
 
@@ -134,12 +135,18 @@ class TestCommands:
         told = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
         assert told.exit_code == 0, told.output
         assert "2 kernels compiled, of numba" in told.output
-        lms = ob.create("lms", backend="numba")
-        assert any("float64" in s for s in lms.backend.compiled(lms._kernel))
+
+    def test_what_cannot_be_compiled_is_said(self):
+        assert compile_kernel("numba", "no_method", "float64").startswith("UnavailableError: no_method on numba: ")
 
     @pytest.mark.parametrize(
         ("words", "said"),
-        [(["lsm"], "lms"), (["--backend", "numbe"], "numba"), (["--dtype", "int8"], ["float64", "or", "float32"][0])],
+        [
+            (["--workers", "0"], "want 1 or more"),
+            (["lsm"], "lms"),
+            (["--backend", "numbe"], "numba"),
+            (["--dtype", "int8"], "want one of float64"),
+        ],
     )
     def test_warm_says_what_is_wrong(self, words, said):
         told = CliRunner().invoke(main, ["warm", *words])

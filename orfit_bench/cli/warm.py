@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 import click
 
 from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.errors import UnavailableError
+
+SECONDS = 600.0
+"""Longest time that the functions of one kernel may take to compile."""
 
 
 @click.command("warm")
 @click.argument("methods", nargs=-1, metavar="[METHOD]...")
 @click.option("--backend", "backends", multiple=True, metavar="NAME", help="A backend. Default: all that compile.")
 @click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="float64 or float32. Default: both.")
-def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequence[str]) -> None:
+@click.option("--workers", type=int, metavar="N", help="Processes at work. Default: the cores, at most 8.")
+def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequence[str], workers: int | None) -> None:
     """Compile the kernels of every METHOD, so that no later process on this machine waits for it.
 
     Backends that compile keep their machine code on disk. Without this the first use of a method takes seconds;
@@ -26,6 +32,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
       orfit-bench warm rls kalman --dtype float64
     """
     from orfit_bench.host.create import DTYPES
+    from orfit_bench.isolation import Call, Process, cores, spread
 
     known = plugins()
     for kind, names in (("methods", methods), ("backends", backends)):
@@ -33,13 +40,33 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
             known.find(kind, name)
     if wrong := set(dtypes) - set(DTYPES):
         raise ValueError(f"dtype={wrong.pop()!r}: want one of {', '.join(DTYPES)}")
-    compiling = [b for n, b in known.backends.items() if b.compile and b.available and n in (backends or [n])]
-    wanted = [(b, m) for b in compiling for m in (methods or known.methods) if not known.absence(b.name, m)]
-    with bar() as shown:
-        for i, (backend, method) in enumerate(wanted):
-            shown.update(i, len(wanted), f"{method} on {backend.name}")
-            for dtype in dtypes or DTYPES:
-                if backend.compile:
-                    backend.compile(known.kernel(backend.name, method), dtype)
-    names = ", ".join(b.name for b in compiling) or "no backend, for none of these compiles"
-    click.echo(f"{len(wanted)} kernels compiled, of {names}")
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers={workers}: want 1 or more")
+    compiling = [n for n, b in known.backends.items() if b.compile and b.available and n in (backends or [n])]
+    pairs = [(b, m) for b in compiling for m in (methods or known.methods) if not known.absence(b, m)]
+    wanted = [(b, m, dtype) for dtype in dtypes or DTYPES for b, m in pairs]
+    failed = []
+    with bar() as shown, ExitStack() as stack:
+        count = min(workers or cores(), len(wanted))
+        processes = [stack.enter_context(Process()) for _ in range(count)]
+        calls = enumerate(Call(compile_kernel, one, SECONDS) for one in wanted)
+        for done, (number, said) in enumerate(spread(processes, calls), start=1):
+            shown.update(done, len(wanted), "{1} on {0}, {2}".format(*wanted[number]))
+            if said:
+                failed.append("{1} on {0}, {2}: {3}".format(*wanted[number], said))
+    if failed:
+        raise UnavailableError(f"{len(failed)} of {len(wanted)} not compiled: {'; '.join(failed)}")
+    click.echo(f"{len(pairs)} kernels compiled, of {', '.join(compiling) or 'no backend, for none of these compiles'}")
+
+
+def compile_kernel(backend: str, method: str, dtype: str) -> str:
+    """Compile one kernel in this process; what went wrong, empty where nothing did."""
+    from orfit_bench.host.registry import registry
+
+    try:
+        compiles = registry().backends[backend].compile
+        if compiles:
+            compiles(registry().kernel(backend, method), dtype)
+    except (Exception, SystemExit) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -14,14 +13,13 @@ from orfit_bench.conformance.kit import Known, Progress, judged, known, report, 
 from orfit_bench.conformance.plan import DTYPES, Item, Pair, chosen_pairs, of_pair
 from orfit_bench.conformance.record import FAILED, Record, Report
 from orfit_bench.host.registry import registry
-from orfit_bench.isolation import START_SECONDS, Call, Process, finished, spread
+from orfit_bench.isolation import START_SECONDS, Call, Process, cores, finished, spread
 
 TIMEOUT = 60.0
 SLOW = 10
 """How many times the timeout a slow check may take."""
 PATIENCE = 5
 """After so many checks of a kernel that were stopped, the others of it are not tried: it hangs."""
-MOST_WORKERS = 8
 
 
 def conform_isolated(
@@ -37,7 +35,7 @@ def conform_isolated(
 ) -> Report:
     """As `conform`, with every check in one of several worker processes, and stopped after `timeout` seconds.
 
-    A slow check has SLOW times as long. workers is how many processes: the cores, at most MOST_WORKERS, unless told.
+    A slow check has SLOW times as long. workers is how many processes: the cores, at most 8, unless told.
     A check whose process dies or is stopped has failed; after PATIENCE stopped ones so have the others, untried.
     A kernel with which a process dies or hangs while it is loaded, before any check, is a problem of the report. No
     kernel is loaded here. ValueError where a plugin is of this process alone: its kernels are for `conform`.
@@ -51,7 +49,7 @@ def conform_isolated(
     with ExitStack() as stack:
         processes = [stack.enter_context(Process())]
         plan, of, problems = _planned(processes, pairs, (dtypes, only, seed, slow))
-        more = min(workers or min(_cores(), MOST_WORKERS), len(plan)) - 1
+        more = min(workers or cores(), len(plan)) - 1
         processes += [stack.enter_context(Process()) for _ in range(more)]
         records = _all(processes, plan, of, timeout, progress or (lambda done, total, record: None))
         said: Report = finished(
@@ -116,8 +114,3 @@ def _run(item: Item) -> Record:
         return run(item)
     except KeyboardInterrupt as error:  # a plugin's own: the user's never reaches a worker
         return judged(item, known(item.backend, item.method), FAILED, f"raised KeyboardInterrupt {error}".strip())
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
