@@ -1,5 +1,7 @@
 """Rows of so many features that they are learned in blocks of matrix products, which the kit's are not."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ CASES = [
 def learned(method, settings, backend, dtype, X, y, cuts=(0, 64, 150)):
     """The learner and its predictions, or the row that it refused."""
     learner, told = ob.create(method, backend=backend, dtype=dtype, **settings), []
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for begin, end in pairwise(cuts):
         try:
             told.append(learner.prequential(X[begin:end], y[begin:end]))
         except ob.DivergedError as error:
