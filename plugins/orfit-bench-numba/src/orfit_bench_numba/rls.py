@@ -1,7 +1,7 @@
 """Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda)).
 
 In the normalised form P = Phi_t beta^-t, which stays finite where beta^t underflows. Rows of a linear model: `_rows`
-and `_blocks`, which say what is read, written and allocated. A step by q gradients: (2 q + q) p^2 flops.
+and `_blocks`, which say what is read, written and allocated. A step by q gradients: 3 q p^2 flops.
 """
 
 from typing import Any
