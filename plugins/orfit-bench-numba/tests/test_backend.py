@@ -117,6 +117,7 @@ print(peak() - before)
         ("rls", 1500, {}, 2 * 256 * 1500),
         ("kalman", 1500, {}, 2 * 256 * 1500),
         ("kalman", 1000, {"moving": 1}, 2 * 1000**2),
+        ("orfit", 60_000, {"memory": 40}, 2 * 64 * 60_000),
         ("icl", 60_000, {"memory": 40}, 2 * 64 * 60_000),
     ],
     ids=lambda value: str(value)[:12],

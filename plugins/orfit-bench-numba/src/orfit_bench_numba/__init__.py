@@ -17,13 +17,19 @@ METHODS = (
     "gp",
     "greedy",
     "icl",
+    "implicit_krasulina",
+    "incremental_pca",
     "kalman",
+    "krasulina",
     "lms",
     "nlms",
     "ogd",
+    "oja",
     "one_step_sgd",
+    "orfit",
     "owm",
     "rls",
+    "sanger",
     "sgd",
 )
 
@@ -65,6 +71,7 @@ BACKEND = Backend(
     device="cpu",
     compiled=_signatures,
     compile=_compile_all,
+    complete=True,
 )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._directions import BLOCK, Array, directions, new_directions, tame
+from orfit_bench_numba._directions import Array, directions, in_blocks, new_directions
 
 
 def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
@@ -25,28 +25,26 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
 
     bounded: refuse a row of which some unit vector's product may overflow, and not only one of which r's does.
     """
-    done, rows = 0, BLOCK
     told = np.empty(Y.shape, Y.dtype) if out is None else out
-    while done < len(X):
-        part = slice(done, done + tame(X[done : done + rows], Y[done : done + rows]))
-        learned = _fit(s, X[part], Y[part], told[part], None if step is None else step[part], bounded)
-        if not learned and part.stop == done + 1:
-            return done
-        done += learned
-        rows = min(BLOCK, 2 * learned) or 1  # after a short block another is likely; what was refused is tried alone
-    return done
+
+    def learn(part: slice) -> int:
+        return _fit(s, X[part], Y[part], told[part], None if step is None else step[part], bounded)
+
+    return in_blocks(learn, X, Y)
 
 
 def _fit(s: Any, X: Array, Y: Array, told: Array, step: Array | None, bounded: bool) -> int:
     """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
     n, cut = int(s.count[0]), math.sqrt(np.finfo(X.dtype).eps)
     room = len(s.basis) - n
-    Q, _, L = directions(s.basis[:n], X[: room or None], cut, cut, apart=not room)
+    Q, _, L, size = directions(s.basis[:n], X[: room or None], cut, cut, apart=not room)
+    L = size * L
     z, told, new = np.empty((len(Q), Y.shape[1]), Y.dtype), told[: len(Q)], np.diagonal(L) > 0
     np.dot(X[: len(Q)], s.w, out=told)
     steps = np.ones(len(Q), X.dtype) if step is None else step
-    safe = int(follow(z, told, Y, L, steps, step is None, max(s.w.max(), -s.w.min())))
-    if len(X) == 1 and new[0]:
+    reach = -math.inf if len(X) == 1 else max(s.w.max(), -s.w.min())
+    safe = int(follow(z, told, Y, L, steps, step is None, reach))
+    if len(X) == 1 and safe and new[0]:
         edge = np.abs(X).max() * math.sqrt(X.size) if bounded else L[0, 0]
         safe = int(np.isfinite(edge) and np.isfinite(s.w + Q.T @ z).all())
     Q, new = Q[:safe], new[:safe]

@@ -12,6 +12,7 @@ copy of the block, and arrays of (k, n) and (k, k).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,18 +30,19 @@ AMPLE = 16.0
 
 
 class Block(NamedTuple):
-    """X = C U + L Q for the first k rows X of a block. A row that brings no direction is one of zeros in Q."""
+    """X = size (C U + L Q) for the first k rows X of a block. A row of zeros in Q: that one brings no direction."""
 
     Q: Array  # (k, p)
     C: Array  # (k, n)
     L: Array  # (k, k)
+    size: float  # 1, but of a row alone max |x|
 
 
 def directions(U: Array, X: Array, low: float, high: float, apart: bool = False) -> Block:
     """The first rows of X (`tame` ones), one at least: as many as do not nearly depend on each other.
 
     A row whose residual is at most `low` of it brings no direction; up to `high` of it, it is a block by itself.
-    apart: directions are taken off U alone, not off each other, and L is the lower triangle of X Q'.
+    apart: directions are taken off U alone, not off each other, and size L is the lower triangle of X Q'.
     """
     V, size = X[:BLOCK].copy(), 1.0
     if len(V) == 1:  # of any size, but no square may over- or underflow
@@ -48,12 +50,12 @@ def directions(U: Array, X: Array, low: float, high: float, apart: bool = False)
         V /= size
     length, eps = np.sqrt(np.vecdot(V, V)), float(np.finfo(V.dtype).eps)
     Q, C, L, spread = _round(U, V, low * length, high * length, apart, 0.01 / math.sqrt(eps))
-    if apart or spread > AMPLE or _left(U, Q) > eps * math.sqrt(len(U) * len(Q)):
+    if spread > AMPLE or _left(U, Q) > eps * math.sqrt(len(U)):
         half = np.full(len(Q), 0.5, V.dtype)  # what is shorter now was rounding and has no direction
         Q, more, again, _ = _round(U, Q, half, half, apart, math.inf)
         if not apart:
             C, L = C + L @ more, L @ again
-    return Block(Q, size * C, size * L)
+    return Block(Q, C, L, size)
 
 
 def new_directions(U: Array, J: Array) -> tuple[Array, Array]:
@@ -89,6 +91,22 @@ def _round(U: Array, V: Array, low: Array, high: Array, apart: bool, most: float
 def _left(U: Array, Q: Array) -> float:
     """About the norm of Q U', from one combination of Q's rows: a tenth of it is seen once in a dozen times."""
     return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
+
+
+def in_blocks(learn: Callable[[slice], int], X: Array, Y: Array) -> int:
+    """The rows learned, of X with targets Y, by a function that learns one or more of the rows of a slice, or none.
+
+    A slice of one row tells it to decide whether that may be learned; of more, it may leave that open.
+    """
+    done, rows = 0, BLOCK
+    while done < len(X):
+        part = slice(done, done + tame(X[done : done + rows], Y[done : done + rows]))
+        learned = learn(part)
+        if not learned and part.stop == done + 1:
+            return done
+        done += learned
+        rows = min(BLOCK, 2 * learned) or 1  # after a short block another is likely
+    return done
 
 
 def tame(X: Array, Y: Array) -> int:

@@ -10,9 +10,7 @@ import numpy as np
 
 from orfit_bench_numba._directions import Array, new_directions
 from orfit_bench_numba._layers import layers, matrices
-
-RENEWAL = 97
-"""Steps between renewals of a rotated basis: see decision 0012."""
+from orfit_bench_numba._memory import RENEWAL, renew
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -51,10 +49,9 @@ def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Ar
     M = np.vstack([np.column_stack([np.diag(sigma[:n]), C]), np.column_stack([np.zeros((len(Q), n)), R])])
     V, values, _ = np.linalg.svd(M.astype(basis.dtype), full_matrices=False)
     m = min(k, len(basis))
-    U = V[:, :m].T @ np.vstack([U, Q])
+    basis[:m], sigma[:m] = V[:, :m].T @ np.vstack([U, Q]), values[:m]
     if t % RENEWAL == 0:
-        U = np.linalg.qr(U.T)[0].T  # the rows to rounding and sign
-    basis[:m], sigma[:m] = U, values[:m]
+        renew(basis[:m])
 
 
 def filled(basis: Array) -> Array:

@@ -1,0 +1,105 @@
+"""The singular value decomposition of [diag(d) z], n by n + 1, in O(n^2): all that a new row makes of a kept PCA.
+
+Its left singular vectors and the squares of its values are those of diag(d)^2 + z z', whose eigenvalues l are the roots
+of f(l) = 1 + sum z_j^2 / (d_j^2 - l), one between each two d^2 and one above all (Golub 1973). A root is found as its
+distance from the nearest d^2, so that no difference d_j^2 - l cancels, and the vectors are those of the z for which
+these roots are exact: orthonormal to rounding, however near one another the d are (Gu and Eisenstat 1994).
+
+In double precision whatever the rows are in: n numbers are few, and few digits would need more care.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._compile import inlined, summed
+
+EPS = float(np.finfo(float).eps)
+"""Apart, and away from zero, by so much of the largest are d and z made: it is rounding, and nothing divides by 0."""
+MOST = 100
+"""Steps towards a root at most; some five are taken."""
+
+
+@inlined
+def decompose(d: Any, z: Any, V: Any, values: Any) -> None:
+    """Singular values, descending, and left singular vectors, the rows of V; d, descending, and z are spoiled."""
+    n, scale = len(d), d[0]
+    for j in range(n):
+        scale = max(scale, abs(z[j]))
+    for j in range(n - 1, -1, -1):
+        d[j] /= scale
+        if j < n - 1:
+            d[j] = max(d[j], d[j + 1] + EPS)
+        z[j] = np.copysign(max(abs(z[j]) / scale, EPS), z[j])
+    for i in range(n):
+        values[i] = scale * root(d, z, i, V[i])
+    for j in range(n):
+        product = -V[j, j]
+        for i in range(n):
+            if i != j:
+                product *= V[i, j] / ((d[j] - d[i]) * (d[j] + d[i]))
+        z[j] = np.copysign(np.sqrt(product), z[j])
+    for i in range(n):
+        square = 0.0
+        for j in range(n):
+            V[i, j] = z[j] / V[i, j]
+            square += V[i, j] * V[i, j]
+        square = 1 / np.sqrt(square)
+        for j in range(n):
+            V[i, j] *= square
+
+
+@inlined
+def root(d: Any, z: Any, i: int, gaps: Any) -> Any:
+    """The square root of the i-th largest root l = o^2 + t, o being one of the d next to it; gaps <- d^2 - l."""
+    o, low, high = d[i], 0.0, np.dot(z, z)
+    t = high
+    if i > 0:
+        high = (d[i - 1] - o) * (d[i - 1] + o)
+        t = high / 2
+    f, rise, size = secular(d, z, o, t, gaps)
+    if i > 0 and f < 0:
+        o, low, high, t = d[i - 1], -t, 0.0, -t
+    for turn in range(MOST):
+        if abs(f) <= 8 * EPS * size:
+            break
+        if f > 0:
+            high = t
+        else:
+            low = t
+        a = gaps[i]
+        if i == 0:  # c + v / (a - x), with the value and the slope of f at x = 0
+            new = t + f * a / (f - rise * a)
+        else:  # c + v / (a - x) + w / (b - x), with these too, but at first with both poles' own v and w
+            b, v, w = gaps[i - 1], z[i] * z[i], z[i - 1] * z[i - 1]
+            if turn > 0 and o == d[i]:
+                w = b * b * (rise - v / a / a)
+            elif turn > 0:
+                v = a * a * (rise - w / b / b)
+            c = f - v / a - w / b
+            p = c * (a + b) + v + w
+            q = np.sqrt(abs(p * p - 4 * a * b * f * c))
+            new = t + (2 * a * b * f / (p + q) if p > 0 else (p - q) / (2 * c))
+        if not low < new < high:
+            new = (low + high) / 2
+        if new == t:
+            break
+        t = new
+        f, rise, size = secular(d, z, o, t, gaps)
+    return np.sqrt(o * o + t)
+
+
+@summed
+def secular(d: Any, z: Any, o: Any, t: Any, gaps: Any) -> Any:
+    """f and f' at o^2 + t, and the size of what f is a sum of; gaps <- d^2 - o^2 - t."""
+    f, rise, size = 1.0, 0.0, 1.0
+    for j in range(len(d)):
+        gap = (d[j] - o) * (d[j] + o) - t
+        q = z[j] / gap
+        gaps[j] = gap
+        f += z[j] * q
+        size += abs(z[j] * q)
+        rise += q * q
+    return f, rise, size

@@ -1,0 +1,188 @@
+"""Rows fitted off a memory of m directions that each of them changes: a block runs in coordinates of what it spans.
+
+X = C U + L Q (see `_directions`), so that in the orthonormal coordinates of the rows of U and Q the block is [C L],
+the memory is T = I at first, and the weights have moved by Z = 0. All that a row does happens there, on n + k numbers
+in place of p; then U <- T'[U; Q] and w <- w + [U; Q]'Z.
+
+There a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of `_arrowhead`; outside,
+beside its direction, 2 c p for its prediction and 2 m (m + k) p / k for the memory, in products of matrices. Which
+limits it depends on p. Allocated: Q, a strip of U, and what holds coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+from orfit_bench_numba._arrowhead import INDICES, NUMBERS, decompose, sort
+from orfit_bench_numba._compile import compiled, inlined
+from orfit_bench_numba._directions import Array, directions
+
+IPCA, LARGEST, LATEST, RANDOM = range(4)
+SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
+RENEWAL = 97
+"""Steps between renewals of the basis, of which every rotation costs a rounding; a prime, see decision 0012."""
+STRIP = 4096
+"""Columns of U that are rotated at once, so that there is never a second U."""
+
+
+def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, drawn: Array) -> int:
+    """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
+    n, eps, alone = int(s.count[0]), float(np.finfo(X.dtype).eps), len(X) == 1
+    U = s.basis[:n]
+    Q, C, L, scale = directions(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
+    k, most = len(Q), min(m, n + len(Q))
+    T, sigma = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype)
+    T[n:], sigma[:n] = 0, s.singular_values[:n]
+    Z, told = np.zeros((n + k, Y.shape[1]), X.dtype), told[:k]
+    np.dot(X[:k], s.w, out=told)
+    reach = -math.inf if alone else max(s.w.max(), -s.w.min())
+    H = np.concatenate([C, L], axis=1)
+    learned, count, changes = remember(told, Z, T, sigma, H, Y, drawn, n, summary, reach, math.sqrt(eps), scale)
+    if not changes:
+        return int(learned)
+    w = s.w + U.T @ Z[:n] + Q.T @ Z[n:]
+    if alone and not (np.isfinite(w).all() and bounded(X)):
+        return 0
+    s.w[...] = w
+    rotate(s.basis[:count], T[:n, :count].T, U, T[n:, :count].T, Q)
+    s.singular_values[:count], s.count[0] = sigma[:count], count
+    return int(learned)
+
+
+def bounded(J: Array) -> bool:
+    """Whether every unit vector's product with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
+    return math.isfinite(float(np.abs(J).max(initial=0)) * math.sqrt(J.shape[1]))
+
+
+def rotate(new: Array, A: Array, U: Array, B: Array, Q: Array) -> None:
+    """new <- A U + B Q, where new and U may lie in the same place."""
+    for j in range(0, U.shape[1], STRIP):
+        new[:, j : j + STRIP] = A @ U[:, j : j + STRIP] + B @ Q[:, j : j + STRIP]
+
+
+def renew(U: Array) -> None:
+    """The rows of U orthonormal to rounding again, from the Cholesky factor of U U', which is near I."""
+    trsm = get_blas_funcs("trsm", (U,))
+    trsm(1, np.linalg.cholesky(U @ U.T).T, U.T, side=1, overwrite_b=1)
+
+
+@compiled("W W W w R R r i i f f f")
+def remember(
+    told: Any,
+    Z: Any,
+    T: Any,
+    sigma: Any,
+    H: Any,
+    Y: Any,
+    drawn: Any,
+    n: Any,
+    summary: Any,
+    reach: Any,
+    cut: Any,
+    scale: Any,
+) -> Any:
+    """Row after row of `scale` H in coordinates; the rows learned, the directions kept, and how many rows changed them.
+
+    T (n + k, m + 1) has a column a direction, and one for the row's; sigma (m + 1,) as well. `reach` is the largest
+    weight and grows by each move: before it is infinite the row is refused.
+    """
+    (places, width), c = T.shape, Z.shape[1]
+    dtype, order = T.dtype, np.empty(width, np.int64)
+    rows, old, new = np.empty((3, places), dtype), T, np.zeros_like(T)
+    parts, e = np.zeros((4, width), dtype), np.empty(c, dtype)
+    square, numbers = np.zeros((2, width, width), dtype), np.empty((NUMBERS, width), dtype)
+    indices = np.empty((INDICES, width), np.int64)
+    count, changes = n, 0
+    for i in range(len(H)):
+        u = n + i + 1
+        x, r, span, a, d, z = rows[0, :u], rows[1, :u], rows[2, :u], parts[0], parts[1], parts[2]
+        size = largest(H[i, :u])
+        if size == 0:
+            continue
+        for j in range(u):
+            x[j] = H[i, j] / size
+        size *= scale
+        for j in range(u):
+            for q in range(c):
+                told[i, q] += size * x[j] * Z[j, q]
+        take_off(r, x, old[:u], count, a, span)
+        take_off(r, r, old[:u], count, parts[3], span)
+        length = math.sqrt(np.dot(r, r))
+        if not length > cut * math.sqrt(np.dot(x, x)):
+            continue
+        for j in range(u):
+            r[j] /= length
+            old[j, count] = r[j]
+        rho = size * np.dot(r, x)
+        for q in range(c):
+            e[q] = (Y[i, q] - told[i, q]) / rho
+            reach += abs(e[q])
+        for j in range(count):
+            d[j], z[j] = sigma[j], size * a[j]
+        d[count], z[count] = 0, rho
+        top = max(largest(d[: count + 1]), largest(z[: count + 1]))
+        if not (reach < np.inf and top < np.inf):
+            return i, count, changes
+        kept = min(count + 1, width - 1)
+        if summary == IPCA:
+            decompose(d[: count + 1], z[: count + 1], top, square[0], square[1], numbers, indices)
+            if not d[0] < np.inf:
+                return i, count, changes
+            np.dot(old[:u], square[0].T, new[:u])
+        else:
+            d[count] = rho
+            choose(order, d[: count + 1], kept, summary, drawn[i])
+            for j in range(u):
+                for q in range(kept):
+                    new[j, q] = old[j, order[q]]
+            for q in range(kept):
+                z[q] = d[order[q]]
+            d, z = z, d
+        for q in range(kept):
+            sigma[q] = d[q]
+        for j in range(u):
+            for q in range(c):
+                Z[j, q] += r[j] * e[q]
+        old, new = new, old
+        count, changes = kept, changes + 1
+    if changes % 2:
+        for j in range(places):
+            for q in range(width):
+                T[j, q] = old[j, q]
+    return len(H), count, changes
+
+
+@inlined
+def take_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
+    """r <- x - T a, a = T'x, of the first `count` columns of T."""
+    np.dot(x, T, a)
+    for q in range(count, len(a)):
+        a[q] = 0
+    np.dot(T, a, span)
+    for j in range(len(x)):
+        r[j] = x[j] - span[j]
+
+
+@inlined
+def choose(order: Any, values: Any, kept: Any, summary: Any, drawn: Any) -> None:
+    """order <- which of the directions, the last of which is new, stay: the largest, the latest, or all but one drawn."""
+    n = len(values)
+    if summary == LARGEST:
+        sort(order, values)
+        return
+    dropped = 0 if summary == LATEST else int(drawn)
+    for q in range(kept):
+        order[q] = q + 1 if kept < n and q >= dropped else q
+
+
+@inlined
+def largest(a: Any) -> Any:
+    """The largest |a_j|."""
+    size = abs(a[0])
+    for j in range(1, len(a)):
+        size = max(size, abs(a[j]))
+    return size
