@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,19 @@ __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 
 def _functions(kernel: Any) -> list[Any]:
-    """The functions of the kernel that are compiled, those of its helpers too."""
+    """The functions that are compiled of a kernel and of the modules of this package that it calls."""
     from orfit_bench_numba._compile import Compiled
 
-    scopes = [vars(kernel)] + [f.__globals__ for f in vars(kernel).values() if hasattr(f, "__globals__")]
-    return list({id(c): c for scope in scopes for c in scope.values() if isinstance(c, Compiled)}.values())
+    seen, found = {kernel.__name__: kernel}, {}
+    for module in (waiting := [kernel]):
+        for value in vars(module).values():
+            if isinstance(value, Compiled):
+                found[id(value)] = value
+            name = getattr(value, "__module__", None) or ""
+            if name.startswith(f"{__name__}.") and name not in seen:
+                seen[name] = sys.modules[name]
+                waiting.append(sys.modules[name])
+    return list(found.values())
 
 
 def _signatures(kernel: Any) -> list[str]:

@@ -169,7 +169,7 @@ def take_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
 
 @inlined
 def choose(order: Any, values: Any, kept: Any, summary: Any, drawn: Any) -> None:
-    """order <- which of the directions, the last of which is new, stay: the largest, the latest, or all but one drawn."""
+    """order <- which of the directions stay, the last of them new: the largest, the latest, or all but one drawn."""
     n = len(values)
     if summary == LARGEST:
         sort(order, values)
