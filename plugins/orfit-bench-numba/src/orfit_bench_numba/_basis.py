@@ -30,7 +30,7 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
     def learn(part: slice) -> int:
         return _fit(s, X[part], Y[part], told[part], None if step is None else step[part], bounded)
 
-    return in_blocks(learn, X, Y)
+    return in_blocks(learn, X, Y, len(s.basis))
 
 
 def _fit(s: Any, X: Array, Y: Array, told: Array, step: Array | None, bounded: bool) -> int:

@@ -15,6 +15,7 @@ from scipy.linalg import get_blas_funcs
 from orfit_bench_numba._blocks import learn_block
 from orfit_bench_numba._rows import row, rows
 from orfit_bench_numba._symmetric import take_off
+from orfit_bench_numba._threads import blas_for
 
 Array = NDArray[Any]
 WIDE, FEWEST = 400, 16
@@ -48,15 +49,16 @@ def learn_rows(
     wide = len(P) >= WIDE
     size = min(within, 128 if len(P) < 1500 else 256) if wide else len(X)
     done = 0
-    while done < len(X):
-        part = slice(done, done + size)
-        given = P, W, X[part], Y[part], noise[part], ff, least, most
-        count = learned = len(given[2])
-        if not (wide and count >= FEWEST and learn_block(*given, lost, told[part])):
-            learned = int(rows(*given, min(4, within), lost.reshape(1), told[part]))
-        done += learned
-        if learned < count:
-            break
+    with blas_for(3.0 * len(X) * P.size if wide else 0):
+        while done < len(X):
+            part = slice(done, done + size)
+            given = P, W, X[part], Y[part], noise[part], ff, least, most
+            count = learned = len(given[2])
+            if not (wide and count >= FEWEST and learn_block(*given, lost, told[part])):
+                learned = int(rows(*given, min(4, within), lost.reshape(1), told[part]))
+            done += learned
+            if learned < count:
+                break
     w[...] = W.T
     return done
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
 from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._threads import blas_for
 
 Array = NDArray[Any]
 BLOCK = 64
@@ -93,19 +94,21 @@ def _left(U: Array, Q: Array) -> float:
     return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
 
 
-def in_blocks(learn: Callable[[slice], int], X: Array, Y: Array) -> int:
+def in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int) -> int:
     """The rows learned, of X with targets Y, by a function that learns one or more of the rows of a slice, or none.
 
-    A slice of one row tells it to decide whether that may be learned; of more, it may leave that open.
+    kept: the directions that it takes them off. A slice of one row tells it to decide whether that may be learned; of
+    more, it may leave that open.
     """
     done, rows = 0, BLOCK
-    while done < len(X):
-        part = slice(done, done + tame(X[done : done + rows], Y[done : done + rows]))
-        learned = learn(part)
-        if not learned and part.stop == done + 1:
-            return done
-        done += learned
-        rows = min(BLOCK, 2 * learned) or 1  # after a short block another is likely
+    with blas_for(8.0 * kept * X.size):
+        while done < len(X):
+            part = slice(done, done + tame(X[done : done + rows], Y[done : done + rows]))
+            learned = learn(part)
+            if not learned and part.stop == done + 1:
+                return done
+            done += learned
+            rows = min(BLOCK, 2 * learned) or 1  # after a short block another is likely
     return done
 
 

@@ -15,6 +15,7 @@ from scipy.linalg import get_lapack_funcs, pinvh
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._noiseless import rounding
 from orfit_bench_numba._symmetric import half_of_product, mirror
+from orfit_bench_numba._threads import blas_for
 
 Array = NDArray[Any]
 
@@ -27,16 +28,17 @@ def rts(F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
     rests = np.array([j > 0 and at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))], bool)
     scale = np.diagonal(P_pred, axis1=1, axis2=2)[~rests][np.cumsum(~rests) - 1]  # s.scale of the filter
     L, C, G = (np.empty(P.shape[1:], P.dtype) for _ in range(3))
-    for j in range(len(F) - 1, 0, -1):
-        if rests[j]:  # the same state, so what is known of it is the same
-            m[j - 1], P[j - 1] = m[j], P[j]
-            continue
-        np.dot(P[j - 1], F[j].T, out=L)
-        solve(L, C, P_pred[j], (F[j] * F[j]) @ np.abs(scale[j - 1]))
-        m[j - 1] += L @ (m[j] - m_pred[j])
-        np.subtract(P[j], P_pred[j], out=C)
-        np.dot(L, C, out=G)
-        add_half(P[j - 1], G, L)
+    with blas_for(7.0 * P.size * P.shape[1]):
+        for j in range(len(F) - 1, 0, -1):
+            if rests[j]:  # the same state, so what is known of it is the same
+                m[j - 1], P[j - 1] = m[j], P[j]
+                continue
+            np.dot(P[j - 1], F[j].T, out=L)
+            solve(L, C, P_pred[j], (F[j] * F[j]) @ np.abs(scale[j - 1]))
+            m[j - 1] += L @ (m[j] - m_pred[j])
+            np.subtract(P[j], P_pred[j], out=C)
+            np.dot(L, C, out=G)
+            add_half(P[j - 1], G, L)
 
 
 def at_rest(F: Array, P_pred: Array, P: Array) -> bool:

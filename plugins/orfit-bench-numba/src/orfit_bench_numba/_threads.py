@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +13,15 @@ from threadpoolctl import ThreadpoolController
 VARIABLE = "ORFIT_BENCH_THREADS"
 PAYS = 1e8
 """Operations of a chunk from which two threads took at most 1/1.3 of the time of one: docs/performance.md."""
+FEW = 1e7
+"""Operations below which to tell BLAS takes more time than it could lose."""
 
 
 @contextmanager
 def blas_for(operations: float) -> Iterator[None]:
     """Within it the matrix products of a chunk of so many operations; then BLAS is as it was before."""
-    with _libraries().limit(limits=allowed() if operations >= PAYS else 1):
+    threads = allowed() if operations >= PAYS else 1
+    with nullcontext() if operations < FEW else _libraries().limit(limits=threads):
         yield
 
 

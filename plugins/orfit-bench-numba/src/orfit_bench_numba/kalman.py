@@ -21,6 +21,7 @@ from orfit_bench_numba._covariance import Array, learn_rows, learn_step, singula
 from orfit_bench_numba._moving import moving_rows, predicted
 from orfit_bench_numba._noiseless import learn_exactly
 from orfit_bench_numba._smoother import rts
+from orfit_bench_numba._threads import blas_for
 
 __all__ = ["learn", "rts", "step", "transit", "update"]
 
@@ -61,7 +62,9 @@ def together(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: int, out: 
     motion = *entries(p.transition, part, X.dtype), *entries(p.process_noise, part, X.dtype)
     told = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     begun, lost = p.t - 1 + begin, s.digits_lost.reshape(1)
-    learned = moving_rows(s.covariance, W, X, Y, noise, *motion, moves.astype(X.dtype), begun, s.scale, lost, told)
+    by_matrix = max(motion[1].shape[1], motion[3].shape[1]) > 0
+    with blas_for(3.0 * len(X) * len(W.T) ** 3 if by_matrix else 0):
+        learned = moving_rows(s.covariance, W, X, Y, noise, *motion, moves.astype(X.dtype), begun, s.scale, lost, told)
     s.mean[...] = W.T
     return int(learned)
 

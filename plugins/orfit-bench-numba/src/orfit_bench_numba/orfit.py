@@ -28,7 +28,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
             renew(s.basis[: s.count[0]])
         return learned
 
-    return in_blocks(learn_block, X, Y)
+    return in_blocks(learn_block, X, Y, len(s.basis))
 
 
 def _learn_batches(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
