@@ -18,27 +18,30 @@ import numpy as np
 
 from orfit_bench_numba._compile import inlined, summed
 
-NUMBERS, INDICES = 6, 4
-"""Rows of the arrays that `decompose` works in."""
+ROOM = 6
+"""Rows of numbers that `decompose` works in."""
 
 
 @inlined
-def decompose(d: Any, z: Any, top: Any, W: Any, gaps: Any, numbers: Any, indices: Any) -> None:
+def decompose(d: Any, z: Any, W: Any, gaps: Any, room: Any, places: Any) -> Any:
     """d <- the singular values, falling, and the first rows of W <- the left singular vectors, else zero.
 
-    d (n,) is (sigma, 0), sigma in any order, and z (n,) is (a, rho); top is the largest number in them, not zero. W
-    and gaps are square, of n rows at least; they, numbers (NUMBERS, n) and indices (INDICES, n) are room to work in.
+    d (n,) is (sigma, 0), sigma in any order, and z (n,) is (a, rho), not zero. W and gaps are square, of n rows at
+    least; they, room (ROOM, n) and places (4, n) are worked in. False where a value is not finite.
     """
-    n = len(d)
-    p, x, values = numbers[0], numbers[1], numbers[5, :n]
-    column, order = indices[0], indices[3]
-    k, turns = separate(d, z, top, numbers, indices)
+    n, top = len(d), abs(z[0])
+    for j in range(n):
+        top = max(top, d[j], abs(z[j]))
+    if not top < np.inf:
+        return False
+    p, x, delta, values, column, order = room[0], room[1], room[4], room[5], places[0], places[3]
+    k, turns = separate(d, z, top, room, places)
     for i in range(k):
-        values[i] = root(i, p[:k], x[:k], gaps[i], numbers[4, :k])
-    orthogonal(p[:k], x[:k], gaps, numbers[4])
+        values[i] = root(i, k, p, x, gaps[i], delta)
+    orthogonal(k, p, x, gaps, delta)
     for i in range(k, n):
         values[i] = d[column[i]] / top
-    sort(order, values)
+    sort(order, values, n)
     for q in range(len(W)):
         for j in range(len(W)):
             W[q, j] = 0
@@ -50,47 +53,51 @@ def decompose(d: Any, z: Any, top: Any, W: Any, gaps: Any, numbers: Any, indices
         else:
             for j in range(k):
                 W[q, column[j]] = gaps[i, j]
-    turn_back(W, turns, numbers, indices)
+    turn_back(W, turns, room, places)
+    return d[0] < np.inf
 
 
 @inlined
-def separate(d: Any, z: Any, top: Any, numbers: Any, indices: Any) -> Any:
+def separate(d: Any, z: Any, top: Any, room: Any, places: Any) -> Any:
     """Poles p, falling, with their x: d and z over `top` without those that make no difference; how many, and turns.
 
-    A z_j of rounding leaves d_j what it was; of two d that differ by rounding, a turn makes one z zero. `column` says
-    where each is in d, first of the poles and then of the values that are settled.
+    A z_j that is rounding beside d_j leaves it what it was; of two d that differ by rounding, a turn makes one z zero.
+    Beside d_j and not beside `top`: rows may be of very different sizes. `column` says where each is in d, first of
+    the poles and then of the values that are settled.
     """
-    n, k, turns, settled = len(d), 0, 0, len(d)
-    p, x, c, s = numbers[0], numbers[1], numbers[2], numbers[3]
-    column, one, other, order = indices[0], indices[1], indices[2], indices[3]
-    tiny = np.finfo(d.dtype).eps
-    sort(order, d)
+    n, k, turns = len(d), 0, 0
+    eps, least = np.finfo(d.dtype).eps, math.sqrt(math.sqrt(np.finfo(d.dtype).tiny))  # whose square is safe, squared
+    p, x, c, s = room[0], room[1], room[2], room[3]
+    column, one, other, order = places[0], places[1], places[2], places[3]
+    settled = n
+    sort(order, d, n)
     for r in range(n):
         j = order[r]
         pole, part = d[j] / top, z[j] / top
-        if abs(part) <= tiny:
-            if pole > 0:
-                settled -= 1
-                column[settled] = j
-                continue
-            part = d.dtype.type(tiny)  # the last pole keeps a root, which is as small
-        if k > 0 and p[k - 1] - pole <= tiny:
+        rounding = max(eps * pole, least)
+        small = abs(part) <= rounding
+        if small and pole == 0:
+            part, small = rounding, False  # the last pole keeps a root, which is as small
+        if small:
+            settled -= 1
+            column[settled] = j
+        elif k > 0 and p[k - 1] - pole <= rounding:
             size = math.hypot(x[k - 1], part)
             c[turns], s[turns], one[turns], other[turns] = x[k - 1] / size, part / size, column[k - 1], j
             turns += 1
             x[k - 1] = size
             settled -= 1
             column[settled] = j
-            continue
-        p[k], x[k], column[k] = pole, part, j
-        k += 1
+        else:
+            p[k], x[k], column[k] = pole, part, j
+            k += 1
     return k, turns
 
 
 @inlined
-def turn_back(W: Any, turns: Any, numbers: Any, indices: Any) -> None:
+def turn_back(W: Any, turns: Any, room: Any, places: Any) -> None:
     """The rows of W in the coordinates from before the turns."""
-    c, s, one, other = numbers[2], numbers[3], indices[1], indices[2]
+    c, s, one, other = room[2], room[3], places[1], places[2]
     for t in range(turns - 1, -1, -1):
         for q in range(len(W)):
             a, b = W[q, one[t]], W[q, other[t]]
@@ -99,9 +106,9 @@ def turn_back(W: Any, turns: Any, numbers: Any, indices: Any) -> None:
 
 
 @inlined
-def sort(order: Any, values: Any) -> None:
-    """order <- where the values are, falling; few are out of order."""
-    for i in range(len(values)):
+def sort(order: Any, values: Any, n: Any) -> None:
+    """order <- where the n values are, falling, equal ones as they come; few are out of order."""
+    for i in range(n):
         j = i
         while j > 0 and values[order[j - 1]] < values[i]:
             order[j] = order[j - 1]
@@ -110,18 +117,22 @@ def sort(order: Any, values: Any) -> None:
 
 
 @inlined
-def root(i: Any, p: Any, x: Any, gap: Any, delta: Any) -> Any:
-    """The singular value next above pole i; gap <- p_j^2 less its square. delta is room to work in."""
-    k, origin, eps = len(p), i, np.finfo(p.dtype).eps
-    squares(delta, p, origin)
-    width = delta[i - 1] if i > 0 else 2 * np.dot(x, x)
+def root(i: Any, k: Any, p: Any, x: Any, gap: Any, delta: Any) -> Any:
+    """The singular value next above pole i of k; gap <- p_j^2 less its square. delta is worked in."""
+    origin, eps = i, np.finfo(p.dtype).eps
+    squares(delta, p, k, origin)
+    width = delta[i - 1]
+    if i == 0:
+        width = p[0] * 0
+        for j in range(k):
+            width += 2 * x[j] * x[j]
     low, high, mu = 0 * width, width, width / 2
-    below, above, _, _ = secular(delta, x, mu, i)
+    below, above, _, _ = secular(delta, x, mu, i, k)
     w, near, upper = 1 + below + above, x[i] * x[i], x[i - 1] * x[i - 1] if i > 0 else 0 * width
     rest = w + (near - upper) / mu  # without the two nearest poles, with which alone it makes the first guess
     if w < 0 and i > 0:
         origin = i - 1
-        squares(delta, p, origin)
+        squares(delta, p, k, origin)
         low, high, mu = -mu, low, -mu
         guess = quadratic(rest, near + upper - rest * width, -upper * width)
     elif w < 0:
@@ -134,7 +145,7 @@ def root(i: Any, p: Any, x: Any, gap: Any, delta: Any) -> Any:
         if not low < guess < high or guess == mu:
             break
         mu = guess
-        below, above, dbelow, dabove = secular(delta, x, mu, i)
+        below, above, dbelow, dabove = secular(delta, x, mu, i, k)
         w = 1 + below + above
         if abs(w) <= eps * (1 - below + above):
             break
@@ -154,14 +165,14 @@ def root(i: Any, p: Any, x: Any, gap: Any, delta: Any) -> Any:
 
 
 @inlined
-def squares(delta: Any, p: Any, origin: Any) -> None:
+def squares(delta: Any, p: Any, k: Any, origin: Any) -> None:
     """delta <- p_j^2 - p_origin^2."""
-    for j in range(len(p)):
+    for j in range(k):
         delta[j] = (p[j] - p[origin]) * (p[j] + p[origin])
 
 
 @summed
-def secular(delta: Any, x: Any, mu: Any, i: Any) -> Any:
+def secular(delta: Any, x: Any, mu: Any, i: Any, k: Any) -> Any:
     """The sums of x_j^2 / (delta_j - mu) over the poles from i on, and over those before, and their derivatives."""
     zero = delta.dtype.type(0)
     below, above, dbelow, dabove = zero, zero, zero, zero
@@ -169,7 +180,7 @@ def secular(delta: Any, x: Any, mu: Any, i: Any) -> Any:
         part = x[j] / (delta[j] - mu)
         above += x[j] * part
         dabove += part * part
-    for j in range(i, len(delta)):
+    for j in range(i, k):
         part = x[j] / (delta[j] - mu)
         below += x[j] * part
         dbelow += part * part
@@ -184,9 +195,8 @@ def quadratic(c: Any, a: Any, b: Any) -> Any:
 
 
 @summed
-def orthogonal(p: Any, x: Any, gaps: Any, z: Any) -> None:
+def orthogonal(k: Any, p: Any, x: Any, gaps: Any, z: Any) -> None:
     """The rows of gaps, p_j^2 - lambda_i, become the unit eigenvectors of the z whose eigenvalues are the lambda_i."""
-    k = len(p)
     for j in range(k):
         z[j] = -gaps[0, j]
     for i in range(1, k):

@@ -69,9 +69,9 @@ def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any
     e, scaled = np.empty(c, w.dtype), np.empty(p, w.dtype)
     for i in range(n):
         x, gain, size = X[i], step[i], w.dtype.type(1)
-        e[:] = np.dot(x, w)
-        if len(out):
-            out[i] = e
+        np.dot(x, w, e)
+        for k in range(c if len(out) else 0):
+            out[i, k] = e[k]
         if normalised:
             energy, size = energy_of(x, np.dot(x, x), eps, tiny)
             gain /= energy

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench_numba._arrowhead import INDICES, NUMBERS, decompose, sort
+from orfit_bench_numba._arrowhead import ROOM, decompose, sort
 from orfit_bench_numba._compile import compiled, inlined
 from orfit_bench_numba._directions import Array, directions
 
@@ -34,14 +34,20 @@ def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int
     n, eps, alone = int(s.count[0]), float(np.finfo(X.dtype).eps), len(X) == 1
     U = s.basis[:n]
     Q, C, L, scale = directions(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
-    k, most = len(Q), min(m, n + len(Q))
-    T, sigma = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype)
-    T[n:], sigma[:n] = 0, s.singular_values[:n]
-    Z, told = np.zeros((n + k, Y.shape[1]), X.dtype), told[:k]
+    k, c = len(Q), Y.shape[1]
+    most, told = min(m, n + k), told[:k]
     np.dot(X[:k], s.w, out=told)
-    reach = -math.inf if alone else max(s.w.max(), -s.w.min())
+    T, sigma, Z = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype), np.zeros((n + k, c), X.dtype)
+    T[n:], sigma[:n] = 0, s.singular_values[:n]
     H = np.concatenate([C, L], axis=1)
-    learned, count, changes = remember(told, Z, T, sigma, H, Y, drawn, n, summary, reach, math.sqrt(eps), scale)
+    size = np.abs(H).max(axis=1)
+    H /= np.where(size > 0, size, 1)[:, None]
+    room = np.empty((ROOM + 7, max(n + k, most + 1, c)), X.dtype)
+    W, gaps = np.empty((2, most + 1, most + 1), X.dtype)
+    worked_in = np.zeros_like(T), W, gaps, room
+    reach = -math.inf if alone else max(s.w.max(), -s.w.min())
+    how = n, summary, reach, math.sqrt(eps)
+    learned, count, changes = remember(told, Z, T, sigma, H, scale * size, Y, drawn, *worked_in, *how)
     if not changes:
         return int(learned)
     w = s.w + U.T @ Z[:n] + Q.T @ Z[n:]
@@ -55,7 +61,7 @@ def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int
 
 def bounded(J: Array) -> bool:
     """Whether every unit vector's product with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
-    return math.isfinite(float(np.abs(J).max(initial=0)) * math.sqrt(J.shape[1]))
+    return math.isfinite(np.abs(J).max(initial=0) * math.sqrt(J.shape[1]))
 
 
 def rotate(new: Array, A: Array, U: Array, B: Array, Q: Array) -> None:
@@ -70,77 +76,72 @@ def renew(U: Array) -> None:
     trsm(1, np.linalg.cholesky(U @ U.T).T, U.T, side=1, overwrite_b=1)
 
 
-@compiled("W W W w R R r i i f f f")
+@compiled("W W W w R r R r W W W W i i f f")
 def remember(
     told: Any,
     Z: Any,
     T: Any,
     sigma: Any,
     H: Any,
+    size: Any,
     Y: Any,
     drawn: Any,
+    new: Any,
+    W: Any,
+    gaps: Any,
+    room: Any,
     n: Any,
     summary: Any,
     reach: Any,
     cut: Any,
-    scale: Any,
 ) -> Any:
-    """Row after row of `scale` H in coordinates; the rows learned, the directions kept, and how many rows changed them.
+    """Row after row, of coordinates size H; the rows learned, the directions kept, and how many rows changed them.
 
-    T (n + k, m + 1) has a column a direction, and one for the row's; sigma (m + 1,) as well. `reach` is the largest
-    weight and grows by each move: before it is infinite the row is refused.
+    T (n + k, m + 1) has a column a direction and one for the row's; sigma (m + 1,) as well. `reach` is the largest
+    weight and grows by each move: before it is infinite the row is refused. new, W, gaps and room are worked in.
     """
-    (places, width), c = T.shape, Z.shape[1]
-    dtype, order = T.dtype, np.empty(width, np.int64)
-    rows, old, new = np.empty((3, places), dtype), T, np.zeros_like(T)
-    parts, e = np.zeros((4, width), dtype), np.empty(c, dtype)
-    square, numbers = np.zeros((2, width, width), dtype), np.empty((NUMBERS, width), dtype)
-    indices = np.empty((INDICES, width), np.int64)
-    count, changes = n, 0
+    (all_places, width), c = T.shape, Z.shape[1]
+    places, order = np.empty((4, width), np.int64), np.empty(width, np.int64)
+    a, d, z, e = room[ROOM, :width], room[ROOM + 1], room[ROOM + 2], room[ROOM + 3]
+    old, count, changes = T, n, 0
     for i in range(len(H)):
         u = n + i + 1
-        x, r, span, a, d, z = rows[0, :u], rows[1, :u], rows[2, :u], parts[0], parts[1], parts[2]
-        size = largest(H[i, :u])
-        if size == 0:
-            continue
+        x, r, span = room[ROOM + 4, :u], room[ROOM + 5, :u], room[ROOM + 6, :u]
         for j in range(u):
-            x[j] = H[i, j] / size
-        size *= scale
-        for j in range(u):
-            for q in range(c):
-                told[i, q] += size * x[j] * Z[j, q]
+            x[j] = H[i, j]
+        for q in range(c if i > 0 else 0):
+            move = size[i] * 0
+            for j in range(u):
+                move += x[j] * Z[j, q]
+            told[i, q] += size[i] * move
         take_off(r, x, old[:u], count, a, span)
-        take_off(r, r, old[:u], count, parts[3], span)
+        for q in range(count):
+            d[q], z[q] = sigma[q], size[i] * a[q]
+        take_off(r, r, old[:u], count, a, span)
         length = math.sqrt(np.dot(r, r))
         if not length > cut * math.sqrt(np.dot(x, x)):
             continue
         for j in range(u):
             r[j] /= length
             old[j, count] = r[j]
-        rho = size * np.dot(r, x)
+        d[count], z[count] = 0, size[i] * np.dot(r, x)
         for q in range(c):
-            e[q] = (Y[i, q] - told[i, q]) / rho
+            e[q] = (Y[i, q] - told[i, q]) / z[count]
             reach += abs(e[q])
-        for j in range(count):
-            d[j], z[j] = sigma[j], size * a[j]
-        d[count], z[count] = 0, rho
-        top = max(largest(d[: count + 1]), largest(z[: count + 1]))
-        if not (reach < np.inf and top < np.inf):
+        if not (reach < np.inf and z[count] < np.inf):
             return i, count, changes
         kept = min(count + 1, width - 1)
         if summary == IPCA:
-            decompose(d[: count + 1], z[: count + 1], top, square[0], square[1], numbers, indices)
-            if not d[0] < np.inf:
+            if not decompose(d[: count + 1], z[: count + 1], W, gaps, room, places):
                 return i, count, changes
-            np.dot(old[:u], square[0].T, new[:u])
+            np.dot(old[:u], W.T, new[:u])
         else:
-            d[count] = rho
-            choose(order, d[: count + 1], kept, summary, drawn[i])
-            for j in range(u):
-                for q in range(kept):
-                    new[j, q] = old[j, order[q]]
+            d[count] = z[count]
+            choose(order, d, count + 1, kept, summary, drawn[i])
             for q in range(kept):
                 z[q] = d[order[q]]
+                for j in range(u):
+                    new[j, q] = old[j, order[q]]
             d, z = z, d
         for q in range(kept):
             sigma[q] = d[q]
@@ -150,9 +151,9 @@ def remember(
         old, new = new, old
         count, changes = kept, changes + 1
     if changes % 2:
-        for j in range(places):
+        for j in range(all_places):
             for q in range(width):
-                T[j, q] = old[j, q]
+                new[j, q] = old[j, q]
     return len(H), count, changes
 
 
@@ -168,21 +169,11 @@ def take_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
 
 
 @inlined
-def choose(order: Any, values: Any, kept: Any, summary: Any, drawn: Any) -> None:
-    """order <- which of the directions stay, the last of them new: the largest, the latest, or all but one drawn."""
-    n = len(values)
+def choose(order: Any, values: Any, n: Any, kept: Any, summary: Any, drawn: Any) -> None:
+    """order <- which of n directions, the last of which is new, stay: the largest, the latest, or all but one drawn."""
     if summary == LARGEST:
-        sort(order, values)
+        sort(order, values, n)
         return
     dropped = 0 if summary == LATEST else int(drawn)
     for q in range(kept):
         order[q] = q + 1 if kept < n and q >= dropped else q
-
-
-@inlined
-def largest(a: Any) -> Any:
-    """The largest |a_j|."""
-    size = abs(a[0])
-    for j in range(1, len(a)):
-        size = max(size, abs(a[j]))
-    return size
