@@ -11,7 +11,7 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = ("lms", "nlms", "one_step_sgd")
+METHODS = ("implicit_krasulina", "incremental_pca", "krasulina", "lms", "nlms", "oja", "one_step_sgd", "sanger")
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 

@@ -1,0 +1,123 @@
+"""The singular value decomposition of [diag(d) z], n by n + 1, in O(n^2): all that a new row makes of a kept PCA.
+
+Its left singular vectors and the squares of its values are those of diag(d)^2 + z z', whose eigenvalues l are the roots
+of f(l) = 1 + sum z_j^2 / (d_j^2 - l), one between each two d^2 and one above all (Golub 1973). A root is found as its
+distance from the nearest d^2, so that no difference d_j^2 - l cancels, and the vectors are those of the z for which
+these roots are exact: orthonormal to rounding, however near one another the d are (Gu and Eisenstat 1994).
+
+In double precision whatever the rows are in: n numbers are few, and few digits would need more care.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._compile import inlined, summed
+
+EPS = float(np.finfo(float).eps)
+"""Rounding, beside the largest of d and z: so far apart are the d made, and a smaller z_j leaves its d_j as it is."""
+MOST = 100
+"""Steps towards a root at most; some five are taken."""
+
+
+@inlined
+def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> None:
+    """Singular values, descending, and left singular vectors, the rows of V (n, n), of n descending d.
+
+    d and z are spoiled, work (n + 2, n) and moving (n,) are room. Of two equal values an old one comes first.
+    """
+    n, m, scale = len(d), 0, d[0]
+    for j in range(n):
+        scale = max(scale, abs(z[j]))
+    for j in range(n):
+        d[j] /= scale
+        z[j] /= scale
+        if abs(z[j]) > EPS:
+            moving[m], work[n, m], work[n + 1, m] = j, d[j], z[j]
+            m += 1
+    a, b = work[n, :m], work[n + 1, :m]
+    for j in range(m - 2, -1, -1):
+        a[j] = max(a[j], a[j + 1] + EPS)
+    for i in range(m):
+        values[i] = root(a, b, i, work[i, :m])
+    for j in range(m):
+        product = -work[j, j]
+        for i in range(m):
+            if i != j:
+                product *= work[i, j] / ((a[j] - a[i]) * (a[j] + a[i]))
+        b[j] = np.copysign(np.sqrt(product), b[j])
+    i, j = m - 1, n - 1
+    for place in range(n - 1, -1, -1):  # from the least on, so that no root is overwritten before it is placed
+        while j >= 0 and abs(z[j]) > EPS:
+            j -= 1
+        for t in range(n):
+            V[place, t] = 0
+        if i < 0 or (j >= 0 and d[j] < values[i]):
+            V[place, j], values[place] = 1, scale * d[j]
+            j -= 1
+        else:
+            square = 0.0
+            for t in range(m):
+                work[i, t] = b[t] / work[i, t]
+                square += work[i, t] * work[i, t]
+            square = 1 / np.sqrt(square)
+            for t in range(m):
+                V[place, moving[t]] = square * work[i, t]
+            values[place] = scale * values[i]
+            i -= 1
+
+
+@inlined
+def root(d: Any, z: Any, i: int, gaps: Any) -> Any:
+    """The square root of the i-th largest root l = o^2 + t, o being one of the d next to it; gaps <- d^2 - l."""
+    o, low, high = d[i], 0.0, np.dot(z, z)
+    t = high
+    if i > 0:
+        high = (d[i - 1] - o) * (d[i - 1] + o)
+        t = high / 2
+    f, rise, size = secular(d, z, o, t, gaps)
+    if i > 0 and f < 0:
+        o, low, high, t = d[i - 1], -t, 0.0, -t
+    for turn in range(MOST):
+        if abs(f) <= 8 * EPS * size:
+            break
+        if f > 0:
+            high = t
+        else:
+            low = t
+        a = gaps[i]
+        if i == 0:  # c + v / (a - x), with the value and the slope of f at x = 0
+            new = t + f * a / (f - rise * a)
+        else:  # c + v / (a - x) + w / (b - x), with these too, but at first with both poles' own v and w
+            b, v, w = gaps[i - 1], z[i] * z[i], z[i - 1] * z[i - 1]
+            if turn > 0 and o == d[i]:
+                w = b * b * (rise - v / a / a)
+            elif turn > 0:
+                v = a * a * (rise - w / b / b)
+            c = f - v / a - w / b
+            p = c * (a + b) + v + w
+            q = np.sqrt(abs(p * p - 4 * a * b * f * c))
+            new = t + (2 * a * b * f / (p + q) if p > 0 else (p - q) / (2 * c))
+        if not low < new < high:
+            new = (low + high) / 2
+        if new == t:
+            break
+        t = new
+        f, rise, size = secular(d, z, o, t, gaps)
+    return np.sqrt(o * o + t)
+
+
+@summed
+def secular(d: Any, z: Any, o: Any, t: Any, gaps: Any) -> Any:
+    """f and f' at o^2 + t, and the size of what f is a sum of; gaps <- d^2 - o^2 - t."""
+    f, rise, size = 1.0, 0.0, 1.0
+    for j in range(len(d)):
+        gap = (d[j] - o) * (d[j] + o) - t
+        q = z[j] / gap
+        gaps[j] = gap
+        f += z[j] * q
+        size += abs(z[j] * q)
+        rise += q * q
+    return f, rise, size

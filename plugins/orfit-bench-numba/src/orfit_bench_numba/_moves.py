@@ -1,0 +1,82 @@
+"""A basis that moves by v r' for row after row, each move put off until there are four: one pass over it for them.
+
+Shapes: B (k, d), which differs from the basis C' = B + V'R by the moves that were put off, V (4, k) and R (4, d);
+P (4, k) the products with B of the four rows y of which the m-th is to be learned.
+
+A row costs 2 d k flops for the residual, 2 d k for the move and 2 d k for the product with the next row. A fourth of
+a pass that reads and writes B, and one that reads it for the residual: where B is in the second cache the arithmetic
+is the limit, in the third the bandwidth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._compile import inlined, summed
+
+
+@inlined
+def room(B: Any) -> Any:
+    """V, R and P before the first move; and c, x, u, v (k,)."""
+    (k, d), kind = B.shape, B.dtype
+    moves = np.zeros((4, k), kind), np.zeros((4, d), kind), np.zeros((4, k), kind)
+    return moves, (np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind))
+
+
+@inlined
+def product(V: Any, R: Any, P: Any, m: int, y: Any, c: Any) -> None:
+    """c <- C'y, where m moves were put off."""
+    for j in range(len(c)):
+        c[j] = P[m, j]
+    for i in range(m):
+        a = np.dot(R[i], y)
+        for j in range(len(c)):
+            c[j] += a * V[i, j]
+
+
+@inlined
+def residual(B: Any, V: Any, R: Any, m: int, inverse: Any, y: Any, c: Any, x: Any) -> Any:
+    """x <- C^+ y and row m of R <- r = y - C x, for c = C'y and inverse = (C'C)^-1; returns |r|."""
+    r = R[m]
+    np.dot(inverse, c, x)
+    np.dot(x, B, r)
+    for j in range(len(r)):
+        r[j] = y[j] - r[j]
+    for i in range(m):
+        a = np.dot(V[i], x)
+        for j in range(len(r)):
+            r[j] -= a * R[i, j]
+    return np.sqrt(np.dot(r, r))
+
+
+@inlined
+def widen(inverse: Any, v: Any, u: Any, weight: Any) -> None:
+    """(C'C)^-1 becomes that of C'C + weight^2 v v' (Sherman-Morrison), for u = (C'C)^-1 v, which is overwritten."""
+    scale = weight / np.sqrt(v.dtype.type(1) + weight * np.dot(v, u) * weight)
+    for k in range(len(u)):
+        u[k] *= scale
+    for k in range(len(u)):
+        for j in range(len(u)):
+            inverse[k, j] -= u[k] * u[j]  # symmetric to the last bit: what is not would grow, from rounding on
+
+
+@summed
+def move(B: Any, V: Any, R: Any, P: Any, X: Any, i: int) -> None:
+    """B <- B + V'R, V <- 0, and P <- the products with the four rows of X from row i on (the last one, after it)."""
+    last, zero = len(X) - 1, B.dtype.type(0)
+    r0, r1, r2, r3 = R[0], R[1], R[2], R[3]
+    y0, y1, y2, y3 = X[min(i, last)], X[min(i + 1, last)], X[min(i + 2, last)], X[min(i + 3, last)]
+    for k in range(len(B)):
+        row, v0, v1, v2, v3 = B[k], V[0, k], V[1, k], V[2, k], V[3, k]
+        p0, p1, p2, p3 = zero, zero, zero, zero
+        for j in range(len(row)):
+            new = row[j] + v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j]
+            row[j] = new
+            p0 += new * y0[j]
+            p1 += new * y1[j]
+            p2 += new * y2[j]
+            p3 += new * y3[j]
+        P[0, k], P[1, k], P[2, k], P[3, k] = p0, p1, p2, p3
+    V[:] = 0

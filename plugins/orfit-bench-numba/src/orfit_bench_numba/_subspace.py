@@ -1,0 +1,112 @@
+"""What the kernels of subspaces share: the walk over steps, and bases that are made orthonormal.
+
+Shapes: A (N, d) the rows of a step, which are the y_n' of the sources; C (d, k); B (k, d) = C', along whose rows lie
+the numbers that a product with y and a move along it take one after another: a call of `learn` copies C there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
+
+from orfit_bench_numba import BACKEND
+
+Array = NDArray[Any]
+Rule = Callable[[Any, Array, Any], bool]
+"""rule(s, A, p): one step on the rows A; False where it was not applied."""
+Rows = Callable[[Any, Array, Any, int], int]
+"""rows(s, X, p, i): learn X from row i on, a row a step; returns how many, up to one that only the rule can judge."""
+RENEWAL = 1000
+"""Rows after which the rounding in what is carried along with a basis is removed, at the latest."""
+
+
+def learning(rule: Rule, rows: Rows) -> Callable[..., int]:
+    """`learn` of a rule, of which `rows` is a fast form for steps of one row."""
+
+    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+        i, N = 0, p.batch_size
+        while i < len(X):
+            if N == 1:
+                i += rows(s, X, p, i)
+            if i < len(X):
+                if not rule(s, X[i : i + N], p.at(i // N)):
+                    return i
+                i += N
+        return len(X)
+
+    return learn
+
+
+def by_block(rule: Rule) -> Callable[..., bool]:
+    """`step` of a rule: all rows at once."""
+
+    def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+        return rule(s, A, p)
+
+    return step
+
+
+def lying(C: Array) -> Array:
+    """A copy of C'."""
+    B: Array = BACKEND.asarray(C.T)
+    return B
+
+
+def orthonormal(C: Array) -> Array | None:
+    """The Q of C = Q R with a positive diagonal of R; None where eps |R|, the error of Q, is above a hundredth."""
+    Q, R = np.linalg.qr(C)
+    if not np.finfo(C.dtype).eps * np.abs(R).max() <= 0.01:  # NaN and inf are refused too
+        return None
+    signed: Array = Q * np.copysign(1, np.diagonal(R))
+    return signed
+
+
+def orthonormal_at_last(along: Callable[..., int], loss: float) -> Rows:
+    """`rows` of a rule whose C is the Q of what its steps made, wherever on their way that is taken.
+
+    along(B, X, step, *limits) learns rows until B must be orthonormalised, and returns how many.
+    """
+
+    def rows(s: Any, X: Array, p: Any, i: int) -> int:
+        B, end = lying(s.basis), i
+        several, single = limits(B, loss)
+        while end < len(X) and (n := along(B, X[end : end + RENEWAL], p.step_size[end:], several, single)):
+            orthonormalise(B, several)
+            end += n
+        if end > i:
+            orthonormalise(B, 4 * len(B))
+            s.basis[...] = B.T
+        return end - i
+
+    return rows
+
+
+def limits(B: Array, loss: float) -> tuple[float, float]:
+    """How large |B|^2 may become from an orthonormal B on: by several rows, `loss` times as large, and by a single one.
+
+    What it becomes is what is lost of the digits of the directions that did not grow: by a single row no more than an
+    orthonormalisation can bear, which is due after it and costs as much as ten rows.
+    """
+    single = 1e-3 / float(np.finfo(B.dtype).eps)
+    return min(loss * len(B), single), single
+
+
+def orthonormalise(B: Array, enough: float) -> Array:
+    """B becomes the rows of Q' where B' = Q R with a positive diagonal of R, which is returned.
+
+    By the Cholesky factor of B B', a third of the time of reflections, which leaves eps cond(B)^2: again, until
+    |B|^2 |B^+|^2 / k, which bounds that square, was `enough` or less. LinAlgError where B has no digit left.
+    """
+    trsm, trtri = get_blas_funcs("trsm", (B,)), get_lapack_funcs("trtri", (B,))
+    R: Array = np.eye(len(B), dtype=B.dtype)
+    for _ in range(3):
+        L = np.linalg.cholesky(B @ B.T)
+        trsm(1, L.T, B.T, side=1, overwrite_b=1)
+        R = L.T @ R
+        if (L * L).sum() * (trtri(L.T)[0] ** 2).sum() <= enough * len(B):
+            break
+    return R

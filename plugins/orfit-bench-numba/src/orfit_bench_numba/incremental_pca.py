@@ -1,0 +1,160 @@
+"""Incremental PCA (R. Arora et al. 2012, as named in the Krasulina paper).
+
+A row's new direction is kept beside the old basis, and what the rows make of both is a small matrix, until the basis
+is turned for DELAY rows at once. The decomposition of a row's small problem takes O(k^2), see _arrow.py.
+
+Reads X, writes U and Sigma; allocates U', DELAY d numbers and blocks of 256 columns a call. A row costs 4 d (k + q)
+flops in two passes over the basis and the q directions beside it, whose bandwidth is the limit, 2 d k (k + DELAY) /
+DELAY to turn it, and some 2 k^3 to turn the small matrix. A row that is too small or too large to be squared, and each
+step of several rows, goes the rule's way.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba import BACKEND
+from orfit_bench_numba._arrow import decompose
+from orfit_bench_numba._compile import compiled, inlined
+from orfit_bench_numba._subspace import RENEWAL, Array, by_block, learning, orthonormalise
+
+DELAY = 16
+"""Rows whose new directions are kept beside the old basis until it is turned."""
+
+
+def rule(s: Any, A: Array, p: Any) -> bool:
+    """U, Sigma <- the k leading singular vectors and values of [U Sigma, Y]; a zero column for a value of 0."""
+    M = np.concatenate([s.basis * s.singular_values, A.T], axis=1)  # (d, k + N)
+    U, sigma, _ = np.linalg.svd(M, full_matrices=False)
+    if not np.isfinite(sigma).all():
+        return False
+    k = len(s.singular_values)
+    rank = np.count_nonzero(sigma[:k] > max(M.shape) * np.finfo(M.dtype).eps * sigma[0])
+    s.basis[:, :rank], s.singular_values[:rank] = U[:, :rank], sigma[:rank]
+    s.basis[:, rank:], s.singular_values[rank:] = 0, 0
+    return True
+
+
+def rows(s: Any, X: Array, p: Any, i: int) -> int:
+    """Row after row, the basis being made orthonormal now and then: every turn costs some of that."""
+    (d, k), info = s.basis.shape, np.finfo(X.dtype)
+    Q = BACKEND.asarray(np.concatenate([s.basis.T, np.zeros((DELAY, d), X.dtype)]))
+    sigma, end = s.singular_values.copy(), i
+    floats = max(d, k + 1) * info.eps, info.tiny / info.eps**2, info.max
+    while end < len(X) and (n := along(Q, sigma, X[end : end + RENEWAL], *floats)):
+        if rank := np.count_nonzero(sigma):
+            orthonormalise(Q[:rank], 4 * k)
+        end += n
+    if end > i:
+        s.basis[...], s.singular_values[...] = Q[:k].T, sigma
+    return end - i
+
+
+@compiled("W w R f f f")
+def along(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
+    """U and Sigma after one row after another, until a square might leave the floats.
+
+    U' = S Q, where Q (k + DELAY, d) has the rows of U' as they were when last turned, and then the new directions;
+    S (rank, k + DELAY). Both have orthonormal rows, so that the rule is that for S and the coordinates Q y of the row:
+    [U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]] with rho u = y - U U'y.
+    """
+    (room, d), k, kind = Q.shape, len(sigma), Q.dtype
+    S, T, turn = np.zeros((k + 1, room), kind), np.zeros((k + 1, room), kind), np.zeros((k + 1) ** 2, kind)
+    r, c, t, z = np.zeros(d, kind), np.zeros(room, kind), np.zeros(room, kind), np.zeros(room, kind)
+    work, small, moving = np.zeros(room + d, kind), np.zeros((k + 3, k + 1)), np.zeros(k + 1, np.int64)
+    kept, new, values = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1)
+    rank, used, learned = 0, k, len(X)
+    for j in range(k):
+        S[j, j] = 1
+        rank += sigma[j] > 0
+    for i in range(len(X)):
+        energy = np.dot(X[i], X[i])
+        for j in range(d):
+            r[j] = X[i, j]
+        size = np.sqrt(energy)
+        if energy == 0 and not np.any(r):
+            continue
+        if not (least < energy and size + sigma[0] < most):
+            learned = i
+            break
+        if used == room:
+            rotate(Q, S, k, rank)
+            used = k
+        rho = split(Q[:used], r, size, cut, c, work)
+        if rho > 0:
+            c[used] = rho
+            for j in range(d):
+                Q[used, j] = r[j] / rho
+            used += 1
+        for j in range(room):
+            c[j] = c[j] if j < used else 0
+            t[j] = c[j]
+        rho = split(S[: max(rank, 1)], t, size, cut, z, work)
+        n = rank
+        for j in range(rank):
+            kept[j], new[j] = sigma[j], z[j]
+        if rho > 0:
+            kept[n], new[n] = 0, rho
+            for j in range(room):
+                S[n, j] = t[j] / rho
+            n += 1
+        V = turn[: n * n].reshape((n, n))
+        decompose(kept[:n], new[:n], V, values, small, moving)
+        rank = 0
+        for j in range(k):
+            sigma[j] = 0
+            if j < n and values[j] > cut * values[0]:
+                sigma[j] = values[j]
+                rank += 1
+        np.dot(V, S[:n], T[:n])
+        S, T = T, S
+    rotate(Q, S, k, rank)
+    return learned
+
+
+@inlined
+def split(B: Any, r: Any, size: Any, cut: Any, c: Any, work: Any) -> Any:
+    """c <- B r and r <- r - B'c for orthonormal rows of B; returns |r|, or 0 where it is rounding of the old, `size`.
+
+    Done twice where once leaves a rounding in r that is large beside it (twice is enough: Kahan).
+    """
+    rho, more, back = size, work[: len(B)], work[len(B) : len(B) + len(r)]
+    for j in range(len(c)):
+        c[j] = 0
+    for turn in range(2):
+        if turn == 0 or rho + rho < size:
+            np.dot(B, r, more)
+            np.dot(more, B, back)
+            for j in range(len(B)):
+                c[j] += more[j]
+            for j in range(len(r)):
+                r[j] -= back[j]
+            rho = np.sqrt(np.dot(r, r))
+    return rho if rho > cut * size else rho * 0
+
+
+@inlined
+def rotate(Q: Any, S: Any, k: int, rank: int) -> None:
+    """The first k rows of Q become S Q, some columns at a time, so that no second basis is needed; S, the new ones'."""
+    (room, d), kind = Q.shape, Q.dtype
+    wide = min(256, d)
+    part, turned = np.zeros((room, wide), kind), np.zeros((k, wide), kind)
+    for j in range(rank, k):
+        for m in range(room):
+            S[j, m] = 0
+    for first in range(0, d, wide):
+        n = min(wide, d - first)
+        for j in range(room):
+            for m in range(n):
+                part[j, m] = Q[j, first + m]
+        np.dot(S[:k], part, turned)
+        for j in range(k):
+            for m in range(n):
+                Q[j, first + m] = turned[j, m]
+    for j in range(k):
+        for m in range(room):
+            S[j, m] = 1 if j == m else 0
+
+
+learn = learning(rule, rows)
+step = by_block(rule)
