@@ -17,38 +17,56 @@ import numpy as np
 from orfit_bench_numba._compile import inlined, summed
 
 EPS = float(np.finfo(float).eps)
-"""Apart, and away from zero, by so much of the largest are d and z made: it is rounding, and nothing divides by 0."""
+"""Rounding, beside the largest of d and z: so far apart are the d made, and a smaller z_j leaves its d_j as it is."""
 MOST = 100
 """Steps towards a root at most; some five are taken."""
 
 
 @inlined
-def decompose(d: Any, z: Any, V: Any, values: Any) -> None:
-    """Singular values, descending, and left singular vectors, the rows of V; d, descending, and z are spoiled."""
-    n, scale = len(d), d[0]
+def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> None:
+    """Singular values, descending, and left singular vectors, the rows of V (n, n), of n descending d.
+
+    d and z are spoiled, work (n + 2, n) and moving (n,) are room. Of two equal values an old one comes first.
+    """
+    n, m, scale = len(d), 0, d[0]
     for j in range(n):
         scale = max(scale, abs(z[j]))
-    for j in range(n - 1, -1, -1):
-        d[j] /= scale
-        if j < n - 1:
-            d[j] = max(d[j], d[j + 1] + EPS)
-        z[j] = np.copysign(max(abs(z[j]) / scale, EPS), z[j])
-    for i in range(n):
-        values[i] = scale * root(d, z, i, V[i])
     for j in range(n):
-        product = -V[j, j]
-        for i in range(n):
+        d[j] /= scale
+        z[j] /= scale
+        if abs(z[j]) > EPS:
+            moving[m], work[n, m], work[n + 1, m] = j, d[j], z[j]
+            m += 1
+    a, b = work[n, :m], work[n + 1, :m]
+    for j in range(m - 2, -1, -1):
+        a[j] = max(a[j], a[j + 1] + EPS)
+    for i in range(m):
+        values[i] = root(a, b, i, work[i, :m])
+    for j in range(m):
+        product = -work[j, j]
+        for i in range(m):
             if i != j:
-                product *= V[i, j] / ((d[j] - d[i]) * (d[j] + d[i]))
-        z[j] = np.copysign(np.sqrt(product), z[j])
-    for i in range(n):
-        square = 0.0
-        for j in range(n):
-            V[i, j] = z[j] / V[i, j]
-            square += V[i, j] * V[i, j]
-        square = 1 / np.sqrt(square)
-        for j in range(n):
-            V[i, j] *= square
+                product *= work[i, j] / ((a[j] - a[i]) * (a[j] + a[i]))
+        b[j] = np.copysign(np.sqrt(product), b[j])
+    i, j = m - 1, n - 1
+    for place in range(n - 1, -1, -1):  # from the least on, so that no root is overwritten before it is placed
+        while j >= 0 and abs(z[j]) > EPS:
+            j -= 1
+        for t in range(n):
+            V[place, t] = 0
+        if i < 0 or (j >= 0 and d[j] < values[i]):
+            V[place, j], values[place] = 1, scale * d[j]
+            j -= 1
+        else:
+            square = 0.0
+            for t in range(m):
+                work[i, t] = b[t] / work[i, t]
+                square += work[i, t] * work[i, t]
+            square = 1 / np.sqrt(square)
+            for t in range(m):
+                V[place, moving[t]] = square * work[i, t]
+            values[place] = scale * values[i]
+            i -= 1
 
 
 @inlined

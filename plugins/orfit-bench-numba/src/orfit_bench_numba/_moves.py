@@ -1,7 +1,11 @@
-"""A basis that moves by v r' along row after row, each move put off until there are four: one pass over it for them.
+"""A basis that moves by v r' for row after row, each move put off until there are four: one pass over it for them.
 
-Shapes: B (k, d), which C' = B + V'R differs from by the moves that were put off, V (4, k) and R (4, d); P (4, k) the
-products B y of the four rows y, of which the m-th is to be learned.
+Shapes: B (k, d), which differs from the basis C' = B + V'R by the moves that were put off, V (4, k) and R (4, d);
+P (4, k) the products with B of the four rows y of which the m-th is to be learned.
+
+A row costs 2 d k flops for the residual, 2 d k for the move and 2 d k for the product with the next row. A fourth of
+a pass that reads and writes B, and one that reads it for the residual: where B is in the second cache the arithmetic
+is the limit, in the third the bandwidth.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from orfit_bench_numba._compile import inlined, summed
 
 @inlined
 def room(B: Any) -> Any:
-    """V, R, P, none of them a move; and the numbers c, x, u, v (k,)."""
+    """V, R and P before the first move; and c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
     moves = np.zeros((4, k), kind), np.zeros((4, d), kind), np.zeros((4, k), kind)
     return moves, (np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind))
@@ -23,7 +27,7 @@ def room(B: Any) -> Any:
 
 @inlined
 def product(V: Any, R: Any, P: Any, m: int, y: Any, c: Any) -> None:
-    """c <- C'y, for m moves put off."""
+    """c <- C'y, where m moves were put off."""
     for j in range(len(c)):
         c[j] = P[m, j]
     for i in range(m):

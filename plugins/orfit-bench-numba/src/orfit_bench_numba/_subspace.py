@@ -65,7 +65,7 @@ def orthonormal(C: Array) -> Array | None:
     return signed
 
 
-def orthonormal_at_last(along: Callable[..., int], grown: float) -> Rows:
+def orthonormal_at_last(along: Callable[..., int], loss: float) -> Rows:
     """`rows` of a rule whose C is the Q of what its steps made, wherever on their way that is taken.
 
     along(B, X, step, *limits) learns rows until B must be orthonormalised, and returns how many.
@@ -73,8 +73,8 @@ def orthonormal_at_last(along: Callable[..., int], grown: float) -> Rows:
 
     def rows(s: Any, X: Array, p: Any, i: int) -> int:
         B, end = lying(s.basis), i
-        several, one = limits(B, grown)
-        while end < len(X) and (n := along(B, X[end : end + RENEWAL], p.step_size[end:], several, one)):
+        several, single = limits(B, loss)
+        while end < len(X) and (n := along(B, X[end : end + RENEWAL], p.step_size[end:], several, single)):
             orthonormalise(B, several)
             end += n
         if end > i:
@@ -85,13 +85,14 @@ def orthonormal_at_last(along: Callable[..., int], grown: float) -> Rows:
     return rows
 
 
-def limits(B: Array, grown: float) -> tuple[float, float]:
-    """How large |B|^2 may become from an orthonormal B on: by several rows, `grown` times, and by one alone.
+def limits(B: Array, loss: float) -> tuple[float, float]:
+    """How large |B|^2 may become from an orthonormal B on: by several rows, `loss` times as large, and by a single one.
 
-    By as much do its smaller directions lose digits; an orthonormalisation a row costs as much as ten rows without.
+    What it becomes is what is lost of the digits of the directions that did not grow: by a single row no more than an
+    orthonormalisation can bear, which is due after it and costs as much as ten rows.
     """
-    one = 1e-3 / float(np.finfo(B.dtype).eps)
-    return min(grown * len(B), one), one
+    single = 1e-3 / float(np.finfo(B.dtype).eps)
+    return min(loss * len(B), single), single
 
 
 def orthonormalise(B: Array, enough: float) -> Array:

@@ -1,4 +1,12 @@
-"""The implicit form of Krasulina's rule (Krasulina paper, eq. 12 and 13, Algorithm 1 with its sign corrected)."""
+"""The implicit form of Krasulina's rule (Krasulina paper, eq. 12 and 13, Algorithm 1 with its sign corrected).
+
+A row moves C along r x', where r is orthogonal to C: C'C gains a multiple of x x', and the inverse is kept. What is
+wrong in it goes by itself: an error E becomes E (1 - 2 gain |x|^2), and gain |x|^2 < 1. A row with a number that might
+leave the floats goes the rule's way.
+
+Reads X and the steps, writes C and the inverse; allocates C', k^2 and 4 d numbers a call. The price of a row: see
+_moves.py, and 8 k^2 flops.
+"""
 
 import math
 from typing import Any
@@ -65,7 +73,7 @@ def recomputed(C: Array) -> Array | None:
 
 
 def rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Row after row."""
+    """Row after row, the inverse being computed anew where that is due."""
     B, inverse, end = lying(s.basis), s.inverse, i
     while end < len(X):
         age = (p.t + end - 1) % EVERY
@@ -99,7 +107,7 @@ def along(B: Any, X: Any, step: Any, inverse: Any) -> Any:
         np.dot(inverse, x, u)
         size += weight * np.dot(x, x) * weight
         if not (energy < np.inf and size < np.inf and 0 <= weight * np.dot(x, u) * weight < np.inf):
-            learned, R[m] = i, 0
+            learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
             break
         widen(inverse, x, u, weight)
         for j in range(len(c)):

@@ -1,4 +1,13 @@
-"""Incremental PCA (R. Arora et al. 2012, as named in the Krasulina paper)."""
+"""Incremental PCA (R. Arora et al. 2012, as named in the Krasulina paper).
+
+A row's new direction is kept beside the old basis, and what the rows make of both is a small matrix, until the basis
+is turned for DELAY rows at once. The decomposition of a row's small problem takes O(k^2), see _arrow.py.
+
+Reads X, writes U and Sigma; allocates U', DELAY d numbers and blocks of 256 columns a call. A row costs 4 d (k + q)
+flops in two passes over the basis and the q directions beside it, whose bandwidth is the limit, 2 d k (k + DELAY) /
+DELAY to turn it, and some 2 k^3 to turn the small matrix. A row that is too small or too large to be squared, and each
+step of several rows, goes the rule's way.
+"""
 
 from typing import Any
 
@@ -27,7 +36,7 @@ def rule(s: Any, A: Array, p: Any) -> bool:
 
 
 def rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Row after row."""
+    """Row after row, the basis being made orthonormal now and then: every turn costs some of that."""
     (d, k), info = s.basis.shape, np.finfo(X.dtype)
     Q = BACKEND.asarray(np.concatenate([s.basis.T, np.zeros((DELAY, d), X.dtype)]))
     sigma, end = s.singular_values.copy(), i
@@ -52,19 +61,18 @@ def along(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
     (room, d), k, kind = Q.shape, len(sigma), Q.dtype
     S, T, turn = np.zeros((k + 1, room), kind), np.zeros((k + 1, room), kind), np.zeros((k + 1) ** 2, kind)
     r, c, t, z = np.zeros(d, kind), np.zeros(room, kind), np.zeros(room, kind), np.zeros(room, kind)
-    work, square = np.zeros(room + d, kind), np.zeros((k + 1) ** 2)
+    work, small, moving = np.zeros(room + d, kind), np.zeros((k + 3, k + 1)), np.zeros(k + 1, np.int64)
     kept, new, values = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1)
     rank, used, learned = 0, k, len(X)
     for j in range(k):
         S[j, j] = 1
         rank += sigma[j] > 0
     for i in range(len(X)):
-        energy, largest = np.dot(X[i], X[i]), sigma[0] * 0
+        energy = np.dot(X[i], X[i])
         for j in range(d):
             r[j] = X[i, j]
-            largest = max(largest, abs(r[j]))
         size = np.sqrt(energy)
-        if largest == 0:
+        if energy == 0 and not np.any(r):
             continue
         if not (least < energy and size + sigma[0] < most):
             learned = i
@@ -90,18 +98,15 @@ def along(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
             for j in range(room):
                 S[n, j] = t[j] / rho
             n += 1
-        V, W = square[: n * n].reshape((n, n)), turn[: n * n].reshape((n, n))
-        decompose(kept[:n], new[:n], V, values)
+        V = turn[: n * n].reshape((n, n))
+        decompose(kept[:n], new[:n], V, values, small, moving)
         rank = 0
         for j in range(k):
             sigma[j] = 0
             if j < n and values[j] > cut * values[0]:
                 sigma[j] = values[j]
                 rank += 1
-        for j in range(n):
-            for m in range(n):
-                W[j, m] = V[j, m]
-        np.dot(W, S[:n], T[:n])
+        np.dot(V, S[:n], T[:n])
         S, T = T, S
     rotate(Q, S, k, rank)
     return learned

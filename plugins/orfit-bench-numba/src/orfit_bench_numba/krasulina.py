@@ -1,4 +1,13 @@
-"""Krasulina's rule for k-PCA (Krasulina paper, eq. 9)."""
+"""Krasulina's rule for k-PCA (Krasulina paper, eq. 9).
+
+Row after row C <- C + step r y'C with r = y - C C^+ y, and Q of C = Q R now and then. That is the rule's C, though it
+orthonormalises after every step: with C = Q R the steps are Q <- QR(Q + step r y'Q), times R. C'C gains
+step^2 |r|^2 c c' with c = C'y, of which its inverse is kept, and |C|^2 tells how far C is from orthonormal. An error E
+of the inverse leaves some of C in r, and becomes E (1 - 2 step c'x), x = C^+ y: it may grow where C does not.
+A row too large goes the rule's way.
+
+Reads X and the steps, writes C; allocates C', k^2 and 4 d numbers a call. The price of a row: see _moves.py.
+"""
 
 from typing import Any
 
@@ -20,11 +29,11 @@ def rule(s: Any, A: Array, p: Any) -> bool:
 
 
 @compiled("W R r f f")
-def along(B: Any, X: Any, step: Any, several: Any, one: Any) -> Any:
-    """C <- C + step (y - C C^+ y) y'C for one row after another, until |C|^2 would be too large."""
+def along(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
+    """C <- C + step (y - C C^+ y) y'C for one row after another, until too many digits might be lost."""
     (V, R, P), (c, x, _, _) = room(B)
-    one_, two = B.dtype.type(1), B.dtype.type(2)
-    inverse, size, risk, learned = np.eye(len(B), dtype=B.dtype), B.dtype.type(len(B)), one_, len(X)
+    one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
+    inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
@@ -32,9 +41,9 @@ def along(B: Any, X: Any, step: Any, several: Any, one: Any) -> Any:
         product(V, R, P, m, y, c)
         gain = g * residual(B, V, R, m, inverse, y, c, x)
         size += gain * np.dot(c, c) * gain
-        risk *= max(one_, two * g * np.dot(c, x) - one_)
-        if not size * risk <= (several if i else one):
-            learned, R[m] = i, 0
+        growth *= max(one, (g + g) * np.dot(c, x) - one)
+        if not size * growth <= (several if i else single):
+            learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
             break
         widen(inverse, c, x, gain)
         for j in range(len(c)):
