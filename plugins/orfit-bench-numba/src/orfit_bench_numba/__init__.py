@@ -12,7 +12,27 @@ from orfit_bench.host.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = ("implicit_krasulina", "incremental_pca", "krasulina", "lms", "nlms", "oja", "one_step_sgd", "sanger")
+METHODS = (
+    "apa",
+    "class_rls",
+    "gp",
+    "greedy",
+    "icl",
+    "implicit_krasulina",
+    "incremental_pca",
+    "kalman",
+    "krasulina",
+    "lms",
+    "nlms",
+    "ogd",
+    "oja",
+    "one_step_sgd",
+    "orfit",
+    "owm",
+    "rls",
+    "sanger",
+    "sgd",
+)
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
