@@ -99,8 +99,8 @@ class Side:
     def __init__(self, learn: Callable[[Any, Any], None], X: Any, y: Any, rows: int) -> None:
         self.learn = learn
         begin = time.perf_counter()
-        learn(X[: rows or 8], y[: rows or 8])
-        each = (time.perf_counter() - begin) / (rows or 8)
+        learn(X[: rows or 64], y[: rows or 64])
+        each = (time.perf_counter() - begin) / (rows or 64)
         rows = rows or int(np.clip(SECONDS / each, 64, len(X)))
         self.X, self.y, self.passes = X[:rows], y[:rows], max(1, int(SECONDS / each / rows))
         self.best = np.inf
