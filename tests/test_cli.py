@@ -368,7 +368,7 @@ class TestRun:
         assert [(s.get("drift"), s.get("d")) for s in given] == [(None, None), (0.25, 3)]
 
     def test_nothing_measured_is_no_success(self, tmp_path):
-        arguments = words("--method rls --stream regression --learners 2 --round 5")
+        arguments = words("--method rls --backend numpy --stream regression --learners 2 --round 5")
         result = invoke("run", *arguments, "--output", tmp_path / "r.nc")
         assert result.exit_code == 1
         assert result.stdout.splitlines() == [

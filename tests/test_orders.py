@@ -221,8 +221,9 @@ def test_a_suite_learns_and_measures_in_that_order():
 
 def test_the_command_line_sets_an_order(tmp_path):
     path = tmp_path / "r.nc"
-    words = "run --method sgd --stream regression --rows 20 --set regression.sampling=uniform --set regression.passes=2"
-    done = CliRunner().invoke(main, [*words.split(), "--output", str(path)])
+    words = ["run", "--method", "sgd", "--backend", "numpy", "--stream", "regression", "--rows", "20"]
+    words += ["--set", "regression.sampling=uniform", "--set", "regression.passes=2"]
+    done = CliRunner().invoke(main, [*words, "--output", str(path)])
     assert done.exit_code == 0, done.output
     assert "sampling" in CliRunner().invoke(main, ["list", "regression"]).output
     import xarray
