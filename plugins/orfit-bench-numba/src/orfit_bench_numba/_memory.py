@@ -4,7 +4,7 @@ X = C U + L Q (see `_directions`), so that in the orthonormal coordinates of the
 the memory is T = I at first, and the weights have moved by Z = 0. All that a row does happens there, on n + k numbers
 in place of p; then U <- T'[U; Q] and w <- w + [U; Q]'Z.
 
-There a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of `_arrowhead`; outside,
+There a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of `_arrow`; outside,
 beside its direction, 2 c p for its prediction and 2 m (m + k) p / k for the memory, in products of matrices. Which
 limits it depends on p. Allocated: Q, a strip of U, and what holds coordinates.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench_numba._arrowhead import ROOM, decompose, sort
+from orfit_bench_numba._arrow import decompose
 from orfit_bench_numba._compile import compiled, inlined
 from orfit_bench_numba._directions import Array, directions
 
@@ -42,9 +42,8 @@ def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int
     H = np.concatenate([C, L], axis=1)
     size = np.abs(H).max(axis=1)
     H /= np.where(size > 0, size, 1)[:, None]
-    room = np.empty((ROOM + 7, max(n + k, most + 1, c)), X.dtype)
-    W, gaps = np.empty((2, most + 1, most + 1), X.dtype)
-    worked_in = np.zeros_like(T), W, gaps, room
+    room = np.empty((5, max(n + k, most + 1, c)), X.dtype)
+    worked_in = np.zeros_like(T), np.zeros((most + 1, most + 1), X.dtype), room
     reach = -math.inf if alone else max(s.w.max(), -s.w.min())
     how = n, summary, reach, math.sqrt(eps)
     learned, count, changes = remember(told, Z, T, sigma, H, scale * size, Y, drawn, *worked_in, *how)
@@ -76,7 +75,7 @@ def renew(U: Array) -> None:
     trsm(1, np.linalg.cholesky(U @ U.T).T, U.T, side=1, overwrite_b=1)
 
 
-@compiled("W W W w R r R r W W W W i i f f")
+@compiled("W W W w R r R r W W W i i f f")
 def remember(
     told: Any,
     Z: Any,
@@ -88,7 +87,6 @@ def remember(
     drawn: Any,
     new: Any,
     W: Any,
-    gaps: Any,
     room: Any,
     n: Any,
     summary: Any,
@@ -98,15 +96,15 @@ def remember(
     """Row after row, of coordinates size H; the rows learned, the directions kept, and how many rows changed them.
 
     T (n + k, m + 1) has a column a direction and one for the row's; sigma (m + 1,) as well. `reach` is the largest
-    weight and grows by each move: before it is infinite the row is refused. new, W, gaps and room are worked in.
+    weight and grows by each move: before it is infinite the row is refused. new, W and room are worked in.
     """
     (all_places, width), c = T.shape, Z.shape[1]
-    places, order = np.empty((4, width), np.int64), np.empty(width, np.int64)
-    a, d, z, e = room[ROOM, :width], room[ROOM + 1], room[ROOM + 2], room[ROOM + 3]
-    old, count, changes = T, n, 0
+    order, work, V = np.empty(width, np.int64), np.empty((width + 2, width)), np.empty((width, width))
+    a, e, (d, z, values) = room[0, :width], room[1], np.empty((3, width))
+    old, count, changes, learned = T, n, 0, len(H)
     for i in range(len(H)):
         u = n + i + 1
-        x, r, span = room[ROOM + 4, :u], room[ROOM + 5, :u], room[ROOM + 6, :u]
+        x, r, span = room[2, :u], room[3, :u], room[4, :u]
         for j in range(u):
             x[j] = H[i, j]
         for q in range(c if i > 0 else 0):
@@ -129,11 +127,19 @@ def remember(
             e[q] = (Y[i, q] - told[i, q]) / z[count]
             reach += abs(e[q])
         if not (reach < np.inf and z[count] < np.inf):
-            return i, count, changes
+            learned = i
+            break
         kept = min(count + 1, width - 1)
         if summary == IPCA:
-            if not decompose(d[: count + 1], z[: count + 1], W, gaps, room, places):
-                return i, count, changes
+            turn = V.reshape(-1)[: (count + 1) ** 2].reshape((count + 1, count + 1))
+            decompose(d[: count + 1], z[: count + 1], turn, values, work, order)
+            if not sigma.dtype.type(values[0]) < np.inf:
+                learned = i
+                break
+            for q in range(count + 1):
+                for j in range(count + 1):
+                    W[q, j] = turn[q, j]
+            d, values = values, d
             np.dot(old[:u], W.T, new[:u])
         else:
             d[count] = z[count]
@@ -150,11 +156,11 @@ def remember(
                 Z[j, q] += r[j] * e[q]
         old, new = new, old
         count, changes = kept, changes + 1
-    if changes % 2:
+    if changes % 2:  # old is the room to work in, and new is T
         for j in range(all_places):
             for q in range(width):
                 new[j, q] = old[j, q]
-    return len(H), count, changes
+    return learned, count, changes
 
 
 @inlined
@@ -177,3 +183,14 @@ def choose(order: Any, values: Any, n: Any, kept: Any, summary: Any, drawn: Any)
     dropped = 0 if summary == LATEST else int(drawn)
     for q in range(kept):
         order[q] = q + 1 if kept < n and q >= dropped else q
+
+
+@inlined
+def sort(order: Any, values: Any, n: Any) -> None:
+    """order <- where the n values are, falling, equal ones as they come; few are out of order."""
+    for i in range(n):
+        j = i
+        while j > 0 and values[order[j - 1]] < values[i]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = i
