@@ -81,7 +81,7 @@ class Filter(Regressor):
 
         Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is: call it on the learner
         as it was before these rows, since rows that were learned already would count twice. Needs room for
-        5 n p^2 numbers. Arguments and errors as in `partial_fit`.
+        3 n p^2 numbers. Arguments and errors as in `partial_fit`.
         """
         require("smoothing", self._kernel, self.method, self.backend)
         twin = self.copy()
@@ -112,13 +112,15 @@ class Filter(Regressor):
     def _smoothed(self, X: Any, y: Any) -> tuple[Array, Array]:
         X, Y, vector = self._checked(X, y)
         self._begin(X, Y, vector, is_step=False)
-        p = self._motion.parameters(self._given, self._steps + 1, 1)
+        p, xp = self._motion.parameters(self._given, self._steps + 1, 1), self.backend.namespace()
         with np.errstate(all="ignore"):
-            found = smoothing.forward(self._extended(), self._s, X, Y, p)
-            self._steps += len(found)
-            if len(found) < len(X):
-                self._diverged(len(found))
-            return smoothing.backward(self._kernel, found, self._s, self.backend.namespace())
+            passed = smoothing.forward(self._extended(), self._s, X, Y, p, xp)
+            learned = len(passed.transitions)
+            self._steps += learned
+            if learned < len(X):
+                self._diverged(learned)
+            self._kernel.rts(passed.transitions, *passed.predicted, *passed.corrected)
+        return passed.corrected
 
     def _parameters_of(self, steps: int, batch_size: int, gradients: int) -> Moving:
         self._learner = self._extended() if self._foreign() else self._kernel

@@ -14,37 +14,32 @@ if TYPE_CHECKING:
 
 
 class Passed(NamedTuple):
-    """One step of the filter: the matrix of its transition (None: the identity), before and after its row."""
+    """Steps of the filter: what it knew before and after each row, and the transitions to them."""
 
-    transition: Array | None
+    transitions: list[Array]
     predicted: Moments
     corrected: Moments
 
 
-def forward(extended: Extended, s: Any, X: Array, Y: Array, p: Any) -> list[Passed]:
-    """Filter the rows of X; fewer steps than rows where the next one diverged."""
-    steps: list[Passed] = []
-    for i in range(len(X)):
+def forward(extended: Extended, s: Any, X: Array, Y: Array, p: Any, xp: Any) -> Passed:
+    """Filter the rows of X; as many transitions as rows, fewer where the next one diverged."""
+    n, still = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
+    passed = Passed([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
+    for i in range(n):
         here = p.at(i)
         applied, transition = extended.predicted(s, here)
-        predicted = moments(s)
+        keep(passed.predicted, i, s)
         if not (applied and extended.corrected(s, X[i : i + 1], Y[i : i + 1], here, None)):
             break
-        steps.append(Passed(transition, predicted, moments(s)))
-    return steps
+        keep(passed.corrected, i, s)
+        passed.transitions.append(still if transition is None else transition)
+    return passed
 
 
-def backward(kernel: Any, steps: list[Passed], s: Any, xp: Any) -> tuple[Array, Array]:
-    """Means (n, p, r) and covariances (n, p, p) of every step, given all steps."""
-    if not steps:
-        return xp.zeros((0, *s.mean.shape), s.mean.dtype), xp.zeros((0, *s.covariance.shape), s.mean.dtype)
-    still = xp.eye(len(s.mean), dtype=s.mean.dtype)
-    F = xp.stack([still if step.transition is None else step.transition for step in steps])
-    predicted, corrected = (
-        Moments(*map(xp.stack, zip(*run, strict=True))) for run in list(zip(*steps, strict=True))[1:]
-    )
-    kernel.rts(F, *predicted, *corrected)
-    return corrected
+def keep(of_steps: Moments, i: int, s: Any) -> None:
+    """Entry i <- the state's moments."""
+    for kept, now in zip(of_steps, moments(s), strict=True):
+        kept[i] = now
 
 
 def dataset(mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int) -> xarray.Dataset:

@@ -110,8 +110,8 @@ class Kernel(Protocol):
     def transit(self, s: Any, mean: Array, p: Any) -> bool:
         """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""
 
-    def rts(self, F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+    def rts(self, F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
         """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
 
-        F[j] took step j - 1 to j; m_pred and P_pred are the moments before each row.
+        F[j] (p, p) took step j - 1 to j, and F[0] nothing; m_pred and P_pred are the moments before each row.
         """

@@ -10,6 +10,7 @@ J, a row x'       X_t' (q, p)            H           how it is observed
 p.observation_noise R_t (q, q)           R           covariance of the observations' noise
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -118,14 +119,14 @@ def renewed(J: Array, p: Any) -> Any:
     return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)
 
 
-def rts(F: Array, m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
 
     With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1.
     """
     rests = [j > 0 and at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))]
     moved = [j for j in range(len(F)) if not rests[j]]
-    scale = np.diagonal(P_pred[moved], axis1=1, axis2=2)[np.cumsum(np.logical_not(rests)) - 1]  # s.scale of the filter
+    scale = np.diagonal(P_pred, axis1=1, axis2=2)[moved][np.cumsum(np.logical_not(rests)) - 1]  # s.scale of the filter
     for j in range(len(F) - 1, 0, -1):
         if rests[j]:  # the same state, so what is known of it is the same
             m[j - 1], P[j - 1] = m[j], P[j]
