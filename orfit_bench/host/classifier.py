@@ -114,7 +114,8 @@ class Classifier(Learner):
             self._waiting.add(X, self.backend.asarray(_columns(self.backend.asnumpy(Y), 1, source)))
             self._s, self._classes = self._layout_.start(fields), classes
 
-    def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
+    def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
+        """Rows and labels were looked at together, before a label was new."""
         return (X, y, False) if self._on_host else (self.backend.asarray(X), self.backend.asarray(y), False)
 
     def _aligned(self, other: Any) -> Any:

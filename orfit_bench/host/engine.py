@@ -20,15 +20,15 @@ class Engine(Start):
 
     _gaps = False  # whether NaN in y says that nothing was seen
 
-    def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self._features)
+    def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
+        X = inputs.matrix(X, name, self.dtype, self._features, look)
         Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector, self._gaps)
         if self._on_host:
             return X, Y, vector
         return self.backend.asarray(X), self.backend.asarray(Y), vector
 
     def _learn(self, X: Any, y: Any, predict: bool) -> Array | None:
-        X, Y, vector = self._checked(X, y)
+        X, Y, vector = self._checked(X, y, look=not self._kernel_looks)
         self._begin(X, Y, vector, is_step=False)
         if self._batch_size > 1:
             return self._learn_batches(X, Y, predict)
@@ -89,6 +89,9 @@ class Engine(Start):
             except BaseException as error:
                 self._interrupted = type(error).__name__
                 raise
+        if learned < 0:
+            inputs.check_finite(X, "X")
+            raise TypeError(f"the kernel's learn returned {learned}, but all of X is finite")
         self._steps += learned // batch_size
         if learned < len(X):
             self._diverged(learned)

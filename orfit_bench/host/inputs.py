@@ -11,8 +11,8 @@ Array = Any
 NUMBERS = "buif"
 
 
-def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None) -> Array:
-    """Value as a finite (n, columns) array, C order; the same object when it already is one."""
+def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None, look: bool = True) -> Array:
+    """Value as a (n, columns) array, C order, and with `look` finite; the same object when it already is one."""
     if not (type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous):
         value = _convert(value, name, dtype)
         if value.ndim != 2:
@@ -22,7 +22,8 @@ def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None) -> 
         raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
     if value.shape[1] == 0:
         raise ValueError(f"{name}: got shape {value.shape}, want at least one column")
-    check_finite(value, name)
+    if look:
+        check_finite(value, name)
     return value
 
 

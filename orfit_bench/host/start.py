@@ -40,6 +40,7 @@ class Start:
         self._linear = model is LINEAR
         self._on_host = backend.namespace() is np  # then rows go to the kernel as they are
         self._batch_size: int = settings.get("batch_size", 1)
+        self._kernel_looks = self._linear and self._batch_size == 1 and getattr(kernel, "CHECKS_ROWS", False)
         self._steps = 0  # steps done; the next one is number _steps + 1
         self._seen = 0
         self._features: int | None = None

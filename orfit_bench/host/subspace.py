@@ -54,8 +54,8 @@ class Subspace(Learner):
             raise ValueError(f"Z: got {Z.shape[1]} columns, want {len(components)}, one for each row of components_")
         return (Z if self._on_host else self.backend.asarray(Z)) @ components
 
-    def _checked(self, X: Any, y: Any, name: str = "X") -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self._features)
+    def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
+        X = inputs.matrix(X, name, self.dtype, self._features, look)
         k = self.settings["n_components"]
         if k > X.shape[1]:
             raise ValueError(f"{name}: got {X.shape[1]} columns, want at least n_components={k}")

@@ -81,7 +81,9 @@ class Kernel(Protocol):
     to nor kept.
 
     A module may say LACKS = {capability: why}, what it leaves out of what the method allows (spec/capability.py), and
-    EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone).
+    EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone). With
+    CHECKS_ROWS = True its `learn` is handed rows of batch_size 1 that nobody looked at, which saves a pass over them:
+    where one is not finite, it returns -1 and leaves all as it was.
     """
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -18,6 +18,7 @@ from wrong.right import (
     STEP,
     WITH_LAST,
     Offers,
+    block,
     carries_the_double,
     one_by_one,
     plain,
@@ -34,6 +35,26 @@ def rows_serve_as_scratch(s, X, Y, p, out):
     if X.flags.writeable:
         X[...] = 0
     return learned
+
+
+class ChecksTooLate:
+    """It says that it checks the rows, and finds the one that is not finite after it learned those before."""
+
+    CHECKS_ROWS = True
+    step = staticmethod(block)
+
+    @staticmethod
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        learned = plain(s, X, Y, p, out)
+        return learned if np.isfinite(X).all() else -1
+
+
+fault(
+    "checks_too_late",
+    ChecksTooLate.__doc__,
+    "numbers_that_are_not_finite_are_refused",
+    kernel=ChecksTooLate(),
+)
 
 
 class KeepsRows:

@@ -15,26 +15,30 @@ from numpy.typing import NDArray
 from orfit_bench_numba._compile import compiled, inlined, summed
 
 Array = NDArray[Any]
+NOT_FINITE = -1
+"""What `learn` returns where a row is not finite: one such number makes all weights so, whatever comes after it."""
 
 
 def walk(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
     """`learn` of a rule whose step is normalised by eps + x'x, or, with None, not at all.
 
-    Whether the weights are finite is looked at once, after the chunk; where they are not, it is learned again with a
-    look at every step.
+    Whether the weights are finite is looked at once, after the chunk; where they are not, it is learned again from
+    where they were with a look at every step.
     """
     info = np.finfo(X.dtype)
     w, told, learn_rows = s.w, np.empty((0, 0), X.dtype) if out is None else out, rows
     if Y.shape[1] == 1:
         w, Y, told, learn_rows = w.reshape(-1), Y.reshape(-1), told.reshape(-1), rows_of_one_output
-    how = (step, eps or 0.0, info.tiny / info.eps, eps is not None)
-    if len(X) > 1:
-        before = w.copy()
-        learn_rows(w, X, Y, *how, told, False)
-        if np.isfinite(w).all():
-            return len(X)
+    how = (step, eps or 0.0, info.tiny / info.eps, eps is not None, told)
+    before = w.copy()
+    if len(X) > 1 and learn_rows(w, X, Y, *how, False) == len(X):
+        return len(X)
+    w[...] = before
+    learned = int(learn_rows(w, X, Y, *how, True))
+    if learned < len(X) and not np.isfinite(X).all():
         w[...] = before
-    return int(learn_rows(w, X, Y, *how, told, True))
+        return NOT_FINITE
+    return learned
 
 
 @compiled("w R r r f f b w b")
@@ -58,12 +62,15 @@ def rows_of_one_output(
         if careful and not stays_finite(w, w.dtype.type(1), x, e * gain):
             return i
         f, square = advance(w, e * gain, x, X[min(i + 1, n - 1)])
-    return n
+    return n if careful or finite(w) else NOT_FINITE
 
 
 @compiled("W R R r f f b W b")
 def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any, out: Any, careful: Any) -> Any:
-    """Row after row; returns how many were learned. With `careful`, not the row after which w would not be finite."""
+    """Row after row; returns how many were learned. With `careful`, not the row after which w would not be finite.
+
+    Without, it returns NOT_FINITE where w is not so at the end.
+    """
     n, p = X.shape
     c = w.shape[1]
     e, scaled = np.empty(c, w.dtype), np.empty(p, w.dtype)
@@ -87,7 +94,7 @@ def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any
         for j in range(p):
             for k in range(c):
                 w[j, k] += x[j] * e[k]
-    return n
+    return n if careful or finite(w.reshape(-1)) else NOT_FINITE
 
 
 @summed
@@ -99,6 +106,15 @@ def advance(w: Any, a: Any, x: Any, then: Any) -> Any:
         f += w[j] * then[j]
         square += then[j] * then[j]
     return f, square
+
+
+@summed
+def finite(w: Any) -> Any:
+    """Whether all of w is."""
+    nothing = w.dtype.type(0)
+    for j in range(len(w)):
+        nothing += w[j] * 0
+    return nothing == 0
 
 
 @inlined

@@ -4,6 +4,8 @@ from typing import Any
 
 from orfit_bench_numba._gradient import Array, along, walk
 
+CHECKS_ROWS = True
+
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + step e x."""

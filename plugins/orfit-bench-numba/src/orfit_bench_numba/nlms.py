@@ -6,6 +6,8 @@ import numpy as np
 
 from orfit_bench_numba._gradient import Array, towards, walk
 
+CHECKS_ROWS = True
+
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + step e x / (eps + x'x)."""

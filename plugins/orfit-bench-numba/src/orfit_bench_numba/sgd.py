@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._compile import compiled, inlined
-from orfit_bench_numba._gradient import Array, stays_finite, walk
+from orfit_bench_numba._gradient import NOT_FINITE, Array, stays_finite, walk
 
 SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE = range(7)
 LOSSES = {
@@ -28,6 +28,7 @@ LOSSES = {
 }
 BENDS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile": "tau"}
 """The setting that bends a loss."""
+CHECKS_ROWS = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -35,6 +36,8 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     plain = p.loss == "square" and len(s) == 1 and not p.ridge and p.radius == math.inf
     if plain and p.batch_size == 1:
         return walk(s, X, Y, p.step_size, None, out)
+    if not np.isfinite(X).all():
+        return NOT_FINITE
     before = [a.copy() for a in s]
     told = np.empty((0, 0), X.dtype) if out is None else out
     none = np.empty((0, 1), X.dtype)
