@@ -5,7 +5,7 @@ Then, in exact arithmetic, row after row leaves P = ff^-b (P - V'V) and w + V'z 
 predicted as y_j - L_jj z_j, met s_j = L_jj^2 / ff^j, and found ff^-j (P - V'V of the rows before it). So all that a row
 is refused for is known before anything is written, and a block with such a row is left as it was.
 
-A row costs 3 d^2 + 4 b d flops, near the rate of matrix products; bytes matter little. Allocated: one array b x d.
+A row costs 3 d^2 + 4 b d flops, near the rate of matrix products; bytes matter little.
 """
 
 from __future__ import annotations
@@ -19,18 +19,31 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._rows import corrections, unseen
 from orfit_bench_numba._signs import LEARNED, LOST, REFUSED, copy, looked, settled, verdict
-from orfit_bench_numba._symmetric import take_off
+from orfit_bench_numba._symmetric import product, take_half_off
 
 Array = NDArray[Any]
 
 
 def learn_block(
-    P: Array, W: Array, X: Array, Y: Array, noise: Array, ff: float, least: float, most: float, lost: Array, out: Array
+    P: Array,
+    W: Array,
+    X: Array,
+    Y: Array,
+    noise: Array,
+    ff: float,
+    least: float,
+    most: float,
+    lost: Array,
+    out: Array,
+    V: Array,
 ) -> bool:
-    """Learn the rows as `rows` does; False, and nothing is changed, where one of them might be refused."""
+    """Learn the rows as `rows` does; False, and nothing is changed, where one of them might be refused.
+
+    P's lower triangle alone is read and written; V (b, d) is worked in.
+    """
     b, gaps = len(X), np.isnan(Y).any(axis=1)
     (trsm,), (potrf,) = get_blas_funcs(("trsm",), (P,)), get_lapack_funcs(("potrf",), (P,))
-    V = X @ P
+    product(X, P, V)
     S = V @ X.T
     V[gaps], S[gaps], S[:, gaps] = 0, 0, 0
     S.flat[:: b + 1] += np.where(gaps, 1, noise * ff ** np.arange(b, dtype=X.dtype))
@@ -46,7 +59,7 @@ def learn_block(
     if says == REFUSED or not (reach < np.finfo(X.dtype).max and np.isfinite(moved).all()):
         return False
     W[...] = moved
-    take_off(P, V, ff**b)
+    take_half_off(P, V, ff**b)
     if says == LOST:
         lost[...] = 1
     return True

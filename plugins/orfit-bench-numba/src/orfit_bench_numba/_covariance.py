@@ -14,7 +14,7 @@ from scipy.linalg import get_blas_funcs
 
 from orfit_bench_numba._blocks import learn_block
 from orfit_bench_numba._rows import row, rows
-from orfit_bench_numba._symmetric import take_off
+from orfit_bench_numba._symmetric import mirrored, take_off
 from orfit_bench_numba._threads import blas_for
 
 Array = NDArray[Any]
@@ -47,18 +47,25 @@ def learn_rows(
     W = np.ascontiguousarray(w.T)  # of one column w itself
     within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else len(X)  # rows that lose one digit by ff
     wide = len(P) >= WIDE
-    size = min(within, 128 if len(P) < 1500 else 256) if wide else len(X)
-    done = 0
+    size = min(within, 64 if len(P) < 1500 else 256) if wide else len(X)
+    room = np.empty((min(size, len(X)) if wide else 0, len(P)), X.dtype)
+    done, half = 0, False  # whether P's upper triangle is to be made what the lower one is
     with blas_for(3.0 * len(X) * P.size if wide else 0):
         while done < len(X):
             part = slice(done, done + size)
             given = P, W, X[part], Y[part], noise[part], ff, least, most
             count = learned = len(given[2])
-            if not (wide and count >= FEWEST and learn_block(*given, lost, told[part])):
-                learned = int(rows(*given, min(4, within), lost.reshape(1), told[part]))
+            if wide and count >= FEWEST and learn_block(*given, lost, told[part], room[:count]):
+                half = True
+            else:
+                if half:
+                    mirrored(P)
+                learned, half = int(rows(*given, min(4, within), lost.reshape(1), told[part])), False
             done += learned
             if learned < count:
                 break
+    if half:
+        mirrored(P)
     w[...] = W.T
     return done
 

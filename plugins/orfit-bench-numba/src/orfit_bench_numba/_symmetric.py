@@ -22,9 +22,20 @@ def take_off(P: Array, V: Array, ff: float) -> None:
     if len(V) <= FEW:
         take_few(P, V, 1 / ff)
         return
-    (syrk,) = get_blas_funcs(("syrk",), (P,))
-    syrk(-1 / ff, V.T, beta=1 / ff, c=P.T, lower=0, overwrite_c=1)  # P's rows are BLAS's columns: the lower triangle
+    take_half_off(P, V, ff)
     mirrored(P)
+
+
+def take_half_off(P: Array, V: Array, ff: float) -> None:
+    """The same of P's lower triangle alone."""
+    (syrk,) = get_blas_funcs(("syrk",), (P,))
+    syrk(-1 / ff, V.T, beta=1 / ff, c=P.T, lower=0, overwrite_c=1)  # P's rows are BLAS's columns
+
+
+def product(X: Array, P: Array, V: Array) -> None:
+    """V <- X P, of which the lower triangle alone is read."""
+    (symm,) = get_blas_funcs(("symm",), (P,))
+    symm(1, P.T, X.T, c=V.T, lower=0, overwrite_c=1)
 
 
 @compiled("W R f")
@@ -56,20 +67,16 @@ def mirrored(P: Any) -> None:
 
 @inlined
 def mirror(P: Any) -> None:
-    """As `mirrored`, four rows at a time, so that columns are written by fours."""
+    """As `mirrored`, in squares of eight, a line of the cache wide: elsewhere lines come and go for each number."""
     p = len(P)
-    for i in range(0, p - 3, 4):
-        for j in range(i):
-            P[j, i] = P[i, j]
-            P[j, i + 1] = P[i + 1, j]
-            P[j, i + 2] = P[i + 2, j]
-            P[j, i + 3] = P[i + 3, j]
-        for k in range(i + 1, i + 4):
-            for j in range(i, k):
+    for i in range(0, p, 8):
+        end = min(i + 8, p)
+        for j in range(i if end - i == 8 else 0):
+            P[j, i], P[j, i + 1], P[j, i + 2], P[j, i + 3] = P[i, j], P[i + 1, j], P[i + 2, j], P[i + 3, j]
+            P[j, i + 4], P[j, i + 5], P[j, i + 6], P[j, i + 7] = P[i + 4, j], P[i + 5, j], P[i + 6, j], P[i + 7, j]
+        for k in range(i, end):
+            for j in range(i if end - i == 8 else 0, k):
                 P[j, k] = P[k, j]
-    for k in range(p - p % 4, p):
-        for j in range(k):
-            P[j, k] = P[k, j]
 
 
 @inlined
