@@ -17,10 +17,10 @@ LIMITS = {
     "one_step_sgd": lambda d, c: ((4 * c + 2) * d, (1 + 2 * c) * d),
     "greedy": lambda d, c: (0, c),
     "apa": lambda d, c, b: (2 * (b * (1 + c) + c) * d, (b + 2 * c) * d),  # a row of the Gram matrix, A'z
-    "icl": lambda d, c, m: ((8 * m + 4 * c + 4) * d, (2 + 2 * c) * d),  # Gram-Schmidt twice, by blocks
-    "ogd": lambda d, c, m: ((8 * m + 4 * c + 4) * d, (2 + 2 * c) * d),
+    "icl": lambda d, c, m: ((4 * m + 4 * c + 4) * d, (2 + 2 * c) * d),  # Gram-Schmidt by blocks
+    "ogd": lambda d, c, m: ((4 * m + 4 * c + 4) * d, (2 + 2 * c) * d),
     "orfit": lambda d, c, m: ((8 * m + 4 * c + 4) * d, (2 * m + 2 + 2 * c) * d),  # the rotation delayed
-    "orfit, unlimited": lambda d, c, m: ((8 * m + 4 * c + 4) * d, (2 + 2 * c) * d),
+    "orfit, unlimited": lambda d, c, m: ((4 * m + 4 * c + 4) * d, (2 + 2 * c) * d),
     "rls": lambda d, c: (3 * d**2, 2 * d**2 / BLOCK),  # P X' and one triangle of P - V'V
     "rls, a row a call": lambda d, c: (3 * d**2, 2 * d**2),
     "class_rls": lambda d, c: (3 * d**2 + 4 * d * c, 2 * d**2 / BLOCK + 2 * d * c),

@@ -78,8 +78,8 @@ METHOD = Method(
     settings=(STEP_SIZE, MEMORY),
     fields=(WEIGHTS, BASIS),
     examples=({"memory": 3, "step_size": 0.05},),
-    cost=Cost(  # rows in blocks, made orthogonal twice
-        flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
+    cost=Cost(  # rows in blocks, made orthogonal once
+        flops=lambda s, z: (4 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
         floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
     ),
     laws=(

@@ -43,7 +43,7 @@ METHOD = Method(
         {"memory": 2, "batch_size": 2, "summary": "random"},
     ),
     cost=Cost(  # with a memory: its rotation delayed, which leaves two passes over the basis
-        flops=lambda s, z: (8 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
+        flops=lambda s, z: (4 * (1 + _limited(s)) * z["count"] + 4 * z["output"] + 4) * z["parameter"],
         floats=lambda s, z: (2 * z["count"] * _limited(s) + 2 + 2 * z["output"]) * z["parameter"],
     ),
     laws=LAWS,
