@@ -32,7 +32,7 @@ def batch_pca(create: Any, rows: Rows) -> Measured:
         values[:lo] = np.linalg.svd(X[:lo], compute_uv=False)
         found = deviation(learner.state()["singular_values"].values, values)
         worst = largest(worst, found, deviation(moment(learner), X[:lo].T @ X[:lo]))
-    return Measured(worst, len(X), 1.0)
+    return Measured(worst, 4 * len(X), 1.0)  # a moment is a square, with twice the rounding
 
 
 def incremental_svd(create: Any, rows: Rows) -> Measured:
@@ -74,7 +74,7 @@ def merged(create: Any, rows: Rows) -> Measured:
     """While the rank is at most k, two learners merged know the second moment of both parts."""
     X, half = rows.X, len(rows.X) // 2
     one, other = (create(n_components=len(X)).partial_fit(part) for part in (X[:half], X[half:]))
-    return Measured(deviation(moment(one.merge(other)), X.T @ X), len(X), 1.0)
+    return Measured(deviation(moment(one.merge(other)), X.T @ X), 4 * len(X), 1.0)
 
 
 def joined(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
