@@ -1,10 +1,10 @@
 """Affine projection (survey, APA; with all rows APA-dagger).
 
-In a block of rows every step is a combination of the rows Z of window and block: w = w_0 + Z'C. So with the products
-G = Z Z' neither w nor Z is touched again before the block ends, and a step takes k^2 operations on numbers that lie
-near, k rows in the window, beside k^3/3 for the inverse of its part of G where the window slides. A row of G costs
-2 (k + b) d flops in matrix products, b rows a block. Squares lose digits, so a window whose rows nearly depend on each
-other is fitted by the SVD, alone. w and the window are written; allocated: arrays of (k + b)^2 numbers.
+The weights are w + A'C, A the rows of the window: a row's step changes C, and w only when a row leaves the window. So
+all that a row takes of its d numbers are its products with A, 2 k d flops in one product, and two passes over w.
+A A' + eps I is inverted as T'T, which a row leaves or joins in O(k^2). Squares lose digits, so a window whose rows
+nearly depend on each other is fitted by the SVD, alone. w and the window are written; allocated: arrays of (k, k) and
+(c, k) numbers, and w' of several outputs.
 """
 
 from typing import Any
@@ -14,50 +14,36 @@ import numpy as np
 from orfit_bench_numba._compile import compiled, inlined, summed
 from orfit_bench_numba._directions import Array
 
-BLOCK = 32
-"""Rows of a block: with fewer its calls, with more its products with each other cost more than they save."""
+PIECE = 256
+"""Rows after which T is made anew, since each that leaves or joins costs a rounding."""
 AMPLE = 64.0
-"""How many times the inverse of G may be that of orthogonal rows of the same length; its square root in digits lost."""
+"""How many times the inverse of A A' may be that of orthogonal rows as long; its square root in digits lost."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
-    done, rows = 0, BLOCK
-    told = np.empty(Y.shape, Y.dtype) if out is None else out
+    done, told = 0, np.empty(Y.shape, Y.dtype) if out is None else out
     while done < len(X):
-        part = slice(done, done + rows)
-        learned = block(s, X[part], Y[part], p.step_size[part], p, told[part])
-        rows = min(BLOCK, 2 * learned) or 1
-        if not learned:
+        piece = slice(done, min(done + PIECE, len(X)))
+        done += block(s, X[piece], Y[piece], p.step_size[piece], p, told[piece])
+        if done < piece.stop:
             A = X[done : done + 1]
             told[done] = A[0] @ s.w
             if not update(s, A, Y[done : done + 1] - told[done], p.at(done)):
                 return done
-            learned = 1
-        done += learned
+            done += 1
     return done
 
 
 def block(s: Any, X: Array, Y: Array, step: Array, p: Any, told: Array) -> int:
     """Learn the first rows of X; returns how many: none where the window's rows are too near to each other."""
-    n, d = int(s.count[0]), X.shape[1]
+    n, edge = int(s.count[0]), 2.0 ** (np.finfo(X.dtype).maxexp // 4)
     k = min(n, p.projection_order - 1)
-    if p.projection_order > d:  # more rows than d in a window depend on each other
-        X, Y = X[: max(0, d - k)], Y[: max(0, d - k)]
-    b, told = len(X), told[: len(X)]
-    A, G = s.rows[n - k : n], np.empty((k + b, k + b), X.dtype)
-    if not b:
+    if k >= X.shape[1] or not max(s.w.max(), -s.w.min()) < edge**3:
         return 0
-    G[:k, :k], G[k:, :k], G[k:, k:] = A @ A.T, X @ A.T, X @ X.T
-    E, C = np.zeros((k + b, Y.shape[1]), X.dtype), np.zeros((k + b, Y.shape[1]), X.dtype)
-    E[:k] = s.targets[n - k : n] - A @ s.w
-    np.dot(X, s.w, out=told)
-    edge = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
-    learned = int(follow(G, E, C, told, Y, step, min(p.projection_order, k + b), k, p.eps, edge))
-    w = s.w + A.T @ C[:k] + X[:learned].T @ C[k : k + learned]
-    if not np.isfinite(w).all():
-        return 0
-    s.w[...] = w
+    W, old, order = np.ascontiguousarray(s.w.T), slice(n - k, n), min(p.projection_order, k + len(X))
+    learned = int(along(W, s.rows[old], s.targets[old], X, Y, step, told, order, p.eps, edge))
+    s.w[...] = W.T
     slide(s, X[:learned], Y[:learned])
     return learned
 
@@ -74,73 +60,139 @@ def slide(s: Any, X: Array, Y: Array) -> None:
     s.count[0] = keep + len(X)
 
 
-@compiled("R W W W R r i i f f")
-def follow(G: Any, E: Any, C: Any, told: Any, Y: Any, step: Any, order: Any, k: Any, eps: Any, edge: Any) -> Any:
-    """The combinations C, and predictions told from those of the weights before the block; returns the rows learned.
+@compiled("W R R R R r W i f f")
+def along(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, order: Any, eps: Any, edge: Any) -> Any:
+    """Row after row, from the window's rows A and their targets b; returns how many of X were learned.
 
-    E: the errors of the rows in the window. T'T is the inverse of the window's part of G + eps I. Ends before a row
-    whose square or target is beyond `edge`, or the square below its inverse.
+    Ends before a row whose square or move is beyond `edge`, so that w stays finite, or the square below its inverse.
     """
-    m, c = C.shape
-    zero, one, ample = G.dtype.type(0), G.dtype.type(1), G.dtype.type(AMPLE)
-    T, square, trace, first = np.zeros((m, m), G.dtype), zero, zero, -1
-    u, z = np.empty(m, G.dtype), np.empty(m, G.dtype)
-    for t in range(k, m):
-        low = max(0, t + 1 - order)
-        begin = t if low == first else low
-        if low != first:
-            first, square, trace = low, zero, zero
-        for i in range(begin, t + 1):
-            square += border(T, G, u, low, i, eps) if one / edge < G[i, i] < edge else np.inf
-            trace += G[i, i]
-        size = one * (t + 1 - low)
-        if not (one / square - eps) * ample * size * size >= trace:
-            return t - k
+    c, m, kind = len(W), len(A), W.dtype.type
+    T, room, numbers = (
+        np.zeros((order, order), W.dtype),
+        np.zeros((3, order), W.dtype),
+        np.zeros((3, c, order), W.dtype),
+    )
+    (g, u, squares), (E, C, Z) = (room[0], room[1], room[2]), (numbers[0], numbers[1], numbers[2])
+    square, ample, learned = kind(0), kind(AMPLE), len(X)
+    for j in range(m):
+        np.dot(A[: j + 1], A[j], g[: j + 1])
+        squares[j] = g[j]
+        square += join(T, g, u, j, eps, edge)
         for a in range(c):
-            if not abs(Y[t - k, a]) < edge:
-                return t - k
+            E[a, j] = b[j, a] - np.dot(A[j], W[a])
+    for i in range(len(X)):
+        x = X[i]
+        if m == order:
+            for a in range(c):
+                move(W[a], C[a, 0], row(A, X, i - m))
+                shift(E[a])
+                shift(C[a])
+            shift(squares)
+            square, m = leave(T, u), m - 1
+        old = max(0, m - i)
+        if old > 0:
+            np.dot(A[len(A) - old :], x, g[:old])
+        np.dot(X[i + old - m : i + 1], x, g[old : m + 1])
+        squares[m], size = g[m], kind(m + 1)
+        square += join(T, g, u, m, eps, edge)
+        safe = (1 / square - eps) * ample * size * size > squares[: m + 1].sum()
         for a in range(c):
-            told[t - k, a] += dot(G[t], C[:, a], 0, t)
-            E[t, a] = Y[t - k, a] - told[t - k, a]
-            for i in range(low, t + 1):
-                u[i] = dot(T[i], E[:, a], low, i + 1)
-            z[low : t + 1] = zero
-            for i in range(low, t + 1):
-                for j in range(low, i + 1):
-                    z[j] += u[i] * T[i, j]
-            for i in range(low, t + 1):
-                z[i] *= step[t - k]
-                C[i, a] += z[i]
-            for i in range(low, t + 1):
-                E[i, a] -= dot(G[i], z, low, i + 1)
-                for j in range(low, i):
-                    E[j, a] -= G[i, j] * z[i]
-    return m - k
+            told[i, a] = np.dot(x, W[a]) + dot(g, C[a], m)
+            E[a, m] = Y[i, a] - told[i, a]
+            safe = safe and solve(T, E[a], u, Z[a], m + 1) * abs(step[i]) < edge
+        if not safe:
+            learned = i
+            break
+        m += 1
+        for a in range(c):
+            for j in range(m):
+                C[a, j] += step[i] * Z[a, j]
+                E[a, j] -= step[i] * (E[a, j] - eps * Z[a, j])
+    for a in range(c):
+        for j in range(m):
+            move(W[a], C[a, j], row(A, X, learned - m + j))
+    return learned
 
 
 @inlined
-def border(T: Any, G: Any, u: Any, low: Any, i: Any, eps: Any) -> Any:
-    """Row i of the inverse Cholesky factor of G + eps I from the rows before it; returns its square, NaN where none."""
-    rest = G[i, i] + eps
-    T[i, low:i] = 0
-    for j in range(low, i):
-        u[j] = dot(T[j], G[i], low, j + 1)
+def row(A: Any, X: Any, i: Any) -> Any:
+    """Row i of X, before which those of A are."""
+    return X[i] if i >= 0 else A[len(A) + i]
+
+
+@inlined
+def move(w: Any, a: Any, x: Any) -> None:
+    """w <- w + a x."""
+    for j in range(len(w)):
+        w[j] += a * x[j]
+
+
+@inlined
+def shift(a: Any) -> None:
+    """The first number leaves, a zero comes."""
+    for j in range(1, len(a)):
+        a[j - 1] = a[j]
+    a[-1] = 0
+
+
+@inlined
+def join(T: Any, g: Any, u: Any, m: Any, eps: Any, edge: Any) -> Any:
+    """Row m of T from a row's products g with those of the window and itself; its square, no number where none."""
+    rest = g[m] + eps
+    for j in range(m):
+        u[j] = dot(T[j], g, j + 1)
         rest -= u[j] * u[j]
-        for n in range(low, j + 1):
-            T[i, n] -= u[j] * T[j, n]
-    T[i, i] = G.dtype.type(1) / np.sqrt(rest)
-    square = T[i, i] * T[i, i]
-    for n in range(low, i):
-        T[i, n] *= T[i, i]
-        square += T[i, n] * T[i, n]
-    return square
+    T[m] = 0
+    for j in range(m):
+        for n in range(j + 1):
+            T[m, n] -= u[j] * T[j, n]
+    T[m, m] = 1
+    for n in range(m + 1):
+        T[m, n] /= np.sqrt(rest)
+    return dot(T[m], T[m], m + 1) if 1 / edge < g[m] < edge else np.inf
 
 
 @summed
-def dot(a: Any, b: Any, begin: Any, end: Any) -> Any:
-    """Of the entries from begin to end."""
+def leave(T: Any, v: Any) -> Any:
+    """T <- that of the window without its first row; its square. v: room.
+
+    With T = [[t, 0], [-t b, S]] the products left are S^-1 (I + b b') S^-T, so that it is N^-1 S, N N' = I + b b'.
+    """
+    t, square, size = T[0, 0], T.dtype.type(0), T.dtype.type(1)
+    v[:] = 0
+    for i in range(1, len(T)):
+        b = -T[i, 0] / t
+        grown = size + b * b
+        scale = np.sqrt(size / grown)
+        for j in range(1, i + 1):
+            old = T[i, j]
+            new = scale * (old - b / size * v[j])
+            v[j] += b * old
+            T[i - 1, j - 1] = new
+            square += new * new
+        size = grown
+    return square
+
+
+@inlined
+def solve(T: Any, e: Any, u: Any, z: Any, m: Any) -> Any:
+    """z <- T'T e; returns the sum of its sizes, which is NaN where one is."""
+    size = z.dtype.type(0)
+    z[:] = 0
+    for i in range(m):
+        part = dot(T[i], e, i + 1)
+        for j in range(i + 1):
+            z[j] += part * T[i, j]
+    for j in range(m):
+        size += abs(z[j])
+    return size
+
+
+@summed
+def dot(a: Any, b: Any, n: Any) -> Any:
+    """Of the first n entries: few of them, or of a view that no BLAS takes."""
     total = a.dtype.type(0)
-    for j in range(begin, end):
+    for j in range(n):
         total += a[j] * b[j]
     return total
 
