@@ -43,3 +43,14 @@ def products(U: Array, X: Array) -> Array:
         G[n:, :n] += x @ u.T
         G[n:, n:] += x @ x.T
     return G
+
+
+def rotate(new: Array, A: Array, U: Array, B: Array, Q: Array) -> None:
+    """new <- A U + B Q, where new and U may lie in the same place: strips, so that there is never a second U."""
+    room = np.empty((2, len(A), STRIP), U.dtype)
+    for j in range(0, U.shape[1], STRIP):
+        u, q = U[:, j : j + STRIP], Q[:, j : j + STRIP]
+        old, more = room[:, :, : u.shape[1]]
+        np.matmul(A, u, out=old)
+        np.matmul(B, q, out=more)
+        np.add(old, more, out=new[:, j : j + STRIP])

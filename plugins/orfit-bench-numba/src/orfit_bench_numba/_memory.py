@@ -20,7 +20,7 @@ from scipy.linalg import get_blas_funcs
 from orfit_bench_numba._arrow import decompose
 from orfit_bench_numba._compile import compiled, inlined
 from orfit_bench_numba._directions import Array, directions
-from orfit_bench_numba._joint import STRIP, jointly
+from orfit_bench_numba._joint import jointly, rotate
 
 IPCA, LARGEST, LATEST, RANDOM = range(4)
 SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
@@ -70,17 +70,6 @@ def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int
 def bounded(J: Array) -> bool:
     """Whether every unit vector's product with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
     return math.isfinite(np.abs(J).max(initial=0) * math.sqrt(J.shape[1]))
-
-
-def rotate(new: Array, A: Array, U: Array, B: Array, Q: Array) -> None:
-    """new <- A U + B Q, where new and U may lie in the same place: strips, so that there is never a second U."""
-    room = np.empty((2, len(A), STRIP), U.dtype)
-    for j in range(0, U.shape[1], STRIP):
-        u, q = U[:, j : j + STRIP], Q[:, j : j + STRIP]
-        old, more = room[:, :, : u.shape[1]]
-        np.matmul(A, u, out=old)
-        np.matmul(B, q, out=more)
-        np.add(old, more, out=new[:, j : j + STRIP])
 
 
 def renew(U: Array) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from orfit_bench_numba._basis import append, fit_rows, fitted
 from orfit_bench_numba._directions import Array, in_blocks, new_directions
-from orfit_bench_numba._memory import RENEWAL, SUMMARIES, bounded, remember_block, renew, rotate
+from orfit_bench_numba._joint import rotate
+from orfit_bench_numba._memory import RENEWAL, SUMMARIES, bounded, remember_block, renew
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
