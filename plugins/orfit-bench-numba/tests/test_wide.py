@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench_numba._directions import tame
 
 D = 420
 CASES = [
@@ -85,3 +86,11 @@ def test_a_small_row_in_a_block_beside_huge_weights():
     (mine, told), (other, want) = (learned("orfit", settings, b, "float64", X, y) for b in ("numba", "numpy"))
     alike(told, want, "float64")
     alike(mine.state()["w"].values, other.state()["w"].values, "float64")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_block_ends_before_a_row_that_cannot_be_squared(dtype):
+    X, info = np.ones((5, 3), dtype), np.finfo(dtype)
+    for size, count in ((0, 5), (1e5, 5), (info.max / 8, 3), (info.max**0.4, 3), (info.tiny**0.4, 3), (info.tiny, 3)):
+        X[3] = size
+        assert tame(X, X) == count
