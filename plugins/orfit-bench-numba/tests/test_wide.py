@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench_numba._directions import tame
 
 D = 420
 CASES = [
@@ -57,3 +58,39 @@ def test_a_block_leaves_what_rows_leave(method, settings, dtype, wild):
         alike(a[name].values, b[name].values, dtype)
     P = a["covariance" if method == "kalman" else "P"].values
     np.testing.assert_array_equal(P, P.T)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("summary", ["ipca", "largest", "latest", "random"])
+@pytest.mark.parametrize("shared", [0.0, 0.3, 3.0])
+def test_orfit_of_rows_that_share_a_part(dtype, summary, shared):
+    X, y = rows("orfit", dtype)
+    X += np.asarray(shared, dtype)
+    X[40] = X[39] + np.asarray(1e-3, dtype) * X[40]
+    X[70] = 0
+    settings = {"memory": 12, "summary": summary}
+    (mine, told), (other, want) = (learned("orfit", settings, b, dtype, X, y) for b in ("numba", "numpy"))
+    alike(told, want, dtype)
+    a, b = mine.state(), other.state()
+    for name in ("w", "singular_values"):
+        alike(a[name].values, b[name].values, dtype)
+    U, V = a["basis"].values, b["basis"].values
+    alike(U @ U.T, np.eye(len(U)), dtype)
+    alike(U.T @ U, V.T @ V, dtype)
+
+
+def test_a_small_row_in_a_block_beside_huge_weights():
+    X, y = rows("orfit", "float64")
+    X[5] *= 1e-70
+    settings = {"memory": 12, "initial_weights": np.full((D, 2), 1e250)}
+    (mine, told), (other, want) = (learned("orfit", settings, b, "float64", X, y) for b in ("numba", "numpy"))
+    alike(told, want, "float64")
+    alike(mine.state()["w"].values, other.state()["w"].values, "float64")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_block_ends_before_a_row_that_cannot_be_squared(dtype):
+    X, info = np.ones((5, 3), dtype), np.finfo(dtype)
+    for size, count in ((0, 5), (1e5, 5), (info.max / 8, 3), (info.max**0.4, 3), (info.tiny**0.4, 3), (info.tiny, 3)):
+        X[3] = size
+        assert tame(X, X) == count

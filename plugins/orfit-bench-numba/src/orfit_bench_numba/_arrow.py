@@ -42,12 +42,14 @@ def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> No
         a[j] = max(a[j], a[j + 1] + EPS)
     for i in range(m):
         values[i] = root(a, b, i, work[i, :m])
+    product = V[0, :m]  # room, before V is written
     for j in range(m):
-        product = -work[j, j]
-        for i in range(m):
-            if i != j:
-                product *= work[i, j] / ((a[j] - a[i]) * (a[j] + a[i]))
-        b[j] = np.copysign(np.sqrt(product), b[j])
+        product[j] = -work[j, j]
+    for i in range(m):
+        multiply(product[:i], work[i, :i], a[:i], a[i])
+        multiply(product[i + 1 :], work[i, i + 1 : m], a[i + 1 :], a[i])
+    for j in range(m):
+        b[j] = np.copysign(np.sqrt(product[j]), b[j])
     i, j = m - 1, n - 1
     for place in range(n - 1, -1, -1):  # from the least on, so that no root is overwritten before it is placed
         while j >= 0 and abs(z[j]) > EPS:
@@ -58,15 +60,28 @@ def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> No
             V[place, j], values[place] = 1, scale * d[j]
             j -= 1
         else:
-            square = 0.0
+            size = 1 / np.sqrt(divide(b, work[i, :m]))
             for t in range(m):
-                work[i, t] = b[t] / work[i, t]
-                square += work[i, t] * work[i, t]
-            square = 1 / np.sqrt(square)
-            for t in range(m):
-                V[place, moving[t]] = square * work[i, t]
+                V[place, moving[t]] = size * work[i, t]
             values[place] = scale * values[i]
             i -= 1
+
+
+@inlined
+def multiply(product: Any, gaps: Any, d: Any, other: Any) -> None:
+    """product <- product gaps / (d^2 - other^2)."""
+    for j in range(len(product)):
+        product[j] *= gaps[j] / ((d[j] - other) * (d[j] + other))
+
+
+@summed
+def divide(b: Any, gaps: Any) -> Any:
+    """gaps <- b / gaps; returns its square."""
+    square = 0.0
+    for j in range(len(gaps)):
+        gaps[j] = b[j] / gaps[j]
+        square += gaps[j] * gaps[j]
+    return square
 
 
 @inlined

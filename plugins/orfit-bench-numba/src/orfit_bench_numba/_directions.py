@@ -120,12 +120,10 @@ def tame(X: Array, Y: Array) -> int:
 
 @compiled("R R f f")
 def moderate(X: Any, Y: Any, most: Any, least: Any) -> Any:
-    """How many rows come before the first whose largest number, or whose target, is that large or small."""
+    """How many rows come before the first whose square's root, or whose target, is that large or small."""
     for i in range(len(X)):
-        largest = X.dtype.type(0)
-        for j in range(X.shape[1]):
-            largest = max(largest, abs(X[i, j]))
-        if largest > most or 0 < largest < least:
+        square = np.dot(X[i], X[i])
+        if not square < most * most or (square < least * least and np.any(X[i])):
             return i
         for c in range(Y.shape[1]):
             if abs(Y[i, c]) > most:

@@ -1,8 +1,8 @@
 """Rows fitted off a memory of m directions that each of them changes: a block runs in coordinates of what it spans.
 
-X = C U + L Q (see `_directions`), so that in the orthonormal coordinates of the rows of U and Q the block is [C L],
-the memory is T = I at first, and the weights have moved by Z = 0. All that a row does happens there, on n + k numbers
-in place of p; then U <- T'[U; Q] and w <- w + [U; Q]'Z.
+X = C U + L Q (see `_joint`, and `_directions` for what is too near to be squared), so that in the orthonormal
+coordinates of the rows of U and Q the block is [C L], the memory is T = I at first, and the weights have moved by
+Z = 0. All that a row does happens there, on n + k numbers in place of p; then U <- T'[U; Q] and w <- w + [U; Q]'Z.
 
 There a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of `_arrow`; outside,
 beside its direction, 2 c p for its prediction and 2 m (m + k) p / k for the memory, in products of matrices. Which
@@ -20,26 +20,29 @@ from scipy.linalg import get_blas_funcs
 from orfit_bench_numba._arrow import decompose
 from orfit_bench_numba._compile import compiled, inlined
 from orfit_bench_numba._directions import Array, directions
+from orfit_bench_numba._joint import jointly, rotate
 
 IPCA, LARGEST, LATEST, RANDOM = range(4)
 SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
 RENEWAL = 97
 """Steps between renewals of the basis, of which every rotation costs a rounding; a prime, see decision 0012."""
-STRIP = 4096
-"""Columns of U that are rotated at once, so that there is never a second U."""
 
 
-def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, drawn: Array) -> int:
+def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, drawn: Array, t: int) -> int:
     """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
     n, eps, alone = int(s.count[0]), float(np.finfo(X.dtype).eps), len(X) == 1
-    U = s.basis[:n]
-    Q, C, L, scale = directions(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
+    U, F, scale = s.basis[:n], None, 1.0
+    if not alone and (found := jointly(U, X)):
+        F, H = found
+        Q = X[: len(H)]
+    else:
+        Q, C, L, scale = directions(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
+        H = np.concatenate([C, L], axis=1)
     k, c = len(Q), Y.shape[1]
     most, told = min(m, n + k), told[:k]
     np.dot(X[:k], s.w, out=told)
     T, sigma, Z = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype), np.zeros((n + k, c), X.dtype)
     T[n:], sigma[:n] = 0, s.singular_values[:n]
-    H = np.concatenate([C, L], axis=1)
     size = np.abs(H).max(axis=1)
     H /= np.where(size > 0, size, 1)[:, None]
     room = np.empty((5, max(n + k, most + 1, c)), X.dtype)
@@ -49,24 +52,24 @@ def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int
     learned, count, changes = remember(told, Z, T, sigma, H, scale * size, Y, drawn, *worked_in, *how)
     if not changes:
         return int(learned)
+    A = T[:, :count].T
+    if F is not None:
+        A, Z = A @ F, F.T @ Z
     w = s.w + U.T @ Z[:n] + Q.T @ Z[n:]
-    if alone and not (np.isfinite(w).all() and bounded(X)):
+    # a row of many may be so small that F'Z overflows, and its step alone does not
+    if not (np.isfinite(w).all() and (not alone or bounded(X))):
         return 0
     s.w[...] = w
-    rotate(s.basis[:count], T[:n, :count].T, U, T[n:, :count].T, Q)
+    rotate(s.basis[:count], A[:, :n], U, A[:, n:], Q)
     s.singular_values[:count], s.count[0] = sigma[:count], count
+    if F is None and t // RENEWAL < (t + int(learned)) // RENEWAL:
+        renew(s.basis[:count])
     return int(learned)
 
 
 def bounded(J: Array) -> bool:
     """Whether every unit vector's product with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
     return math.isfinite(np.abs(J).max(initial=0) * math.sqrt(J.shape[1]))
-
-
-def rotate(new: Array, A: Array, U: Array, B: Array, Q: Array) -> None:
-    """new <- A U + B Q, where new and U may lie in the same place."""
-    for j in range(0, U.shape[1], STRIP):
-        new[:, j : j + STRIP] = A @ U[:, j : j + STRIP] + B @ Q[:, j : j + STRIP]
 
 
 def renew(U: Array) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from orfit_bench_numba._basis import append, fit_rows, fitted
 from orfit_bench_numba._directions import Array, in_blocks, new_directions
-from orfit_bench_numba._memory import RENEWAL, SUMMARIES, bounded, remember_block, renew, rotate
+from orfit_bench_numba._joint import rotate
+from orfit_bench_numba._memory import RENEWAL, SUMMARIES, bounded, remember_block, renew
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -22,11 +23,8 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     drawn = drawn.astype(np.int64).astype(X.dtype)
 
     def learn_block(part: slice) -> int:
-        summary = SUMMARIES[p.summary]
-        learned = remember_block(s, X[part], Y[part], told[part], p.memory, summary, drawn[part])
-        if (p.t + part.start - 1) // RENEWAL < (p.t + part.start + learned - 1) // RENEWAL:
-            renew(s.basis[: s.count[0]])
-        return learned
+        how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
+        return remember_block(s, X[part], Y[part], told[part], *how)
 
     return in_blocks(learn_block, X, Y, len(s.basis))
 

@@ -1,0 +1,152 @@
+"""Affine projection on a window of rows that slides, without a look at more than the new row's products.
+
+The weights are w + A'C, A the rows of the window: a row's step changes C, and w only when a row leaves the window. So
+all that a row takes of its d numbers are its products with A, 2 k d flops in one product, and two passes over w.
+A A' + eps I is inverted as T'T, which a row leaves or joins in O(k^2). Allocated: arrays of (k, k) and (c, k) numbers.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._compile import compiled, inlined, summed
+
+AMPLE = 64.0
+"""How many times the inverse of A A' may be that of orthogonal rows as long; its square root in digits lost."""
+
+
+@compiled("W R R R R r W i f f")
+def along(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, order: Any, eps: Any, edge: Any) -> Any:
+    """Row after row, from the window's rows A and their targets b; returns how many of X were learned.
+
+    Ends before a row whose square or move is beyond `edge`, so that w stays finite, or the square below its inverse.
+    """
+    c, m, kind = len(W), len(A), W.dtype.type
+    T, room, numbers = (
+        np.zeros((order, order), W.dtype),
+        np.zeros((3, order), W.dtype),
+        np.zeros((3, c, order), W.dtype),
+    )
+    (g, u, squares), (E, C, Z) = (room[0], room[1], room[2]), (numbers[0], numbers[1], numbers[2])
+    square, ample, learned = kind(0), kind(AMPLE), len(X)
+    for j in range(m):
+        np.dot(A[: j + 1], A[j], g[: j + 1])
+        squares[j] = g[j]
+        square += join(T, g, u, j, eps, edge)
+        for a in range(c):
+            E[a, j] = b[j, a] - np.dot(A[j], W[a])
+    for i in range(len(X)):
+        x = X[i]
+        if m == order:
+            for a in range(c):
+                move(W[a], C[a, 0], row(A, X, i - m))
+                shift(E[a])
+                shift(C[a])
+            shift(squares)
+            square, m = leave(T, u), m - 1
+        old = max(0, m - i)
+        if old > 0:
+            np.dot(A[len(A) - old :], x, g[:old])
+        np.dot(X[i + old - m : i + 1], x, g[old : m + 1])
+        squares[m], size = g[m], kind(m + 1)
+        square += join(T, g, u, m, eps, edge)
+        safe = (1 / square - eps) * ample * size * size > squares[: m + 1].sum()
+        for a in range(c):
+            told[i, a] = np.dot(x, W[a]) + dot(g, C[a], m)
+            E[a, m] = Y[i, a] - told[i, a]
+            safe = safe and solve(T, E[a], u, Z[a], m + 1) * abs(step[i]) < edge
+        if not safe:
+            learned = i
+            break
+        m += 1
+        for a in range(c):
+            for j in range(m):
+                C[a, j] += step[i] * Z[a, j]
+                E[a, j] -= step[i] * (E[a, j] - eps * Z[a, j])
+    for a in range(c):
+        for j in range(m):
+            move(W[a], C[a, j], row(A, X, learned - m + j))
+    return learned
+
+
+@inlined
+def row(A: Any, X: Any, i: Any) -> Any:
+    """Row i of X, before which those of A are."""
+    return X[i] if i >= 0 else A[len(A) + i]
+
+
+@inlined
+def move(w: Any, a: Any, x: Any) -> None:
+    """w <- w + a x."""
+    for j in range(len(w)):
+        w[j] += a * x[j]
+
+
+@inlined
+def shift(a: Any) -> None:
+    """The first number leaves, a zero comes."""
+    for j in range(1, len(a)):
+        a[j - 1] = a[j]
+    a[-1] = 0
+
+
+@inlined
+def join(T: Any, g: Any, u: Any, m: Any, eps: Any, edge: Any) -> Any:
+    """Row m of T from a row's products g with those of the window and itself; its square, no number where none."""
+    rest = g[m] + eps
+    for j in range(m):
+        u[j] = dot(T[j], g, j + 1)
+        rest -= u[j] * u[j]
+    T[m] = 0
+    for j in range(m):
+        for n in range(j + 1):
+            T[m, n] -= u[j] * T[j, n]
+    T[m, m] = 1
+    for n in range(m + 1):
+        T[m, n] /= np.sqrt(rest)
+    return dot(T[m], T[m], m + 1) if 1 / edge < g[m] < edge else np.inf
+
+
+@summed
+def leave(T: Any, v: Any) -> Any:
+    """T <- that of the window without its first row; its square. v: room.
+
+    With T = [[t, 0], [-t b, S]] the products left are S^-1 (I + b b') S^-T, so that it is N^-1 S, N N' = I + b b'.
+    """
+    t, square, size = T[0, 0], T.dtype.type(0), T.dtype.type(1)
+    v[:] = 0
+    for i in range(1, len(T)):
+        b = -T[i, 0] / t
+        grown = size + b * b
+        scale = np.sqrt(size / grown)
+        for j in range(1, i + 1):
+            old = T[i, j]
+            new = scale * (old - b / size * v[j])
+            v[j] += b * old
+            T[i - 1, j - 1] = new
+            square += new * new
+        size = grown
+    return square
+
+
+@inlined
+def solve(T: Any, e: Any, u: Any, z: Any, m: Any) -> Any:
+    """z <- T'T e; returns the sum of its sizes, which is NaN where one is."""
+    size = z.dtype.type(0)
+    z[:] = 0
+    for i in range(m):
+        part = dot(T[i], e, i + 1)
+        for j in range(i + 1):
+            z[j] += part * T[i, j]
+    for j in range(m):
+        size += abs(z[j])
+    return size
+
+
+@summed
+def dot(a: Any, b: Any, n: Any) -> Any:
+    """Of the first n entries: few of them, or of a view that no BLAS takes."""
+    total = a.dtype.type(0)
+    for j in range(n):
+        total += a[j] * b[j]
+    return total
