@@ -82,6 +82,7 @@ class TestCompare:
         assert [c.worse for c in gone] == [True, True]
         back = comparison.changes(changed(measured, test_error=math.nan), measured)
         assert [c.worse for c in back] == [False, False]
+        assert not comparison.changes(measured, changed(measured, share_of_limit=math.nan))  # whatever it was
 
     def test_a_cell_that_fails_is_worse(self, measured):
         after = measured.copy(deep=True)
@@ -214,4 +215,26 @@ def test_show_prints_what_the_run_did(measured, tmp_path):
     told = call("show", of["a"])
     assert told.exit_code == 0, told.output
     assert told.output.endswith(f"2 ok. Results: {of['a']}\n")
-    assert call("show", tmp_path / "none.nc").exit_code == 2
+    for file in (tmp_path / "none.nc", tmp_path):
+        told = call("show", file)
+        assert (told.exit_code, told.output) == (2, f"Error: {file}: no such file\n")
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_damaged_files_are_a_users_mistake(measured, tmp_path):
+    of = files(tmp_path, a=measured)
+    whole, rng = (tmp_path / "a.nc").read_bytes(), np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.integers(len(whole), size=20):
+            damaged[place] = rng.integers(256)
+        (tmp_path / "b.nc").write_bytes(damaged)
+        told = call("show", tmp_path / "b.nc")
+        assert told.exit_code in (0, 2), told.output  # 0 where no number of the table is hit
+    part = measured.copy()
+    del part.attrs["machine"]
+    of |= files(tmp_path, c=part)
+    for command in (["show", of["c"]], ["compare", of["a"], of["c"]], ["merge", of["a"], of["c"], tmp_path / "d.nc"]):
+        told = call(*command)
+        assert told.exit_code == 2, told.output
+        assert "without machine" in told.output

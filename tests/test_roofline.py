@@ -53,7 +53,13 @@ def test_a_machine_is_measured_once(cache, monkeypatch):
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"bandwidth": {}, "matrix_product": {}}', '{"bandwidth": 3}'])
+ZERO = '{"bandwidth": {"4096": 0.0}, "matrix_product": {"float64": 1.0, "float32": 1.0}}'
+ONE = '{"bandwidth": {"4096": 1.0}, "matrix_product": {"float64": 1.0}}'
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"bandwidth": {}, "matrix_product": {}}', '{"bandwidth": 3}', ZERO, ONE]
+)
 def test_a_damaged_file_is_measured_again(cache, monkeypatch, text):
     quick(monkeypatch)
     file = roofline.ensured()

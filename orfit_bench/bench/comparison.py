@@ -89,7 +89,8 @@ def _of_cell(
         if name in before and name in after and was == now == "ok":
             old, new = float(before[name].values[i]), float(after[name].values[j])
             relative = _relative(old, new, metric)
-            if math.isnan(old) != math.isnan(new) or abs(relative) > limits[name]:
+            gone = math.isnan(old) != math.isnan(new) and limits[name] < math.inf
+            if gone or abs(relative) > limits[name]:
                 yield Change(cell, name, old, new, relative, _worse(relative, new, metric))
 
 

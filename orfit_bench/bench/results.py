@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FORMAT = "orfit_bench results 2"
 """2: kind, model and error stand beside each cell, and forgetting is the survey's (1: the rise of the root of E)."""
+NEEDED = ("date", "versions", "machine", "commit", "suite")
+"""Attributes of every file of it."""
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {
@@ -125,14 +127,17 @@ def load(path: str | Path) -> xarray.Dataset:
     """The results in a file that `run` wrote; ValueError where it is something else."""
     import xarray
 
-    if not Path(path).exists():
+    if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:
         results = xarray.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as error:
-        raise ValueError(f"{path}: no netCDF file ({type(error).__name__}: {error})") from error
+    except (OSError, ValueError, KeyError, RuntimeError) as error:  # the last from HDF5, of a damaged file
+        said = str(error).partition("\n")[0]
+        raise ValueError(f"{path}: no netCDF file, or a damaged one ({type(error).__name__}: {said})") from error
     if (found := str(results.attrs.get("format", ""))) != FORMAT:
         if found.startswith(FORMAT.rstrip("0123456789")):
             raise ValueError(f"{path}: written as {found!r}, this version reads {FORMAT!r}: run it again")
         raise ValueError(f"{path}: no file of {FORMAT}")
+    if missing := [name for name in NEEDED if name not in results.attrs]:
+        raise ValueError(f"{path}: a damaged file of {FORMAT}, without {', '.join(missing)}: run it again")
     return results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ NUMBERS = 4_000_000
 """How many a loop takes in one call, so that the call itself costs nothing beside them."""
 ORDER = 1024
 """Rows of the matrices multiplied."""
+DTYPES = ("float64", "float32")
 SECONDS = 0.05
 """Time spent on each loop; the best of its calls counts, since what else runs can only slow it down."""
 Loop = Callable[[], float]
@@ -53,7 +55,7 @@ def measured() -> Roofline:
     """Measure, in three seconds or so. In a process whose BLAS has one thread, or it is the limit of more."""
     rates = [max(_rate(loop) for loop in _loops(size)) for size in SIZES]
     fastest = np.maximum.accumulate(rates[::-1])[::-1].tolist()  # what 64 KiB allow, 4 KiB allow too
-    products = {dtype: _rate(_product(dtype)) for dtype in ("float64", "float32")}
+    products = {dtype: _rate(_product(dtype)) for dtype in DTYPES}
     return Roofline(dict(zip(map(str, SIZES), fastest, strict=True)), products)
 
 
@@ -67,10 +69,11 @@ def read(file: Path) -> Roofline | None:
     try:
         found = json.loads(file.read_text())
         roofline = Roofline(found["bandwidth"], found["matrix_product"])
-        roofline.seconds(1.0, 1.0, 1.0, "float64")
+        rates = [*roofline.bandwidth.values(), *(roofline.matrix_product[dtype] for dtype in DTYPES)]
+        usable = all(0 < rate < math.inf for rate in rates) and roofline.bandwidth_at(1.0) > 0
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return roofline
+    return roofline if usable else None
 
 
 def ensured(fresh: bool = False) -> Path:

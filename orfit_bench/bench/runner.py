@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,8 @@ def run(
     target = None if output is None else _writable(Path(output))
     with Worker() if isolate else nullcontext(Here()) as worker:
         told = provenance(worker.threads)
-        worker.measure_machine()
+        with suppress(Exception):  # without it the share of the limit is missing, and nothing else
+            worker.measure_machine()
         journal = None if target is None else Journal(target, told)
         records = _run_all(planned, worker, timeout, journal, fresh, progress or (lambda done, total, record: None))
     table = results.dataset(records, told, suite.config())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -35,6 +36,14 @@ class Interrupted(click.ClickException):
     exit_code = 130
 
 
+def _reader_gone() -> bool:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return True
+    return False
+
+
 class Commands(click.Group):
     """A group whose errors end in one line and 2, or 1 where they are ours; under --debug in a traceback."""
 
@@ -42,16 +51,16 @@ class Commands(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise  # a pipe that its reader closed (as head does) is no mistake: click ends quietly
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
         except KeyboardInterrupt:
             goes_on = (
                 "; the same command goes on after the last finished cell" if ctx.invoked_subcommand == "run" else ""
             )
             raise Interrupted(f"interrupted{goes_on}") from None
         except Exception as error:
-            if ctx.params["debug"]:
-                raise
+            if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _reader_gone()):
+                raise  # a pipe that its reader closed (as head does) is no mistake: click ends quietly
             if isinstance(error, MISTAKES):
                 raise Mistake(str(error)) from None
             said = f"{type(error).__name__}: {error} (a fault of ours; --debug shows where)"

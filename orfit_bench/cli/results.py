@@ -56,7 +56,7 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
     \b
     Examples:
       orfit-bench compare before.nc results.nc
-      orfit-bench compare before.nc results.nc --tolerate samples_per_second=0.5
+      orfit-bench compare before.nc results.nc --tolerate seconds_per_sample=0.5
 
     Ends with 0 where nothing got worse, with 1 where something did or a cell of BEFORE is gone, with 2 where the
     command was wrong.
@@ -87,7 +87,7 @@ def _tolerance(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(share)
     except ValueError:
-        raise ValueError(f"--tolerate {text}: want METRIC=SHARE, as in samples_per_second=0.5") from None
+        raise ValueError(f"--tolerate {text}: want METRIC=SHARE, as in seconds_per_sample=0.5") from None
 
 
 @click.command("merge")

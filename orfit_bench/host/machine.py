@@ -28,11 +28,12 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Python, the libraries that compute, and every plugin's distribution."""
     found = {"python": platform.python_version(), "orfit-bench": orfit_bench.__version__}
-    for name in ("numpy", "scipy"):
+    for name in ("numpy", "scipy", "numba", "llvmlite"):
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # a copy without metadata
-            found[name] = "unknown"
+        except PackageNotFoundError:
+            if name in ("numpy", "scipy"):  # a copy without metadata; the others need not be here
+                found[name] = "unknown"
     return found | {p.distribution: p.version for p in registry().plugins if p.state == "ok"}
 
 

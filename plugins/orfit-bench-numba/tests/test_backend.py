@@ -1,6 +1,7 @@
 """What the kit cannot see of a compiled backend: when it compiles, what it keeps, and how much memory it takes."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+import orfit_bench_numba
+from orfit_bench_numba import _compile
 
 
 def python(code, **environment):
@@ -29,7 +32,11 @@ class TestCompiling:
         assert python(listed) == "False\n"
         assert python(code) == "True\n"
 
-    def test_is_kept_for_later_processes(self, tmp_path):
+    def test_is_kept_for_later_processes_until_a_file_changes(self, tmp_path):
+        package = Path(orfit_bench_numba.__file__).parent
+        shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        where = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": path}
         code = """
 import numpy as np, orfit_bench as ob
 learner = ob.create("lms", backend="numba").partial_fit(np.ones((3, 2)), np.ones(3))
@@ -37,9 +44,20 @@ import orfit_bench_numba as plugin
 versions = [v for f in plugin._functions(learner._kernel) for v in f._versions.values()]
 print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in ("cache_hits", "cache_misses")))
 """
-        first, second = (python(code, NUMBA_CACHE_DIR=str(tmp_path)).split() for _ in range(2))
-        assert first == ["0", "1"]
-        assert second == ["1", "0"]
+        first, second = (python(code, **where).split() for _ in range(2))
+        helper = tmp_path / package.name / "_signs.py"  # whose functions other modules take in
+        helper.write_text(helper.read_text() + "# changed\n")
+        third, fourth = (python(code, **where).split() for _ in range(2))
+        assert first == third == ["0", "1"]
+        assert second == fourth == ["1", "0"]
+
+    def test_does_without_a_folder(self, monkeypatch):
+        def njit(**flags):
+            raise RuntimeError("cannot cache function: no locator available")
+
+        assert _compile._kept()
+        monkeypatch.setattr(_compile.numba, "njit", njit)
+        assert not _compile._kept()
 
     def test_may_be_killed(self, tmp_path):
         code = (
@@ -54,8 +72,6 @@ print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in 
         python(code, NUMBA_CACHE_DIR=str(tmp_path))
 
     def test_says_what_is_waited_for(self, monkeypatch, capsys, tmp_path):
-        from orfit_bench_numba import _compile
-
         monkeypatch.setattr(_compile, "PATIENCE", 0.0)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
@@ -69,6 +85,31 @@ print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in 
         slow(w, 1.0)
         assert w.tolist() == [1, 1]
         assert "for float64, once on this machine" in capsys.readouterr().err
+
+
+class TestThreads:
+    def test_blas_is_afterwards_as_it_was(self):
+        code = """
+import threading, numpy as np, orfit_bench as ob
+from threadpoolctl import ThreadpoolController
+X, y = np.random.default_rng(0).standard_normal((256, 410)), np.ones(256)
+ob.create("rls", backend="numba").partial_fit(X[:2], y[:2])
+with ThreadpoolController().select(user_api="blas").limit(limits=2):
+    def learn():
+        learner = ob.create("rls", backend="numba")
+        for _ in range(10):
+            learner.partial_fit(X, y)
+    threads = [threading.Thread(target=learn) for _ in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    print({library["num_threads"] for library in ThreadpoolController().select(user_api="blas").info()})
+"""
+        assert python(code) == "{2}\n"
+
+    def test_a_wrong_number_is_said_beforehand(self, monkeypatch):
+        monkeypatch.setenv("ORFIT_BENCH_THREADS", "two")
+        with pytest.raises(ob.UnavailableError, match="ORFIT_BENCH_THREADS=two: want a number of threads"):
+            ob.create("lms", backend="numba")
 
 
 @pytest.mark.parametrize("method", ["lms", "icl"])

@@ -63,6 +63,17 @@ def _compile_all(kernel: Any, dtype: str) -> None:
         function.compile(np.dtype(dtype))
 
 
+def _probe() -> str:
+    """Why nothing can be computed: a wrong number of threads would be found in the middle of a chunk."""
+    from orfit_bench_numba._threads import allowed
+
+    try:
+        allowed()
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def _aligned(a: NDArray[Any]) -> NDArray[Any]:
     """A copy, C order, that begins a line of the cache: from NumPy's 16 bytes kernels took up to 1.7 times as long."""
     room = np.empty(a.nbytes + 64, np.uint8)
@@ -77,6 +88,7 @@ BACKEND = Backend(
     "machine code, on the CPU",
     namespace=lambda: np,
     asarray=_aligned,
+    probe=_probe,
     device="cpu",
     compiled=_signatures,
     compile=_compile_all,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import Timer
 from typing import Any, TypeVar
 
@@ -15,8 +16,19 @@ import numba
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _kept() -> bool:
+    """Whether there is a folder for machine code: Numba refuses to compile at all where there is none."""
+    try:
+        numba.njit(cache=True)(_kept)
+    except RuntimeError:
+        return False
+    return True
+
+
 FLAGS: dict[str, Any] = {
-    "cache": True,  # compiled once a machine, not once a process
+    "cache": _kept(),  # compiled once a machine, not once a process
     "nogil": True,  # other threads of the user go on
     "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, and no branch in the loop
     "fastmath": {"contract"},  # a * b + c with one rounding; nothing that changes with the vector's width
@@ -47,10 +59,14 @@ class Compiled:
         text = f"compiling {self._function.__module__} for {dtype}, once on this machine (orfit-bench warm: all)"
         patience = Timer(PATIENCE, print, (text,), {"file": sys.stderr, "flush": True})
         patience.daemon = True
-        if sys.stderr.isatty():
+        if sys.stderr and sys.stderr.isatty():
             patience.start()
         try:
-            version = self._versions[dtype] = numba.njit(self._signature(number), **FLAGS)(self._function)
+            version = numba.njit(**FLAGS)(self._function)
+            stamp(version)
+            version.compile(self._signature(number))
+            version.disable_compile()
+            self._versions[dtype] = version
         finally:
             patience.cancel()
         return version
@@ -66,6 +82,13 @@ class Compiled:
             scalars.get(kind) or numba.types.Array(number, KINDS[kind][0], "C", readonly=KINDS[kind][1])
             for kind in self._kinds
         )
+
+
+def stamp(version: Any) -> None:
+    """Have what is on disk renewed when any file of this package changes: Numba looks at the function's own alone."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    if hasattr(version._cache, "_cache_file"):  # private to Numba, which has no public way
+        version._cache._cache_file._source_stamp = [(f.name, f.stat().st_mtime, f.stat().st_size) for f in files]
 
 
 def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:

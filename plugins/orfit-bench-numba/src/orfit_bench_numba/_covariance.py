@@ -88,8 +88,9 @@ def learn_step(
     few digits would be left (an estimate above `least`), or a number would not be finite, or a P_ii not below `most`.
     """
     if len(J) > 1:
-        changed = change(P, J, R, least, renewed)
-        return changed is not None and correct(P, w, changed, changed.move(E), lost, ff, most)
+        with blas_for(3.0 * len(J) * P.size):
+            changed = change(P, J, R, least, renewed)
+            return changed is not None and correct(P, w, changed, changed.move(E), lost, ff, most)
     W = np.ascontiguousarray(w.T)  # of one column w itself
     noise, left = R[0, 0], R[0, 0] + np.max(renewed)
     applied = row(P, W, J[0], E[0].copy(), noise, left, ff, least, most, lost.reshape(1))

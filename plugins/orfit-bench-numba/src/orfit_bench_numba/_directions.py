@@ -68,10 +68,11 @@ def new_directions(U: Array, J: Array) -> tuple[Array, Array]:
     size = np.abs(J).max(axis=1, keepdims=True)
     G = np.divide(J, size, out=np.zeros_like(J), where=(size > 0) & (size < np.inf))  # whose squares are finite
     Q = J[:0]
-    while done < len(G):
-        block = directions(np.concatenate([U, Q]) if done else U, G[done : done + rows], cut, cut)
-        Q = np.concatenate([Q, block.Q[block.Q.any(axis=1)]])
-        done, rows = done + len(block.Q), max(1, len(block.Q))
+    with blas_for(8.0 * len(U) * J.size):
+        while done < len(G):
+            block = directions(np.concatenate([U, Q]) if done else U, G[done : done + rows], cut, cut)
+            Q = np.concatenate([Q, block.Q[block.Q.any(axis=1)]])
+            done, rows = done + len(block.Q), min(BLOCK, 2 * len(block.Q))
     return Q, Q @ J.T
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from orfit_bench_numba import BACKEND
+from orfit_bench_numba._threads import blas_for
 
 Array = NDArray[Any]
 Rule = Callable[[Any, Array, Any], bool]
@@ -29,13 +30,14 @@ def learning(rule: Rule, rows: Rows) -> Callable[..., int]:
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         i, N = 0, p.batch_size
-        while i < len(X):
-            if N == 1:
-                i += rows(s, X, p, i)
-            if i < len(X):
-                if not rule(s, X[i : i + N], p.at(i // N)):
-                    return i
-                i += N
+        with blas_for(4.0 * X.size * s.basis.shape[1]):
+            while i < len(X):
+                if N == 1:
+                    i += rows(s, X, p, i)
+                if i < len(X):
+                    if not rule(s, X[i : i + N], p.at(i // N)):
+                        return i
+                    i += N
         return len(X)
 
     return learn

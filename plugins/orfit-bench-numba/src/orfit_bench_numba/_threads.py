@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -17,12 +18,30 @@ FEW = 1e7
 """Operations below which to tell BLAS takes more time than it could lose."""
 
 
+_lock = Lock()
+_within: list[Any] = []
+"""The limit in force, once for every thread that is within one."""
+
+
 @contextmanager
 def blas_for(operations: float) -> Iterator[None]:
-    """Within it the matrix products of a chunk of so many operations; then BLAS is as it was before."""
-    threads = allowed() if operations >= PAYS else 1
-    with nullcontext() if operations < FEW else _libraries().limit(limits=threads):
+    """Within it the matrix products of a chunk of so many operations; then BLAS is as it was before.
+
+    BLAS has one limit a process: the first thread in sets it, the last one out takes it back.
+    """
+    if operations < FEW:
         yield
+        return
+    threads = allowed() if operations >= PAYS else 1
+    with _lock:
+        _within.append(_within[0] if _within else _libraries().limit(limits=threads))
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _within.pop()
+            if not _within:
+                limit.restore_original_limits()
 
 
 def allowed() -> int:

@@ -10,12 +10,14 @@ from orfit_bench_numba._basis import append, fit_rows, fitted
 from orfit_bench_numba._directions import Array, in_blocks, new_directions
 from orfit_bench_numba._joint import rotate
 from orfit_bench_numba._memory import RENEWAL, SUMMARIES, bounded, remember_block, renew
+from orfit_bench_numba._threads import blas_for
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + x~ (x'x~)^-1 e with x~ = x - U U'x (eq. 3.10); then the memory takes in x."""
     if p.batch_size > 1:
-        return _learn_batches(s, X, Y, p, out)
+        with blas_for(8.0 * len(s.basis) * X.size):
+            return _learn_batches(s, X, Y, p, out)
     if not hasattr(s, "singular_values"):
         return fit_rows(s, X, Y, out, bounded=True)
     told = np.empty(Y.shape, Y.dtype) if out is None else out
