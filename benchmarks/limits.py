@@ -26,7 +26,7 @@ LIMITS = {
     "class_rls": lambda d, c: (3 * d**2 + 4 * d * c, 2 * d**2 / BLOCK + 2 * d * c),
     "kalman": lambda d, c: (3 * d**2, 2 * d**2 / BLOCK),
     "kalman, transition": lambda d, c: (3 * d**3, 6 * d**2),  # F P, and one triangle of (F P)F'
-    "kalman, smooth": lambda d, c: (31 / 3 * d**3, 20 * d**2),  # the filter 4, Cholesky 1/3, L 2, L (P - P) L' 4
+    "kalman, smooth": lambda d, c: (31 / 3 * d**3, 20 * d**2),  # filter 3, F P 2, Cholesky 1/3, L 2, L (P - P) L' 3
     "oja": lambda d, k: (4 * k * d, (1 + 2 * k) * d),
     "krasulina": lambda d, k: (6 * k * d, (1 + 3 * k) * d),
     "sanger": lambda d, k: (6 * k * d + 7 * k**2, (1 + 3 * k) * d + 2 * k**2),

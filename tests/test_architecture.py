@@ -29,7 +29,7 @@ def imports(path):
 )
 def test_kernels_know_arrays_only(path):
     arrays = {"__future__", "collections", "math", "typing", "numpy", "scipy", path.parent.name}
-    machine = {"contextlib", "functools", "numba", "os", "sys", "threading", "threadpoolctl"}
+    machine = {"contextlib", "functools", "numba", "os", "pathlib", "sys", "threading", "threadpoolctl"}
     assert set(imports(path)) <= arrays | (machine if path in COMPILED else set())
 
 

@@ -165,16 +165,16 @@ class TestThreads:
         threads = pytest.importorskip("orfit_bench_numba._threads")
         blas = threads._libraries()
 
-        def seen(operations):
-            with threads.blas_for(operations):
+        def seen(operations, square=0):
+            with threads.blas_for(operations, square):
                 return {library["num_threads"] for library in blas.info()}
 
         before = [library["num_threads"] for library in blas.info()]
         monkeypatch.delenv(threads.VARIABLE, raising=False)
-        assert seen(1e12) == {1}
+        assert seen(1e12, 1000) == {1}
         monkeypatch.setenv(threads.VARIABLE, "2")
-        assert seen(1e12) == {2}
-        assert seen(10) == {1}
+        assert seen(1e12, 1000) == {2}
+        assert seen(1e12, 100) == seen(1e12) == {1}
         assert [library["num_threads"] for library in blas.info()] == before
 
     @pytest.mark.parametrize("text", ["two", "0", "-1", "1.5"])

@@ -1,4 +1,4 @@
-"""Checks of what a caller hands in: once a chunk, before anything changes."""
+"""Checks of what a caller hands in: once a chunk, and nothing has changed where one refuses it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) ->
     scale = np.diagonal(P_pred, axis1=1, axis2=2)[~rests][np.cumsum(~rests) - 1]  # s.scale of the filter
     H, C, G = (np.empty(P.shape[1:], P.dtype) for _ in range(3))
     unit, x = np.empty(P.shape[1], P.dtype), np.random.default_rng(0).standard_normal((P.shape[1],)).astype(P.dtype)
-    with blas_for(7.0 * P.size * P.shape[1]):
+    with blas_for(7.0 * P.size * P.shape[1], P.shape[1]):
         for j in range(len(F) - 1, 0, -1):
             if rests[j]:  # the same state, so what is known of it is the same
                 m[j - 1], P[j - 1] = m[j], P[j]

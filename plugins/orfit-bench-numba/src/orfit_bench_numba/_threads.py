@@ -12,8 +12,11 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 VARIABLE = "ORFIT_BENCH_THREADS"
-PAYS = 1e8
-"""Operations of a chunk from which two threads took at most 1/1.3 of the time of one: docs/performance.md."""
+PAYS = 256
+"""Rows of square matrices, multiplied with each other, from which two threads took at most 1/1.3 of the time of one.
+
+Of blocks of rows with a matrix they never did (docs/performance.md): those have one thread whatever is allowed.
+"""
 FEW = 1e7
 """Operations below which to tell BLAS takes more time than it could lose."""
 
@@ -24,15 +27,16 @@ _within: list[Any] = []
 
 
 @contextmanager
-def blas_for(operations: float) -> Iterator[None]:
+def blas_for(operations: float, square: int = 0) -> Iterator[None]:
     """Within it the matrix products of a chunk of so many operations; then BLAS is as it was before.
 
+    square: the rows of square matrices that are multiplied with each other, if that is what takes the time.
     BLAS has one limit a process: the first thread in sets it, the last one out takes it back.
     """
     if operations < FEW:
         yield
         return
-    threads = allowed() if operations >= PAYS else 1
+    threads = allowed() if square >= PAYS else 1
     with _lock:
         _within.append(_within[0] if _within else _libraries().limit(limits=threads))
     try:

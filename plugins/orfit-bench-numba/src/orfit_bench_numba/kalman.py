@@ -63,7 +63,8 @@ def together(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: int, out: 
     told = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     begun, lost = p.t - 1 + begin, s.digits_lost.reshape(1)
     by_matrix = max(motion[1].shape[1], motion[3].shape[1]) > 0
-    with blas_for(3.0 * len(X) * len(W.T) ** 3 if by_matrix else 0):
+    d = len(W.T)
+    with blas_for(3.0 * len(X) * d**3 if by_matrix else 0, d):
         learned = moving_rows(s.covariance, W, X, Y, noise, *motion, moves.astype(X.dtype), begun, s.scale, lost, told)
     s.mean[...] = W.T
     return int(learned)
