@@ -89,3 +89,15 @@ def test_smoothing_with_functions_is_that_of_their_slopes() -> None:
     np.testing.assert_allclose(got["mean"], want["mean"], rtol=1e-11)
     np.testing.assert_allclose(got["covariance"], want["covariance"], rtol=1e-11, atol=1e-14)
     assert np.isfinite(ob.create("kalman", transition=(pendulum, slope)).smooth(X, y)["mean"]).all()
+
+
+def test_variances_that_grew_by_knowing_more_are_said():
+    """A transition that turns what is known into what is not, without noise at some steps: see what 80 digits give."""
+    rng = np.random.default_rng(89)
+    d, n = int(rng.choice([5, 9])), 40
+    rows, targets, F = rng.standard_normal((n, d)), rng.standard_normal(n), 0.4 * rng.standard_normal((d, d))
+    shaken = np.stack([F @ F.T * rng.integers(2) for _ in range(n)])
+    learner = ob.create("kalman", backend="numpy", transition=F, process_noise=0.0, observation_noise=0.1)
+    with pytest.warns(ob.AccuracyWarning, match="half of the digits"):
+        found = learner.smooth(rows, targets, process_noise=shaken / 2 + shaken.mT / 2)
+    assert (np.diagonal(found["covariance"].values, axis1=1, axis2=2) < -1).any()

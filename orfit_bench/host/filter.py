@@ -81,7 +81,8 @@ class Filter(Regressor):
 
         Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is: call it on the learner
         as it was before these rows, since rows that were learned already would count twice. Needs room for
-        3 n p^2 numbers. Arguments and errors as in `partial_fit`.
+        3 n p^2 numbers. Arguments and errors as in `partial_fit`. AccuracyWarning where a variance comes out negative,
+        or larger than without the rows that follow: then the transitions lost half of the digits.
         """
         require("smoothing", self._kernel, self.method, self.backend)
         twin = self.copy()
@@ -119,7 +120,10 @@ class Filter(Regressor):
             self._steps += learned
             if learned < len(X):
                 self._diverged(learned)
+            known = smoothing.variances(passed.corrected, xp).copy()
             self._kernel.rts(passed.transitions, *passed.predicted, *passed.corrected)
+            if learned and smoothing.impossible(known, smoothing.variances(passed.corrected, xp), xp):
+                self._s.digits_lost[...] = 1
         return passed.corrected
 
     def _parameters_of(self, steps: int, batch_size: int, gradients: int) -> Moving:

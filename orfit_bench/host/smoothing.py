@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,17 @@ def keep(of_steps: Moments, i: int, s: Any) -> None:
     """Entry i <- the state's moments."""
     for kept, now in zip(of_steps, moments(s), strict=True):
         kept[i] = now
+
+
+def variances(of_steps: Moments, xp: Any) -> Array:
+    """The diagonals (n, p) of covariances."""
+    return xp.diagonal(of_steps.covariance, axis1=1, axis2=2)
+
+
+def impossible(before: Array, after: Array, xp: Any) -> bool:
+    """Whether a variance is negative, or grew by knowing more: by half of the digits of its step's largest."""
+    slack = math.sqrt(xp.finfo(before.dtype).eps) * xp.max(before, axis=1)[:, None]
+    return not bool(((after >= -slack) & (after <= before + slack)).all())
 
 
 def dataset(mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int) -> xarray.Dataset:
