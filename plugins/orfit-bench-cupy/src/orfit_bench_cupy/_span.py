@@ -7,7 +7,8 @@ is Z Q. Nothing but numbers of the order of r^2 leaves the device, once a block,
 matrices, of r^2 d and r d (r - b) flops, for any number b of rows up to ROWS.
 
 Q is never made where its rows are combinations of M's that lose no digits: C is the Cholesky factor L of M M' and
-Q = L^-1 M. Else it comes from reflections. Blocks with numbers whose squares leave the floats are learned on the host.
+Q = L^-1 M. Else it comes from reflections. Of no more features than rows it is I, which rounds nothing. Blocks with
+numbers whose squares leave the floats are learned on the host.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ class Span(NamedTuple):
 
 def spanned(M: Array, K: Host) -> Span:
     """The span of the rows of M, of which K = M M'."""
+    xp = M.__array_namespace__()
+    if len(M) >= M.shape[1]:
+        return Span(fetch(M)[0], xp.asarray)
     size = np.sqrt(np.diagonal(K))
     unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
-    xp = M.__array_namespace__()
     try:
         L = np.linalg.cholesky(K * unit * unit[:, None] + np.diag((size == 0).astype(K.dtype)))
         T = np.linalg.inv(L)
