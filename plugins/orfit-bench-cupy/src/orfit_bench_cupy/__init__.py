@@ -12,6 +12,8 @@ from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
 VARIABLE = "ORFIT_BENCH_DEVICE"
+NO_DEVICE = 100
+"""CUDA's number for it, which CuPy does not name."""
 METHODS = (
     "apa",
     "class_rls",
@@ -37,10 +39,6 @@ METHODS = (
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 
-def _cupy() -> Any:
-    return importlib.import_module("cupy")
-
-
 def _on_device(name: str) -> Callable[..., Any]:
     """A function of `_device`, which imports CuPy."""
     return lambda *arguments: getattr(importlib.import_module("orfit_bench_cupy._device"), name)(*arguments)
@@ -49,21 +47,21 @@ def _on_device(name: str) -> Callable[..., Any]:
 def _probe() -> str:
     """Why nothing can be computed here, and what would help; empty where a first computation succeeds."""
     try:
-        cupy = _cupy()
+        cupy = importlib.import_module("cupy")
     except Exception as error:
         return f"cupy is missing ({error}): pip install 'cupy-cuda13x[ctk]', or 12x as nvidia-smi says"
     runtime = cupy.cuda.runtime
     try:
         number = runtime.getDeviceCount()
         if not number:
-            return f"cupy {cupy.__version__}: no CUDA device"
+            return f"cupy {cupy.__version__}: no CUDA device: nvidia-smi lists them"
         _on_device("choose")(os.environ.get(VARIABLE, ""), number)
         (cupy.arange(3) + 1).sum().item()  # the driver, the compiler and the device, all of which it takes
     except runtime.CUDARuntimeError as error:
-        if error.status == runtime.cudaErrorNoDevice:
-            return f"cupy {cupy.__version__}: no CUDA device"
+        if error.status == NO_DEVICE:
+            return f"cupy {cupy.__version__}: no CUDA device: nvidia-smi lists them"
         return f"cupy {cupy.__version__}: driver missing or too old ({error}): nvidia-smi says which it is"
-    except Exception as error:
+    except Exception as error:  # a compiler that is missing shows as many things
         return f"cupy {cupy.__version__} cannot compute: {type(error).__name__}: {error}"
     return ""
 
@@ -71,7 +69,7 @@ def _probe() -> str:
 BACKEND = Backend(
     "cupy",
     "blocks of rows, on the GPU",
-    namespace=_cupy,
+    namespace=_on_device("namespace"),
     asarray=_on_device("asarray"),
     asnumpy=_on_device("asnumpy"),
     probe=_probe,

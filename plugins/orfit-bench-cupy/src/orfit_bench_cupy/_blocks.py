@@ -75,7 +75,7 @@ def learn_block(
     xp, b = X.__array_namespace__(), len(X)
     U = X @ P
     S, F, y = fetch(U @ X.T, X @ w, Y)
-    gaps, power = np.isnan(y).any(axis=1), ff ** np.arange(b, dtype=X.dtype)
+    gaps, power = np.asarray(np.isnan(y).any(axis=1)), ff ** np.arange(b, dtype=X.dtype)
     K = np.where(gaps | gaps[:, None], 0, S) + np.diag(np.where(gaps, 1, noise * power))
     try:
         L = np.linalg.cholesky(K)

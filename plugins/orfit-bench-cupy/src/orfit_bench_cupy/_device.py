@@ -8,6 +8,9 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
+if not hasattr(cupy.ndarray, "__array_namespace__"):  # CuPy 14 has all of it but the way there, which models go
+    cupy.ndarray.__array_namespace__ = lambda self, api_version=None: cupy
+
 
 class Peak(cupy.cuda.MemoryHook):  # type: ignore[misc]  # CuPy has no types
     """The most bytes that arrays have held at once."""
@@ -36,6 +39,11 @@ def choose(which: str, number: int) -> None:
         raise ValueError(f"ORFIT_BENCH_DEVICE={which}: want a number from 0 to {number - 1}")
     if which:
         cupy.cuda.Device(int(which)).use()
+
+
+def namespace() -> Any:
+    """The module of array functions."""
+    return cupy
 
 
 def asarray(a: NDArray[Any]) -> Any:

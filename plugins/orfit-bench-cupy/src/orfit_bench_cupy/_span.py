@@ -156,7 +156,7 @@ def moderate(M: Array, K: Host, y: Host) -> int:
     fine[: len(y)] &= (np.abs(y) < most).all(axis=1)
     zero = np.flatnonzero(energy == 0)
     if len(zero):
-        fine[zero] &= ~fetch((M[zero] != 0).any(axis=1))[0]
+        fine[zero] &= ~fetch((M[M.__array_namespace__().asarray(zero)] != 0).any(axis=1))[0]
     if not fine[len(y) :].all():
         return 0
     return len(fine) if fine.all() else int(np.argmin(fine))
