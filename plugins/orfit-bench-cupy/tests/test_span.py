@@ -108,6 +108,12 @@ def test_blocks_leave_what_rows_leave(in_place, monkeypatch, method, given, rows
     same(mine, other)
 
 
+def test_weights_that_shrink_keep_their_digits(in_place):
+    given = {"step_size": 0.01, "radius": 1e-9, "initial_weights": np.ones(D)}
+    (mine, _), (other, _) = (taught("sgd", backend, given, *drawn()) for backend in (in_place, "numpy"))
+    same(mine, other)
+
+
 @pytest.mark.parametrize("method", ["sgd", "orfit", "krasulina", "rls", "kalman"])
 def test_a_state_goes_from_backend_to_backend(in_place, method):
     X, y = drawn()

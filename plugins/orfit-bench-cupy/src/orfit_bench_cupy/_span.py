@@ -128,17 +128,24 @@ class Along:
         if result < want or any(not np.abs(getattr(t, name)).max(initial=0) < edge(J.dtype) for name in small):
             return min(result, want - 1)
         for name in columns:
-            add(getattr(s, name), span.vectors((getattr(t, name) - before[name]).T).T)
+            move(getattr(s, name).T, span, before[name].T, getattr(t, name).T)
         for name in rows:
             used = int(t.count[0])
-            add(getattr(s, name)[:used], span.vectors((getattr(t, name) - before[name])[:used]))
+            move(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
         put(s, t, [*others, *(["count"] if rows else [])])
         return result
 
 
-def add(field: Array, change: Array) -> None:
-    """field <- field + change."""
-    field += change
+def move(field: Array, span: Span, before: Host, after: Host) -> None:
+    """The rows of field, of these coordinates before and after, become what they are after.
+
+    By their change, which leaves what did not change; from zero where they shrank, and with them what they lost to it.
+    """
+    kept = np.linalg.norm(after, axis=1) >= np.linalg.norm(before, axis=1) / 2
+    kept = kept[:, None].astype(after.dtype)
+    if not kept.all():
+        field *= field.__array_namespace__().asarray(kept)
+    field += span.vectors(after - kept * before)
 
 
 def edge(dtype: Any) -> float:
