@@ -8,6 +8,7 @@ check    lint, format, types and import contracts, as CI runs them
 fix      mend what lint and format can mend
 bench    micro-benchmarks of calls and kernels, beside their peers
 speed    the fast backend beside plain NumPy and the machine's limit: writes docs/performance.md (five minutes)
+gpu      the CuPy backend on a device: the conformance kit, then how fast it is: writes docs/gpu.md
 mutants  change the reference kernels one operator at a time; the conformance kit must see each (an hour)
 wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job and begin a plugin there
 ci       all that CI runs
@@ -115,6 +116,13 @@ def speed(*arguments: str) -> None:
     python("-m", "benchmarks.performance", *arguments)
 
 
+def gpu(*arguments: str) -> None:
+    """The table of docs/gpu.md; CuPy is installed by hand, to fit the driver."""
+    set_up("test")
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    python("-m", "benchmarks.gpu", *arguments)
+
+
 def mutants(*arguments: str) -> None:
     """Mutation testing of the reference kernels by the conformance kit."""
     set_up("test", "mutation")
@@ -161,6 +169,7 @@ def main() -> None:
     """Do the word."""
     words = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
     words |= {
+        "gpu": gpu,
         "wheels": wheels,
         "mutants": mutants,
         "ci": ci,

@@ -27,11 +27,11 @@ def _record_type(names: tuple[str, ...], per_step: tuple[str, ...]) -> Any:
     class Parameters(namedtuple("Parameters", names)):  # type: ignore[misc]  # names are known at run time only
         __slots__ = ()
 
-        def at(self, i: int) -> Any:
-            """The parameters of the chunk's step i alone."""
+        def at(self, i: int, steps: int = 1) -> Any:
+            """The parameters of the chunk's step i alone, or of some steps from it on."""
             values: list[Any] = list(self)
             for k in where:
-                values[k] = values[k][i : i + 1]
+                values[k] = values[k][i : i + steps]
             values[-3] += i
             return type(self)(*values)
 

@@ -83,9 +83,14 @@ def largest(*deviations: float) -> float:
     return float("inf") if np.isnan(deviations).any() else float(max(deviations))
 
 
+def here(a: Any) -> Any:
+    """A in host memory, in double precision; a device's array comes by `get`."""
+    return np.asarray(a.get() if hasattr(a, "get") else a, float)
+
+
 def deviation(got: Any, want: Any) -> float:
     """max |got - want| / max |want|; infinite where got is not finite or has another shape."""
-    got, want = np.asarray(got, float), np.asarray(want, float)
+    got, want = here(got), here(want)
     if got.shape != want.shape or not np.isfinite(got).all():
         return float("inf")
     scale = float(abs(want).max(initial=0.0))

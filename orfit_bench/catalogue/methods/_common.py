@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.spec.law import Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Measured, Rows, deviation, here, largest
 from orfit_bench.spec.method import Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
@@ -69,5 +69,5 @@ def against_rows_fitted(learner: Any, rows: Rows) -> Measured:
     for x, t in zip(rows.X, rows.y, strict=True):
         learner.partial_fit(x[None], [t])
         scale = np.linalg.norm(x) * np.linalg.norm(final_weights(learner)) + abs(t)
-        worst = largest(worst, float(abs(learner.predict(x[None])[0] - t) / scale))
+        worst = largest(worst, float(abs(here(learner.predict(x[None]))[0] - t) / scale))
     return Measured(worst, len(rows.X), 1.0)

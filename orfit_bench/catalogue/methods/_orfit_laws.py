@@ -174,10 +174,16 @@ def vector_outputs(create: Any, rows: Rows) -> Measured:
     p = X.shape[1]
     Y = np.column_stack([y, y[::-1]])
     mix = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((p, p)))[0]
+
+    def both(w: Any, x: Any, axis: int) -> Any:
+        """The row, or rows, and what the other output sees of them."""
+        xp = w.__array_namespace__()
+        return xp.stack([x, x @ xp.asarray(mix, dtype=w.dtype)], axis=axis)
+
     features = Model(
         "features",
-        predict=lambda w, X: np.stack([X @ w, X @ mix.astype(w.dtype) @ w], axis=1),
-        jacobian=lambda w, x: np.stack([x, x @ mix.astype(w.dtype)]),
+        predict=lambda w, X: both(w, X, 1) @ w,
+        jacobian=lambda w, x: both(w, x, 0),
         parameters=lambda d, c: d,
     )
     start = np.linspace(0.1, 0.2, p)

@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps, momentum_steps
 from orfit_bench.catalogue.methods._common import condition, final_weights, refused
 from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS, risk_gradient
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
 
 SHAPES = {"delta": 0.75, "tau": 0.25, "epsilon": 0.5}
 """The losses' own settings, here numbers that both dtypes hold exactly."""
@@ -161,7 +161,7 @@ def rate(create: Any, rows: Rows) -> Measured:
     learn = {"loss": "absolute", "step_size": B / (G * np.sqrt(T)), "averaging": "uniform"}
     gaps = []
     for order in product(range(3), repeat=T):
-        mean = create(**learn).partial_fit(X[list(order)], y[list(order)]).predict(np.eye(2))
+        mean = here(create(**learn).partial_fit(X[list(order)], y[list(order)]).predict(np.eye(2)))
         gaps.append(abs(y - X @ mean).mean() - found.fun)
     return Measured(largest(0.0, float(np.mean(gaps)) / (B * G / np.sqrt(T)) - 1), T, 1.0)
 

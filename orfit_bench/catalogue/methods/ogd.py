@@ -17,7 +17,7 @@ from orfit_bench.catalogue.methods._common import (
     final_weights,
 )
 from orfit_bench.catalogue.methods._merging import residual, union
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Growth, Method, Settings
 
@@ -55,8 +55,8 @@ def never_forgets(create: Any, rows: Rows) -> Measured:
     learner, worst = create(step_size=1.0 / (X * X).sum(1).max()), 0.0
     scale = abs(y).max()
     for t in range(1, len(X)):
-        before = learner.partial_fit(X[t - 1 : t], y[t - 1 : t]).predict(X[: t + 1])
-        after = learner.copy().partial_fit(X[t : t + 1], y[t : t + 1]).predict(X[: t + 1])
+        before = here(learner.partial_fit(X[t - 1 : t], y[t - 1 : t]).predict(X[: t + 1]))
+        after = here(learner.copy().partial_fit(X[t : t + 1], y[t : t + 1]).predict(X[: t + 1]))
         learned = abs(after[t] - before[t]) > 0 or before[t] == y[t]
         worst = largest(worst, float(abs(after - before)[:t].max() / scale) if learned else float("inf"))
     return Measured(worst, len(X), condition(X))

@@ -1,0 +1,132 @@
+"""A block of rows that correct a covariance one after another, computed at once by products of matrices.
+
+For b rows X with noises R_j and the forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
+Then, in exact arithmetic, row after row leaves P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w); row j was
+predicted as y_j - L_jj z_j, met s_j = L_jj^2 / ff^j, and found ff^-j (P - V'V of the rows before it). So all that a row
+is refused for is known before anything is written, and a block with such a row is learned on the host. So is all of
+few features, where a block is no faster and loses what row after row keeps where P shrinks a lot.
+
+The factor of b x b numbers is made on the host. On the device a row takes 4 d^2 + 4 b d flops.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench_cupy._host import Array, Host, fetch, on_host
+from orfit_bench_numba._covariance import FEWEST, WIDE
+from orfit_bench_numba._signs import LEARNED, LOST, REFUSED
+
+ROWS = 128
+"""Rows of a block at most."""
+
+
+def learn_rows(
+    s: Any,
+    P: Array,
+    w: Array,
+    X: Array,
+    Y: Array,
+    noise: Host,
+    p: Any,
+    out: Array | None,
+    kernel: Any,
+    ff: float = 1.0,
+    least: float = 1.0,
+    most: float = math.inf,
+) -> int:
+    """Learn rows seen with these noises, after each of which P is divided by ff; returns how many were learned.
+
+    s is the record that P and w are of, and `kernel` the host's, which decides of a block with a row that may be
+    refused, from the parameters p.
+    """
+    within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else ROWS  # rows that lose one digit by ff
+    wide = len(P) >= WIDE
+    size = min(within, ROWS) if wide else max(1, len(X))
+    for done in range(0, len(X), size):
+        part = slice(done, done + size)
+        rows, told = (X[part], Y[part], noise[part]), None if out is None else out[part]
+        if wide and len(X[part]) >= FEWEST and learn_block(P, w, *rows, ff, least, most, s.digits_lost, told):
+            continue
+        learned = decided(s, *rows, p, told, kernel)
+        if learned < len(X[part]):
+            return done + learned
+    return len(X)
+
+
+def decided(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
+    """What the host's kernel learns of the rows."""
+    told = None if out is None else np.empty(out.shape, out.dtype)
+    if hasattr(p, "observation_noise"):
+        p = p._replace(observation_noise=noise)
+    learned = int(on_host(s, lambda t, x, y: kernel.learn(t, x, y, p, told), X, Y))
+    if out is not None:
+        out[...] = out.__array_namespace__().asarray(told)
+    return learned
+
+
+def learn_block(
+    P: Array, w: Array, X: Array, Y: Array, noise: Host, ff: float, least: float, most: float, lost: Array, out: Any
+) -> bool:
+    """Learn the rows; False, and nothing is changed, where one of them might be refused."""
+    xp, b = X.__array_namespace__(), len(X)
+    U = X @ P
+    S, F, y = fetch(U @ X.T, X @ w, Y)
+    gaps, power = np.asarray(np.isnan(y).any(axis=1)), ff ** np.arange(b, dtype=X.dtype)
+    K = np.where(gaps | gaps[:, None], 0, S) + np.diag(np.where(gaps, 1, noise * power))
+    try:
+        L = np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:
+        return False
+    T = np.where(gaps, 0, np.tril(np.linalg.inv(L)))
+    T[gaps] = 0
+    Z = T @ np.where(gaps[:, None], 0, y - F)
+    V = xp.asarray(T) @ U
+    move, after = V.T @ xp.asarray(Z), xp.diagonal(P) - xp.cumsum(V * V, axis=0)
+    before = after + V * V
+    size = xp.sum(xp.abs(X) * xp.sqrt(xp.abs(before)), axis=1)
+    widest, highest, reach = xp.max(xp.abs(before), axis=1), xp.max(after, axis=1), xp.max(xp.abs(w))
+    found = fetch(size, widest, highest, xp.stack([reach, xp.sum(V * V), xp.max(xp.abs(move))]))
+    seen = Row(*(a[~gaps] for a in (np.diagonal(L) ** 2 / power, noise, *found[:3], power)))
+    says, (reach, square, farthest) = verdict(seen, ff, least, most), found[3]
+    most_way = reach + np.abs(Z).sum() * math.sqrt(square)  # no weight is larger on the way
+    told = F + np.tril(S @ T.T, -1) @ Z  # not finite also where a row that nobody saw is too large for S
+    if says == REFUSED or not max(most_way, farthest) < np.finfo(X.dtype).max or not np.isfinite(told).all():
+        return False
+    if out is not None:
+        out[...] = xp.asarray(told)
+    w += move
+    P -= V.T @ V
+    P[...] = (P + P.T) / (2 * ff**b)  # symmetric to the last bit
+    if says == LOST:
+        lost[...] = 1
+    return True
+
+
+class Row(NamedTuple):
+    """Of every row: its variance s and noise; sum |x_i| sqrt(P_ii), max |P_ii| before it, max P_ii after it, ff^j.
+
+    The last four of power P.
+    """
+
+    s: Host
+    noise: Host
+    size: Host
+    widest: Host
+    highest: Host
+    power: Host
+
+
+def verdict(row: Row, ff: float, least: float, most: float) -> int:
+    """What the worst of the rows comes to, as in the host's kernel: REFUSED, LEARNED or LOST."""
+    info = np.finfo(row.s.dtype)
+    half = math.sqrt(info.eps)
+    rounded, cancelled = info.eps * row.size**2 / (row.s * row.power), info.eps * row.s / row.noise
+    fine = (row.s > 0) & (row.s >= row.noise * (1 - half)) & (rounded <= least) & (cancelled <= least)
+    if not (fine & (row.highest / (row.power * ff) < most)).all():  # NaN is refused too
+        return REFUSED
+    worn = (rounded > half) | (cancelled > info.eps ** (1 / 3)) | (row.widest / row.power > math.sqrt(info.max))
+    return LOST if worn.any() else LEARNED

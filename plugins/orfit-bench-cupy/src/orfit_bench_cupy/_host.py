@@ -1,0 +1,51 @@
+"""What goes between the host and the device, and rules whose step is left to the host's kernel altogether."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = Any
+"""An array on the device."""
+Host = NDArray[Any]
+
+
+def fetch(*arrays: Array) -> list[Host]:
+    """Copies in host memory of arrays of one dtype: they travel together, so that the host waits once."""
+    xp = arrays[0].__array_namespace__()
+    flat, found, begin = xp.concatenate([a.ravel() for a in arrays]), [], 0
+    flat = flat.get() if hasattr(flat, "get") else flat
+    for a in arrays:
+        found.append(flat[begin : begin + a.size].reshape(a.shape))
+        begin += a.size
+    return found
+
+
+def fetched(s: Any) -> Any:
+    """A copy of the record s in host memory."""
+    names = [name for name in s._fields if name != "count"]
+    copies = dict(zip(names, fetch(*(getattr(s, name) for name in names)), strict=True))
+    return s._replace(**{k: np.array(v) for k, v in copies.items()}, **counted(s))
+
+
+def counted(s: Any) -> dict[str, Host]:
+    """A copy of `count`, which lies on the host, where there is one."""
+    return {"count": s.count.copy()} if "count" in s._fields else {}
+
+
+def put(s: Any, t: Any, names: Sequence[str]) -> None:
+    """These fields of the record s become what they are in t, in host memory."""
+    for name in names:
+        new, field = getattr(t, name), getattr(s, name)
+        field[...] = new if name == "count" else field.__array_namespace__().asarray(new)
+
+
+def on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
+    """act(t, *copies) in host memory, where t may be changed; what it returns."""
+    t = fetched(s)
+    result = act(t, *(fetch(a)[0] for a in arrays))
+    put(s, t, s._fields)
+    return result

@@ -1,0 +1,169 @@
+"""Rules whose steps stay in the span of rows and state: a block of rows runs in coordinates of what they span.
+
+M (r, d) holds the block's rows and those of the state that lie along the features. With M = C Q, Q (k, d) orthonormal,
+everything that the rule does to M it does to C: its products are C C' = M M', its combinations T C those of M. So the
+kernel of the host learns the rows of C, k numbers each in place of d, and what the state changed by, Z in coordinates,
+is Z Q. Nothing but numbers of the order of r^2 leaves the device, once a block, and the block takes two products of
+matrices, of r^2 d and r d (r - b) flops, for any number b of rows up to ROWS.
+
+Q is never made where its rows are combinations of M's that lose no digits: C is the Cholesky factor L of M M' and
+Q = L^-1 M. Else it comes from reflections. Of no more features than rows it is I, which rounds nothing. Blocks with
+numbers whose squares leave the floats are learned on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench_cupy._host import Array, Host, counted, fetch, on_host, put
+
+ROWS = 256
+"""Rows of a block at most, of a batch more: the products' flops a row grow with it."""
+AMPLE = 2.0
+"""How large a row of L^-1 may be, squared, for rows of M of length 1: its square root in digits is lost."""
+
+
+Act = Callable[[Any, Host, Host], Any]
+"""What a kernel of the host does to a record, with rows and targets."""
+
+
+class Span(NamedTuple):
+    """Rows M = C Q: the coordinates C (r, k), and what takes coordinates Z (q, k) to Z Q (q, d) on the device."""
+
+    C: Host
+    vectors: Callable[[Host], Array]
+
+
+def spanned(M: Array, K: Host) -> Span:
+    """The span of the rows of M, of which K = M M'."""
+    xp = M.__array_namespace__()
+    if len(M) >= M.shape[1]:
+        return Span(fetch(M)[0], xp.asarray)
+    size = np.sqrt(np.diagonal(K))
+    unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    try:
+        L = np.linalg.cholesky(K * unit * unit[:, None] + np.diag((size == 0).astype(K.dtype)))
+        T = np.linalg.inv(L)
+    except np.linalg.LinAlgError:
+        T = np.full_like(K, np.inf)
+    if (T * T).sum(axis=1).max() <= AMPLE:
+        return Span(L * size[:, None], lambda Z: xp.asarray(Z @ np.tril(T) * unit) @ M)
+    Q, R = xp.linalg.qr(M.T)
+    return Span(np.ascontiguousarray(fetch(R)[0].T), lambda Z: xp.asarray(Z) @ Q.T)
+
+
+class Along:
+    """A rule's kernel on the device, from the host's `kernel`.
+
+    columns: its fields (p, n) whose columns lie along the features; rows: one (n, p), of which `count` rows are used.
+    """
+
+    def __init__(self, kernel: Any, *columns: str, rows: str = "") -> None:
+        self._kernel, self._columns, self._rows = kernel, columns, rows
+
+    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+        """As `Kernel.learn`. A block of which a row is refused is learned again without it; alone it is on the host."""
+        B = p.batch_size
+        done, most = 0, max(1, ROWS // B) * B
+        size = most
+        while done < len(X):
+            rows = slice(done, done + size)
+            size, told = len(X[rows]), None if out is None else np.empty(Y[rows].shape, Y.dtype)
+            act = self._learning(p.at(done // B, size // B), told)
+            learned = self._run(s, act, X[rows], Y[rows], size)
+            if learned < size and size > B:
+                size = max(B, learned // B * B)
+                continue
+            if learned < size and not on_host(s, act, X[rows], Y[rows]):
+                break
+            if out is not None:
+                out[rows] = X.__array_namespace__().asarray(told)
+            done, size = done + size, most
+        return done
+
+    def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
+        """As `Kernel.step`."""
+        return self._applied(s, lambda t, C, y: self._kernel.step(t, C, y, p), A, Y)
+
+    def update(self, s: Any, J: Array, E: Array, p: Any) -> bool:
+        """As `Kernel.update`."""
+        here = p if p.targets is None else p._replace(targets=fetch(p.targets)[0])
+        return self._applied(s, lambda t, C, e: self._kernel.update(t, C, e, here), J, E)
+
+    def store(self, s: Any, J: Array, p: Any) -> None:
+        """As `Kernel.store`."""
+        self._applied(s, lambda t, C, _: self._kernel.store(t, C, p) or True, J, J[:, :1])
+
+    def _learning(self, p: Any, told: Host | None) -> Act:
+        return lambda t, C, y: int(self._kernel.learn(t, C, y, p, told))
+
+    def _applied(self, s: Any, act: Act, J: Array, Y: Array) -> bool:
+        return self._run(s, act, J, Y, 1) == 1 or bool(on_host(s, act, J, Y))
+
+    def _run(self, s: Any, act: Act, J: Array, Y: Array, want: int) -> int:
+        """act(t, C, y): t is the record s and C the rows J, both in coordinates, y is Y. What it returns.
+
+        The record changes only where that is what is wanted; less says how many rows may be learned.
+        """
+        columns = [name for name in self._columns if hasattr(s, name)]
+        rows = [self._rows] if hasattr(s, self._rows or " ") else []
+        others = [name for name in s._fields if name not in (*columns, *rows, "count")]
+        state = [*(getattr(s, name).T for name in columns), *(getattr(s, name)[: int(s.count[0])] for name in rows)]
+        M = J.__array_namespace__().concatenate([J, *state])
+        K, y, *values = fetch(M @ M.T, Y, *(getattr(s, name) for name in others))
+        if (tame := moderate(M, K, y)) < len(M):
+            return min(tame, len(J) - 1) if want > 1 else 0
+        span = spanned(M, K)
+        C, *parts = np.split(span.C, np.cumsum([len(J), *map(len, state)])[:-1])
+        small = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
+        for name, part in zip(rows, parts[len(columns) :], strict=True):
+            small[name] = np.zeros((len(getattr(s, name)), part.shape[1]), part.dtype)
+            small[name][: len(part)] = part
+        t = s._replace(**small, **{k: np.array(v) for k, v in zip(others, values, strict=True)}, **counted(s))
+        before = {name: a.copy() for name, a in small.items()}
+        result = int(act(t, np.ascontiguousarray(C), np.ascontiguousarray(y)))
+        if result < want or any(not np.abs(getattr(t, name)).max(initial=0) < edge(J.dtype) for name in small):
+            return min(result, want - 1)
+        for name in columns:
+            move(getattr(s, name).T, span, before[name].T, getattr(t, name).T)
+        for name in rows:
+            used = int(t.count[0])
+            move(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
+        put(s, t, [*others, *(["count"] if rows else [])])
+        return result
+
+
+def move(field: Array, span: Span, before: Host, after: Host) -> None:
+    """The rows of field, of these coordinates before and after, become what they are after.
+
+    By their change, which leaves what did not change; from zero where they shrank, and with them what they lost to it.
+    """
+    kept = np.linalg.norm(after, axis=1) >= np.linalg.norm(before, axis=1) / 2
+    kept = kept[:, None].astype(after.dtype)
+    if not kept.all():
+        field *= field.__array_namespace__().asarray(kept)
+    field += span.vectors(after - kept * before)
+
+
+def edge(dtype: Any) -> float:
+    """How large, and one over it how small, numbers may be whose squares are squared."""
+    return 2.0 ** (np.finfo(dtype).maxexp // 8)
+
+
+def moderate(M: Array, K: Host, y: Host) -> int:
+    """How many rows of M come before the first one whose square K_ii, or target, is too large or too small; 0 is not.
+
+    All of them where there is none.
+    """
+    energy, most = np.diagonal(K), edge(K.dtype)
+    fine = (energy < most) & ((energy > 1 / most) | (energy == 0))
+    fine[: len(y)] &= (np.abs(y) < most).all(axis=1)
+    zero = np.flatnonzero(energy == 0)
+    if len(zero):
+        fine[zero] &= ~fetch((M[M.__array_namespace__().asarray(zero)] != 0).any(axis=1))[0]
+    if not fine[len(y) :].all():
+        return 0
+    return len(fine) if fine.all() else int(np.argmin(fine))

@@ -1,0 +1,36 @@
+"""Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda))."""
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_cupy._blocks import learn_rows
+from orfit_bench_cupy._host import Array, on_host
+from orfit_bench_cupy._span import Along
+from orfit_bench_numba import rls
+from orfit_bench_numba._covariance import forgetting
+
+_interpolating = Along(rls, "w", rows="basis")
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
+    ff = p.forgetting_factor
+    if ff == 0:
+        return _interpolating.learn(s, X, Y, p, out)
+    noise = np.full(len(X), ff, X.dtype)
+    return learn_rows(s, s.P, s.w, X, Y, noise, p, out, rls, **forgetting(ff, X.dtype))
+
+
+def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+    """P <- (P - P J'(ff I + J P J')^-1 J P) / ff,  w <- w + P_old J'(ff I + J P_old J')^-1 E."""
+    if p.forgetting_factor == 0:
+        return _interpolating.update(s, J, E, p)
+    return bool(on_host(s, lambda t, j, e: rls.update(t, j, e, p), J, E))
+
+
+def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    """All rows of A as one step."""
+    if p.forgetting_factor == 0:
+        return _interpolating.step(s, A, Y, p)
+    return bool(on_host(s, lambda t, a, y: rls.step(t, a, y, p), A, Y))

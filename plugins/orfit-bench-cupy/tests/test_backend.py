@@ -1,0 +1,90 @@
+"""The plugin where CuPy, a driver or a device is missing, and what it needs of CuPy where there is one."""
+
+import re
+import subprocess
+import sys
+from functools import reduce
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import orfit_bench_cupy as plugin
+
+
+def fake(monkeypatch, devices=1, error=None):
+    """A CuPy of so many devices, whose driver may say an error."""
+
+    class CUDARuntimeError(RuntimeError):
+        status = error
+
+    def count():
+        if error is not None:
+            raise CUDARuntimeError("cudaErrorSomething")
+        return devices
+
+    used = []
+    cupy = ModuleType("cupy")
+    cupy.__version__ = "14.0"
+    cupy.arange = np.arange
+    cupy.ndarray = type("ndarray", (), {})
+    runtime = SimpleNamespace(getDeviceCount=count, CUDARuntimeError=CUDARuntimeError)
+    device = lambda number: SimpleNamespace(use=lambda: used.append(number))  # noqa: E731
+    cupy.cuda = SimpleNamespace(runtime=runtime, Device=device, MemoryHook=object)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.delitem(sys.modules, "orfit_bench_cupy._device", raising=False)
+    monkeypatch.delattr(plugin, "_device", raising=False)
+    monkeypatch.delenv(plugin.VARIABLE, raising=False)
+    return used
+
+
+def test_is_light():
+    code = "import sys, orfit_bench_cupy; print([m for m in ('cupy', 'numba', 'scipy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+class TestReason:
+    def test_without_cupy(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "cupy", None)
+        assert "cupy is missing" in plugin.BACKEND.reason
+        assert "pip install" in plugin.BACKEND.reason
+
+    @pytest.mark.parametrize(("devices", "error"), [(0, None), (1, plugin.NO_DEVICE)])
+    def test_without_a_device(self, monkeypatch, devices, error):
+        fake(monkeypatch, devices, error)
+        assert plugin.BACKEND.reason == "cupy 14.0: no CUDA device: nvidia-smi lists them"
+
+    def test_with_an_old_driver(self, monkeypatch):
+        fake(monkeypatch, error=35)
+        assert "driver missing or too old (cudaErrorSomething): nvidia-smi" in plugin.BACKEND.reason
+
+    def test_without_a_compiler(self, monkeypatch):
+        fake(monkeypatch)
+        monkeypatch.delattr(sys.modules["cupy"], "arange")
+        assert "cupy 14.0 cannot compute: AttributeError" in plugin.BACKEND.reason
+
+    @pytest.mark.parametrize(("which", "used"), [("", []), ("1", [1])])
+    def test_none_and_the_device_is_chosen(self, monkeypatch, which, used):
+        chosen = fake(monkeypatch, devices=2)
+        monkeypatch.setenv(plugin.VARIABLE, which)
+        assert plugin.BACKEND.reason == ""
+        assert chosen == used
+
+    @pytest.mark.parametrize("which", ["2", "-1", "gpu"])
+    def test_a_device_that_is_not_there(self, monkeypatch, which):
+        fake(monkeypatch, devices=2)
+        monkeypatch.setenv(plugin.VARIABLE, which)
+        assert f"ORFIT_BENCH_DEVICE={which}: want a number from 0 to 1" in plugin.BACKEND.reason
+
+
+def test_cupy_has_what_is_called():
+    cupy = pytest.importorskip("cupy")
+    folder = Path(plugin.__file__).parent
+    names = {n for f in folder.glob("*.py") for n in re.findall(r"(?:\bxp|space__\(\))\.([a-z_.]+)\(", f.read_text())}
+    assert len(names) > 8
+    for name in sorted(names):
+        reduce(getattr, name.split("."), cupy)
+    assert plugin.BACKEND.namespace() is cupy
+    for name in ("__array_namespace__", "__dlpack__", "get"):
+        assert hasattr(cupy.ndarray, name)
