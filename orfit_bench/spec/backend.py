@@ -77,8 +77,8 @@ class Kernel(Protocol):
     the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
     largest integer, or infinity for a number), p.t the number of the chunk's first step, p.batch_size the rows of a
     step, p.draws (steps, k). For layered methods p.shapes are the (inputs, outputs) of the layers and p.inputs what
-    each takes in (rows, inputs). p.at(i) is p with the per-step arrays cut down to step i, p.at(i, n) to n steps. Inputs must not be written
-    to nor kept.
+    each takes in (rows, inputs). p.at(i) is p with the per-step arrays cut down to step i, p.at(i, n) to n steps from
+    it on. Inputs must not be written to nor kept.
 
     A module may say LACKS = {capability: why}, what it leaves out of what the method allows (spec/capability.py), and
     EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone). With
