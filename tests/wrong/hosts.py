@@ -58,8 +58,8 @@ fault(
 )
 
 
-def _cut_off(X: Any, name: str, dtype: Any, columns: int | None) -> Any:
-    return matrix(X[:, :columns] if type(X) is np.ndarray and X.ndim == 2 else X, name, dtype, columns)
+def _cut_off(X: Any, name: str, dtype: Any, columns: int | None, *more: Any) -> Any:
+    return matrix(X[:, :columns] if type(X) is np.ndarray and X.ndim == 2 else X, name, dtype, columns, *more)
 
 
 fault(
