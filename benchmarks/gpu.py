@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.limits import LIMITS
+from benchmarks.pages import fill
 from orfit_bench import backends, create
 from orfit_bench.host.machine import machine, versions
 from orfit_bench.spec import Backend
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "gpu.md"
-BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 HEAD = (
     "| method | d | dtype | Numba, rows/s | CuPy, rows/s | times Numba | copying its rows | share of the limit |\n"
     "|---|--:|---|--:|--:|--:|--:|--:|\n"
@@ -110,12 +110,6 @@ def where(limit: Rates, device: str) -> str:
     )
 
 
-def written(page: str, measured: str) -> str:
-    """The page with what was measured between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    return "".join([before, BEGIN, measured, END, rest.partition(END)[2]])
-
-
 def main() -> None:
     """Prove the backend on the device, then measure it and write the page."""
     if reason := backends()["cupy"].reason:
@@ -128,7 +122,7 @@ def main() -> None:
         print(text, end="", flush=True)
         lines.append(text)
     told = where(limit, f"{device}, driver for CUDA {runtime.driverGetVersion()}")
-    PAGE.write_text(written(PAGE.read_text(), told + HEAD + "".join(lines)))
+    fill(PAGE, told + HEAD + "".join(lines))
 
 
 if __name__ == "__main__":

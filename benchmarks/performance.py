@@ -18,12 +18,12 @@ import numpy as np
 
 from benchmarks import baselines
 from benchmarks.limits import LIMITS
+from benchmarks.pages import fill
 from orfit_bench import create
 from orfit_bench.bench import roofline
 from orfit_bench.host.machine import machine, versions
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
-BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 CHUNK, TURNS, SECONDS = 256, 7, 0.25
 
 
@@ -202,8 +202,7 @@ def main(*words: str) -> None:
         print(line(case, rates, *found[-1][1:]), flush=True)
     lines = [line(case, rates, *rest) for case, *rest in found]  # all with the best rates seen
     if not words:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text("".join([before, BEGIN, where(rates), "\n".join([HEAD, *lines, END]), rest.partition(END)[2]]))
+        fill(PAGE, where(rates) + "\n".join([HEAD, *lines, ""]))
 
 
 def where(rates: roofline.Roofline) -> str:

@@ -28,13 +28,16 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Python, the libraries that compute, and every plugin's distribution."""
     found = {"python": platform.python_version(), "orfit-bench": orfit_bench.__version__}
-    for name in ("numpy", "scipy", "numba", "llvmlite"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            if name in ("numpy", "scipy"):  # a copy without metadata; the others need not be here
-                found[name] = "unknown"
+    found |= {name: _version(name) or "unknown" for name in ("numpy", "scipy")}  # or a copy without metadata
+    found |= {name: here for name in ("numba", "llvmlite") if (here := _version(name))}
     return found | {p.distribution: p.version for p in registry().plugins if p.state == "ok"}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 def machine() -> dict[str, Any]:

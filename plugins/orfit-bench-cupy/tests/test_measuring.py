@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import gpu
+from benchmarks import gpu, pages
 from orfit_bench import backends
 
 
@@ -16,9 +16,9 @@ def test_table(in_place):
 
 def test_page_keeps_what_is_around():
     page = gpu.PAGE.read_text()
-    once = gpu.written(page, "numbers\n")
-    assert gpu.written(once, "numbers\n") == once
-    assert once.startswith(page.partition(gpu.BEGIN)[0])
+    once = pages.filled(page, "numbers\n")
+    assert pages.filled(once, "numbers\n") == once
+    assert once.startswith(page.partition(pages.BEGIN)[0])
     assert once.count("numbers\n") == 1
 
 

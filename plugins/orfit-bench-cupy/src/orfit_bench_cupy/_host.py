@@ -24,13 +24,6 @@ def fetch(*arrays: Array) -> list[Host]:
     return found
 
 
-def fetched(s: Any) -> Any:
-    """A copy of the record s in host memory."""
-    names = [name for name in s._fields if name != "count"]
-    copies = dict(zip(names, fetch(*(getattr(s, name) for name in names)), strict=True))
-    return s._replace(**{k: np.array(v) for k, v in copies.items()}, **counted(s))
-
-
 def counted(s: Any) -> dict[str, Host]:
     """A copy of `count`, which lies on the host, where there is one."""
     return {"count": s.count.copy()} if "count" in s._fields else {}
@@ -45,7 +38,9 @@ def put(s: Any, t: Any, names: Sequence[str]) -> None:
 
 def on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
     """act(t, *copies) in host memory, where t may be changed; what it returns."""
-    t = fetched(s)
-    result = act(t, *(fetch(a)[0] for a in arrays))
+    names = [name for name in s._fields if name != "count"]
+    found = fetch(*(getattr(s, name) for name in names), *arrays)
+    t = s._replace(**{k: np.array(v) for k, v in zip(names, found, strict=False)}, **counted(s))
+    result = act(t, *found[len(names) :])
     put(s, t, s._fields)
     return result

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._blocks import learn_rows
+from orfit_bench_cupy._blocks import decided, learn_rows
 from orfit_bench_cupy._host import Array, fetch, on_host
 from orfit_bench_numba import kalman
 
@@ -18,12 +18,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     (R,) = fetch(p.observation_noise)
     noise = np.resize(R, len(X))
     if p.moves.any() or (noise == 0).any():
-        told = None if out is None else np.empty(out.shape, out.dtype)
-        here = at_home(p)
-        learned = int(on_host(s, lambda t, x, y: kalman.learn(t, x, y, here, told), X, Y))
-        if out is not None:
-            out[...] = out.__array_namespace__().asarray(told)
-        return learned
+        return decided(s, X, Y, noise, at_home(p), out, kalman)
     return learn_rows(s, s.covariance, s.mean, X, Y, noise, at_home(p), out, kalman)
 
 

@@ -62,7 +62,7 @@ def rows_of_one_output(
         if careful and not stays_finite(w, w.dtype.type(1), x, e * gain):
             return i
         f, square = advance(w, e * gain, x, X[min(i + 1, n - 1)])
-    return n if careful or finite(w) else NOT_FINITE
+    return n if careful or all_finite(w) else NOT_FINITE
 
 
 @compiled("W R R r f f b W b")
@@ -94,7 +94,7 @@ def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any
         for j in range(p):
             for k in range(c):
                 w[j, k] += x[j] * e[k]
-    return n if careful or finite(w.reshape(-1)) else NOT_FINITE
+    return n if careful or all_finite(w.reshape(-1)) else NOT_FINITE
 
 
 @summed
@@ -109,7 +109,7 @@ def advance(w: Any, a: Any, x: Any, then: Any) -> Any:
 
 
 @summed
-def finite(w: Any) -> Any:
+def all_finite(w: Any) -> Any:
     """Whether all of w is."""
     nothing = w.dtype.type(0)
     for j in range(len(w)):

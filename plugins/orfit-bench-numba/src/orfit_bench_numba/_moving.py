@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._compile import compiled, inlined, summed
+from orfit_bench_numba._gradient import all_finite
 from orfit_bench_numba._rows import corrections, finite, multiply, unseen
 from orfit_bench_numba._signs import LEARNED, LOST, REFUSED, copy, dot, weighed
 from orfit_bench_numba._symmetric import half_of_product, mirror
@@ -81,7 +82,7 @@ def moving_rows(
             diagonal[j] = N[j, j] if by_matrix else P[j, j] * (g[j] * g[j]) + h[j]
             trace += abs(diagonal[j])
             widest = max(widest, abs(diagonal[j]))
-        good = widest < np.inf and not np.isnan(trace) and not (by_matrix and spoilt(N))
+        good = widest < np.inf and not np.isnan(trace) and (not by_matrix or all_finite(N.reshape(-1)))
         for k in range(len(W)):
             z[k] = dot(x, A[k])
         if len(out):
@@ -158,13 +159,3 @@ def spread(g: Any, entry: Any, used: Any, other: Any) -> None:
     """g <- a number or a vector where it is used and given, else another number."""
     for j in range(len(g)):
         g[j] = entry[j % len(entry)] if used and len(entry) else other
-
-
-@summed
-def spoilt(N: Any) -> Any:
-    """Whether a number of N is not finite."""
-    total = N.dtype.type(0)
-    for i in range(len(N)):
-        for j in range(len(N)):
-            total += N[i, j] * 0
-    return total != 0  # so is NaN

@@ -57,7 +57,7 @@ def equalise(C: Any, unit: Any, P: Any, F: Any, scale: Any) -> None:
     F diag(scale) F' are those; where the difference was small, rounding beside them is no variance.
     """
     for i in range(len(P)):
-        most = max(P[i, i], weighed(F[i], scale))
+        most = max(P[i, i], variance(F[i], scale))
         unit[i] = 1 / np.sqrt(most) if most > 0 else most * 0
     for i in range(len(P)):
         for j in range(len(P)):
@@ -65,7 +65,7 @@ def equalise(C: Any, unit: Any, P: Any, F: Any, scale: Any) -> None:
 
 
 @summed
-def weighed(f: Any, scale: Any) -> Any:
+def variance(f: Any, scale: Any) -> Any:
     """The sum of f_j^2 |scale_j|."""
     total = f.dtype.type(0)
     for j in range(len(f)):

@@ -36,8 +36,6 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     plain = p.loss == "square" and len(s) == 1 and not p.ridge and p.radius == math.inf
     if plain and p.batch_size == 1:
         return walk(s, X, Y, p.step_size, None, out)
-    if not np.isfinite(X).all():
-        return NOT_FINITE
     before = [a.copy() for a in s]
     told = np.empty((0, 0), X.dtype) if out is None else out
     none = np.empty((0, 1), X.dtype)
@@ -46,6 +44,8 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         return learned
     for a, was in zip(s, before, strict=True):
         a[...] = was
+    if not np.isfinite(X).all():
+        return NOT_FINITE
     return _descend(s, X, Y, none, p, p.batch_size, told, True)
 
 
