@@ -67,10 +67,9 @@ def checks_table(checks: Sequence[Check]) -> Table:
 
 
 def lines(report: Report, status: str) -> Iterator[str]:
-    """Every record of a status with its reason, and the command that repeats it."""
-    for r in report.records:
-        if r.status == status:
-            yield f"{status}: {where(r)}: {r.reason}\n  again: {r.repeat}"
+    """Every record of a status with its reason, and the command that repeats it; many skipped for one reason as one."""
+    for told, same in _told(report, status):
+        yield f"{status}: {told}" + (f"\n  again: {same[0].repeat}" if len(same) == 1 else "")
 
 
 def capabilities_table(report: Report) -> Table:
@@ -89,7 +88,11 @@ def lacking(report: Report) -> Iterator[str]:
         declared = registry().methods.get(method)
         if declared and not declared.laws and not declared.batch:
             yield f"lacks: {method} declares neither a law nor a batch problem: nothing says that its numbers are right"
+    names = {backend for backend, _ in report.capabilities}
+    here = {name for name in names if not (b := registry().backends.get(name)) or b.available}  # else all is skipped
     for (backend, method), told in report.capabilities.items():
+        if backend not in here:
+            continue
         yield from (f"lacks: {name} of {method} on {backend}: {why}" for name, why in told.items() if why)
 
 
@@ -141,7 +144,17 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
 
 
 def _reasons(report: Report, status: str) -> list[str]:
-    return [f"{where(r)}: {r.reason}" for r in report.records if r.status == status]
+    return [told for told, _ in _told(report, status)]
+
+
+def _told(report: Report, status: str) -> Iterator[tuple[str, list[Record]]]:
+    """What is said of the records of a status, and of which: where a backend is not here, of all of them at once."""
+    some = [r for r in report.records if r.status == status]
+    for (backend, reason), same in _by(some, "backend", "reason"):
+        if status == SKIPPED and len(same) > 1:
+            yield f"{len(same)} checks on {backend}: {reason}", same
+        else:
+            yield from ((f"{where(r)}: {reason}", [r]) for r in same)
 
 
 def _listed(title: str, found: Sequence[str]) -> list[str]:
