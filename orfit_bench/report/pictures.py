@@ -33,4 +33,9 @@ def save(figure: Any, path: Path) -> None:
         raise ValueError(f"{path}: want a file ending in one of {', '.join(sorted(known))}")
     same = {"Date": None} if ending == "svg" else None  # the same picture is the same file
     replace(path, lambda whole: figure.savefig(whole, metadata=same, format=ending, dpi=150))
+    close(figure)
+
+
+def close(figure: Any) -> None:
+    """Let go of the figure, of which pyplot keeps hold."""
     pyplot().close(figure)
