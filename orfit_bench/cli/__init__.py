@@ -12,6 +12,7 @@ from orfit_bench.cli.conform import conform_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.new_plugin import new_plugin_command
+from orfit_bench.cli.reproduce import reproduce_command
 from orfit_bench.cli.results import compare_command, export_command, merge_command, show_command
 from orfit_bench.cli.roofline import roofline_command
 from orfit_bench.cli.run import run_command
@@ -55,7 +56,9 @@ class Commands(click.Group):
             raise
         except KeyboardInterrupt:
             goes_on = (
-                "; the same command goes on after the last finished cell" if ctx.invoked_subcommand == "run" else ""
+                "; the same command goes on after the last finished cell"
+                if ctx.invoked_subcommand in ("run", "reproduce")
+                else ""
             )
             raise Interrupted(f"interrupted{goes_on}") from None
         except Exception as error:
@@ -83,6 +86,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench conform               check that learners are as they are declared
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
+    orfit-bench reproduce             compute the sources' figures and tables again
     orfit-bench roofline              measure what this machine allows a kernel
     orfit-bench warm                  compile kernels before anybody waits
     orfit-bench new-plugin my-lms     write a plugin of your own to start from
@@ -91,7 +95,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
 
 
 RESULTS = (show_command, compare_command, merge_command, export_command)
-CHECKS = (conform_command, laws_command, map_command)
+CHECKS = (conform_command, laws_command, map_command, reproduce_command)
 
 for command in (list_command, run_command, *RESULTS, *CHECKS, roofline_command, warm_command, new_plugin_command):
     main.add_command(command)

@@ -6,6 +6,8 @@ images are turned and enlarged by linear interpolation, and what comes in from o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.random import Generator
 
@@ -15,21 +17,36 @@ from orfit_bench.catalogue.streams.mnist_files import read, why_absent
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Array, Data, Pair, Stream
 
+Turn = Callable[[Array, Array], Pair]
+"""Images (k, h, w) and angles (k,) to rows and targets."""
+
 SETTINGS = (
     Setting("n", "integer", 100, "[1, inf)", "how many images are learned; the others of that digit are held out"),
     Setting("digit", "integer", 2, "[0, 9]", "which digit is rotated"),
 )
 
 
-def make_digits(n: int, digit: int, seed: int) -> Data:
+def turned(images: Array, angles: Array, order: int = 1) -> Pair:
+    """Images (k, h, w) turned counter-clockwise by angles (k,) in radians, as rows; and the angles.
+
+    order is that of the interpolating splines.
+    """
+    from scipy.ndimage import rotate
+
+    pairs = zip(images, np.degrees(angles), strict=True)
+    X = np.stack([rotate(image, angle, reshape=False, order=order).ravel() for image, angle in pairs])
+    return X, angles
+
+
+def make_digits(n: int, digit: int, seed: int, turn: Turn = turned) -> Data:
     """X (n, 784) pixels in [0, 1] of one digit, enlarged from 8 x 8; y (n,) ascending angles in radians."""
     images, labels = digits.raw()
     rng = np.random.default_rng(seed)
     learned, validation, test = split(images[labels == digit] / 16, n, rng)
-    return rotated(enlarged(learned), enlarged(validation), enlarged(test), rng)
+    return rotated(enlarged(learned), enlarged(validation), enlarged(test), rng, turn)
 
 
-def make_mnist(n: int, digit: int, part: str, seed: int) -> Data:
+def make_mnist(n: int, digit: int, part: str, seed: int, turn: Turn = turned) -> Data:
     """X (n, 784) pixels in [0, 1] of one digit, y (n,) the angles in radians, ascending.
 
     Part "train" is tested on every image of that digit in MNIST's test part, as in the thesis.
@@ -40,7 +57,7 @@ def make_mnist(n: int, digit: int, part: str, seed: int) -> Data:
     if part == "train":
         images, labels = read("test")
         test = images[labels == digit]
-    return rotated(learned / 255, validation / 255, test / 255, rng)
+    return rotated(learned / 255, validation / 255, test / 255, rng, turn)
 
 
 def split(images: Array, n: int, rng: Generator) -> tuple[Array, Array, Array]:
@@ -55,20 +72,11 @@ def split(images: Array, n: int, rng: Generator) -> tuple[Array, Array, Array]:
     return drawn[:n], drawn[n:][others % 4 == 0], drawn[n:][others % 4 > 0]
 
 
-def rotated(learned: Array, validation: Array, test: Array, rng: Generator) -> Data:
+def rotated(learned: Array, validation: Array, test: Array, rng: Generator, turn: Turn) -> Data:
     """Data of images (k, 28, 28) turned by angles uniform in [0, pi], ascending for those learned."""
-    X, y = turned(learned, np.sort(rng.uniform(0, np.pi, len(learned))))
-    held_out, chosen = (turned(images, rng.uniform(0, np.pi, len(images))) for images in (test, validation))
+    X, y = turn(learned, np.sort(rng.uniform(0, np.pi, len(learned))))
+    held_out, chosen = (turn(images, rng.uniform(0, np.pi, len(images))) for images in (test, validation))
     return Data(X, y, held_out, chosen, parts(len(y)))
-
-
-def turned(images: Array, angles: Array) -> Pair:
-    """Images (k, h, w) turned counter-clockwise by angles (k,) in radians, as rows; and the angles."""
-    from scipy.ndimage import rotate
-
-    pairs = zip(images, np.degrees(angles), strict=True)
-    X = np.stack([rotate(image, angle, reshape=False, order=1).ravel() for image, angle in pairs])
-    return X, angles
 
 
 def enlarged(images: Array) -> Array:

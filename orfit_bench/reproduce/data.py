@@ -1,0 +1,87 @@
+"""The real data of the experiments: digits that ship, MNIST and CIFAR-10 where the user has them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from orfit_bench.catalogue.streams import digits, mnist_files, rotated_digits
+from orfit_bench.errors import UnavailableError
+from orfit_bench.spec.stream import Array, Data
+
+PARTS = ("train", "test")
+BATCHES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
+"""Files of CIFAR-10's binary version: records of one label and 3 x 32 x 32 pixels, all bytes."""
+RECORD = 1 + 3 * 32 * 32
+
+
+def why_absent(name: str) -> str:
+    """Why a data set is not at hand, empty when it is; looks at the disk only."""
+    if name == "mnist":
+        return mnist_files.why_absent("test")
+    if name == "cifar10" and not _cifar10():
+        return (
+            "CIFAR-10 is not here: let ORFIT_BENCH_DATA name a folder that holds the binary version in "
+            f"cifar10/, as {', '.join(BATCHES)}"
+        )
+    return ""
+
+
+def described(name: str) -> str:
+    """What the rows are, in a few words."""
+    if name == "mnist":
+        here = " and ".join(_mnist_parts())
+        return f"MNIST, the images at hand: {here} part; pixels in [0, 1]"
+    if name == "cifar10":
+        return "CIFAR-10, all 60,000 images of 32 x 32 pixels in three colours, in [0, 1]"
+    return "1,797 real digits of 8 x 8 pixels, which come with the package; pixels in [0, 1]"
+
+
+def rotated(name: str, n: int, seed: int, turn: rotated_digits.Turn = rotated_digits.turned) -> Data:
+    """Rotated images of the digit 2, ordered by angle: see the streams rotated_digits and rotated_mnist.
+
+    Of MNIST the training part is learned where it is at hand, and tested on every 2 of the test part, as in the
+    thesis; else both sets come from the test part.
+    """
+    if name == "mnist":
+        return rotated_digits.make_mnist(n, 2, _mnist_parts()[0], seed, turn)
+    return rotated_digits.make_digits(n, 2, seed, turn)
+
+
+def centred(name: str) -> Array:
+    """(n, d) all images at hand as rows of pixels in [0, 1], less their mean."""
+    images = {"digits": _digits, "mnist": _mnist, "cifar10": _cifar10_pixels}[name]()
+    return np.asarray(images - images.mean(axis=0))
+
+
+def _digits() -> Array:
+    images, _ = digits.raw()
+    return images.reshape(len(images), -1) / 16
+
+
+def _mnist() -> Array:
+    images = np.concatenate([mnist_files.read(part)[0] for part in _mnist_parts()])
+    return images.reshape(len(images), -1) / 255
+
+
+def _mnist_parts() -> list[str]:
+    return [part for part in PARTS if not mnist_files.why_absent(part)]
+
+
+def _cifar10() -> list[Path]:
+    """The files, or none where one of them is missing."""
+    folder = Path(os.environ.get("ORFIT_BENCH_DATA", "")).expanduser() / "cifar10"
+    files = [folder / name for name in BATCHES]
+    return files if os.environ.get("ORFIT_BENCH_DATA") and all(file.is_file() for file in files) else []
+
+
+def _cifar10_pixels() -> Array:
+    parts = []
+    for file in _cifar10():
+        bytes_ = np.fromfile(file, np.uint8)
+        if not len(bytes_) or len(bytes_) % RECORD:
+            raise UnavailableError(f"{file} is damaged ({len(bytes_)} bytes, want a multiple of {RECORD}): replace it")
+        parts.append(bytes_.reshape(-1, RECORD)[:, 1:])
+    return np.concatenate(parts) / 255

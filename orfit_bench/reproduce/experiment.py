@@ -1,0 +1,63 @@
+"""What an experiment of a source is: its protocol, what is measured in each cell, what its page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from orfit_bench.host.create import create
+from orfit_bench.report.page import Section
+
+if TYPE_CHECKING:
+    import xarray
+
+Cell = dict[str, Any]
+"""One place on every axis, as plain values."""
+Axes = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Everything that decides the numbers of a run: the data, who computes, and the numbers of the protocol."""
+
+    data: str
+    backend: str
+    protocol: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.protocol[name]
+
+    def create(self, method: str, seed: int = 0, **settings: Any) -> Any:
+        """A new learner on the backend of this run."""
+        return create(method, backend=self.backend, random_state=seed, **settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A figure or table of a source, to be computed again.
+
+    `axes` names what is varied, so that a cell is one place on every axis; `measure` returns a Dataset of one cell,
+    which may depend on setup and cell alone. Variables in seconds are wall times, and differ between runs.
+    """
+
+    name: str
+    source: str
+    """The document and its place."""
+    summary: str
+    seconds: int
+    """About how long it takes on one core with the data that ship."""
+    protocol: Mapping[str, Any]
+    """The numbers of the source's protocol, and ours where it leaves them open; plain values."""
+    axes: Callable[[Setup], Axes]
+    measure: Callable[[Setup, Cell], xarray.Dataset]
+    sections: Callable[[xarray.Dataset, Setup], Sequence[Section]]
+    data: tuple[str, ...] = ("digits",)
+    """The data sets that it can learn, the first by default; empty where it makes its own rows."""
+    own_size: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What differs in the protocol on a data set of another size."""
+
+
+def about(units: str, long_name: str) -> dict[str, str]:
+    """Attributes of a variable."""
+    return {"units": units, "long_name": long_name}

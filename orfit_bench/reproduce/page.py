@@ -1,0 +1,123 @@
+"""The page of an experiment: what its parts share, and what every one of them ends with."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.report.page import Cell, Listing, Number, Section
+from orfit_bench.report.page import render as rendered
+from orfit_bench.report.pictures import pyplot
+from orfit_bench.reproduce import data
+from orfit_bench.reproduce.experiment import Experiment, Setup
+
+if TYPE_CHECKING:
+    import xarray
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8c564b", "#7f7f7f", "#9467bd", "#17becf")
+"""Okabe and Ito's, and three more, none black, which a page turns white in the dark."""
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 1, 1, 1)), "-", "--")
+"""So that curves are told apart without colours."""
+
+
+class Beside(NamedTuple):
+    """A number or statement of the source, and ours."""
+
+    what: str
+    place: str
+    source: Cell
+    ours: Cell
+    why: str = ""
+    """Why ours differs, or what to know."""
+
+
+class Open(NamedTuple):
+    """One thing that the source leaves open, another reading of it, and what both give."""
+
+    what: str
+    chosen: str
+    other: str
+    ours: Cell
+    instead: Cell
+
+
+def beside(rows: Iterable[Beside], caption: str = "Ours beside the source's") -> Section:
+    """The table that a page is made for."""
+    columns = ("what", "place in the source", "source", "ours", "why it differs, or what to know")
+    return Section("Beside the source", [Listing(caption, columns, [tuple(row) for row in rows])])
+
+
+def left_open(rows: Iterable[Open], caption: str) -> Section:
+    """What the source does not say, and how much it moves the result."""
+    columns = ("left open", "read here as", "other reading", "here", "other reading gives")
+    return Section("What the source leaves open", [Listing(caption, columns, [tuple(row) for row in rows])])
+
+
+def spread(values: Any, digits: int = 3) -> Number:
+    """Mean and standard deviation (n - 1) of the values over runs, as a cell."""
+    runs = np.asarray(values, float).ravel()
+    mean = float(runs.mean())
+    if math.isnan(mean):
+        return Number(math.nan, "n/a")
+    if len(runs) == 1:
+        return Number(mean, f"{mean:.{digits}g}")
+    return Number(mean, f"{mean:.{digits}g} ± {runs.std(ddof=1):.2g}")
+
+
+def printed(mean: float, deviation: float | None = None) -> Number:
+    """A number as the source prints it, to two decimals."""
+    return Number(mean, f"{mean:.2f}" if deviation is None else f"{mean:.2f} ± {deviation:.2f}")
+
+
+def holds(true: Any) -> str:
+    """Whether a statement was found to hold."""
+    return "holds" if bool(true) else "does not hold"
+
+
+def axes(columns: int = 1, rows: int = 1, height: float = 4.2, width: float = 10.0, **more: Any) -> tuple[Any, Any]:
+    """A matplotlib figure with this many plots, as (figure, axes)."""
+    made: tuple[Any, Any] = pyplot().subplots(rows, columns, figsize=(width, height), layout="constrained", **more)
+    return made
+
+
+def band(plot: Any, x: Any, runs: NDArray[Any], label: str, place: int, **more: Any) -> None:
+    """The mean over the runs (run, x) as a curve, with one standard deviation to both sides as a band."""
+    mean, colour = runs.mean(axis=0), COLOURS[place % len(COLOURS)]
+    plot.plot(x, mean, color=colour, linestyle=DASHES[place % len(DASHES)], label=label, linewidth=1.6, **more)
+    if len(runs) > 1:
+        deviation = runs.std(axis=0, ddof=1)
+        plot.fill_between(x, mean - deviation, mean + deviation, color=colour, alpha=0.15, linewidth=0)
+
+
+def render(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> str:
+    """The whole page as one text."""
+    summary = f"{experiment.summary}. Source: {experiment.source}."
+    sections = [*experiment.sections(results, setup), _run(experiment, results, setup)]
+    return rendered(experiment.name, summary, sections)
+
+
+def _run(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> Section:
+    """What was run, where, and how to run it again."""
+    versions = ", ".join(f"{k} {v}" for k, v in json.loads(results.attrs["versions"]).items())
+    machine, commit = json.loads(results.attrs["machine"]), json.loads(results.attrs["commit"])
+    more = f" --data {setup.data}" if setup.data in experiment.data[1:] else ""
+    if "runs" in setup.protocol and setup["runs"] != experiment.protocol["runs"]:
+        more += f" --runs {setup['runs']}"
+    said = [("again", f"orfit-bench reproduce {experiment.name}{more}")]
+    if experiment.data:
+        said.append(("rows", data.described(setup.data)))
+    said += [("protocol", ", ".join(f"{name} {_plain(value)}" for name, value in setup.protocol.items()))]
+    said += [("backend", setup.backend), ("machine", str(machine["cpu"])), ("versions", versions)]
+    if commit["id"]:
+        said.append(("commit", commit["id"][:12] + (", with changes" if commit["dirty"] else "")))
+    said += [("noted", note) for note in json.loads(results.attrs["notes"])]
+    return Section("The run", [Listing("What was run, where, and how to run it again", ("what", "is"), said)])
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
