@@ -1,0 +1,216 @@
+"""Krasulina paper, Figure 2 and Table 2: ten machines whose subspaces are averaged in rounds, against one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench import average, restore
+from orfit_bench.errors import DivergedError
+from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.reproduce import _krasulina as k_pca
+from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
+from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, Open, axes, beside, left_open, printed, spread
+from orfit_bench.spec.stream import Array
+
+if TYPE_CHECKING:
+    import xarray
+
+STARTS = ("one start", "own starts")
+TABLE_2 = {
+    "mnist": {5: ((37.17, 0.01), (35.17, 0.00)), 20: ((18.77, 0.02), (18.77, 0.01))},
+    "cifar10": {5: ((87.01, 0.00), (87.02, 0.00)), 20: ((48.74, 0.04), (48.76, 0.04))},
+}
+"""Data to k to (single, parallel), each (loss, its standard deviation)."""
+
+
+def places(setup: Setup) -> Axes:
+    """Every start, k and method; the runs share a step, so they are in one cell."""
+    return {"start": list(STARTS), "k": list(setup["components"]), "learner": list(k_pca.METHODS)}
+
+
+def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
+    """Loss of one machine, and round by round of ten machines and of what they are combined to."""
+    import xarray
+
+    k, name = cell["k"], cell["learner"]
+    X = k_pca.images(setup.data)
+    eta0 = k_pca.chosen(setup, name, k)
+    single, combined, apart = [], [], []
+    for run in range(setup["runs"]):
+        seeds = [run] * setup["machines"] if cell["start"] == "one start" else _seeds(setup, run)
+        single.append(k_pca.swept(k_pca.learner(setup, name, k, eta0, seeds[0]), X, run, 1).loss[-1])
+        machines = [k_pca.learner(setup, name, k, eta0, seed) for seed in seeds]
+        together, alone = rounds(machines, X, run, setup["rounds"])
+        combined.append(together)
+        apart.append(alone)
+    return xarray.Dataset(
+        {
+            "single": ("run", np.array(single), about("row^2", "loss of one machine after all rows")),
+            "combined": (("run", "round"), np.array(combined), about("row^2", "loss of the machines' combination")),
+            "machines": (("run", "round"), np.array(apart), about("row^2", "mean of the machines' losses before it")),
+            "batch": ((), k_pca.batch_loss(setup.data, k), about("row^2", "loss of batch PCA")),
+        },
+        {"run": np.arange(setup["runs"]), "round": np.arange(1, setup["rounds"] + 1)},
+    )
+
+
+def _seeds(setup: Setup, run: int) -> list[int]:
+    return [1000 + setup["machines"] * run + j for j in range(setup["machines"])]
+
+
+def rounds(machines: list[Any], X: Array, seed: int, count: int) -> tuple[Array, Array]:
+    """Losses of the combination and of the machines on average, by rounds; NaN once a machine left the numbers."""
+    order = np.random.default_rng([seed, 1]).permutation(len(X))
+    together, alone = np.full(count, np.nan), np.full(count, np.nan)
+    for i, block in enumerate(np.array_split(order, count)):
+        try:
+            for j, machine in enumerate(machines):
+                machine.partial_fit(X[block[j :: len(machines)]])
+            alone[i] = np.mean([k_pca.loss_of(machine, X) for machine in machines])
+            machines = combined(machines)
+        except DivergedError:
+            break
+        together[i] = k_pca.loss_of(machines[0], X)
+    return together, alone
+
+
+def combined(machines: list[Any]) -> list[Any]:
+    """The machines with the mean of their C; made orthonormal where the rule keeps C so, which averages nothing else.
+
+    The paper does this to the rules that have no average of their own, to show that it fails them.
+    """
+    if machines[0].method.averages:
+        average(machines)
+        return machines
+    states = [machine.state() for machine in machines]
+    Q, R = np.linalg.qr(np.mean([state["basis"].values for state in states], axis=0))
+    for state in states:
+        state["basis"][...] = Q * np.copysign(1, np.diagonal(R))
+    return [restore(state, backend=machines[0].backend.name) for state in states]
+
+
+def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
+    """What the page shows."""
+    here = results.sel(start="one start")
+    return [
+        Section("Figure 2", [drawn(_curves(here), _CAPTION, _alt(here))]),
+        Section("Table 2", [Listing(f"Loss on {setup.data}: mean and standard deviation over the runs",
+                                    ("k", "method", "batch PCA", "single", "parallel"), _table(here), True)]),
+        beside(_beside(here, setup)),
+        left_open(_open(results), "Loss of the combination after the last round"),
+        Section("What to know", [Text(_remarks(setup))]),
+    ]  # fmt: skip
+
+
+_CAPTION = (
+    "Excess over batch PCA in percent after every round. Solid: the combination of the machines; dashed: the machines on "
+    "average, before they are combined. Means over the runs."
+)
+
+
+def _curves(here: xarray.Dataset) -> Any:
+    ks = here.k.values
+    made, plots = axes(len(ks), height=4.2, squeeze=False)
+    for plot, k in zip(plots[0], ks, strict=True):
+        for i, name in enumerate(k_pca.METHODS):
+            one = here.sel(k=k, learner=name)
+            for values, dash, label in ((one.combined, DASHES[0], name), (one.machines, DASHES[1], None)):
+                excess = k_pca.excess(values, one.batch).mean("run")
+                style = {"color": COLOURS[i], "linestyle": dash, "marker": "os^Dv"[i], "markersize": 4}
+                plot.plot(here["round"].values, excess, label=label, linewidth=1.3, **style)
+        plot.set(yscale="log", title=f"k = {k}", xlabel="round")
+    plots[0, 0].set_ylabel("excess over batch PCA (%)")
+    plots[0, 0].legend(fontsize=8)
+    return made
+
+
+def _alt(here: xarray.Dataset) -> str:
+    last = k_pca.excess(here.combined.isel(round=-1), here.batch).mean("run")
+    said = [
+        f"k = {k}: " + ", ".join(f"{n} {float(last.sel(k=k, learner=n)):.2g}" for n in k_pca.METHODS)
+        for k in here.k.values
+    ]
+    return f"Curves of excess loss by rounds. Of the combination after the last one in percent, {'; '.join(said)}."
+
+
+def _table(here: xarray.Dataset) -> list[tuple[Any, ...]]:
+    rows = []
+    for k in here.k.values:
+        for name in k_pca.METHODS:
+            one = here.sel(k=k, learner=name)
+            batch = Number(float(one.batch), f"{float(one.batch):.4g}")
+            rows.append((str(k), name, batch, spread(one.single, 4), spread(one.combined.isel(round=-1), 4)))
+    return rows
+
+
+def _beside(here: xarray.Dataset, setup: Setup) -> list[Beside]:
+    source = setup.data if setup.data in TABLE_2 else "mnist"
+    place, rows = f"Krasulina paper, Table 2, {source}", []
+    for k in (int(k) for k in here.k.values if int(k) in TABLE_2[source]):
+        one, batch = here.sel(k=k, learner="Imp. Krasulina"), k_pca.BATCH[source][k]
+        for what, theirs, ours in zip(("single", "parallel"), TABLE_2[source][k],
+                                      (one.single, one.combined.isel(round=-1)), strict=True):  # fmt: skip
+            slip = "37.17 is a slip of a digit: Table 1 has 35.17 for the same run" if theirs[0] == 37.17 else ""
+            rows.append(
+                Beside(f"Imp. Krasulina, {what}, k = {k}: loss", place, printed(*theirs), spread(ours, 4), slip)
+            )
+            percent, found = k_pca.excess(theirs[0], batch), spread(k_pca.excess(ours, one.batch))
+            rows.append(Beside(f"Imp. Krasulina, {what}, k = {k}: excess over batch PCA", place,
+                               Number(percent, f"{percent:.2f} %"), Number(found.value, f"{found.text} %"),
+                               _fewer(setup, percent, found.value)))  # fmt: skip
+        for name in ("Oja", "Krasulina", "Incremental", "Sanger"):
+            found = spread(k_pca.excess(here.sel(k=k, learner=name).combined.isel(round=-1), one.batch))
+            rows.append(Beside(f"{name}, parallel, k = {k}: excess over batch PCA", "Krasulina paper, Figure 2",
+                               "inferior", Number(found.value, f"{found.text} %"), _why(name, found.value)))  # fmt: skip
+    return rows
+
+
+def _fewer(setup: Setup, theirs: float, ours: float) -> str:
+    """Why the excess is larger here, where it is."""
+    rows = len(k_pca.images(setup.data)) // setup["machines"]
+    return f"a machine sees {rows:,} rows here and 7,000 there" if ours > theirs + 0.1 else ""
+
+
+def _why(name: str, percent: float) -> str:
+    if name in ("Oja", "Krasulina") and percent < 10:
+        return "not as poor as printed: the diagonal of R is positive here, which fixes the signs that a QR leaves open"
+    return ""
+
+
+def _open(results: xarray.Dataset) -> list[Open]:
+    def end(start: str, name: str, k: int) -> Number:
+        return spread(results.combined.sel(start=start, learner=name, k=k).isel(round=-1), 4)
+
+    return [
+        Open(f"starts of the machines: {name}, k = {k}", *STARTS, end(STARTS[0], name, k), end(STARTS[1], name, k))
+        for k in (int(k) for k in results.k.values)
+        for name in k_pca.POWER
+    ]
+
+
+def _remarks(setup: Setup) -> list[str]:
+    rows = len(k_pca.images(setup.data))
+    each = rows // setup["machines"] // setup["rounds"]
+    return [
+        f"{rows:,} rows are split at random among {setup['machines']} machines and combined {setup['rounds']} times, after "
+        f"{each:,} rows of each; the paper combines after 1,000, which is as many times on the 70,000 images of MNIST.",
+        "Sanger's and the implicit rule have an average of their own, (18). The paper averages the orthonormal C of the "
+        "others too and makes the mean orthonormal; incremental PCA keeps its singular values. That this fails depends on "
+        "signs that a QR leaves open. The library's own merge of those rules joins their projections, which no sign "
+        "changes.",
+    ]
+
+
+KRASULINA_DISTRIBUTED = Experiment(
+    name="krasulina-distributed",
+    source="Krasulina paper, Figure 2 and Table 2",
+    summary="Ten machines that learn a tenth of the rows each and are averaged in rounds, against one machine",
+    seconds=60,
+    protocol={"runs": 10, "components": (5, 20), "machines": 10, "rounds": 7},
+    axes=places,
+    measure=measure,
+    sections=sections,
+    data=("digits", "mnist", "cifar10"),
+)
