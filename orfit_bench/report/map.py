@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,16 @@ PLACES = {
 
 def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
     """Write the picture. UnavailableError without matplotlib, ValueError where the ending names no format of it."""
+    save(picture({edge: worst(findings).measured.deviation for edge, findings in found.items()}), path)
+
+
+def picture(deviations: Mapping[Equality, float]) -> Any:
+    """The picture as a matplotlib figure, from the deviation measured on each edge."""
     figure, axes = pyplot().subplots(figsize=(11.5, 8), layout="constrained")
-    places = placed(found)
-    for (one, other), said in labels(found).items():
+    places = placed(deviations)
+    for (one, other), said in labels(deviations).items():
         _edge(axes, places[one], places[other], said)
-    solutions = {edge.other for edge in found if edge.batch}
+    solutions = {edge.other for edge in deviations if edge.batch}
     for name, place in places.items():
         _node(axes, name, place, name in solutions)
     axes.set_title(
@@ -50,21 +55,21 @@ def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
     )
     axes.set_axis_off()
     axes.margins(0.09, 0.07)
-    save(figure, path)
+    return figure
 
 
-def labels(found: Mapping[Equality, list[Finding]]) -> dict[tuple[str, str], str]:
+def labels(deviations: Mapping[Equality, float]) -> dict[tuple[str, str], str]:
     """What is written on the line between two ends: under which settings they agree, and how far apart they were."""
     said: dict[tuple[str, str], list[str]] = {}
-    for edge, findings in found.items():
-        number = f"{worst(findings).measured.deviation:.0e}".replace("0e+00", "0")
+    for edge, deviation in deviations.items():
+        number = f"{deviation:.0e}".replace("0e+00", "0")
         said.setdefault((edge.one, edge.other), []).append(f"{edge.when}: {number}" if edge.when else number)
     return {ends: "\n".join(lines) for ends, lines in said.items()}
 
 
-def placed(found: Mapping[Equality, list[Finding]]) -> dict[str, tuple[float, float]]:
+def placed(edges: Iterable[Equality]) -> dict[str, tuple[float, float]]:
     """A place for every end of an edge."""
-    names = dict.fromkeys(name for edge in found for name in (edge.one, edge.other))
+    names = dict.fromkeys(name for edge in edges for name in (edge.one, edge.other))
     others = [name for name in names if name not in PLACES]
     return {name: PLACES.get(name, (1.5 * others.index(name) if name in others else 0.0, -1.0)) for name in names}
 

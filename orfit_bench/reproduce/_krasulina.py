@@ -1,4 +1,4 @@
-"""What the three experiments of the Krasulina paper share: methods, steps chosen on a validation part, sweeps, losses."""
+"""What the experiments of the Krasulina paper share: methods, steps chosen on a validation part, sweeps, losses."""
 
 from __future__ import annotations
 

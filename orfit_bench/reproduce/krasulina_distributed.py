@@ -105,7 +105,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 
 _CAPTION = (
-    "Excess over batch PCA in percent after every round. Solid: the combination of the machines; dashed: the machines on "
+    "Excess over batch PCA in percent after every round. Solid: the combination of the machines; dashed: the machines "
+    "on "
     "average, before they are combined. Means over the runs."
 )
 
@@ -163,7 +164,8 @@ def _beside(here: xarray.Dataset, setup: Setup) -> list[Beside]:
         for name in ("Oja", "Krasulina", "Incremental", "Sanger"):
             found = spread(k_pca.excess(here.sel(k=k, learner=name).combined.isel(round=-1), one.batch))
             rows.append(Beside(f"{name}, parallel, k = {k}: excess over batch PCA", "Krasulina paper, Figure 2",
-                               "inferior", Number(found.value, f"{found.text} %"), _why(name, found.value)))  # fmt: skip
+                               "inferior", Number(found.value, f"{found.text} %"),
+                               _why(name, found.value)))  # fmt: skip
     return rows
 
 
@@ -194,10 +196,13 @@ def _remarks(setup: Setup) -> list[str]:
     rows = len(k_pca.images(setup.data))
     each = rows // setup["machines"] // setup["rounds"]
     return [
-        f"{rows:,} rows are split at random among {setup['machines']} machines and combined {setup['rounds']} times, after "
+        f"{rows:,} rows are split at random among {setup['machines']} machines and combined {setup['rounds']} times, "
+        "after "
         f"{each:,} rows of each; the paper combines after 1,000, which is as many times on the 70,000 images of MNIST.",
-        "Sanger's and the implicit rule have an average of their own, (18). The paper averages the orthonormal C of the "
-        "others too and makes the mean orthonormal; incremental PCA keeps its singular values. That this fails depends on "
+        "Sanger's and the implicit rule have an average of their own, (18). The paper averages the orthonormal C of "
+        "the "
+        "others too and makes the mean orthonormal; incremental PCA keeps its singular values. That this fails "
+        "depends on "
         "signs that a QR leaves open. The library's own merge of those rules joins their projections, which no sign "
         "changes.",
     ]

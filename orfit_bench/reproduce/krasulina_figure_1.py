@@ -135,10 +135,14 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
     left = k_pca.batch_loss(setup.data, last) / k_pca.batch_loss(setup.data, 0)
     return [
         f"{small} The step is chosen as in krasulina-table-1, which also shows what as many rows as the paper's give.",
-        f"At k = {last} batch PCA leaves {100 * left:.2g} % of the rows' squares: where that is little, percents of it are many.",
-        "The paper orthonormalises Oja's C after every row. Its span does not depend on when that is done, so the kernels "
-        "here do it when they must, and Oja is as fast as the rules without orthonormality: the paper's gap in time is one "
-        f"of the implementation. Krasulina's rule does need it after every row; it takes {slower:.1f} times the implicit "
+        f"At k = {last} batch PCA leaves {100 * left:.2g} % of the rows' squares: where that is little, percents of "
+        "it are many.",
+        "The paper orthonormalises Oja's C after every row. Its span does not depend on when that is done, so the "
+        "kernels "
+        "here do it when they must, and Oja is as fast as the rules without orthonormality: the paper's gap in time "
+        "is one "
+        f"of the implementation. Krasulina's rule does need it after every row; it takes {slower:.1f} times the "
+        "implicit "
         f"rule's time at k = {int(oja.k.values[-1])} ({holds(slower > 1)}: the paper's point).",
         "Times are wall times of learning alone, without losses and without compilation, and differ between runs and "
         "machines; all else in the file is the same each time.",

@@ -92,12 +92,13 @@ def _loss(made: Any, X: Array, reading: str, run: int) -> float:
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     """What the page shows."""
     here = results.sel(reading="as here")
+    ks = [f"k = {k}" for k in here.k.values]
     return [
         Section("Table 1", [Listing(f"Loss on {setup.data}: mean and standard deviation over the runs",
-                                    ("method", "factor on eta_0", *(f"k = {k}" for k in here.k.values)), _table(here))]),
+                                    ("method", "factor on eta_0", *ks), _table(here))]),
         Section("How much a wrong step costs", [drawn(_bars(here, setup), _CAPTION, _alt(here))]),
         beside(_beside(here, setup), _beside_caption(setup)),
-        Section("Steps", [Listing("eta_0 chosen on the validation part", ("method", *(f"k = {k}" for k in here.k.values)),
+        Section("Steps", [Listing("eta_0 chosen on the validation part", ("method", *ks),
                                   [(n, *(_step(here, n, k) for k in here.k.values)) for n in k_pca.POWER])]),
         left_open(_open(results), f"Loss at the chosen step, k = {int(here.k.values[-1])}, under other readings"),
         Section("What to know", [Text(_remarks(here))]),
@@ -162,7 +163,7 @@ def _printed_set(setup: Setup) -> str:
 def _beside_caption(setup: Setup) -> str:
     if _printed_set(setup) == setup.data:
         return f"Loss and, behind it, excess over batch PCA in percent, on {setup.data}"
-    return f"Excess over batch PCA in percent: the paper's on MNIST beside ours on {setup.data}, whose losses differ in scale"
+    return f"Excess over batch PCA in percent: the paper's on MNIST beside ours on {setup.data}, of another scale"
 
 
 def _beside(here: xarray.Dataset, setup: Setup) -> list[Beside]:
@@ -211,8 +212,10 @@ def _remarks(here: xarray.Dataset) -> list[str]:
     order = [str(n) for n in found.mean("k").sortby(found.mean("k")).learner.values if str(n) in k_pca.POWER]
     return [
         f"From the least to the most sensitive to the step, by the worst excess of the three: {', '.join(order)}.",
-        "Table 1 is the loss without the factor 1/2 of (6). Sanger's rule is the paper's, without the lower triangle that "
-        "goes by this name elsewhere. The step is eta_0 / t^gamma with gamma 0.9 for Oja and Krasulina, 0.8 for the others; "
+        "Table 1 is the loss without the factor 1/2 of (6). Sanger's rule is the paper's, without the lower triangle "
+        "that "
+        "goes by this name elsewhere. The step is eta_0 / t^gamma with gamma 0.9 for Oja and Krasulina, 0.8 for the "
+        "others; "
         "eta_0 is sought in half decades.",
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.bench.error import NUMBERS
 from orfit_bench.bench.learning import learn
 from orfit_bench.bench.protocol import Protocol
-from orfit_bench.catalogue.streams.rotated_digits import turned
+from orfit_bench.catalogue.streams.rotated_digits import Turn, turned
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
@@ -49,11 +49,12 @@ def readings(setup: Setup) -> Axes:
 
 def rows(setup: Setup, reading: str, run: int) -> Data:
     """The rows of a run under a reading."""
-    turn = {
+    turns: dict[str, Turn] = {
         "clockwise": clockwise,
         "nearest pixel": partial(turned, order=0),
         "cubic": partial(turned, order=3),
-    }.get(reading, turned)
+    }
+    turn = turns.get(reading, turned)
     found = data.rotated(setup.data, setup["rows"], 0 if reading == "one set of rows" else run, turn)
     if reading == "bytes":
         return mapped(found, lambda X: 255 * X)
@@ -70,10 +71,10 @@ def clockwise(images: Array, angles: Array) -> Pair:
     return turned(images, -angles)[0], angles
 
 
-def mapped(found: Data, change: Any) -> Data:
-    """The data with change(X) in the place of every X."""
-    test, validation = ((change(X), y) for X, y in (found.test, found.validation))  # type: ignore[union-attr]
-    return replace(found, X=change(found.X), test=test, validation=validation)
+def mapped(found: Data, change: Callable[[Array], Array]) -> Data:
+    """The data with change(X) in the place of every X that is learned or tested on."""
+    X, y = found.test or (found.X[:0], None)
+    return replace(found, X=change(found.X), test=(change(X), y), validation=None)
 
 
 def start(reading: str, d: int, run: int) -> dict[str, Any]:
@@ -218,7 +219,8 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
         f"Rows are {n}, directions kept are {memory}: what the memory cannot hold is forgotten, by which directions it "
         "drops. From a start at zero a factor on the pixels moves nothing: no method here has a step size, and none "
         "notices it. From a random start it decides how loud the start is beside the angles.",
-        "Algorithm 2 of the thesis is run as corrected (its line 9 must normalise the residual of the gradient, not the "
+        "Algorithm 2 of the thesis is run as corrected (its line 9 must normalise the residual of the gradient, not "
+        "the "
         "gradient); as printed its basis is not orthonormal and the errors explode.",
     ]
 

@@ -11,6 +11,7 @@ from orfit_bench.bench.learning import learn
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import DivergedError
 from orfit_bench.host.orders import reshuffled
+from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
 from orfit_bench.reproduce.orfit_rotated_digits import rows, start
@@ -143,7 +144,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 _CAPTION = (
     "Top: root mean squared error on the test images and on all images learned; bottom: of one training example. Left: "
-    "one pass, row by row (the vertical line: the row at which the example is learned). Right: SGD, epoch by epoch; the "
+    "one pass, row by row (the vertical line: the row at which the example is learned). Right: SGD, epoch by epoch; "
+    "the "
     "level line is ORFit after its one pass. Means, with one standard deviation to both sides."
 )
 
@@ -183,7 +185,7 @@ def _claims(here: xarray.Dataset, setup: Setup) -> list[Beside]:
         Beside("training error of ORFit", place, "almost zero", _tiny(end.sel(learner="ORFit", error="train")), "rad"),
         Beside(f"training error of SGD, step {printed:g}", place, "almost zero",
                spread(sgd.sel(step="as printed", error="train")),
-               f"rad after {setup['epochs']} epochs: far from zero with pixels in [0, 1], and the thesis names no scale"),
+               f"rad after {setup['epochs']} epochs with pixels in [0, 1]; the thesis names no scale"),
         Beside(f"training error of SGD, step {converging:.2g}", place, "almost zero",
                spread(sgd.sel(step="converging", error="train")), "rad; the step is 1 / max |x|^2"),
         Beside("test error of ORFit", place, curve, spread(end.sel(learner="ORFit", error="test")), "rad"),
@@ -206,7 +208,9 @@ def _tiny(values: Any) -> Number:
 
 def _table(here: xarray.Dataset, setup: Setup) -> Listing:
     end, sgd = here.one_pass.isel(row=-1), here.sgd.isel(epoch=-1)
-    rows = [(name, "1", *(spread(end.sel(learner=name, error=e)) for e in ERRORS)) for name in ONE_PASS]
+    rows: list[tuple[Shown, ...]] = [
+        (name, "1", *(spread(end.sel(learner=name, error=e)) for e in ERRORS)) for name in ONE_PASS
+    ]
     rows += [
         (f"SGD, step {step}", str(setup["epochs"]), *(spread(sgd.sel(step=step, error=e)) for e in ERRORS))
         for step in STEPS
@@ -229,8 +233,10 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
         f" With these readings the printed step leaves the finite numbers (n/a): {', '.join(gone)}." if gone else ""
     )
     return [
-        f"The printed step {setup['step_size']:g} says nothing without the pixel scale: with pixels in [0, 1] the largest "
-        f"step that shrinks every row's error is about {2 * step:.2g}, so the printed one is {step / setup['step_size']:.0f} "
+        f"The printed step {setup['step_size']:g} says nothing without the pixel scale: with pixels in [0, 1] the "
+        "largest "
+        f"step that shrinks every row's error is about {2 * step:.2g}, so the printed one is "
+        f"{step / setup['step_size']:.0f} "
         f"times smaller than a good one and {setup['epochs']} epochs do not converge.{diverged}",
         "The errors of ORFit do not depend on any of this: it has no step.",
         "Training errors are on all rows of the training set, learned already or not.",

@@ -174,7 +174,7 @@ def _joined(axes: Mapping[str, list[Any]], records: list[dict[str, Any]]) -> xar
     import xarray
 
     parts = [xarray.Dataset.from_dict(record["measured"]) for record in records]
-    for axis, places in reversed(axes.items()):
+    for axis, places in reversed(list(axes.items())):
         n = len(places)
         index = xarray.DataArray(places, dims=axis, name=axis)
         parts = [

@@ -59,7 +59,8 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     """What the page shows."""
     alt = (
-        "Left: the way of both kinds of steps in the plane of two tasks. Right: the squared distance, which falls by the "
+        "Left: the way of both kinds of steps in the plane of two tasks. Right: the squared distance, which falls by "
+        "the "
         "factor c a step with constant steps and to rounding after three alternating ones."
     )
     return [
@@ -135,9 +136,11 @@ def _beside(results: xarray.Dataset) -> list[Beside]:
 def _remarks(results: xarray.Dataset) -> list[str]:
     c: Array = results.c.sel(steps="constant").values
     return [
-        f"Each run draws two rotated images of the digit 2 at length 1, with their angles as targets; c = (x_1'x_2)^2 is "
+        "Each run draws two rotated images of the digit 2 at length 1, with their angles as targets; c = (x_1'x_2)^2 "
+        "is "
         f"{c.min():.2f} to {c.max():.2f}. The survey's figure is a drawing without numbers.",
-        "Two tasks in turn have rank 2, so Assumption 1 holds for the first two rows alone; theta* is the solution of both "
+        "Two tasks in turn have rank 2, so Assumption 1 holds for the first two rows alone; theta* is the solution of "
+        "both "
         "of least norm, from a batch problem.",
     ]
 

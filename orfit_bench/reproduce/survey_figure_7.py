@@ -1,4 +1,4 @@
-"""Survey, Figure 7 and Theorem 7: filter and smoother on tasks that follow each other; later rows help earlier tasks."""
+"""Survey, Figure 7 and Theorem 7: filter and smoother on tasks in turn; later rows help earlier tasks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
 from orfit_bench.reproduce.page import COLOURS, Beside, axes, beside, holds
@@ -92,11 +93,12 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     true = results.squared_error.mean("run").values
     T = len(trace)
     alt = (
-        f"Claimed and true mean squared errors by task and rows known. Of task 1 the claim falls from {trace[0, 0]:.2f} "
+        "Claimed and true mean squared errors by task and rows known. Of task 1 the claim falls from "
+        f"{trace[0, 0]:.2f} "
         f"with its own row to {trace[0, -1]:.2f} with all {T} rows."
     )
     columns = ("task", "claimed, own rows", "claimed, all rows", "true, own rows", "true, all rows", "better")
-    table = [
+    table: list[tuple[Shown, ...]] = [
         (str(i + 1), *(_number(v) for v in (trace[i, i], trace[i, -1], true[i, i], true[i, -1])),
          f"{100 * (1 - trace[i, -1] / trace[i, i]):.0f} %")
         for i in range(T)
@@ -114,7 +116,8 @@ def _number(value: float) -> Number:
 
 
 _CAPTION = (
-    "Left: tr Sigma_(i|t), the squared error of task i that is claimed once the rows up to t are known: the filter walks "
+    "Left: tr Sigma_(i|t), the squared error of task i that is claimed once the rows up to t are known: the filter "
+    "walks "
     "down the diagonal, the smoother up each column. Right: the same by t for each task (curves), and the true squared "
     "errors, mean over the runs (dots)."
 )
@@ -131,10 +134,10 @@ def _plots(trace: Array, true: Array, results: xarray.Dataset) -> Any:
     left.set(xlabel="rows known, t", ylabel="task i", xticks=range(1, T + 1), yticks=range(1, T + 1))
     made.colorbar(image, ax=left, shrink=0.8)
     for i in range(T):
-        t = np.arange(i, T) + 1
-        right.plot(t, trace[i, i:], color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=f"task {i + 1}")
+        at = np.arange(i, T) + 1
+        right.plot(at, trace[i, i:], color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=f"task {i + 1}")
         right.plot(
-            t, true[i, i:], color=COLOURS[i % len(COLOURS)], marker="os^DvPX*"[i % 8], markersize=4, linestyle=""
+            at, true[i, i:], color=COLOURS[i % len(COLOURS)], marker="os^DvPX*"[i % 8], markersize=4, linestyle=""
         )
     right.set(xlabel="rows known, t", ylabel="squared error", ylim=(0, None))
     right.legend(fontsize=7, ncols=2)
@@ -153,20 +156,23 @@ def _beside(results: xarray.Dataset) -> list[Beside]:
     gain = own - squares.mean("run").isel(rows=-1).values
     better = int((gain[:-1] > 0).sum())
     return [
-        Beside("Sigma_(i|t) below Sigma_(i|s) for all i <= s <= t", "survey, Theorem 7", "least eigenvalue of the difference >= 0",
+        Beside("Sigma_(i|t) below Sigma_(i|s) for all i <= s <= t", "survey, Theorem 7",
+               "least eigenvalue of difference >= 0",
                Number(least, f"{least:.1e}"), f"{holds(least > -1e-10)}, to rounding"),
         Beside("later rows make the mean squared error smaller", "survey, Theorem 7", "of every task but the last",
                f"of {better} of {len(gain) - 1} tasks", f"true errors, mean over {runs} runs"),
         Beside("backward transfer, mean over tasks", "survey, Positive Backward Transfer", "> 0",
                _number(float(gain[:-1].mean())), "fall of the true squared error from own rows to all rows"),
         Beside("claimed errors are the true ones", "survey, (15)", "E |theta_i - theta_(i|t)|^2 = tr Sigma_(i|t)",
-               Number(far, f"at most {far:.1f} standard errors apart"), "all i <= t; the most of as many normal numbers is about 3"),
+               Number(far, f"at most {far:.1f} standard errors apart"),
+               "all i <= t; of as many normal numbers about 3"),
     ]  # fmt: skip
 
 
 def _remarks(setup: Setup) -> list[str]:
     return [
-        f"{setup['tasks']} tasks with {setup['d']} parameters, of one row each. The transitions are rotations, another for "
+        f"{setup['tasks']} tasks with {setup['d']} parameters, of one row each. The transitions are rotations, "
+        "another for "
         "every task; process and observation noise differ from task to task too; all are the same in every run, so "
         "covariances, which depend on no observation, are as well. The survey's figure is a drawing without numbers.",
         "The smoother's gain has A_j, the transition to step j, where the proof of Theorem 7 prints A_t.",
