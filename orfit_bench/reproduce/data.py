@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from orfit_bench.catalogue.streams import digits, mnist_files, rotated_digits
-from orfit_bench.errors import UnavailableError
 from orfit_bench.spec.stream import Array, Data
 
 PARTS = ("train", "test")
@@ -82,6 +81,6 @@ def _cifar10_pixels() -> Array:
     for file in _cifar10():
         bytes_ = np.fromfile(file, np.uint8)
         if not len(bytes_) or len(bytes_) % RECORD:
-            raise UnavailableError(f"{file} is damaged ({len(bytes_)} bytes, want a multiple of {RECORD}): replace it")
+            raise ValueError(f"{file} is damaged ({len(bytes_)} bytes, want a multiple of {RECORD}): replace it")
         parts.append(bytes_.reshape(-1, RECORD)[:, 1:])
     return np.concatenate(parts) / 255

@@ -61,8 +61,12 @@ def line(T: int) -> Problem:
 
 @cache
 def even_or_odd() -> Problem:
-    """All 1,797 digits, pixels in [0, 1] and a one, against y = 1 for even ones and -1 for odd ones."""
-    images, labels = digits.raw()
+    """All 1,797 digits under the hinge."""
+    return hinge(*digits.raw())
+
+
+def hinge(images: Array, labels: Array) -> Problem:
+    """Pixels in [0, 1] and a one, against y = 1 for even digits and -1 for odd ones."""
     X = np.hstack([images.reshape(len(images), -1) / 16, np.ones((len(images), 1))])
     y = np.where(labels % 2 == 0, 1.0, -1.0)
     best, w = least_hinge(X, y)

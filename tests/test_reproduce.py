@@ -1,0 +1,389 @@
+"""The sources' experiments: each goes through in small, its page holds the source's numbers, a killed run goes on."""
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+from orfit_bench import reproduce
+from orfit_bench.catalogue.streams import digits, rotated_digits
+from orfit_bench.cli import main
+from orfit_bench.errors import UnavailableError
+from orfit_bench.reproduce import (
+    EXPERIMENTS,
+    _krasulina,
+    data,
+    forgetting,
+    krasulina_table_1,
+    page,
+    sgd_rate,
+    survey_figure_8,
+)
+from orfit_bench.reproduce.experiment import Experiment, about
+
+SMALL = {
+    "orfit-rotated-digits": {"runs": 2, "rows": 8, "memory": 3, "sample": 3},
+    "orfit-unlimited": {"runs": 1, "rows": 12, "epochs": 4, "sample": 3},
+    "krasulina-figure-1": {"runs": 2, "components": (5,), "points": 3},
+    "krasulina-table-1": {"runs": 1, "components": (5,)},
+    "krasulina-distributed": {"runs": 1, "components": (5,), "machines": 3, "rounds": 2},
+    "survey-figure-1": {"runs": 1, "tasks": 13},
+    "survey-figure-2": {"runs": 2, "steps": 12},
+    "survey-figure-5": {"runs": 1, "betas": 17, "rows": 10},
+    "survey-figure-7": {"runs": 3, "tasks": 3, "d": 2},
+    "survey-figure-8": {},
+    "forgetting": {"runs": 1, "rows": 12},
+    "sgd-rate": {"runs": 2, "repeats": 2, "horizons": (20, 50)},
+}
+PRINTED = {
+    "orfit-rotated-digits": ["ORFit-latest", "thesis, 5.1, Figure 5-1", "example 3"],
+    "orfit-unlimited": ["almost zero", "1e-05", "thesis, Corollary 4"],
+    "krasulina-figure-1": ["0.09 %", "3.16 %"],
+    "krasulina-table-1": ["0.03 %", "20.48 %", "Krasulina paper, Table 1"],
+    "krasulina-distributed": ["37.17 ± 0.01", "35.17 ± 0.00", "slip of a digit"],
+    "survey-figure-1": ["survey, Theorem 5", "ORFit, memory 10"],
+    "survey-figure-2": ["survey, Theorem 2", "survey, Theorem 3"],
+    "survey-figure-5": ["9/5", "1.800000"],
+    "survey-figure-7": ["survey, Theorem 7", "A_j"],
+    "survey-figure-8": ["survey, the program (LMS)"],
+    "forgetting": ["Theorems 5 and 6", "OWM"],
+    "sgd-rate": ["slides, SGD convergence", "at most 1"],
+}
+"""What each page must hold of its source."""
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Real images, but few; few steps to choose from, few lines on the map."""
+    images, labels = digits.raw()
+    few = data.centred("digits")[:60]
+    lines = dict(list(survey_figure_8.named().items())[:2])
+    entries = {name: replace(e, steps=e.steps and (-2, -1)) for name, e in forgetting.ENTRIES.items()}
+    _krasulina._spectrum.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        split = rotated_digits.split
+        patch.setattr(rotated_digits, "split", lambda images, n, rng: split(images[: n + 12], n, rng))
+        patch.setattr(_krasulina, "images", lambda name: few)
+        patch.setattr(
+            _krasulina, "GRID", {name: (highest - 2, highest) for name, (_, highest) in _krasulina.GRID.items()}
+        )
+        patch.setattr(krasulina_table_1, "PAPERS_ROWS", 120)
+        patch.setattr(survey_figure_8, "named", lambda: lines)
+        patch.setattr(forgetting, "ENTRIES", entries)
+        patch.setattr(sgd_rate, "even_or_odd", functools.cache(lambda: sgd_rate.hinge(images[:40], labels[:40])))
+        yield
+    _krasulina._spectrum.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def made(small, tmp_path_factory):
+    """Small runs in this process on the reference backend, each once, with the files they left."""
+
+    @functools.cache
+    def run(name):
+        experiment, folder = EXPERIMENTS[name], tmp_path_factory.mktemp("made")
+        setup = replace(reproduce.setup(experiment, **SMALL[name]), backend="numpy")
+        return reproduce.run(experiment, setup, folder, isolate=False)
+
+    return run
+
+
+def test_every_experiment_is_tried():
+    assert SMALL.keys() == PRINTED.keys() == EXPERIMENTS.keys()
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name, made):
+    run = made(name)
+    text = run.page.read_text(encoding="utf-8")
+    for said in [name, "Beside the source", EXPERIMENTS[name].source, f"orfit-bench reproduce {name}", *PRINTED[name]]:
+        assert said in text
+    assert "<svg" in text
+    assert "https://" not in text, "a page needs no network"
+    experiment = EXPERIMENTS[name]
+    results = xr.load_dataset(run.file)
+    for axis, places in experiment.axes(reproduce.setup(experiment, **SMALL[name])).items():
+        assert results[axis].values.tolist() == places
+    for variable in results.data_vars.values():
+        assert variable.attrs["long_name"]
+        assert np.isfinite(variable.values).any()
+    assert sorted(path.name for path in run.file.parent.iterdir()) == [f"{name}.html", f"{name}.nc"], (
+        "no journal is left"
+    )
+
+
+def test_orfit_fits_all_rows_and_keeps_the_example(made):
+    results = made("orfit-unlimited").results.one_pass.sel(learner="ORFit")
+    assert float(results.sel(error="train").isel(row=-1).max()) < 1e-12
+    assert float(results.sel(error="sample").isel(row=slice(2, None)).max()) < 1e-12
+    assert float(results.sel(error="test").min()) > 0.1, "test images are others"
+
+
+def test_a_pixel_scale_moves_nothing_from_a_start_at_zero_and_much_from_another(made):
+    ends = made("orfit-rotated-digits").results.test_error.isel(row=-1)
+    assert float(abs(ends.sel(reading="bytes") / ends.sel(reading="random start") - 1).max()) > 0.5
+    assert (ends.sel(reading="one set of rows", learner="Greedy").values.std()) == 0
+
+
+def test_step_sizes_are_chosen_where_the_validation_rows_say(made):
+    results = made("krasulina-table-1").results.isel(k=0)
+    here = results.sel(reading="as here")
+    assert float(here.eta0.sel(learner="Incremental")) == 0
+    for name, (lowest, highest) in _krasulina.GRID.items():
+        assert 10.0**lowest <= float(here.eta0.sel(learner=name)) <= 10.0**highest
+    assert np.isnan(here.loss.sel(learner="Incremental", factor=0.1)).all(), "it has no step to be wrong"
+    assert float(here.loss.min()) >= float(here.batch.isel(learner=0)), "nothing beats batch PCA"
+
+
+def test_the_printed_table_is_read_whole():
+    assert _krasulina.PRINTED["mnist"][5]["Sanger", 10.0] == (42.36, 1.62)
+    assert _krasulina.PRINTED["cifar10"][20]["Imp. Krasulina", 0.1] == (48.75, 0.03)
+    assert _krasulina.PRINTED["mnist"][10]["Incremental", 1.0] == (27.01, 0.04)
+    assert all(len(table) == 13 for sets in _krasulina.PRINTED.values() for table in sets.values())
+
+
+def test_machines_of_one_start_are_averaged_to_one(made):
+    results = made("krasulina-distributed").results.sel(learner="Imp. Krasulina", start="one start")
+    assert float(results.combined.isel(round=-1).max()) < float(results.machines.isel(round=-1).min())
+
+
+def test_alternating_steps_solve_two_tasks_in_three(made):
+    results = made("survey-figure-2").results
+    gap = (results.gap**2).sum("axis")
+    assert float(gap.sel(steps="alternating", t=3).max()) < 1e-20
+    assert float(gap.sel(steps="constant", t=3).min()) > 1e-6
+
+
+def test_rls_averages_as_the_batch_problem_does(made):
+    theta = made("survey-figure-5").results.theta.isel(run=0)
+    want = [np.linalg.lstsq([[2 / b**0.5], [1 / b]], [4 / b**0.5, 1 / b], rcond=None)[0][0] for b in theta.beta.values]
+    np.testing.assert_allclose(theta, want, rtol=1e-12)
+
+
+def test_later_rows_make_no_covariance_larger(made):
+    results = made("survey-figure-7").results
+    assert float(results.least.min()) > -1e-12
+    trace = results.trace.isel(run=0).values
+    assert (np.diff(trace[0]) < 0).all()
+
+
+def test_projections_forget_nothing(made):
+    errors = made("forgetting").results.task_error.isel(run=0)
+    for name in ("OGD", "GP", "ICL"):
+        last, own = errors.sel(learner=name).values[-1], np.diagonal(errors.sel(learner=name))
+        np.testing.assert_allclose(last, own, atol=1e-10)
+    greedy = errors.sel(learner="Greedy").values
+    assert greedy[-1, 0] > 10 * greedy[0, 0]
+
+
+def test_the_counterexample_has_the_gradients_of_its_function():
+    from orfit_bench.reproduce.sgd_rate import line
+
+    found = line(100)
+    y = found.draw(200_000, 0).y
+    slope = np.mean(np.sign(3 - y))  # of |3 - y|, in the mean over rows
+    assert abs(slope - 0.16) < 0.01
+
+    class At3:
+        def predict(self, X):
+            return np.full(len(X), 3.0)
+
+    assert found.gap(At3()) == pytest.approx(0.16 * 2)
+
+
+class Counted:
+    """An experiment of six cells that counts what is measured, and breaks where it is told to."""
+
+    def __init__(self):
+        self.measured, self.breaks = [], None
+
+    def measure(self, setup, cell):
+        if cell == self.breaks:
+            raise ValueError("it broke")
+        self.measured.append(cell)
+        warnings.warn("half of the digits are gone", UserWarning, stacklevel=1)
+        value = 10.0 * cell["a"] + cell["run"] / 3
+        return xr.Dataset({"value": ("x", np.array([value, np.nan]), about("1", "a value"))}, {"x": [0, 1]})
+
+    def experiment(self):
+        axes = lambda setup: {"a": [1, 2], "run": list(range(setup["runs"]))}  # noqa: E731
+        sections = lambda results, setup: []  # noqa: E731
+        return Experiment("counted", "nowhere", "six cells", 1, {"runs": 3}, axes, self.measure, sections)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """It, among the others."""
+    made = Counted()
+    monkeypatch.setitem(EXPERIMENTS, "counted", made.experiment())
+    return made
+
+
+def run_counted(folder, **more):
+    experiment = EXPERIMENTS["counted"]
+    return reproduce.run(experiment, reproduce.setup(experiment), folder, isolate=False, **more)
+
+
+def test_a_run_that_broke_goes_on_with_the_cells_that_are_left(counted, tmp_path):
+    whole = run_counted(tmp_path / "whole").file
+    counted.measured.clear()
+    counted.breaks = {"a": 2, "run": 0}
+    with pytest.raises(RuntimeError, match="counted failed at 2, 0: ValueError: it broke"):
+        run_counted(tmp_path / "cut")
+    counted.breaks = None
+    told = []
+    cut = run_counted(tmp_path / "cut", progress=lambda *said: told.append(said)).file
+    assert len(counted.measured) == 6, "each cell once"
+    assert told[0] == (3, 6, "")
+    assert told[-1] == (6, 6, "2, 2")
+    xr.testing.assert_identical(xr.load_dataset(whole), xr.load_dataset(cut))
+    np.testing.assert_array_equal(xr.load_dataset(cut).value.sel(a=2, run=1).values, [20 + 1 / 3, np.nan])
+
+
+def test_fresh_forgets_the_finished_cells(counted, tmp_path):
+    counted.breaks = {"a": 2, "run": 0}
+    with pytest.raises(RuntimeError):
+        run_counted(tmp_path)
+    counted.breaks = None
+    run_counted(tmp_path, fresh=True)
+    assert len(counted.measured) == 3 + 6
+
+
+def test_what_was_warned_of_stands_on_the_page(counted, tmp_path):
+    assert "UserWarning: half of the digits are gone" in run_counted(tmp_path).page.read_text(encoding="utf-8")
+
+
+def test_a_run_of_other_numbers_takes_nothing_over(counted, tmp_path):
+    counted.breaks = {"a": 2, "run": 0}
+    with pytest.raises(RuntimeError):
+        run_counted(tmp_path)
+    counted.breaks = None
+    experiment = EXPERIMENTS["counted"]
+    reproduce.run(experiment, reproduce.setup(experiment, runs=1), tmp_path, isolate=False)
+    assert len(counted.measured) == 3 + 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_killed_run_ends_in_the_identical_file(tmp_path):
+    environment = {**os.environ, "ORFIT_BENCH_PLUGINS": "catalogue,numpy"}
+    command = [sys.executable, "-c", "from orfit_bench.cli import main; main()", "reproduce", "survey-figure-2"]
+    command += ["--runs", "4", "--output"]
+    journal = tmp_path / "cut" / "survey-figure-2.nc.journal"
+
+    def call(folder):
+        return subprocess.run(
+            [*command, folder], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
+
+    with subprocess.Popen([*command, "cut"], cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 60
+        while len(list(journal.glob("*.json"))) < 2:
+            assert time.monotonic() < end, "waited in vain"
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    kept = len(list(journal.glob("*.json")))
+    assert 2 <= kept < 8
+    resumed, whole = call("cut"), call("whole")
+    assert resumed.returncode == whole.returncode == 0, resumed.stderr + whole.stderr
+    assert f"{kept} of 8 cells are finished already" in resumed.stderr
+    assert not journal.exists()
+    first, second = (xr.load_dataset(tmp_path / folder / "survey-figure-2.nc") for folder in ("cut", "whole"))
+    assert first.identical(second)
+    for name in first.data_vars:
+        assert first[name].values.tobytes() == second[name].values.tobytes()
+    pages = [(tmp_path / folder / "survey-figure-2.html").read_bytes() for folder in ("cut", "whole")]
+    assert pages[0] == pages[1]
+
+
+class TestCommand:
+    def invoke(self, *arguments):
+        return CliRunner().invoke(main, ["reproduce", *arguments])
+
+    def test_without_a_name_it_lists_the_experiments(self):
+        result = self.invoke()
+        assert result.exit_code == 0
+        for experiment in EXPERIMENTS.values():
+            assert experiment.name in result.output
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["orfit-rotated-digit"], "Did you mean 'orfit-rotated-digits'?"),
+            (["survey-figure-8", "--data", "mnist"], "it makes its own rows"),
+            (["forgetting", "--data", "cifar10"], "want one of digits, mnist"),
+            (["forgetting", "--runs", "0"], "runs=0: want an integer >= 1"),
+            (["forgetting", "--output", "no/such/folder"], "no/such"),
+        ],
+    )
+    def test_a_mistake_is_said_in_a_line_and_ends_in_two(self, arguments, said, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        result = self.invoke(*arguments)
+        assert result.exit_code == 2
+        assert said in result.output
+        assert not list(tmp_path.iterdir())
+
+    def test_data_that_are_not_here_are_named(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+        result = self.invoke("krasulina-table-1", "--data", "cifar10")
+        assert result.exit_code == 2
+        assert "data_batch_1.bin" in result.output
+
+    def test_a_cell_that_fails_ends_in_one(self, monkeypatch, tmp_path):
+        def fails(*arguments, **more):
+            raise RuntimeError("counted failed at 1: ValueError: it broke")
+
+        monkeypatch.setattr(reproduce, "run", fails)
+        result = self.invoke("forgetting", "--output", str(tmp_path / "made"))
+        assert result.exit_code == 1
+        assert "it broke" in result.output
+
+
+def test_cifar_10_is_read_from_the_binary_files(tmp_path, monkeypatch):
+    folder = tmp_path / "cifar10"
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 2, data.RECORD), np.uint8)
+    for name, batch in zip(data.BATCHES, pixels, strict=True):
+        batch.tofile(folder / name)
+    monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+    assert not data.why_absent("cifar10")
+    X = data.centred("cifar10")
+    assert X.shape == (12, 3072)
+    np.testing.assert_allclose(X[0] - X[1], (pixels[0, 0, 1:].astype(float) - pixels[0, 1, 1:]) / 255, atol=1e-15)
+    (folder / "test_batch.bin").write_bytes(b"short")
+    with pytest.raises(ValueError, match="is damaged"):
+        data.centred("cifar10")
+
+
+@pytest.mark.parametrize(("here", "part"), [(("test",), "test"), (("train", "test"), "train")])
+def test_mnists_training_part_is_learned_where_it_is_at_hand(here, part, monkeypatch):
+    asked = []
+    monkeypatch.setattr(data.mnist_files, "why_absent", lambda name: "" if name in here else "it is not here")
+    monkeypatch.setattr(data.rotated_digits, "make_mnist", lambda *arguments: asked.append(arguments))
+    data.rotated("mnist", 5, 7)
+    assert asked[0][:4] == (5, 2, part, 7)
+
+
+def test_a_spread_is_mean_and_deviation_and_one_run_has_none():
+    assert page.spread([1.0, 2.0, 3.0]).text == "2 ± 1"
+    assert page.spread([2.0]).text == "2"
+    assert page.spread([np.nan, 1.0]).text == "n/a"
+
+
+def test_without_a_cpu_backend_it_says_so(monkeypatch):
+    from orfit_bench.reproduce import running
+
+    class Empty:
+        backends = {}
+
+    monkeypatch.setattr(running, "registry", Empty)
+    with pytest.raises(UnavailableError, match="neither the numba nor the numpy backend"):
+        reproduce.setup(EXPERIMENTS["forgetting"])
