@@ -57,7 +57,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     return [
         Section("Figure 1", [drawn(_curves(results), _CAPTION, _alt(end, seconds))]),
         Section("At the end of the sweep", tables),
-        beside(_claims(end, seconds, setup)),
+        beside(_claims(end, seconds)),
         Section("What to know", [Text(_remarks(results, setup))]),
     ]
 
@@ -101,7 +101,7 @@ def _cells(values: xarray.DataArray) -> list[tuple[str | Number, ...]]:
     return [(name, *(spread(values.sel(learner=name, k=k)) for k in values.k.values)) for name in k_pca.METHODS]
 
 
-def _claims(end: xarray.DataArray, seconds: xarray.DataArray, setup: Setup) -> list[Beside]:
+def _claims(end: xarray.DataArray, seconds: xarray.DataArray) -> list[Beside]:
     place, rows = "Krasulina paper, Figure 1", []
     for k in (int(k) for k in end.k.values):
         excess, took = (v.sel(k=k).mean("run").to_series() for v in (end, seconds))
@@ -114,15 +114,6 @@ def _claims(end: xarray.DataArray, seconds: xarray.DataArray, setup: Setup) -> l
             Beside(f"fastest, k = {k}", place, "Imp. Krasulina in most cases, as fast as Sanger", fastest,
                    f"{1000 * took[fastest]:.2g} ms; Imp. Krasulina {1000 * took['Imp. Krasulina']:.2g} ms")
         )  # fmt: skip
-        if k in k_pca.BATCH["mnist"]:
-            theirs = {
-                n: k_pca.excess(k_pca.PRINTED["mnist"][k][n, 1.0][0], k_pca.BATCH["mnist"][k]) for n in excess.index
-            }
-            rows += [
-                Beside(f"excess of {n} at the end, k = {k}", "from Table 1, MNIST", Number(v, f"{v:.2f} %"),
-                       Number(float(excess[n]), f"{excess[n]:.2f} %"))
-                for n, v in theirs.items()
-            ]  # fmt: skip
     return rows
 
 
