@@ -33,6 +33,14 @@ def streams(results: xarray.Dataset, without: Collection[str] = ()) -> list[str]
     return _differing([str(n) for n in results["stream"].values], kept)
 
 
+def conditions(results: xarray.Dataset) -> dict[str, list[str]]:
+    """Of protocol, dtype and machine those in which cells differ: each with the text of every cell."""
+    found = {name: [str(v) for v in results[name].values] for name in ("protocol", "dtype")}
+    if "machine" in results.coords:
+        found["machine"] = [str(json.loads(str(text))["cpu"]) for text in results["machine"].values]
+    return {name: texts for name, texts in found.items() if len(set(texts)) > 1}
+
+
 def is_ok(results: xarray.Dataset, i: int) -> bool:
     """Whether the cell was measured."""
     return str(results["status"].values[i]) == "ok"

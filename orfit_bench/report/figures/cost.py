@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from orfit_bench.report.figures.picture import (
-    FILLS,
     GREY,
     NAMED,
     Margins,
@@ -24,6 +23,7 @@ from orfit_bench.report.figures.picture import (
     wide,
 )
 from orfit_bench.report.labels import as_bytes, as_seconds, folded
+from orfit_bench.report.pictures import INK, PAPER
 
 if TYPE_CHECKING:
     import xarray
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 AXES = ("seconds", "memory"), ("time of a row", "peak memory"), (as_seconds, as_bytes)
 """Of each panel: the field of a point, what it is called, how it is written."""
-FRONT = "Pareto front"
-LINE = {"color": "#000000", "linewidth": 1.0, "dashes": (4, 2)}
+SIGNS = ("", ".", "_", "|", "x")
+"""In a marker, for the backend."""
 
 
 class Point(NamedTuple):
@@ -58,21 +58,19 @@ def draw(part: xarray.Dataset) -> Any:
     points = list(_points(part))
     ordered = list(dict.fromkeys(p.label for p in sorted(points, key=lambda p: p.error)))
     backends = sorted({p.backend for p in points})
-    names = [*map(folded, ordered[:NAMED]), *backends, FRONT]
+    more = [f"{len(ordered) - NAMED} more, worse"] * (len(ordered) > NAMED)
+    names = [*map(folded, ordered[:NAMED]), *more, *(f"on {backend}" for backend in backends), "Pareto front"]
     margins = Margins(right=beside(names))
     figure, (panels,) = canvas(3.2, max(3.2, 0.25 * len(names)), margins, 1, 2, sharey=True)
     for axes, name, said, form in zip(panels, *AXES, strict=True):
-        _joined(axes, points, name)
-        for p in points:
-            shape = _shape(part, p, ordered) | {"fillstyle": FILLS[backends.index(p.backend) % len(FILLS)]}
-            axes.plot([getattr(p, name)], [p.error], **shape)
-        _front(axes, [(getattr(p, name), p.error) for p in points])
+        handles = [*_methods(axes, part, points, ordered, name), *_backends(axes, points, backends, name)]
+        handles += _front(axes, [(getattr(p, name), p.error) for p in points])
         log_axis(axes.xaxis, form)
         axes.set_xlabel(said)
     if wide([p.error for p in points]):
         log_axis(panels[0].yaxis, as_error)
     panels[0].set_ylabel(f"{part['error'].values[0]}, test set")
-    legend(figure, margins, "best first", handles=_handles(panels[0], part, points, ordered, backends))
+    legend(figure, margins, "best first", handles=handles, labels=names)
     return figure
 
 
@@ -87,45 +85,44 @@ def _points(part: xarray.Dataset) -> Iterator[Point]:
                 yield point
 
 
-def _shape(part: xarray.Dataset, point: Point, ordered: list[str]) -> dict[str, Any]:
-    shape = look(part, point.cell) if point.label in ordered[:NAMED] else {"color": GREY, "marker": "."}
-    return shape | {"linestyle": ""}
+def _methods(
+    axes: Any, part: xarray.Dataset, points: list[Point], ordered: list[str], name: str
+) -> Iterator[tuple[Any, ...]]:
+    """A marker for each backend of each method, joined by a thin line; yields what stands for it in the legend."""
+    for place, label in enumerate(ordered):
+        mine = [p for p in points if p.label == label]
+        shape = look(part, mine[0].cell) if place < NAMED else {"color": GREY, "marker": "."}
+        where = [getattr(p, name) for p in mine]
+        drawn = axes.plot(
+            where, [p.error for p in mine], **shape | {"linestyle": "-", "linewidth": 0.7, "markersize": 6}
+        )
+        if place <= NAMED:
+            yield tuple(drawn)
 
 
-def _joined(axes: Any, points: list[Point], name: str) -> None:
-    """A line from each method's first backend to its last."""
-    lines: list[tuple[float, float]] = []
-    for label in dict.fromkeys(p.label for p in points):
-        lines += [*((getattr(p, name), p.error) for p in points if p.label == label), (np.nan, np.nan)]
-    axes.plot(*zip(*lines, strict=True), color=GREY, linewidth=0.7)
+def _backends(axes: Any, points: list[Point], backends: list[str], name: str) -> Iterator[tuple[Any, ...]]:
+    """In the markers a sign for the backend, none for the first; yields what stands for it in the legend."""
+    for k, backend in enumerate(backends):
+        mine = [p for p in points if p.backend == backend]
+        where, sign = [getattr(p, name) for p in mine], SIGNS[k % len(SIGNS)]
+        plain = {"linestyle": "", "marker": sign, "color": PAPER, "markersize": 4.5}
+        drawn = axes.plot(where, [p.error for p in mine], zorder=4, **plain) if sign else []
+        yield (*axes.plot([], [], "o", color=INK, markersize=6), *drawn)
 
 
-def _front(axes: Any, points: list[tuple[float, float]]) -> None:
+def _front(axes: Any, points: list[tuple[float, float]]) -> list[tuple[Any, ...]]:
     """The points that none beats in both, joined by steps."""
     best: list[tuple[float, float]] = []
     for x, error in sorted(points):
         if not best or error < best[-1][1]:
             best.append((x, error))
-    axes.step(*zip(*best, strict=True), where="post", zorder=0, **LINE)
-
-
-def _handles(
-    axes: Any, part: xarray.Dataset, points: list[Point], ordered: list[str], backends: list[str]
-) -> list[Any]:
-    """What stands in the legend: methods by colour and marker, backends by filling, the front."""
-    first = {p.label: p for p in reversed(points)}
-    handles = []
-    for label in ordered[:NAMED]:
-        handles += axes.plot([], [], label=folded(label), **_shape(part, first[label], ordered))
-    if len(ordered) > NAMED:
-        handles += axes.plot([], [], ".", color=GREY, label=f"{len(ordered) - NAMED} more, worse")
-    for k, backend in enumerate(backends):
-        handles += axes.plot([], [], "o", color="#000000", fillstyle=FILLS[k % len(FILLS)], label=f"on {backend}")
-    return handles + axes.plot([], [], label=FRONT, **LINE)
+    line = {"color": INK, "linewidth": 1.0, "dashes": (4, 2)}
+    return [tuple(axes.step(*zip(*best, strict=True), where="post", zorder=0, **line))]
 
 
 PICTURE = Picture(
     "cost",
+    "What an error costs",
     "The error at the end against the time a row takes in chunks (left) and the peak of memory while learning (right). "
     "Below and left of the Pareto front there is nothing; a line joins the backends of a method.",
     missing,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.report.figures.picture import Margins, Picture, as_error, by, canvas, mean, one_backend, wide
 from orfit_bench.report.labels import folded
+from orfit_bench.report.pictures import INK
 
 if TYPE_CHECKING:
     import xarray
@@ -48,7 +49,7 @@ def draw(part: xarray.Dataset) -> Any:
         x, y = place % columns * pitch, place // columns * fall
         image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **look)
         axes.text(x, y - 0.06, f"{folded(label)}\n{_told(forgotten[label])}", fontsize=7.5, va="bottom")
-        axes.plot([x, x, x + SIDE], [y, y + SIDE, y + SIDE], color="#000000", linewidth=0.6)
+        axes.plot([x, x, x + SIDE], [y, y + SIDE, y + SIDE], color=INK, linewidth=0.6)
     axes.set(xlim=(-0.02, columns * pitch - GAP), ylim=(rows * fall - DOWN + 0.02, -0.02))
     axes.text(-0.1, SIDE / 2, "after task", rotation=90, ha="right", va="center", fontsize=8)
     axes.text(0, SIDE + 0.04, "error on task", va="top", fontsize=8)
@@ -93,6 +94,7 @@ def _told(forgotten: float) -> str:
 
 PICTURE = Picture(
     "forgetting",
+    "Forgetting",
     "The error on each task (columns) after each later one (rows, downwards). A column that brightens downwards is a "
     "task that is forgotten; on the diagonal stands what was just learned. Errors a hundred times smaller or greater "
     "than the median have the colour of the end of the scale.",

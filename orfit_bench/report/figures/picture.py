@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.report.pictures import pyplot
+from orfit_bench.report.pictures import INK, pyplot
 
 if TYPE_CHECKING:
     import xarray
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 """Okabe and Ito's, which the colour-blind tell apart, without the yellow, which is lost on a white page."""
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-FILLS = ("full", "none", "left", "top")
 HATCHES = ("", "////", "....", "xxxx")
 GREY = "#8C8C8C"
 STYLE = {
@@ -48,6 +47,7 @@ class Picture:
 
     name: str
     """Begins the name of its file."""
+    heading: str
     caption: str
     """What is drawn, in words that fit every stream."""
     missing: Callable[[xarray.Dataset], str]
@@ -77,7 +77,8 @@ def mean(values: NDArray[Any]) -> NDArray[Any]:
     known = ~np.isnan(values)
     count = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    means: NDArray[Any] = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return means
 
 
 def look(part: xarray.Dataset, cell: int) -> dict[str, Any]:
@@ -115,7 +116,10 @@ def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns
         "wspace": margins.across / width,
         "hspace": margins.down / height,
     }
-    return pyplot().subplots(rows, columns, figsize=(whole, tall), gridspec_kw=place, squeeze=False, **more)
+    figure, axes = pyplot().subplots(rows, columns, figsize=(whole, tall), gridspec_kw=place, squeeze=False, **more)
+    for one in axes.flat:
+        one.locator_params(nbins=6)  # half of the time goes into ticks
+    return figure, axes
 
 
 def beside(names: Iterable[str]) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,8 @@ class Plate:
 
     name: str
     """Fit for a file, without an ending; no two plates of the same results bear one."""
+    picture: Picture
     stream: str
-    caption: str
     figure: Any
 
 
@@ -37,6 +36,7 @@ class Omitted:
     """A picture that cannot be drawn."""
 
     name: str
+    picture: Picture
     stream: str
     reason: str
 
@@ -47,17 +47,18 @@ def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
     Of a machine with several runs, which `merge` keeps apart, the latest is drawn.
     """
     prepared = _prepared(results)
+    parts = {sizes: _parts(prepared, sizes) for sizes in (False, True)}
     names: set[str] = set()
     with pyplot().rc_context(STYLE):
         for picture in PICTURES:
-            for title, part in _parts(prepared, picture.sizes).items():
+            for title, part in parts[picture.sizes].items():
                 name = _name(f"{picture.name}-{title}", names)
                 if reason := picture.missing(part):
-                    yield Omitted(name, title, reason)
+                    yield Omitted(name, picture, title, reason)
                     continue
                 figure = picture.draw(part)
                 figure.suptitle(title, fontsize=11, fontweight="bold")
-                yield Plate(name, title, picture.caption, figure)
+                yield Plate(name, picture, title, figure)
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:
@@ -84,21 +85,10 @@ def _latest(results: xarray.Dataset) -> list[int]:
 def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
     """The results of each stream (of each size of it), protocol, dtype and machine, by what tells them apart."""
     streams = labels.streams(prepared, without=("seed", "d") if sizes else ("seed",))
-    others = [_told_apart([str(v) for v in prepared[name].values]) for name in ("protocol", "dtype")]
-    titles = [", ".join(filter(None, told)) for told in zip(streams, *others, _machines(prepared), strict=True)]
+    others = labels.conditions(prepared).values()
+    titles = [", ".join(told) for told in zip(streams, *others, strict=True)]
     titled = prepared.assign_coords(title=("cell", np.array(titles, dtype=str)))
     return {title: titled.isel(cell=cells) for title, cells in by(titled, "title").items()}
-
-
-def _machines(prepared: xarray.Dataset) -> list[str]:
-    if "machine" not in prepared.coords:
-        return [""] * prepared.sizes["cell"]
-    return _told_apart([f"{json.loads(text)['cpu']}" for text in map(str, prepared["machine"].values)])
-
-
-def _told_apart(texts: Sequence[str]) -> Sequence[str]:
-    """The texts, or nothing where they are all the same."""
-    return texts if len(set(texts)) > 1 else [""] * len(texts)
 
 
 def _name(text: str, taken: set[str]) -> str:

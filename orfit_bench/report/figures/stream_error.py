@@ -81,6 +81,7 @@ def _interval(axes: Any, rows: NDArray[Any], runs: NDArray[Any], colour: str) ->
 
 PICTURE = Picture(
     "error",
+    "Error along the stream",
     "Error on the test set after so many rows; a band is the 95 % interval of the mean over seeds.",
     missing,
     draw,

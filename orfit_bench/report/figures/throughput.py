@@ -25,6 +25,7 @@ from orfit_bench.report.figures.picture import (
     mean,
 )
 from orfit_bench.report.labels import folded
+from orfit_bench.report.pictures import INK
 
 if TYPE_CHECKING:
     import xarray
@@ -56,12 +57,12 @@ def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     for k, backend in enumerate(backends):
         rates = [_mean(part, "samples_per_second", label, backend) for label in ordered]
         place = at + (k - (len(backends) - 1) / 2) * thick
-        shape = {"hatch": HATCHES[k % len(HATCHES)], "edgecolor": "#000000", "linewidth": 0.4}
+        shape = {"hatch": HATCHES[k % len(HATCHES)], "edgecolor": INK, "linewidth": 0.4}
         axes.barh(place, rates, thick, label=backend, color=COLOURS[k % len(COLOURS)], **shape)
     limits = mean(np.array([[_limit(part, label, b) for label in ordered] for b in backends]))
     known = np.isfinite(limits)
     if known.any():
-        axes.scatter(limits[known], at[known], marker="|", s=160, linewidths=2, color="#000000", label=LIMIT)
+        axes.scatter(limits[known], at[known], marker="|", s=160, linewidths=2, color=INK, label=LIMIT)
     axes.set_yticks(at, names)
     axes.set_ylim(max(3, len(ordered)) - 0.5, -0.5)
     log_axis(axes.xaxis, as_count)
@@ -83,7 +84,7 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
             look = {"color": COLOURS[k], "linestyle": DASHES[k % len(DASHES)], "marker": MARKERS[k % len(MARKERS)]}
             place.plot(sizes, rates, label=backend if place is axes.flat[0] else None, **look)
         sizes, limits = _limits_over_sizes(part, label)
-        place.plot(sizes, limits, label=LIMIT if place is axes.flat[0] else None, color="#000000", dashes=(1, 1.5))
+        place.plot(sizes, limits, label=LIMIT if place is axes.flat[0] else None, color=INK, dashes=(1, 1.5))
         place.set_title(folded(label), fontsize=9)
     log_axis(axes[0, 0].xaxis, as_count)
     log_axis(axes[0, 0].yaxis, as_count)
@@ -130,6 +131,7 @@ def _limits_over_sizes(part: xarray.Dataset, label: str) -> tuple[NDArray[Any], 
 
 PICTURE = Picture(
     "throughput",
+    "Throughput",
     "Rows learned a second beside what the machine allows one thread at the declared cost of a row.",
     missing,
     draw,
