@@ -19,12 +19,12 @@ from orfit_bench.report.table import COST, Columns, by_error, columns_of, ranked
 if TYPE_CHECKING:
     import xarray
 
-WAITING: Columns = {"latency_p50": ("p50 of a row", "s"), "latency_p99": ("p99 of a row", "s")}
+WAITING: Columns = {"latency_p50": ("p50", "s"), "latency_p99": ("p99", "s")}
 MEMORY: Columns = {"host_memory": ("peak memory", "B"), "device_memory": ("device memory", "B")}
 TIMES: Columns = {
     "seconds": ("learning", "s"),
     "timed_runs": ("median of runs", ".0f"),
-    "seconds_compile": ("first use: import, compilation", "s"),
+    "seconds_compile": ("first use", "s"),
     "seconds_transfer": ("transfer", "s"),
 }
 """Only those that the results have."""
@@ -40,11 +40,11 @@ def origin(results: xarray.Dataset) -> Listing:
     """What ran and where: a column a run, several of which a merged file holds."""
     runs = [_run(*told) for told in _origins(results)]
     names = ("results",) if len(runs) == 1 else tuple(f"run {i}" for i in range(1, len(runs) + 1))
-    return Listing("What ran, and where", ("", *names), [(key, *(run[key] for run in runs)) for key in runs[0]])
+    return Listing("Where the numbers come from", ("", *names), [(key, *(run[key] for run in runs)) for key in runs[0]])
 
 
 def cells(results: xarray.Dataset) -> Iterator[Listing]:
-    """Every cell that was to be measured, a table for each kind of error."""
+    """Every cell that could be measured, a table for each kind of error; `failures` says what became of the others."""
     methods, streams, apart = labels.methods(results), labels.streams(results), labels.conditions(results)
     for error, those in by_error(results).items():
         found = columns_of(results, error, those)
@@ -53,8 +53,8 @@ def cells(results: xarray.Dataset) -> Iterator[Listing]:
         rows: list[list[Cell]] = []
         for i in ranked(results, streams, those):
             who = [methods[i], str(results["backend"].values[i]), streams[i], *(texts[i] for texts in apart.values())]
-            rows.append([*who, *_numbers(results, numbers, i), str(results["status"].values[i])])
-        columns = ("method", "backend", "stream", *apart, *(heading for heading, _ in numbers.values()), "status")
+            rows.append([*who, *_numbers(results, numbers, i)])
+        columns = ("method", "backend", "stream", *apart, *(heading for heading, _ in numbers.values()))
         yield Listing(f"Cells: {error}", columns, rows, sortable=True)
 
 
@@ -70,19 +70,19 @@ def times(results: xarray.Dataset) -> Listing:
     return Listing("Wall time of a cell", columns, rows, sortable=True)
 
 
-def means(results: xarray.Dataset) -> Listing | None:
-    """Means over seeds with their 95 % intervals; None where no cell was measured with two seeds."""
-    groups = [g for g in statistics.over_seeds(results) if len(g) > 1]
-    if not groups:
-        return None
+def means(results: xarray.Dataset) -> Iterator[Listing]:
+    """Means over seeds with their 95 % intervals, a table for each kind of error that has two seeds."""
     methods, streams, apart = labels.methods(results), labels.streams(results, ("seed",)), labels.conditions(results)
-    rows: list[list[Cell]] = []
-    for group in groups:
+    kinds: dict[str, list[list[Cell]]] = {}
+    for group in statistics.over_seeds(results):
         i = group[0]
         who = [methods[i], str(results["backend"].values[i]), streams[i], *(texts[i] for texts in apart.values())]
-        rows.append([*who, Number(len(group), str(len(group))), *(_mean(results, n, group) for n in AVERAGED)])
+        if len(group) > 1:
+            row = [*who, Number(len(group), str(len(group))), *(_mean(results, name, group) for name in AVERAGED)]
+            kinds.setdefault(str(results["error"].values[i]), []).append(row)
     columns = ("method", "backend", "stream", *apart, "seeds", *(heading for heading, _ in AVERAGED.values()))
-    return Listing("Means over seeds, with 95 % intervals (Student's t)", columns, rows, sortable=True)
+    for error, rows in kinds.items():
+        yield Listing(f"Means over seeds with 95 % intervals (Student's t): {error}", columns, rows, sortable=True)
 
 
 def pairs(results: xarray.Dataset) -> Listing | str:
@@ -162,10 +162,11 @@ def _run(told: dict[str, Any], those: Sequence[int]) -> dict[str, str]:
     }
 
 
-def _numbers(results: xarray.Dataset, columns: Columns, i: int) -> Iterator[Number]:
-    for name, (_, form) in columns.items():
-        value = number(results, name, i)
-        yield Number(value, shown(value, form))
+def _numbers(results: xarray.Dataset, columns: Columns, i: int) -> list[Number]:
+    """The cell's numbers; where it was not measured, its status stands for the first."""
+    values = [(number(results, name, i), form) for name, (_, form) in columns.items()]
+    told = [Number(value, shown(value, form)) for value, form in values]
+    return told if is_ok(results, i) else [Number(math.nan, str(results["status"].values[i])), *told[1:]]
 
 
 def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
@@ -175,8 +176,8 @@ def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
 def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
     found = statistics.estimate(float(v) for v in results[name].values[list(group)])
     form = AVERAGED[name][1]
-    half = "" if math.isnan(found.half) else f" \N{PLUS-MINUS SIGN} {found.half:.2g}"
-    return Number(found.mean, shown(found.mean, form) + half)
+    half = format(found.half, ".2g" if form.endswith("g") else form)
+    return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {half}" * (not math.isnan(found.half)))
 
 
 def _tested(c: statistics.Comparison) -> Iterator[Number]:

@@ -69,7 +69,7 @@ def _part(plate: Plate | Omitted) -> Part:
 
 
 def _statistics(results: xarray.Dataset) -> Iterator[Part]:
-    yield listings.means(results) or Text(["One seed: no mean has an interval. Name several with --seed."])
+    yield from list(listings.means(results)) or [Text(["One seed: no mean has an interval. Name several with --seed."])]
     pairs = listings.pairs(results)
     if isinstance(pairs, str):
         yield Text([pairs])

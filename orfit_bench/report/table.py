@@ -14,6 +14,7 @@ from rich.text import Text
 
 from orfit_bench.report import labels
 from orfit_bench.report.labels import distinct, folded, is_ok, number, shown
+from orfit_bench.report.page import Listing
 
 if TYPE_CHECKING:
     import xarray
@@ -125,6 +126,16 @@ def grid(title: str, *columns: str) -> Table:
     table.pad_edge, table.padding = False, (0, 1, 0, 0)
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column == columns[0])
+    return table
+
+
+def listed(listing: Listing) -> Table:
+    """A page's table for a terminal."""
+    table = grid(listing.caption)
+    for column, numeric in zip(listing.columns, listing.numeric, strict=True):
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
+    for row in listing.rows:
+        table.add_row(*(Text(cell if isinstance(cell, str) else cell.text) for cell in row))
     return table
 
 
