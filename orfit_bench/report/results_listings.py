@@ -78,7 +78,11 @@ def means(results: xarray.Dataset) -> Iterator[Listing]:
         i = group[0]
         who = [methods[i], str(results["backend"].values[i]), streams[i], *(texts[i] for texts in apart.values())]
         if len(group) > 1:
-            row = [*who, Number(len(group), str(len(group))), *(_mean(results, name, group) for name in AVERAGED)]
+            row: list[Cell] = [
+                *who,
+                Number(len(group), str(len(group))),
+                *(_mean(results, name, group) for name in AVERAGED),
+            ]
             kinds.setdefault(str(results["error"].values[i]), []).append(row)
     columns = ("method", "backend", "stream", *apart, "seeds", *(heading for heading, _ in AVERAGED.values()))
     for error, rows in kinds.items():

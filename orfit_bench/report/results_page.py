@@ -69,7 +69,10 @@ def _part(plate: Plate | Omitted) -> Part:
 
 
 def _statistics(results: xarray.Dataset) -> Iterator[Part]:
-    yield from list(listings.means(results)) or [Text(["One seed: no mean has an interval. Name several with --seed."])]
+    means = list(listings.means(results))
+    yield from means
+    if not means:
+        yield Text(["One seed: no mean has an interval. Name several with --seed."])
     pairs = listings.pairs(results)
     if isinstance(pairs, str):
         yield Text([pairs])

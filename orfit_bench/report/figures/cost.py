@@ -16,6 +16,7 @@ from orfit_bench.report.figures.picture import (
     beside,
     by,
     canvas,
+    height_of,
     legend,
     log_axis,
     look,
@@ -61,7 +62,7 @@ def draw(part: xarray.Dataset) -> Any:
     more = [f"{len(ordered) - NAMED} more, worse"] * (len(ordered) > NAMED)
     names = [*map(folded, ordered[:NAMED]), *more, *(f"on {backend}" for backend in backends), "Pareto front"]
     margins = Margins(right=beside(names))
-    figure, (panels,) = canvas(3.2, max(3.2, 0.25 * len(names)), margins, 1, 2, sharey=True)
+    figure, (panels,) = canvas(3.2, max(3.2, height_of(names)), margins, 1, 2, sharey=True)
     for axes, name, said, form in zip(panels, *AXES, strict=True):
         handles = [*_methods(axes, part, points, ordered, name), *_backends(axes, points, backends, name)]
         handles += _front(axes, [(getattr(p, name), p.error) for p in points])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.report.figures.picture import Margins, Picture, as_error, by, canvas, mean, one_backend, wide
+from orfit_bench.report.figures.picture import LINE, Margins, Picture, as_error, by, canvas, mean, one_backend, wide
 from orfit_bench.report.labels import folded
 from orfit_bench.report.pictures import INK
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 COLUMNS = 5
 MAPS = 20
 """Most maps of one picture: those that forget least."""
-SIDE, GAP, DOWN = 1.35, 0.45, 0.65
-"""Inches of a map, between maps, and between rows of them."""
+SIDE, GAP = 1.35, 0.45
+"""Inches of a map, and between maps."""
 SPAN = 100.0
 """Colours tell errors apart between the median over this and the median times this: exact fits lie far below."""
 
@@ -40,17 +40,19 @@ def draw(part: xarray.Dataset) -> Any:
     maps = {label: _matrix(part["task_error"].values[found[label]]) for label in ordered}
     columns = min(COLUMNS, len(ordered))
     rows = math.ceil(len(ordered) / columns)
-    pitch, fall = SIDE + GAP, SIDE + DOWN
-    margins = Margins(left=0.6, right=1.3, bottom=0.2, top=0.75)
-    figure, ((axes,),) = canvas(columns * pitch - GAP, rows * fall - DOWN, margins)
+    names = [folded(label) for label in ordered]
+    above = 0.15 + 0.9 * LINE * max(2 + name.count("\n") for name in names)
+    pitch, fall = SIDE + GAP, SIDE + 0.25 + above
+    margins = Margins(left=0.6, right=1.3, bottom=0.2, top=0.3 + above)
+    figure, ((axes,),) = canvas(columns * pitch - GAP, rows * SIDE + (rows - 1) * (fall - SIDE), margins)
     axes.set_axis_off()
     look = {"norm": _norm(list(maps.values())), "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
-    for place, label in enumerate(ordered):
+    for place, (label, name) in enumerate(zip(ordered, names, strict=True)):
         x, y = place % columns * pitch, place // columns * fall
         image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **look)
-        axes.text(x, y - 0.06, f"{folded(label)}\n{_told(forgotten[label])}", fontsize=7.5, va="bottom")
+        axes.text(x, y - 0.06, f"{name}\n{_told(forgotten[label])}", fontsize=7.5, va="bottom")
         axes.plot([x, x, x + SIDE], [y, y + SIDE, y + SIDE], color=INK, linewidth=0.6)
-    axes.set(xlim=(-0.02, columns * pitch - GAP), ylim=(rows * fall - DOWN + 0.02, -0.02))
+    axes.set(xlim=(-0.02, columns * pitch - GAP), ylim=(rows * SIDE + (rows - 1) * (fall - SIDE) + 0.02, -0.02))
     axes.text(-0.1, SIDE / 2, "after task", rotation=90, ha="right", va="center", fontsize=8)
     axes.text(0, SIDE + 0.04, "error on task", va="top", fontsize=8)
     _bar(figure, image, margins)

@@ -33,8 +33,10 @@ STYLE = {
     "lines.markersize": 4.5,
     "hatch.linewidth": 0.6,
 }
-WIDTH = 0.085
-"""Inches of a letter."""
+WIDTH, LINE = 0.085, 0.15
+"""Inches of a letter, and of a line."""
+SUBS = (500.0, (1.0,)), (10.0, (1.0, 3.0)), (4.0, (1.0, 2.0, 5.0)), (0.0, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+"""Where the ends of a logarithmic axis differ by more than a factor: which multiples of powers of ten have a tick."""
 NAMED = 14
 """Most methods of one picture that have a line of the legend: the best; more cannot be told apart."""
 WIDE_RATIO = 30.0
@@ -124,24 +126,34 @@ def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns
 
 def beside(names: Iterable[str]) -> float:
     """Inches that a legend of these names takes at the right of the axes."""
-    return 0.75 + WIDTH * max((len(line) for name in names for line in name.splitlines()), default=0)
+    return 0.95 + WIDTH * max((len(line) for name in names for line in name.splitlines()), default=0)
+
+
+def height_of(names: Iterable[str]) -> float:
+    """Inches that a legend of these names is high, title included."""
+    return 0.35 + sum(0.09 + LINE * (1 + name.count("\n")) for name in names)
 
 
 def legend(figure: Any, margins: Margins, title: str, **more: Any) -> None:
     """The legend, in the right margin."""
     width, height = figure.get_size_inches()
-    corner = (1 - (margins.right - 0.1) / width, 1 - (margins.top - 0.1) / height)
+    corner = (1 - (margins.right - 0.3) / width, 1 - (margins.top - 0.1) / height)
     figure.legend(loc="upper left", bbox_to_anchor=corner, borderaxespad=0, title=title, alignment="left", **more)
 
 
 def log_axis(axis: Any, form: Callable[[float], str]) -> None:
-    """Make the axis logarithmic, with few ticks, each written by `form`: neither powers nor minor ticks crowd it."""
+    """Make the axis logarithmic, with few ticks, each written by `form`: neither powers nor minor ticks crowd it.
+
+    Where all that is drawn lies within a factor of two it stays linear, or there would be no tick at all.
+    """
     from matplotlib import ticker
 
-    axis._set_axes_scale("log")
     low, high = sorted(axis.get_data_interval())
-    subs = (1.0,) if high > 500 * low else (1.0, 3.0) if high > 10 * low else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-    axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=7))
+    axis.set_major_locator(ticker.MaxNLocator(4))
+    if high > 2 * low > 0:
+        axis._set_axes_scale("log")
+        subs = next(subs for factor, subs in SUBS if high > factor * low)
+        axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=7))
     axis.set_minor_locator(ticker.NullLocator())
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: form(value)))
 

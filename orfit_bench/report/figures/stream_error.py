@@ -17,6 +17,7 @@ from orfit_bench.report.figures.picture import (
     beside,
     by,
     canvas,
+    height_of,
     legend,
     log_axis,
     look,
@@ -42,8 +43,9 @@ def draw(part: xarray.Dataset) -> Any:
     lines = {label: one_backend(part, cells) for label, cells in by(part, "label").items()}
     errors = {label: _runs(part, "test_error_trajectory", cells) for label, cells in lines.items()}
     ordered = sorted(lines, key=lambda label: np.nan_to_num(_last(errors[label]), nan=np.inf))
-    margins = Margins(right=beside([*map(folded, ordered[:NAMED]), MORE]))
-    figure, ((axes,),) = canvas(6, max(3.2, 0.25 * min(len(ordered), NAMED + 1)), margins)
+    names = [*map(folded, ordered[:NAMED]), MORE]
+    margins = Margins(right=beside(names))
+    figure, ((axes,),) = canvas(6, max(3.2, height_of(names)), margins)
     for place, label in enumerate(ordered):
         rows, runs = mean(_runs(part, "rows_learned", lines[label])), errors[label]
         if place < NAMED:

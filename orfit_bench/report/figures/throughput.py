@@ -12,6 +12,7 @@ from orfit_bench.report.figures.picture import (
     COLOURS,
     DASHES,
     HATCHES,
+    LINE,
     MARKERS,
     WIDTH,
     Margins,
@@ -51,7 +52,7 @@ def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     backends, names = sorted(by(part, "backend")), [folded(label) for label in ordered]
     letters = max(len(line) for name in names for line in name.splitlines())
     margins = Margins(left=0.3 + WIDTH * letters, right=beside([*backends, LIMIT]))
-    figure, ((axes,),) = canvas(5.2, 0.36 * max(3, len(ordered)), margins)
+    figure, ((axes,),) = canvas(5.2, max(0.36, 0.1 + LINE * _lines(names)) * max(3, len(ordered)), margins)
     thick = 0.8 / len(backends)
     at = np.arange(len(ordered))
     for k, backend in enumerate(backends):
@@ -75,8 +76,10 @@ def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
 def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     columns = min(4, len(ordered))
     rows = math.ceil(len(ordered) / columns)
-    backends = sorted(by(part, "backend"))
-    margins = Margins(right=beside([*backends, LIMIT]), top=0.6, across=0.15)
+    backends, names = sorted(by(part, "backend")), [folded(label) for label in ordered]
+    margins = Margins(
+        right=beside([*backends, LIMIT]), top=0.4 + LINE * _lines(names), across=0.15, down=0.15 + LINE * _lines(names)
+    )
     figure, axes = canvas(1.7, 1.7, margins, rows, columns, sharex=True, sharey=True)
     for place, label in zip(axes.flat, ordered, strict=False):
         for k, backend in enumerate(backends):
@@ -96,6 +99,10 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
         empty.set_axis_off()
     legend(figure, margins, "fastest first")
     return figure
+
+
+def _lines(names: list[str]) -> int:
+    return max(1 + name.count("\n") for name in names)
 
 
 def _cells(part: xarray.Dataset, label: str, backend: str) -> list[int]:
