@@ -32,7 +32,7 @@ def show_command(file: Path) -> None:
 
 def show_results(results: Any, path: Path) -> None:
     """Print the tables, what they do not explain themselves, and how many cells came to what."""
-    from orfit_bench.report.results_listings import means, pairs
+    from orfit_bench.report.results_listings import means, pairs, spent
     from orfit_bench.report.table import legend, listed, reasons, results_tables
 
     for table in results_tables(results):
@@ -42,6 +42,7 @@ def show_results(results: Any, path: Path) -> None:
             show(listed(mean))
         tested = pairs(results)
         show(tested if isinstance(tested, str) else listed(tested))
+        show(spent(results))
     for line in (*legend(results), *reasons(results)):
         show(line)
     if all(results["status"].values == "absent"):

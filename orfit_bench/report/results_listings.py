@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.bench import statistics
 from orfit_bench.host.registry import Registry
 from orfit_bench.report import labels
-from orfit_bench.report.labels import as_bytes, is_ok, number, shown
+from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
 from orfit_bench.report.page import Cell, Listing, Number
 from orfit_bench.report.table import COST, Columns, by_error, columns_of, ranked
 
@@ -28,6 +28,7 @@ TIMES: Columns = {
     "seconds_transfer": ("transfer", "s"),
 }
 """Only those that the results have."""
+SPANS = ("seconds", "seconds_compile", "seconds_transfer")
 AVERAGED: Columns = {
     "test_error": ("test error", ".4g"),
     "forgetting": ("forgetting", ".3g"),
@@ -68,6 +69,12 @@ def times(results: xarray.Dataset) -> Listing:
         rows.append([*who, *_numbers(results, numbers, i)])
     columns = ("method", "backend", "stream", *apart, *(heading for heading, _ in numbers.values()))
     return Listing("Wall time of a cell", columns, rows, sortable=True)
+
+
+def spent(results: xarray.Dataset) -> str:
+    """The wall time of all cells together, by what it was spent on."""
+    sums = {TIMES[name][0]: float(np.nansum(results[name].values)) for name in SPANS if name in results}
+    return f"Wall time of all cells: {', '.join(f'{heading} {as_seconds(value)}' for heading, value in sums.items())}"
 
 
 def means(results: xarray.Dataset) -> Iterator[Listing]:

@@ -49,7 +49,7 @@ def _sections(results: xarray.Dataset) -> Iterator[Section]:
     yield Section("Results", [*listings.cells(results), Text(legend(results))])
     yield from _pictures(results)
     yield Section("Statistics", list(_statistics(results)))
-    yield Section("Wall time", [Text([SPENT]), listings.times(results)])
+    yield Section("Wall time", [Text([SPENT, listings.spent(results)]), listings.times(results)])
     missing = listings.failures(results)
     yield Section("What is missing", [missing or Text(["Every cell was measured, and none with a note."])])
     yield Section("Methods and backends", [listings.capabilities(registry())])
