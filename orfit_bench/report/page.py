@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from orfit_bench.errors import UnavailableError
-from orfit_bench.report.pictures import close
+from orfit_bench.report.pictures import INK, PAPER, close
 
 TEMPLATES = Path(__file__).parent / "templates"
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -87,9 +87,9 @@ class Section:
 
 
 def drawn(figure: Any, caption: str, alt: str) -> Figure:
-    """A matplotlib figure for a page, and closes it: no date, no font, no background; black becomes the page's colour.
+    """Make a matplotlib figure, which is closed then, part of a page: no date, no font, no background.
 
-    Colours that must stay as they are on light and dark pages alike are any but pure black.
+    INK and PAPER become the colours of the page's text and background; other colours stay as they are, light or dark.
     """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
@@ -102,7 +102,7 @@ def drawn(figure: Any, caption: str, alt: str) -> Figure:
     for element in root.iter():
         for name in ("style", "fill", "stroke"):
             if name in element.attrib:
-                element.attrib[name] = element.attrib[name].replace("#000000", "currentColor")
+                element.attrib[name] = element.attrib[name].replace(INK, "currentColor").replace(PAPER, "var(--page)")
     return Figure(_written(root), caption, alt)
 
 

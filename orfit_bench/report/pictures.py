@@ -8,6 +8,9 @@ from typing import Any
 from orfit_bench.errors import UnavailableError
 from orfit_bench.files import replace
 
+INK, PAPER = "#000000", "#fffffe"
+"""Black, and what is as good as white: on a page they are its text's colour and its background's, light or dark."""
+
 
 def pyplot() -> Any:
     """matplotlib's, drawing to files; UnavailableError with the command that helps where it is not installed."""

@@ -16,7 +16,7 @@ from orfit_bench.host.registry import registry
 from orfit_bench.report.page import Listing, Section, Text, drawn
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, spread
+from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
 from orfit_bench.spec import Data
 from orfit_bench.spec.stream import Array
 
@@ -172,7 +172,7 @@ def _curves(E: dict[str, Array]) -> Any:
                   marker="os^DvPX"[style], markersize=4, label=name)  # fmt: skip
     for plot in plots:
         plot.set(yscale="log", xlabel="after task")
-        plot.legend(fontsize=7)
+        legend(plot, 7)
     plots[0].set_ylabel("error on task 1 (rad^2)")
     return made
 

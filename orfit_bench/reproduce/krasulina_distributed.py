@@ -11,7 +11,7 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import _krasulina as k_pca
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, Open, axes, beside, left_open, printed, spread
+from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, Open, axes, beside, left_open, legend, printed, spread
 from orfit_bench.spec.stream import Array
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _curves(here: xarray.Dataset) -> Any:
                 plot.plot(here["round"].values, excess, label=label, linewidth=1.3, **style)
         plot.set(yscale="log", title=f"k = {k}", xlabel="round")
     plots[0, 0].set_ylabel("excess over batch PCA (%)")
-    plots[0, 0].legend(fontsize=8)
+    legend(plots[0, 0], 8)
     return made
 
 

@@ -10,7 +10,7 @@ from orfit_bench.bench.measuring import warmed
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import _krasulina as k_pca
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, holds, spread
+from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, holds, legend, spread
 from orfit_bench.spec import Data
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _curves(results: xarray.Dataset) -> Any:
         plot.xaxis.set_minor_formatter("")
         plot.yaxis.set_minor_formatter("")
     plots[0, 0].set_ylabel("excess over batch PCA (%)")
-    plots[0, 0].legend(fontsize=7)
+    legend(plots[0, 0], 7)
     return made
 
 

@@ -16,7 +16,7 @@ from orfit_bench.catalogue.streams.rotated_digits import Turn, turned
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import Beside, Open, axes, band, beside, holds, left_open, spread
+from orfit_bench.reproduce.page import Beside, Open, axes, band, beside, holds, left_open, legend, spread
 from orfit_bench.spec.stream import Array, Data, Pair
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _curves(test: Array, sample: Array, setup: Setup) -> Any:
     right.axvline(setup["sample"], color="#d62728", linestyle=(0, (4, 2)), linewidth=1)
     left.set(xlabel="rows learned", ylabel="test error (rad)", title="(a) test error", ylim=(0, 2.6))
     right.set(xlabel="rows learned", ylabel="error (rad)", title=f"(b) example {setup['sample']}", ylim=(0, 2.6))
-    left.legend(fontsize=8, loc="upper right")
+    legend(left, 8, loc="upper right")
     return made
 
 

@@ -15,7 +15,7 @@ from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
 from orfit_bench.reproduce.orfit_rotated_digits import rows, start
-from orfit_bench.reproduce.page import Beside, Open, axes, band, beside, left_open, spread
+from orfit_bench.reproduce.page import Beside, Open, axes, band, beside, left_open, legend, spread
 from orfit_bench.spec.stream import Array, Data
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _curves(here: xarray.Dataset, setup: Setup) -> Any:
         left.set(xlabel="rows learned", ylabel="error (rad)", ylim=(0, None))
         right.set(xlabel="epochs", xscale="log", yscale="log", ylabel="error (rad)", ylim=(1e-5, 10))
         for plot in (left, right):
-            plot.legend(fontsize=7)
+            legend(plot, 7)
     plots[1, 0].axvline(setup["sample"], color="#d62728", linestyle=(0, (4, 2)), linewidth=1)
     return made
 

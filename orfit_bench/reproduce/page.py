@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.report.page import Cell, Listing, Number, Section
 from orfit_bench.report.page import render as rendered
-from orfit_bench.report.pictures import pyplot
+from orfit_bench.report.pictures import PAPER, pyplot
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Experiment, Setup
 
@@ -83,6 +83,11 @@ def axes(columns: int = 1, rows: int = 1, height: float = 4.2, width: float = 10
     """A matplotlib figure with this many plots, as (figure, axes)."""
     made: tuple[Any, Any] = pyplot().subplots(rows, columns, figsize=(width, height), layout="constrained", **more)
     return made
+
+
+def legend(plot: Any, fontsize: int = 8, **more: Any) -> None:
+    """A legend that can be read on light and on dark pages."""
+    plot.legend(fontsize=fontsize, facecolor=PAPER, framealpha=0.8, **more)
 
 
 def band(plot: Any, x: Any, runs: NDArray[Any], label: str, place: int, **more: Any) -> None:

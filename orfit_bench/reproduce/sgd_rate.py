@@ -14,7 +14,7 @@ from orfit_bench.host.orders import uniform
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import Beside, axes, band, beside, holds, spread
+from orfit_bench.reproduce.page import Beside, axes, band, beside, holds, legend, spread
 from orfit_bench.spec import Data
 from orfit_bench.spec.stream import Array
 
@@ -159,7 +159,7 @@ def _curves(results: xarray.Dataset) -> Any:
         bound = results.bound.sel(problem=name).isel(run=0).values
         plot.plot(T, bound, color="0.6", linewidth=2, label="bound")
         plot.set(xscale="log", yscale="log", xlabel="T", title="digits: hinge" if name == "digits" else "the line")
-        plot.legend(fontsize=8)
+        legend(plot, 8)
     plots[0].set_ylabel("F(average) - F*")
     return made
 

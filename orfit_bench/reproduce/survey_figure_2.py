@@ -10,7 +10,7 @@ from orfit_bench import schedules
 from orfit_bench.report.page import Number, Section, Text, drawn
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, spread
+from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
 from orfit_bench.spec.stream import Array
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _plots(results: xarray.Dataset) -> Any:
     for c in results.c.sel(steps="constant").values:
         right.plot(t[1:], c ** (t[1:] - 1), color="0.6", linewidth=0.5)
     right.set(yscale="log", xlabel="step t", ylabel="squared distance", ylim=(1e-33, 2))
-    right.legend(fontsize=8)
+    legend(right, 8)
     return made
 
 
@@ -107,7 +107,7 @@ def _path(plot: Any, results: xarray.Dataset) -> None:
         )
     plot.annotate("z^0", run.gap.sel(steps="constant", t=0).values, fontsize=9)
     plot.set_aspect("equal")
-    plot.legend(fontsize=8)
+    legend(plot, 8)
 
 
 def _beside(results: xarray.Dataset) -> list[Beside]:

@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, Beside, axes, band, beside
+from orfit_bench.reproduce.page import COLOURS, Beside, axes, band, beside, legend
 
 if TYPE_CHECKING:
     import xarray
@@ -102,7 +102,7 @@ def _plots(results: xarray.Dataset, setup: Setup) -> Any:
         band(right, results.factor.values ** (setup["rows"] / 2), halves[i], name, i)
     right.set(xscale="log", xlabel="weight of a row over that of one half a stream later")
     right.set(yscale="log", ylabel="mean squared error (rad^2)")
-    right.legend(fontsize=8)
+    legend(right, 8)
     return made
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, Beside, axes, beside, holds
+from orfit_bench.reproduce.page import COLOURS, Beside, axes, beside, holds, legend
 from orfit_bench.spec.stream import Array
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _plots(trace: Array, true: Array, results: xarray.Dataset) -> Any:
             at, true[i, i:], color=COLOURS[i % len(COLOURS)], marker="os^DvPX*"[i % 8], markersize=4, linestyle=""
         )
     right.set(xlabel="rows known, t", ylabel="squared error", ylim=(0, None))
-    right.legend(fontsize=7, ncols=2)
+    legend(right, 7, ncols=2)
     return made
 
 

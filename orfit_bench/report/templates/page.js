@@ -1,4 +1,5 @@
 "use strict";
+const FEW = 6; // rows that are seen at a glance need no filter
 // Tables of class "sortable": a click on a heading sorts, a second one turns the order round, words in the box filter.
 // All of it is made here, so that without scripts nothing stands on the page that does nothing.
 
@@ -60,5 +61,5 @@ function addFilter(table) {
 
 for (const table of document.querySelectorAll("table.sortable")) {
   addSorting(table);
-  addFilter(table);
+  if (table.tBodies[0].rows.length > FEW) addFilter(table);
 }
