@@ -73,6 +73,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
                 np.array(distance),
                 about("1", "|w - w_ORFit| / |w_ORFit - w_0| after the last epoch"),
             ),
+            "condition": ((), np.linalg.cond(found.X) ** 2, about("1", "condition of the Gram matrix of the rows")),
             "step_size": ("step", np.array(list(steps.values())), about("1", "step of SGD")),
         },
         {
@@ -187,7 +188,9 @@ def _claims(here: xarray.Dataset, setup: Setup) -> list[Beside]:
                spread(sgd.sel(step="as printed", error="train")),
                f"rad after {setup['epochs']} epochs with pixels in [0, 1]; the thesis names no scale"),
         Beside(f"training error of SGD, step {converging:.2g}", place, "almost zero",
-               spread(sgd.sel(step="converging", error="train")), "rad; the step is 1 / max |x|^2"),
+               spread(sgd.sel(step="converging", error="train")),
+               f"rad; the step is 1 / max |x|^2, and a Gram matrix of condition {float(here.condition.mean()):.0e} wants "
+               "that many epochs"),
         Beside("test error of ORFit", place, curve, spread(end.sel(learner="ORFit", error="test")), "rad"),
         Beside("test error of SGD, converging step", "thesis, 5.2 and Theorem 3", "similar to ORFit's",
                spread(sgd.sel(step="converging", error="test")), "rad"),
