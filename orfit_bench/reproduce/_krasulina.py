@@ -28,10 +28,10 @@ POWER = {"Oja": 0.9, "Krasulina": 0.9, "Sanger": 0.8, "Imp. Krasulina": 0.8}
 GRID = {
     "Oja": (-2, 4),
     "Krasulina": (-2, 4),
-    "Sanger": (-11, 1),
+    "Sanger": (-9, 4),
     "Imp. Krasulina": (-8, 4),
 }
-"""Powers of ten between which eta_0 is sought in half decades; those that start small take small steps."""
+"""Powers of ten between which eta_0 is sought in half decades. Sanger's best is that of C / s times s^2."""
 SMALL = 1e-4
 """Scale of the Gaussian start of Sanger's rule and the implicit one, as in the paper's published scripts."""
 

@@ -22,8 +22,8 @@ def why_absent(name: str) -> str:
         return mnist_files.why_absent("test")
     if name == "cifar10" and not _cifar10():
         return (
-            "CIFAR-10 is not here: let ORFIT_BENCH_DATA name a folder that holds the binary version in "
-            f"cifar10/, as {', '.join(BATCHES)}"
+            "CIFAR-10 is not here: let ORFIT_BENCH_DATA name a folder that holds the binary version in cifar10/, as "
+            f"{', '.join(BATCHES)}"
         )
     return ""
 

@@ -139,19 +139,17 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 
 _CAPTION = (
-    "Mean squared error on the images of the first task after every task, shown where it is at least 1e-5; means over "
-    "the runs, in two plots for room."
+    "Mean squared error on the images of the first task after every task, shown where it is at least 1e-5; means "
+    "over the runs, in two plots for room."
 )
 _MAPS = "Mean squared error on task i (across) after task j (down), mean over the runs, by powers of ten."
 _REMARKS = [
     "A task is a tenth of the stream: images of the digit 2 in a tenth of the half turn, in order. Little forgetting "
-    "is "
-    "worth nothing alone: a method that learns little has little to forget, so see the error on the task just learned "
-    "and "
-    "the test error too.",
+    "is worth nothing alone: a method that learns little has little to forget, so see the error on the task just "
+    "learned and the test error too.",
     "Steps are chosen on the validation images of each run, by the error after the last row; other settings are each "
-    "method's defaults or named. OWM and GP learn layer by layer and fit a perceptron with 32 tanh units, the others a "
-    "linear model.",
+    "method's defaults or named. OWM and GP learn layer by layer and fit a perceptron with 32 tanh units, the others "
+    "a linear model.",
 ]
 
 

@@ -105,9 +105,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 
 _CAPTION = (
-    "Excess over batch PCA in percent after every round. Solid: the combination of the machines; dashed: the machines "
-    "on "
-    "average, before they are combined. Means over the runs."
+    "Excess over batch PCA in percent after every round. Solid: the combination of the machines; dashed: the "
+    "machines on average, before they are combined. Means over the runs."
 )
 
 
@@ -197,14 +196,12 @@ def _remarks(setup: Setup) -> list[str]:
     each = rows // setup["machines"] // setup["rounds"]
     return [
         f"{rows:,} rows are split at random among {setup['machines']} machines and combined {setup['rounds']} times, "
-        "after "
-        f"{each:,} rows of each; the paper combines after 1,000, which is as many times on the 70,000 images of MNIST.",
+        f"after {each:,} rows of each; the paper combines after 1,000, which is as many times on the 70,000 images of "
+        "MNIST.",
         "Sanger's and the implicit rule have an average of their own, (18). The paper averages the orthonormal C of "
-        "the "
-        "others too and makes the mean orthonormal; incremental PCA keeps its singular values. That this fails "
-        "depends on "
-        "signs that a QR leaves open. The library's own merge of those rules joins their projections, which no sign "
-        "changes.",
+        "the others too and makes the mean orthonormal; incremental PCA keeps its singular values. That this fails "
+        "depends on signs that a QR leaves open. The library's own merge of those rules joins their projections, "
+        "which no sign changes.",
     ]
 
 

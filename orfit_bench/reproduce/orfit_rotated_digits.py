@@ -144,8 +144,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 
 _CAPTION = (
-    "Left: root mean squared error on test images after every row. Right: error of one training example; the vertical "
-    "line is the step at which it is learned. Means, with one standard deviation to both sides."
+    "Left: root mean squared error on test images after every row. Right: error of one training example; the "
+    "vertical line is the step at which it is learned. Means, with one standard deviation to both sides."
 )
 
 
@@ -216,12 +216,11 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
     return [
         f"ORFit has the least mean error at the end under {len(kept)} of {len(READINGS)} readings: "
         f"{', '.join(kept) or 'none'}.",
-        f"Rows are {n}, directions kept are {memory}: what the memory cannot hold is forgotten, by which directions it "
-        "drops. From a start at zero a factor on the pixels moves nothing: no method here has a step size, and none "
-        "notices it. From a random start it decides how loud the start is beside the angles.",
+        f"Rows are {n}, directions kept are {memory}: what the memory cannot hold is forgotten, by which directions "
+        "it drops. From a start at zero a factor on the pixels moves nothing: no method here has a step size, and "
+        "none notices it. From a random start it decides how loud the start is beside the angles.",
         "Algorithm 2 of the thesis is run as corrected (its line 9 must normalise the residual of the gradient, not "
-        "the "
-        "gradient); as printed its basis is not orthonormal and the errors explode.",
+        "the gradient); as printed its basis is not orthonormal and the errors explode.",
     ]
 
 

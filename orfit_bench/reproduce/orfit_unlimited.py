@@ -144,10 +144,9 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 
 _CAPTION = (
-    "Top: root mean squared error on the test images and on all images learned; bottom: of one training example. Left: "
-    "one pass, row by row (the vertical line: the row at which the example is learned). Right: SGD, epoch by epoch; "
-    "the "
-    "level line is ORFit after its one pass. Means, with one standard deviation to both sides."
+    "Top: root mean squared error on the test images and on all images learned; bottom: of one training example. "
+    "Left: one pass, row by row (the vertical line: the row at which the example is learned). Right: SGD, epoch by "
+    "epoch; the level line is ORFit after its one pass. Means, with one standard deviation to both sides."
 )
 
 
@@ -189,8 +188,8 @@ def _claims(here: xarray.Dataset, setup: Setup) -> list[Beside]:
                f"rad after {setup['epochs']} epochs with pixels in [0, 1]; the thesis names no scale"),
         Beside(f"training error of SGD, step {converging:.2g}", place, "almost zero",
                spread(sgd.sel(step="converging", error="train")),
-               f"rad; the step is 1 / max |x|^2, and a Gram matrix of condition {float(here.condition.mean()):.0e} wants "
-               "that many epochs"),
+               f"rad; the step is 1 / max |x|^2, the condition of the Gram matrix {float(here.condition.mean()):.0e}, "
+               "and about as many epochs are needed"),
         Beside("test error of ORFit", place, curve, spread(end.sel(learner="ORFit", error="test")), "rad"),
         Beside("test error of SGD, converging step", "thesis, 5.2 and Theorem 3", "similar to ORFit's",
                spread(sgd.sel(step="converging", error="test")), "rad"),
@@ -237,10 +236,9 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
     )
     return [
         f"The printed step {setup['step_size']:g} says nothing without the pixel scale: with pixels in [0, 1] the "
-        "largest "
-        f"step that shrinks every row's error is about {2 * step:.2g}, so the printed one is "
-        f"{step / setup['step_size']:.0f} "
-        f"times smaller than a good one and {setup['epochs']} epochs do not converge.{diverged}",
+        f"largest step that shrinks every row's error is about {2 * step:.2g}, so the printed one is "
+        f"{step / setup['step_size']:.0f} times smaller than a good one and {setup['epochs']} epochs do not "
+        f"converge.{diverged}",
         "The errors of ORFit do not depend on any of this: it has no step.",
         "Training errors are on all rows of the training set, learned already or not.",
     ]

@@ -144,8 +144,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 _CAPTION = (
     "F at the average of T iterates less its least value, against T; the grey line is the bound B G / sqrt(T). Mean "
-    "and "
-    "one standard deviation over the runs, each a mean of many repeats on the line, where F is another for each T."
+    "and one standard deviation over the runs, each a mean of many repeats on the line, where F is another for each "
+    "T."
 )
 
 
@@ -200,13 +200,13 @@ def _beside(share: xarray.DataArray) -> list[Beside]:
 def _remarks(results: xarray.Dataset) -> list[str]:
     return [
         "Digits: hinge loss of even against odd digits, rows drawn uniformly with replacement, so that a row's "
-        "gradient has "
-        "the gradient of F as its mean. F* is from a linear program, B the norm of its solution, G the longest row.",
+        "gradient has the gradient of F as its mean. F* is from a linear program, B the norm of its solution, G the "
+        "longest row.",
         "The line: F(w) = a |w - 1| with gradients of -1 and 1, a = 1.6 / sqrt(T), B = G = 1. A running step starts "
-        "larger "
-        "than a constant one, and without a projection the early iterates that it throws far stay in the average.",
-        "Besides F being G-Lipschitz, the mean square of a row's gradient must be at most G^2, which the slides leave "
-        "out.",
+        "larger than a constant one, and without a projection the early iterates that it throws far stay in the "
+        "average.",
+        "Besides F being G-Lipschitz, the mean square of a row's gradient must be at most G^2, which the slides "
+        "leave out.",
     ]
 
 

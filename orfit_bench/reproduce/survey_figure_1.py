@@ -102,9 +102,8 @@ _CAPTION = (
     "optimisation), right of it the past: continual learning looks at the whole upper triangle."
 )
 _REMARKS = [
-    "A task is one image of the digit 2 at length 1, turned by an angle that grows from task to task; the angle is to "
-    "be "
-    "estimated. Any 784 features or fewer rows have a solution of all tasks here, as Assumption 1 wants.",
+    "A task is one image of the digit 2 at length 1, turned by an angle that grows from task to task; the angle is "
+    "to be estimated. Any 784 features or fewer rows have a solution of all tasks here, as Assumption 1 wants.",
     "The survey's figure is a drawing of four by four entries without numbers; what it states of methods is in the "
     "table.",
 ]

@@ -60,8 +60,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     """What the page shows."""
     alt = (
         "Left: the way of both kinds of steps in the plane of two tasks. Right: the squared distance, which falls by "
-        "the "
-        "factor c a step with constant steps and to rounding after three alternating ones."
+        "the factor c a step with constant steps and to rounding after three alternating ones."
     )
     return [
         Section("Figure 2", [drawn(_plots(results), _CAPTION, alt)]),
@@ -71,8 +70,9 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 
 _CAPTION = (
-    "Left: theta^t - theta* of one run, on its way to 0 along the two lines on which a task is solved. Right: squared "
-    "distance to theta* over that at the start, every run; the thin line is the bound c^(T-1) of its tasks' c."
+    "Left: theta^t - theta* of one run, on its way to 0 along the two lines on which a task is solved. Right: "
+    "squared distance to theta* over that at the start, every run; the thin line is the bound c^(T-1) of its tasks' "
+    "c."
 )
 
 
@@ -137,11 +137,9 @@ def _remarks(results: xarray.Dataset) -> list[str]:
     c: Array = results.c.sel(steps="constant").values
     return [
         "Each run draws two rotated images of the digit 2 at length 1, with their angles as targets; c = (x_1'x_2)^2 "
-        "is "
-        f"{c.min():.2f} to {c.max():.2f}. The survey's figure is a drawing without numbers.",
-        "Two tasks in turn have rank 2, so Assumption 1 holds for the first two rows alone; theta* is the solution of "
-        "both "
-        "of least norm, from a batch problem.",
+        f"is {c.min():.2f} to {c.max():.2f}. The survey's figure is a drawing without numbers.",
+        "Two tasks in turn have rank 2, so Assumption 1 holds for the first two rows alone; theta* is the solution "
+        "of both of least norm, from a batch problem.",
     ]
 
 

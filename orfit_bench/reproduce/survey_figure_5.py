@@ -77,14 +77,14 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
 
 
 _CAPTION = (
-    "Left: what RLS-(beta, 0) learns from (2, 4) and then (1, 1), between their own solutions 2 and 1. Right: the same "
-    "trade on real rows, the first and the second half of rotated images; mean and one standard deviation."
+    "Left: what RLS-(beta, 0) learns from (2, 4) and then (1, 1), between their own solutions 2 and 1. Right: the "
+    "same trade on real rows, the first and the second half of rotated images; mean and one standard deviation."
 )
 _REMARKS = [
-    "beta weighs the residual of task i by beta^-i: below 1 the past fades and theta goes to the last task's solution, "
-    "above 1 the past is remembered the more and theta goes to the first task's.",
-    "In the limit beta = 0 Lemma 1 speaks of tasks with a common solution, which these have not; `rls` with forgetting "
-    "factor 0 keeps the first task's then, for the second row is dependent on the first.",
+    "beta weighs the residual of task i by beta^-i: below 1 the past fades and theta goes to the last task's "
+    "solution, above 1 the past is remembered the more and theta goes to the first task's.",
+    "In the limit beta = 0 Lemma 1 speaks of tasks with a common solution, which these have not; `rls` with "
+    "forgetting factor 0 keeps the first task's then, for the second row is dependent on the first.",
 ]
 
 

@@ -94,8 +94,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     T = len(trace)
     alt = (
         "Claimed and true mean squared errors by task and rows known. Of task 1 the claim falls from "
-        f"{trace[0, 0]:.2f} "
-        f"with its own row to {trace[0, -1]:.2f} with all {T} rows."
+        f"{trace[0, 0]:.2f} with its own row to {trace[0, -1]:.2f} with all {T} rows."
     )
     columns = ("task", "claimed, own rows", "claimed, all rows", "true, own rows", "true, all rows", "better")
     table: list[tuple[Shown, ...]] = [
@@ -117,9 +116,8 @@ def _number(value: float) -> Number:
 
 _CAPTION = (
     "Left: tr Sigma_(i|t), the squared error of task i that is claimed once the rows up to t are known: the filter "
-    "walks "
-    "down the diagonal, the smoother up each column. Right: the same by t for each task (curves), and the true squared "
-    "errors, mean over the runs (dots)."
+    "walks down the diagonal, the smoother up each column. Right: the same by t for each task (curves), and the true "
+    "squared errors, mean over the runs (dots)."
 )
 
 
@@ -172,9 +170,9 @@ def _beside(results: xarray.Dataset) -> list[Beside]:
 def _remarks(setup: Setup) -> list[str]:
     return [
         f"{setup['tasks']} tasks with {setup['d']} parameters, of one row each. The transitions are rotations, "
-        "another for "
-        "every task; process and observation noise differ from task to task too; all are the same in every run, so "
-        "covariances, which depend on no observation, are as well. The survey's figure is a drawing without numbers.",
+        "another for every task; process and observation noise differ from task to task too; all are the same in "
+        "every run, so covariances, which depend on no observation, are as well. The survey's figure is a drawing "
+        "without numbers.",
         "The smoother's gain has A_j, the transition to step j, where the proof of Theorem 7 prints A_t.",
     ]
 

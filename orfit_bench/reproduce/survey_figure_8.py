@@ -81,9 +81,9 @@ _CAPTION = (
     "deviation that was measured."
 )
 _REMARKS = [
-    "The survey's figure has no numbers and names families; its lines through deep networks (linearised and layer-wise "
-    "versions) are here the lines to gp and owm on one layer, and the law of rls and orfit on a model. Lines of other "
-    "sources are in the second table.",
+    "The survey's figure has no numbers and names families; its lines through deep networks (linearised and "
+    "layer-wise versions) are here the lines to gp and owm on one layer, and the law of rls and orfit on a model. "
+    "Lines of other sources are in the second table.",
     "Each line is a law of the catalogue, which `orfit-bench laws` measures too; `orfit-bench map` draws the same map.",
 ]
 
