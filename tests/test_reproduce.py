@@ -23,9 +23,11 @@ from orfit_bench.reproduce import (
     _krasulina,
     data,
     forgetting,
+    krasulina_distributed,
     krasulina_table_1,
     page,
     sgd_rate,
+    survey_figure_1,
     survey_figure_8,
 )
 from orfit_bench.reproduce.experiment import Experiment, about
@@ -151,9 +153,38 @@ def test_the_printed_table_is_read_whole():
     assert all(len(table) == 13 for sets in _krasulina.PRINTED.values() for table in sets.values())
 
 
-def test_machines_of_one_start_are_averaged_to_one(made):
-    results = made("krasulina-distributed").results.sel(learner="Imp. Krasulina", start="one start")
-    assert float(results.combined.isel(round=-1).max()) < float(results.machines.isel(round=-1).min())
+@pytest.mark.parametrize("name", _krasulina.METHODS)
+def test_combined_machines_have_the_mean_of_their_bases(name):
+    X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-distributed"]), backend="numpy")
+    machines = [_krasulina.learner(setup, name, 2, 0.01, 0).partial_fit(X[i::2]) for i in range(2)]
+    mean = np.mean([machine.state()["basis"].values for machine in machines], axis=0)
+    together = krasulina_distributed.combined(machines)
+    for machine in together:
+        C = machine.state()["basis"].values
+        if machine.method.averages:
+            np.testing.assert_allclose(C, mean, atol=1e-12)
+        else:
+            np.testing.assert_allclose(C.T @ C, np.eye(2), atol=1e-12)
+            np.testing.assert_allclose(C @ C.T, mean @ np.linalg.pinv(mean), atol=1e-12)
+        machine.partial_fit(X[:3])  # it goes on
+
+
+def test_the_step_with_the_least_validation_loss_is_chosen(small, monkeypatch):
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-table-1"]), backend="numpy")
+
+    def loss(made, rest, held):
+        assert len(rest) == 9 * len(held) == 54
+        return abs(np.log10(made.settings["step_size"].eta0) - 3)
+
+    monkeypatch.setattr(_krasulina, "_validated", loss)
+    assert _krasulina.chosen(setup, "Oja", 5) == pytest.approx(1000)
+
+
+def test_forgetting_is_the_mean_growth_of_the_error_on_earlier_tasks():
+    E = np.array([[[1.0, np.nan, np.nan], [2.0, 1.0, np.nan], [4.0, 2.0, 9.0]]])  # run, after, task
+    assert forgetting.forgetting(E) == pytest.approx([(3 + 1) / 2])
+    assert survey_figure_1.forgetting(E.transpose(0, 2, 1)) == pytest.approx([2.0])
 
 
 def test_alternating_steps_solve_two_tasks_in_three(made):
