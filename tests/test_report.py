@@ -118,7 +118,7 @@ class TestPage:
     def test_says_how_to_install_jinja(self, monkeypatch):
         from orfit_bench.report import page
 
-        page._environment.cache_clear()
+        page.environment.cache_clear()
         monkeypatch.setitem(sys.modules, "jinja2", None)
         with pytest.raises(UnavailableError, match="pip install jinja2"):
             render("T", "", [])
@@ -222,8 +222,8 @@ class TestCommands:
         assert seen == [(tmp_path / "r.html").as_uri()] * opened
 
     def test_what_pages_need_is_asked_for_before_the_run(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
         done = self.call("run", "--method", "lms", "--output", tmp_path / "r.nc", "--report")
         assert done.exit_code == 2
-        assert "pip install matplotlib jinja2" in done.output
+        assert "pip install matplotlib" in done.output
         assert not list(tmp_path.iterdir())

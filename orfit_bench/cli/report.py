@@ -87,13 +87,16 @@ def write_report(results: Any, page: Path) -> None:
 
 
 def require_pages() -> None:
-    """UnavailableError where what makes pages is not installed: said before long work."""
-    from importlib.util import find_spec
+    """UnavailableError where what makes pages is not installed: said, and imported, before long work and not after."""
+    from importlib import import_module
 
-    from orfit_bench.errors import UnavailableError
+    from orfit_bench.report.page import environment
+    from orfit_bench.report.pictures import matplotlib
 
-    if missing := [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]:
-        raise UnavailableError(f"a report needs {' and '.join(missing)}: pip install {' '.join(missing)}")
+    environment()
+    matplotlib()
+    for module in ("matplotlib.figure", "matplotlib.backends.backend_svg", "orfit_bench.report.results_page"):
+        import_module(module)
 
 
 def show_page(page: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.report.pictures import INK, pyplot
+from orfit_bench.report.pictures import INK
 
 if TYPE_CHECKING:
     import xarray
@@ -118,7 +118,10 @@ def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns
         "wspace": margins.across / width,
         "hspace": margins.down / height,
     }
-    figure, axes = pyplot().subplots(rows, columns, figsize=(whole, tall), gridspec_kw=place, squeeze=False, **more)
+    from matplotlib.figure import Figure  # pyplot would double the time that the import takes
+
+    figure = Figure(figsize=(whole, tall))
+    axes = figure.subplots(rows, columns, gridspec_kw=place, squeeze=False, **more)
     for one in axes.flat:
         one.locator_params(nbins=6)  # half of the time goes into ticks
     return figure, axes

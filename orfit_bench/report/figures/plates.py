@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.report import labels
 from orfit_bench.report.figures import cost, forgetting, stream_error, throughput
 from orfit_bench.report.figures.picture import STYLE, Picture, by
-from orfit_bench.report.pictures import pyplot
+from orfit_bench.report.pictures import matplotlib
 
 if TYPE_CHECKING:
     import xarray
@@ -49,7 +49,7 @@ def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
     prepared = _prepared(results)
     parts = {sizes: _parts(prepared, sizes) for sizes in (False, True)}
     names: set[str] = set()
-    with pyplot().rc_context(STYLE):
+    with matplotlib().rc_context(STYLE):
         for picture in PICTURES:
             for title, part in parts[picture.sizes].items():
                 name = _name(f"{picture.name}-{title}", names)
