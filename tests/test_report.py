@@ -161,8 +161,9 @@ class TestResults:
 
         told = Read(results_page(collection.merged([here("left"), here("right")]))).tables
         assert "run 1|run 2" in told
-        assert "lms|numpy|drift|left|" in told
-        assert "lms|numpy|drift|right|" in told
+        assert "lms|numpy|drift|run 1|" in told
+        assert "lms|numpy|drift|run 2|" in told
+        assert told.count("|drift, run 2 (right)|") == 4  # a picture of each kind
         assert "2 runs in one file" in told
 
     def test_transfer_is_shown_where_it_was_recorded(self):

@@ -45,13 +45,22 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
 
     plugins()
     results = load(file)
-    output.mkdir(exist_ok=True)
+    _make_folder(output)
     for plate in plates(results):
         if isinstance(plate, Omitted):
             click.echo(f"left out: {plate.name}: {plate.reason}")
         else:
             save(plate.figure, output / f"{plate.name}.{ending}")
             click.echo(str(output / f"{plate.name}.{ending}"))
+
+
+def _make_folder(folder: Path) -> None:
+    """OSError, saying why, where there is no such folder and none can be made."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder}: there is a file of that name, want a folder")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(f"{folder}: there is no folder {folder.parent}, want a new folder in one that exists")
+    folder.mkdir(exist_ok=True)
 
 
 @click.command("report")
@@ -72,9 +81,10 @@ def report_command(file: Path, output: Path | None) -> None:
     from orfit_bench.bench import load
 
     plugins()
+    results = load(file)
     page = output or file.with_suffix(".html")
     writable(page)
-    write_report(load(file), page)
+    write_report(results, page)
 
 
 def write_report(results: Any, page: Path) -> None:
