@@ -104,6 +104,7 @@ class TestThroughput:
         axes = draw(*cells)["throughput-drift"].figure.axes[0]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["lms", "rls"]
         assert [bar.get_width() for bar in axes.patches] == [1e6, 1e3]
+        assert axes.get_xscale() == "log"
         (limits,) = axes.collections
         assert limits.get_offsets()[:, 0].tolist() == pytest.approx([2e6, 1e4])
 

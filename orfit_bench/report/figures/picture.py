@@ -151,10 +151,10 @@ def log_axis(axis: Any, form: Callable[[float], str]) -> None:
     """
     from matplotlib import ticker
 
-    low, high = sorted(axis.get_data_interval())
+    low, high = float(axis.get_minpos()), float(max(axis.get_data_interval()))  # bars begin at 0
     axis.set_major_locator(ticker.MaxNLocator(4))
-    if high > 2 * low > 0:
-        axis._set_axes_scale("log")
+    if high > 2 * low:
+        axis.axes.set(**{f"{axis.axis_name}scale": "log"})
         subs = next(subs for factor, subs in SUBS if high > factor * low)
         axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=7))
     axis.set_minor_locator(ticker.NullLocator())
