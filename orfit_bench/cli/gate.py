@@ -70,7 +70,8 @@ def gate_command(
         shown.update(0, 1, "installing both commits")
         environments = [environment(root, commit) for commit in (base, head)]
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
-        found = Gate(*environments, sizes, methods, backends, tolerated, shown.update).findings()
+        base_side, head_side = environments
+        found = Gate(base_side, head_side, sizes, methods, backends, tolerated, shown.update).findings()
     if any(f.verdict != "same" for f in found):
         show(report.findings_table(found))
     for line in (*report.notes(found), report.summary(found)):

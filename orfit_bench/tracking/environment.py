@@ -44,6 +44,11 @@ class Environment:
         path = os.pathsep.join(str(folder) for folder in self.path)
         return threads | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(self.home / "numba"), "PYTHONNOUSERSITE": "1"}
 
+    def run(self, *arguments: str) -> None:
+        """A new interpreter in this environment, to its end, whatever becomes of it."""
+        variables = {**os.environ, **self.variables}
+        subprocess.run([sys.executable, *arguments], env=variables, cwd=self.home, capture_output=True, check=False)
+
 
 def repository(folder: Path) -> Path:
     """The root of the git repository around a folder; ValueError where there is none."""

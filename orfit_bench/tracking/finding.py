@@ -38,6 +38,12 @@ class Finding(NamedTuple):
         return (self.head - self.base) / self.base if self.base else math.nan
 
     @property
+    def size(self) -> float:
+        """How much larger the larger number is, as a share of the smaller; -1 where there are no two."""
+        low, high = sorted((self.base, self.head))
+        return high / low - 1 if low > 0 else -1.0
+
+    @property
     def bad(self) -> bool:
         """Whether the gate is to stay shut."""
         return self.verdict in ("worse", "gone", "broken")

@@ -13,9 +13,9 @@ import numpy as np
 from orfit_bench.tracking import workloads
 from orfit_bench.tracking.environment import Environment
 from orfit_bench.tracking.finding import Finding, Key, settled, share
-from orfit_bench.tracking.metrics import METRICS, OF_LEARNERS, OF_PROCESSES
+from orfit_bench.tracking.metrics import METRICS, OF_LEARNERS
 from orfit_bench.tracking.side import MeasureError, MissingError, Side
-from orfit_bench.tracking.turns import in_turns, learning, run, starting
+from orfit_bench.tracking.turns import clock, in_turns
 
 ROUNDS, AGAIN = 3, 5
 """Turns of the first look, and of every further one at what looked worse."""
@@ -46,12 +46,13 @@ class Gate:
         """
         self.progress(0, 1, "compiling")
         for side in (self.base, self.head):  # one after the other: what they share is compiled once, by all cores
-            run(side, "-m", "orfit_bench", "warm", "--dtype", "float64")
+            some = [part for backend in self.backends for part in ("--backend", backend)]
+            side.run("-m", "orfit_bench", "warm", *self.methods, *some, "--dtype", "float64")
         with self._sides() as sides:
             keys, found = self._keys(sides)
             found += self._untimed(sides, keys)
             found += self._clocked(sides, [(metric, key) for key in keys for metric in OF_LEARNERS], ROUNDS)
-            found += self._clocked(sides, [(metric, ("", "", 0)) for metric in OF_PROCESSES], ROUNDS)
+            found += self._clocked(sides, [(metric, ("", "", 0)) for metric in workloads.STARTS], ROUNDS)
         with self._sides(PYTHONMALLOC="malloc") as sides:
             found += [self._settled("peak_bytes", key, self._both(sides, "peak_bytes", key)) for key in keys]
         return self._looked_at_again(found)
@@ -103,23 +104,14 @@ class Gate:
 
     def _both(self, sides: Sequence[Side], measure: str, key: Key) -> list[Any]:
         """The answers of both sides, which work at the same time; an error in the place of an answer."""
-        answers: list[Any] = [None, None]
-        for act in ("begin", "finish"):
-            for i in [i for i, answer in enumerate(answers) if answer is None]:
-                try:
-                    answers[i] = sides[i].finish() if act == "finish" else sides[i].begin(measure, *key)
-                except MeasureError as error:
-                    answers[i] = error
-        return answers
+        for side in sides:
+            side.begin(measure, *key)
+        return [_answered(side) for side in sides]
 
     def _clocked(self, sides: Sequence[Side], jobs: Sequence[Job], rounds: int) -> Iterator[Finding]:
         for i, (metric, key) in enumerate(jobs):
             self.progress(i, len(jobs), f"{key[0]} on {key[1]}: {metric}" if key[0] else metric)
-            if metric in OF_PROCESSES:
-                clocks = [starting(side.where, OF_PROCESSES[metric]) for side in sides]
-            else:
-                clocks = [learning(side, metric, key) for side in sides]
-            yield self._settled(metric, key, in_turns(clocks, rounds))
+            yield self._settled(metric, key, in_turns([clock(side, metric, key) for side in sides], rounds))
 
     def _settled(self, metric: str, key: Key, values: Sequence[Any]) -> Finding:
         return settled(metric, key, values, self.tolerated)
@@ -133,7 +125,7 @@ class Gate:
     # ------------------------------------------------------------------ once more
 
     def _looked_at_again(self, found: Sequence[Finding]) -> list[Finding]:
-        """The findings, every time that looked worse replaced by the best of further looks: worse is what always is."""
+        """The findings, every time that looked changed replaced by the look that saw least: worse is what always is."""
         best = dict(enumerate(found))
         for _ in range(LOOKS):
             doubtful = [i for i, finding in best.items() if self._suspicious(finding)]
@@ -142,12 +134,20 @@ class Gate:
             with self._sides() as sides:
                 looks = self._clocked(sides, [(best[i].metric, best[i].key) for i in doubtful], AGAIN)
                 for i, look in zip(doubtful, looks, strict=True):
-                    best[i] = min(best[i], look, key=lambda f: f.change) if look.verdict != "broken" else look
+                    best[i] = look if look.verdict == "broken" else min(best[i], look, key=lambda f: f.size)
         return list(best.values())
 
     def _suspicious(self, finding: Finding) -> bool:
         timed = finding.metric in METRICS and METRICS[finding.metric].timed
-        return timed and finding.change > SUSPICIOUS * share(finding.metric, self.tolerated)
+        return timed and finding.size > SUSPICIOUS * share(finding.metric, self.tolerated)
+
+
+def _answered(side: Side) -> Any:
+    """The answer of a side, or the error in its place."""
+    try:
+        return side.finish()
+    except MeasureError as error:
+        return error
 
 
 def _numbers(value: Any) -> Any:

@@ -41,11 +41,6 @@ METRICS = {
     )
 }
 OF_LEARNERS = ("seconds_a_sample", "kernel_seconds_a_sample", "seconds_a_row")
-OF_PROCESSES = {
-    "import_seconds": ("-c", "import orfit_bench"),
-    "start_seconds": ("-m", "orfit_bench", "list", "--help"),
-}
-"""Times of a new interpreter that does this."""
 
 
 def tolerances(texts: Sequence[str]) -> dict[str, float]:

@@ -15,7 +15,8 @@ from typing import Any
 def loaded(file: str) -> ModuleType:
     """The module in a file."""
     spec = importlib.util.spec_from_file_location("orfit_bench_workloads", file)
-    assert spec and spec.loader
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file}: no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -28,6 +29,8 @@ def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
         return [[*pair, owner] for pair, owner in workloads.pairs().items()]
     if measure == "reference":
         return workloads.reference_seconds()
+    if measure in workloads.STARTS:
+        return workloads.start_seconds(measure)
     method, backend, d, *more = arguments
     work = workloads.Workload(method, backend, d)
     if measure == "warm":

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
-from orfit_bench.tracking import workloads
-from orfit_bench.tracking.environment import Environment
 from orfit_bench.tracking.finding import Key
 from orfit_bench.tracking.side import MeasureError, Side
 
@@ -41,27 +35,6 @@ def in_turns(clocks: Sequence[Clock], rounds: int) -> list[Any]:
     return [errors[i] if i in errors else min(taken[i]) * usual / min(beside[i]) for i in range(len(clocks))]
 
 
-def learning(side: Side, metric: str, key: Key) -> Clock:
-    """The clock of a learner on a side."""
+def clock(side: Side, metric: str, key: Key) -> Clock:
+    """The clock of a measure on a side."""
     return lambda: (float(side.ask(metric, *key, SPEND)), float(side.ask("reference")))
-
-
-def starting(where: Environment, arguments: Sequence[str]) -> Clock:
-    """The clock of a new interpreter that does something."""
-
-    def timed() -> tuple[float, float]:
-        begin = perf_counter()
-        done = run(where, *arguments)
-        taken = perf_counter() - begin
-        if done.returncode:
-            raise MeasureError(f"python {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-300:]}")
-        return taken, workloads.reference_seconds()
-
-    return timed
-
-
-def run(where: Environment, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A new interpreter in an environment, to its end."""
-    variables = {**os.environ, **where.variables}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, env=variables, cwd=where.home, capture_output=True, text=True, check=False)

@@ -7,6 +7,8 @@ and of orfit_bench only what every commit has. What a commit cannot do raises `M
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,8 +30,8 @@ QUICK_SIZE = 64
 FULL_SIZES = [16, 256, 784]
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("icl", "ogd", "orfit"), {"memory": 16}),
-    **dict.fromkeys(("oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"), {"n_components": 8}),
+    **{method: {"memory": 16} for method in ("icl", "ogd", "orfit")},
+    **{m: {"n_components": 8} for m in ("oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca")},
 }
 """Of the clock's learners, so that every row is work: without a limit a basis is full after d rows."""
 ROWS = {"numpy": 256}
@@ -38,6 +40,11 @@ MANY_ROWS, LAYERED_ROWS = 4096, 32
 SMALL, LONG = (48, 6, 12), (600, 20, 600)
 """Rows, features and rows between two looks of the streams that trajectories are taken of."""
 KERNEL = ("learn", "update", "step", "store", "ahead", "transit")
+STARTS = {
+    "import_seconds": ["-c", "import orfit_bench"],
+    "start_seconds": ["-m", "orfit_bench", "list", "--help"],
+}
+"""What new interpreters do whose time is taken."""
 TRAJECTORIES = Path(__file__).with_name("trajectories.npz")
 
 
@@ -52,7 +59,8 @@ def rows(n: int, d: int) -> Array:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-    return ((z >> np.uint64(11)) * 2.0**-53 - 0.5).reshape(n, d) * np.sqrt(12)
+    uniform: Array = ((z >> np.uint64(11)) * 2.0**-53 - 0.5) * np.sqrt(12)
+    return uniform.reshape(n, d)
 
 
 def targets(X: Array, kind: str) -> Array | None:
@@ -94,9 +102,10 @@ class Workload:
         """A new learner."""
         import orfit_bench as ob
 
-        more = {"model": ob.MLP(hidden=(8,))} if self.layered and "model" not in settings else {}
+        if self.layered:
+            settings = {"model": ob.MLP(hidden=(8,)), **settings}
         try:
-            return ob.create(self.method, backend=self.backend, **more, **settings)
+            return ob.create(self.method, backend=self.backend, **settings)
         except ob.UnavailableError as error:
             raise Missing(str(error)) from error
 
@@ -105,7 +114,8 @@ class Workload:
         import orfit_bench as ob
 
         X, y = self.data(1)
-        settings = {"model": ob.MLP(hidden=(64,))} if self.layered else SETTINGS.get(self.method, {})
+        layered: dict[str, Any] = {"model": ob.MLP(hidden=(64,))} if self.layered else {}
+        settings = layered or SETTINGS.get(self.method, {})
         return self.create(**settings).partial_fit(X[:0], None if y is None else y[:0])
 
     def data(self, n: int) -> tuple[Array, Array | None]:
@@ -183,7 +193,7 @@ class Workload:
         import orfit_bench as ob
 
         memory = ob.backends()[self.backend].memory
-        if memory is None:
+        if not callable(memory):
             raise Missing(f"{self.backend} has no device of its own")
         X, y = self.data(self.chunk_rows())
         memory()  # begins the count
@@ -197,11 +207,12 @@ class Workload:
     def batch_deviation(self) -> float:
         """Largest relative deviation of the weights from the method's batch solution, with its default settings."""
         X, y = self.data(min(48, 3 * self.d // 4))
-        if getattr(self.declared, "batch", None) is None or self.kind == "subspace" or y is None:
+        batch = getattr(self.declared, "batch", None)
+        if batch is None or self.kind == "subspace" or y is None:
             raise Missing(f"{self.method} has no batch solution")
         learner = self.create().partial_fit(X, y)
         Y = (y[:, None] == learner.classes_) if self.kind == "classification" else y[:, None]
-        want = self.declared.batch(X, np.asarray(Y, float), np.zeros((self.d, Y.shape[1])), learner.settings)
+        want = batch(X, np.asarray(Y, float), np.zeros((self.d, Y.shape[1])), learner.settings)
         if want is None:
             raise Missing(f"{self.method} has no batch solution for these rows")
         return relative(learner.state()[getattr(self.declared, "weights", "w")].values, want)
@@ -250,7 +261,7 @@ def clocked(method: str, backend: str) -> Iterator[Clock]:
     from orfit_bench.host.registry import registry
 
     kernel, clock = registry().kernel(backend, method), Clock()
-    functions = {name: f for name in KERNEL if callable(f := getattr(kernel, name, None))}
+    functions = {name: getattr(kernel, name) for name in KERNEL if hasattr(kernel, name)}
     try:
         for name, function in functions.items():
             setattr(kernel, name, clock.watch(function, registry().backends[backend].synchronize))
@@ -299,6 +310,21 @@ def reference_seconds(spend: float = 0.01) -> float:
         return perf_counter() - begin
 
     return least(timed, spend)
+
+
+def start_seconds(measure: str) -> float:
+    """Seconds of a new interpreter that does what STARTS says, the least of three."""
+    command = [sys.executable, *STARTS[measure]]
+
+    def timed() -> float:
+        begin = perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        taken = perf_counter() - begin
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(STARTS[measure])} ended with {done.returncode}: {done.stderr[-300:]}")
+        return taken
+
+    return min(timed() for _ in range(3))
 
 
 def least(timed: Callable[[], float], spend: float) -> float:
