@@ -2,7 +2,7 @@
 
     python tests/gate_trials.py --trials 10 --folder DIR
 
-makes a repository of this tree in DIR. In each trial one commit slows a kernel twofold, one has a kernel ask for 30 % more
+makes a repository of this tree in DIR. In each trial one commit slows a kernel twofold, one has it ask for 30 % more
 memory, one puts a relative error of 1e-6 on its weights, and one changes nothing; the method and the backend are drawn
 anew for each. The gate compares each with its parent. It must flag the first three, naming method, backend and metric
 and no other pair, and nothing in the last. Every verdict is kept in DIR/trials.jsonl: the same command goes on there.
@@ -85,6 +85,12 @@ def kernel(repository: Path, method: str, backend: str) -> Path:
     return repository / "plugins" / f"orfit-bench-{backend}" / "src" / f"orfit_bench_{backend}" / f"{method}.py"
 
 
+def sharing(module: Path) -> set[str]:
+    """The methods whose kernel is this module's, or takes a function of it."""
+    called = f"from {module.parent.name}.{module.stem} import"
+    return {module.stem, *(file.stem for file in module.parent.glob("*.py") if called in file.read_text())}
+
+
 def change(fault: str, method: str, backend: str, peaks: dict[str, float]) -> str:
     """What is put at the end of the kernel's module."""
     bodies = {
@@ -120,9 +126,10 @@ def tried(
     for f in findings:
         if f["metric"] == "peak_bytes" and f["base"]:
             peaks[f"{f['method']} {f['backend']}"] = float(str(f["base"]))
+    theirs = {(name, backend) for name in sharing(kernel(repository, method, backend))}
     bad = [f for f in findings if f["verdict"] in ("worse", "gone", "broken")]
     flagged = {str(f["metric"]) for f in bad if (f["method"], f["backend"]) == (method, backend)}
-    elsewhere = [f for f in bad if (f["method"], f["backend"]) != (method, backend) or fault == "nothing"]
+    elsewhere = [f for f in bad if (f["method"], f["backend"]) not in theirs or fault == "nothing"]
     right = not elsewhere and bool(flagged & WANTED[fault]) == bool(WANTED[fault]) and status == bool(bad)
     return {
         "fault": fault, "method": method, "backend": backend, "right": right, "flagged": sorted(flagged),
