@@ -104,6 +104,7 @@ class TestThroughput:
         axes = draw(*cells)["throughput-drift"].figure.axes[0]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["lms", "rls"]
         assert [bar.get_width() for bar in axes.patches] == [1e6, 1e3]
+        assert axes.get_xscale() == "log"
         (limits,) = axes.collections
         assert limits.get_offsets()[:, 0].tolist() == pytest.approx([2e6, 1e4])
 
@@ -187,7 +188,7 @@ class TestAll:
         )
         found = {p.name: p for p in plates(both)}
         last = {name: p.figure.axes[0].lines[0].get_ydata()[-1] for name, p in found.items() if name[:5] == "error"}
-        assert last == {"error-drift-a": 2.0, "error-drift-b": 3.0}
+        assert last == {"error-drift-run-2-a": 2.0, "error-drift-run-3-b": 3.0}
         for plate in found.values():
             close(plate.figure)
 
@@ -214,6 +215,19 @@ class TestPlot:
         assert done.exit_code == 0
         assert (tmp_path / "error-drift.png").read_bytes().startswith(b"\x89PNG")
 
-    @pytest.mark.parametrize("arguments", [["none.nc"], ["none.nc", "--format", "gif"]])
-    def test_mistakes_end_with_2(self, arguments, tmp_path):
-        assert CliRunner().invoke(main, ["plot", str(tmp_path / arguments[0]), *arguments[1:]]).exit_code == 2
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["none.nc"], "no such file"),
+            (["r.nc", "--format", "gif"], "'gif' is not one of"),
+            (["r.nc", "--output", "none/p"], "there is no folder"),
+            (["r.nc", "--output", "r.nc"], "there is a file of that name"),
+        ],
+    )
+    def test_mistakes_end_with_2(self, arguments, said, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        results.write(table([made()]), tmp_path / "r.nc")
+        done = CliRunner().invoke(main, ["plot", *arguments])
+        assert done.exit_code == 2
+        assert said in done.output
+        assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]

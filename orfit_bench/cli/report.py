@@ -45,13 +45,22 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
 
     plugins()
     results = load(file)
-    output.mkdir(exist_ok=True)
+    _make_folder(output)
     for plate in plates(results):
         if isinstance(plate, Omitted):
             click.echo(f"left out: {plate.name}: {plate.reason}")
         else:
             save(plate.figure, output / f"{plate.name}.{ending}")
             click.echo(str(output / f"{plate.name}.{ending}"))
+
+
+def _make_folder(folder: Path) -> None:
+    """OSError, saying why, where there is no such folder and none can be made."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder}: there is a file of that name, want a folder")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(f"{folder}: there is no folder {folder.parent}, want a new folder in one that exists")
+    folder.mkdir(exist_ok=True)
 
 
 @click.command("report")
@@ -72,9 +81,10 @@ def report_command(file: Path, output: Path | None) -> None:
     from orfit_bench.bench import load
 
     plugins()
+    results = load(file)
     page = output or file.with_suffix(".html")
     writable(page)
-    write_report(load(file), page)
+    write_report(results, page)
 
 
 def write_report(results: Any, page: Path) -> None:
@@ -87,13 +97,16 @@ def write_report(results: Any, page: Path) -> None:
 
 
 def require_pages() -> None:
-    """UnavailableError where what makes pages is not installed: said before long work."""
-    from importlib.util import find_spec
+    """UnavailableError where what makes pages is not installed: said, and imported, before long work and not after."""
+    from importlib import import_module
 
-    from orfit_bench.errors import UnavailableError
+    from orfit_bench.report.page import environment
+    from orfit_bench.report.pictures import matplotlib
 
-    if missing := [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]:
-        raise UnavailableError(f"a report needs {' and '.join(missing)}: pip install {' '.join(missing)}")
+    environment()
+    matplotlib()
+    for module in ("matplotlib.figure", "matplotlib.backends.backend_svg", "orfit_bench.report.results_page"):
+        import_module(module)
 
 
 def show_page(page: Path) -> None:

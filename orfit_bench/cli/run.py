@@ -91,14 +91,15 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
 
     plugins()
     suite = _suite(chosen)
-    page = output.with_suffix(".html")
     if report:
         require_pages()
-        writable(page)
+        writable(output)  # or it may have no name to take
+        writable(output.with_suffix(".html"))
     with _progress() as progress:
         results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
     show_results(results, output)
     if report:
+        page = output.with_suffix(".html")
         write_report(results, page)
         show_page(page)
     found = set(results["status"].values)

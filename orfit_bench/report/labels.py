@@ -34,11 +34,17 @@ def streams(results: xarray.Dataset, without: Collection[str] = ()) -> list[str]
 
 
 def conditions(results: xarray.Dataset) -> dict[str, list[str]]:
-    """Of protocol, dtype and machine those in which cells differ: each with the text of every cell."""
-    found = {name: [str(v) for v in results[name].values] for name in ("protocol", "dtype")}
-    if "machine" in results.coords:
-        found["machine"] = [str(json.loads(str(text))["cpu"]) for text in results["machine"].values]
+    """Of protocol, dtype and run those in which cells differ: each with the text of every cell."""
+    found = {name: [str(v) for v in results[name].values] for name in ("protocol", "dtype")} | {"run": runs(results)}
     return {name: texts for name, texts in found.items() if len(set(texts)) > 1}
+
+
+def runs(results: xarray.Dataset) -> list[str]:
+    """Each cell's run, by the order in which a merged file has them; of a file of one run it is "run 1"."""
+    if "run" not in results.coords:
+        return ["run 1"] * results.sizes["cell"]
+    order = {run: f"run {k}" for k, run in enumerate(dict.fromkeys(map(str, results["run"].values)), start=1)}
+    return [order[str(run)] for run in results["run"].values]
 
 
 def is_ok(results: xarray.Dataset, i: int) -> bool:
@@ -93,7 +99,7 @@ def plain(value: Any) -> str:
     """A setting as a user writes it: a constant schedule is its number."""
     if isinstance(value, dict) and list(value) == ["constant"]:
         value = value["constant"]["value"]
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
 
 
 def _differing(names: list[str], given: list[dict[str, Any]]) -> list[str]:

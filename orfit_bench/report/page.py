@@ -113,7 +113,7 @@ def render(title: str, summary: str, sections: Sequence[Section]) -> str:
     its own on this page. UnavailableError where Jinja is not installed.
     """
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-    whole = _environment().get_template("page.html")
+    whole = environment().get_template("page.html")
     return str(
         whole.render(
             title=title,
@@ -166,7 +166,8 @@ def _safe(text: str) -> Any:
 
 
 @cache
-def _environment() -> Any:
+def environment() -> Any:
+    """What fills the template. UnavailableError where Jinja is not installed."""
     try:
         import jinja2
     except ImportError:

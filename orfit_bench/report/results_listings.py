@@ -40,7 +40,7 @@ TOO_FEW = "too few"
 def origin(results: xarray.Dataset) -> Listing:
     """What ran and where: a column a run, several of which a merged file holds."""
     runs = [_run(*told) for told in _origins(results)]
-    names = ("results",) if len(runs) == 1 else tuple(f"run {i}" for i in range(1, len(runs) + 1))
+    names = dict.fromkeys(labels.runs(results))
     return Listing("Where the numbers come from", ("", *names), [(key, *(run[key] for run in runs)) for key in runs[0]])
 
 
@@ -129,11 +129,8 @@ def failures(results: xarray.Dataset) -> Listing | None:
 
 
 def capabilities(known: Registry) -> Listing:
-    """Which backend computes which method here, and why not."""
-    rows = []
-    for method in known.methods.values():
-        absences = [known.absence(backend, method.name) for backend in known.backends]
-        rows.append((method.name, *(f"no: {why}" if why else "yes" for why in absences)))
+    """Which backend computes which method here."""
+    rows = [(m, *("no" if known.absence(b, m) else "yes" for b in known.backends)) for m in known.methods]
     return Listing("Which backend computes which method, where this page was made", ("method", *known.backends), rows)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from orfit_bench.host.registry import registry
 from orfit_bench.report import labels
 from orfit_bench.report import results_listings as listings
+from orfit_bench.report.declared import lacking
 from orfit_bench.report.figures import Omitted, Plate, plates
 from orfit_bench.report.page import Part, Section, Text, drawn, render
 from orfit_bench.report.table import legend
@@ -52,7 +53,7 @@ def _sections(results: xarray.Dataset) -> Iterator[Section]:
     yield Section("Wall time", [Text([SPENT, listings.spent(results)]), listings.times(results)])
     missing = listings.failures(results)
     yield Section("What is missing", [missing or Text(["Every cell was measured, and none with a note."])])
-    yield Section("Methods and backends", [listings.capabilities(registry())])
+    yield Section("Methods and backends", [listings.capabilities(registry()), Text(lacking(registry()))])
     yield Section("Settings", [listings.settings(results)])
 
 

@@ -135,7 +135,7 @@ def listed(listing: Listing) -> Table:
     for column, numeric in zip(listing.columns, listing.numeric, strict=True):
         table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
     for row in listing.rows:
-        table.add_row(*(Text(cell if isinstance(cell, str) else cell.text) for cell in row))
+        table.add_row(*(Text(folded(cell) if isinstance(cell, str) else cell.text) for cell in row))
     return table
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.report.page import Cell, Listing, Number, Section
 from orfit_bench.report.page import render as rendered
-from orfit_bench.report.pictures import PAPER, pyplot
+from orfit_bench.report.pictures import PAPER, matplotlib
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Experiment, Setup
 
@@ -81,8 +81,11 @@ def holds(true: Any) -> str:
 
 def axes(columns: int = 1, rows: int = 1, height: float = 4.2, width: float = 10.0, **more: Any) -> tuple[Any, Any]:
     """A matplotlib figure with this many plots, as (figure, axes)."""
-    made: tuple[Any, Any] = pyplot().subplots(rows, columns, figsize=(width, height), layout="constrained", **more)
-    return made
+    matplotlib()
+    from matplotlib.figure import Figure  # pyplot, which takes long to import, is not needed
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    return made, made.subplots(rows, columns, **more)
 
 
 def legend(plot: Any, fontsize: int = 8, **more: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 from orfit_bench.report import labels
 from orfit_bench.report.figures import cost, forgetting, stream_error, throughput
 from orfit_bench.report.figures.picture import STYLE, Picture, by
-from orfit_bench.report.pictures import pyplot
+from orfit_bench.report.pictures import matplotlib
 
 if TYPE_CHECKING:
     import xarray
@@ -49,7 +50,7 @@ def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
     prepared = _prepared(results)
     parts = {sizes: _parts(prepared, sizes) for sizes in (False, True)}
     names: set[str] = set()
-    with pyplot().rc_context(STYLE):
+    with matplotlib().rc_context(STYLE):
         for picture in PICTURES:
             for title, part in parts[picture.sizes].items():
                 name = _name(f"{picture.name}-{title}", names)
@@ -67,8 +68,17 @@ def _prepared(results: xarray.Dataset) -> xarray.Dataset:
     kinds = results["error"].values  # methods with other errors never meet in a picture
     orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}
     looks = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
-    labelled = results.assign_coords(label=("cell", named), look=("cell", looks))
+    places = ("cell", np.array(_places(results), dtype=str))
+    labelled = results.assign_coords(label=("cell", named), look=("cell", looks), place=places)
     return labelled.isel(cell=[i for i in _latest(results) if labels.is_ok(results, i)])
+
+
+def _places(results: xarray.Dataset) -> list[str]:
+    """Each cell's run with its processor."""
+    if "machine" not in results.coords:
+        return labels.runs(results)
+    processors = [json.loads(str(text))["cpu"] for text in results["machine"].values]
+    return [f"{run} ({cpu})" for run, cpu in zip(labels.runs(results), processors, strict=True)]
 
 
 def _latest(results: xarray.Dataset) -> list[int]:
@@ -85,8 +95,9 @@ def _latest(results: xarray.Dataset) -> list[int]:
 def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
     """The results of each stream (of each size of it), protocol, dtype and machine, by what tells them apart."""
     streams = labels.streams(prepared, without=("seed", "d") if sizes else ("seed",))
-    others = labels.conditions(prepared).values()
-    titles = [", ".join(told) for told in zip(streams, *others, strict=True)]
+    others = [[str(v) for v in prepared[name].values] for name in ("protocol", "dtype", "place")]
+    apart = [texts for texts in others if len(set(texts)) > 1]
+    titles = [", ".join(told) for told in zip(streams, *apart, strict=True)]
     titled = prepared.assign_coords(title=("cell", np.array(titles, dtype=str)))
     return {title: titled.isel(cell=cells) for title, cells in by(titled, "title").items()}
 
