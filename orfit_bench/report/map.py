@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.conformance.laws import Finding, worst
-from orfit_bench.report.pictures import pyplot, save
+from orfit_bench.report.pictures import PAPER, pyplot, save
 from orfit_bench.spec import Equality
 
 PLACES = {
@@ -77,8 +77,8 @@ def placed(edges: Iterable[Equality]) -> dict[str, tuple[float, float]]:
 def _edge(axes: Any, one: tuple[float, float], other: tuple[float, float], said: str) -> None:
     (x0, y0), (x1, y1) = one, other
     axes.plot([x0, x1], [y0, y1], color="0.55", linewidth=1.6, zorder=1)
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-    axes.text((x0 + x1) / 2, (y0 + y1) / 2, said, fontsize=8, ha="center", va="center", zorder=2, bbox=white)
+    paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
+    axes.text((x0 + x1) / 2, (y0 + y1) / 2, said, fontsize=8, ha="center", va="center", zorder=2, bbox=paper)
 
 
 def _node(axes: Any, name: str, place: tuple[float, float], solution: bool) -> None:

@@ -15,6 +15,7 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.host.registry import registry
 from orfit_bench.report.page import Listing, Section, Text, drawn
 from orfit_bench.reproduce import data
+from orfit_bench.reproduce._tasks import forgetting, own
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
 from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
 from orfit_bench.spec import Data
@@ -100,16 +101,6 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
         },
         {"after": order, "task": order},
     )
-
-
-def forgetting(E: Array) -> Array:
-    """(runs,) F_T of error matrices E (run, after, task)."""
-    return np.asarray((E[:, -1, :-1] - own(E)[:, :-1]).mean(axis=1))
-
-
-def own(E: Array) -> Array:
-    """(runs, tasks) the error on each task just after it was learned."""
-    return np.diagonal(E, axis1=1, axis2=2)
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import data
+from orfit_bench.reproduce._tasks import forgetting, own
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
 from orfit_bench.reproduce.page import Beside, axes, beside, holds, spread
 from orfit_bench.spec.stream import Array, Pair
@@ -69,21 +70,11 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     )
 
 
-def forgetting(E: Array) -> Array:
-    """(runs,) F_T of squared errors E (run, task, model): the mean growth on all tasks but the last."""
-    return np.asarray((E[:, :-1, -1] - own(E)[:, :-1]).mean(axis=1))
-
-
-def own(E: Array) -> Array:
-    """(runs, tasks) the error on each task just after it was learned."""
-    return np.diagonal(E, axis1=1, axis2=2)
-
-
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     """What the page shows."""
     E = results.squared_error.transpose("learner", "run", "task", "model").values
     rows = [
-        (name, spread(own(e).mean(axis=1)), spread(forgetting(e)), spread(e[:, :, -1].mean(axis=1)),
+        (name, spread(own(e).mean(axis=1)), spread(forgetting(e.swapaxes(1, 2))), spread(e[:, :, -1].mean(axis=1)),
          spread(results.a_priori.sel(learner=name).mean("task")))
         for name, e in zip(METHODS, E, strict=True)
     ]  # fmt: skip
@@ -123,14 +114,14 @@ def _maps(E: Array) -> Any:
 
 
 def _alt(E: Array) -> str:
-    said = ", ".join(f"{name} {forgetting(e).mean():.2g}" for name, e in zip(METHODS, E, strict=True))
+    said = ", ".join(f"{name} {forgetting(e.swapaxes(1, 2)).mean():.2g}" for name, e in zip(METHODS, E, strict=True))
     return f"A heat map for each method. Forgetting in rad^2: {said}."
 
 
 def _beside(E: Array, ahead: xarray.DataArray) -> list[Beside]:
     of = dict(zip(METHODS, E, strict=True))
     T = E.shape[-1]
-    bound = max(float((forgetting(e) - T / (T - 1) * e[:, :, -1].mean(axis=1)).max()) for e in E)
+    bound = max(float((forgetting(e.swapaxes(1, 2)) - T / (T - 1) * e[:, :, -1].mean(axis=1)).max()) for e in E)
     past = {name: float(np.triu(e).max()) for name, e in of.items()}
     moved = max(
         float(abs(np.triu(e - np.diagonal(e, axis1=1, axis2=2)[:, :, None])).max()) for e in [of["OGD, step 1/2"]]
