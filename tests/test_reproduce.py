@@ -15,6 +15,7 @@ import xarray as xr
 from click.testing import CliRunner
 
 from orfit_bench import reproduce
+from orfit_bench.bench.error import ERRORS
 from orfit_bench.catalogue.streams import digits, rotated_digits
 from orfit_bench.cli import main
 from orfit_bench.errors import UnavailableError
@@ -49,7 +50,7 @@ SMALL = {
 PRINTED = {
     "orfit-rotated-digits": ["ORFit-latest", "thesis, 5.1, Figure 5-1", "example 3"],
     "orfit-unlimited": ["almost zero", "1e-05", "thesis, Corollary 4"],
-    "krasulina-figure-1": ["0.09 %", "3.16 %"],
+    "krasulina-figure-1": ["Krasulina paper, Figure 1", "as fast as Sanger", "70,000"],
     "krasulina-table-1": ["0.03 %", "20.48 %", "Krasulina paper, Table 1"],
     "krasulina-distributed": ["37.17 ± 0.01", "35.17 ± 0.00", "slip of a digit"],
     "survey-figure-1": ["survey, Theorem 5", "ORFit, memory 10"],
@@ -63,6 +64,12 @@ PRINTED = {
 """What each page must hold of its source."""
 
 
+def clear():
+    """Forget what was made of other images."""
+    for kept in (_krasulina.moment, _krasulina._chosen):
+        kept.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def small():
     """Real images, but few; few steps to choose from, few lines on the map."""
@@ -70,7 +77,7 @@ def small():
     few = data.centred("digits")[:60]
     lines = dict(list(survey_figure_8.named().items())[:2])
     entries = {name: replace(e, steps=e.steps and (-2, -1)) for name, e in forgetting.ENTRIES.items()}
-    _krasulina._spectrum.cache_clear()
+    clear()
     with pytest.MonkeyPatch.context() as patch:
         split = rotated_digits.split
         patch.setattr(rotated_digits, "split", lambda images, n, rng: split(images[: n + 12], n, rng))
@@ -83,7 +90,7 @@ def small():
         patch.setattr(forgetting, "ENTRIES", entries)
         patch.setattr(sgd_rate, "even_or_odd", functools.cache(lambda: sgd_rate.hinge(images[:40], labels[:40])))
         yield
-    _krasulina._spectrum.cache_clear()
+    clear()
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +185,29 @@ def test_the_step_with_the_least_validation_loss_is_chosen(small, monkeypatch):
         return abs(np.log10(made.settings["step_size"].eta0) - 3)
 
     monkeypatch.setattr(_krasulina, "_validated", loss)
-    assert _krasulina.chosen(setup, "Oja", 5) == pytest.approx(1000)
+    assert _krasulina.chosen(setup, "Oja", 4) == pytest.approx(1000)
+
+
+def test_the_loss_from_the_moment_is_that_of_the_rows(small):
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-table-1"]), backend="numpy")
+    X = _krasulina.images("digits")
+    for name in _krasulina.METHODS:
+        made = _krasulina.learner(setup, name, 3, 0.1, 0).partial_fit(X)
+        assert _krasulina.loss_of(made, "digits") == pytest.approx(ERRORS["subspace"].mean(made, (X, None)), rel=1e-10)
+    values = np.linalg.svd(X, compute_uv=False) ** 2 / len(X)
+    assert _krasulina.batch_loss("digits", 3) == pytest.approx(values[3:].sum(), rel=1e-10)
+
+
+def test_a_unit_start_is_the_same_draw_unscaled(small):
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-table-1"]), backend="numpy")
+    rows = _krasulina.images("digits")[:0]
+    for name in _krasulina.METHODS:
+        one, other = (
+            _krasulina.learner(setup, name, 3, 0.1, 5, unit).partial_fit(rows).state()["basis"].values
+            for unit in (False, True)
+        )
+        scale = 1e4 if name in ("Sanger", "Imp. Krasulina") else 1.0
+        np.testing.assert_allclose(other, scale * one, rtol=1e-12)
 
 
 def test_forgetting_is_the_mean_growth_of_the_error_on_earlier_tasks():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -32,8 +31,8 @@ GRID = {
     "Imp. Krasulina": (-8, 4),
 }
 """Powers of ten between which eta_0 is sought in half decades. Sanger's best is that of C / s times s^2."""
-SMALL = 1e-4
-"""Scale of the Gaussian start of Sanger's rule and the implicit one, as in the paper's published scripts."""
+SMALL = {"Sanger": 1e-4, "Imp. Krasulina": 1e-4}
+"""Scale of their Gaussian start, as in the paper's published scripts."""
 
 
 class Sweep(NamedTuple):
@@ -51,15 +50,22 @@ def images(name: str) -> Array:
     return data.centred(name)
 
 
+@cache
+def moment(name: str) -> Array:
+    """(d, d) the mean of x x' over all rows."""
+    X = images(name)
+    return np.asarray(X.T @ X / len(X))
+
+
 def batch_loss(name: str, k: int) -> float:
     """The least loss that k directions can have on these rows: what batch PCA loses."""
-    return float(_spectrum(name)[k:].sum())
+    return float(np.linalg.eigvalsh(moment(name))[: len(moment(name)) - k].sum())
 
 
-@cache
-def _spectrum(name: str) -> Array:
-    X = images(name)
-    return np.asarray(np.linalg.eigvalsh(X.T @ X / len(X))[::-1])
+def loss_of(made: Any, name: str) -> float:
+    """Mean compression loss on all rows, tr((I - P) E[x x']): equation (1), at a cost that no row adds to."""
+    S, C = moment(name), made.components_
+    return float(np.trace(S) - ((C @ S) * C).sum())
 
 
 def excess(loss: Any, batch: Any) -> Any:
@@ -67,39 +73,40 @@ def excess(loss: Any, batch: Any) -> Any:
     return 100 * (loss - batch) / batch
 
 
-def learner(setup: Setup, name: str, k: int, eta0: float, seed: int, **more: Any) -> Any:
-    """A new learner of one of METHODS."""
-    steps = {"step_size": schedules.power(eta0, POWER[name])} if name in POWER else {}
-    return setup.create(METHODS[name], seed, n_components=k, **steps, **more)
+def learner(setup: Setup, name: str, k: int, eta0: float, seed: int, unit: bool = False) -> Any:
+    """A new learner of one of METHODS; `unit` starts Sanger's rule and the implicit one from the Gaussian unscaled."""
+    settings: dict[str, Any] = {"step_size": schedules.power(eta0, POWER[name])} if name in POWER else {}
+    if unit and name in SMALL:
+        drawn = setup.create(METHODS[name], seed, n_components=k).partial_fit(images(setup.data)[:0])
+        settings["initial_basis"] = drawn.state()["basis"].values / SMALL[name]
+    return setup.create(METHODS[name], seed, n_components=k, **settings)
 
 
-def chosen(setup: Setup, name: str, k: int, start: Callable[..., dict[str, Any]] = lambda name, k, seed: {}) -> float:
+def chosen(setup: Setup, name: str, k: int, unit: bool = False) -> float:
     """The eta_0 whose sweep over nine tenths of the rows loses least on the last tenth; 0 where there is no step."""
-    if name not in GRID:
-        return 0.0
-    X = images(setup.data)
+    return _chosen(setup.data, setup.backend, name, k, unit) if name in GRID else 0.0
+
+
+@cache
+def _chosen(data: str, backend: str, name: str, k: int, unit: bool) -> float:
+    X, setup = images(data), Setup(data, backend, {})
     order = np.random.default_rng(0).permutation(len(X))
     held, rest = X[order[: len(X) // 10]], X[order[len(X) // 10 :]]
     lowest, highest = GRID[name]
     tried = np.logspace(lowest, highest, 2 * (highest - lowest) + 1)
-    losses = [_validated(learner(setup, name, k, eta0, 0, **start(name, k, 0)), rest, held) for eta0 in tried]
+    losses = [_validated(learner(setup, name, k, float(eta0), 0, unit), rest, held) for eta0 in tried]
     return float(tried[int(np.argmin(losses))])
 
 
 def _validated(made: Any, rest: Array, held: Array) -> float:
     try:
-        return loss_of(made.partial_fit(rest), held)
+        return ERRORS["subspace"].mean(made.partial_fit(rest), (held, None))
     except DivergedError:
         return np.inf
 
 
-def loss_of(made: Any, X: Array) -> float:
-    """Mean compression loss on the rows."""
-    return ERRORS["subspace"].mean(made, (X, None))
-
-
-def swept(made: Any, X: Array, seed: int, points: int) -> Sweep:
-    """One sweep over the rows in the random order of this seed, looked at after equal parts of them."""
+def swept(made: Any, X: Array, name: str, seed: int, points: int = 1) -> Sweep:
+    """One sweep over the rows X of the data `name` in this seed's random order, looked at after equal parts of it."""
     order = np.random.default_rng([seed, 1]).permutation(len(X))
     made.partial_fit(X[:0])
     losses, seconds, spent = np.full(points, np.nan), np.full(points, np.nan), 0.0
@@ -112,15 +119,8 @@ def swept(made: Any, X: Array, seed: int, points: int) -> Sweep:
         except DivergedError:
             break
         spent += perf_counter() - begin
-        losses[i], seconds[i] = loss_of(made, X), spent
+        losses[i], seconds[i] = loss_of(made, name), spent
     return Sweep(losses, seconds)
-
-
-def gaussian(name: str, k: int, seed: int, d: int, scale: float = SMALL) -> dict[str, Any]:
-    """The setting of a Gaussian start; incremental PCA has none."""
-    if name == "Incremental":
-        return {}
-    return {"initial_basis": scale * np.random.default_rng([seed, 2]).standard_normal((d, k))}
 
 
 PRINTED: dict[str, dict[int, dict[tuple[str, float], tuple[float, float]]]] = {}

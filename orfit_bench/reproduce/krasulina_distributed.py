@@ -40,9 +40,9 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     single, combined, apart = [], [], []
     for run in range(setup["runs"]):
         seeds = [run] * setup["machines"] if cell["start"] == "one start" else _seeds(setup, run)
-        single.append(k_pca.swept(k_pca.learner(setup, name, k, eta0, seeds[0]), X, run, 1).loss[-1])
+        single.append(k_pca.swept(k_pca.learner(setup, name, k, eta0, seeds[0]), X, setup.data, run).loss[-1])
         machines = [k_pca.learner(setup, name, k, eta0, seed) for seed in seeds]
-        together, alone = rounds(machines, X, run, setup["rounds"])
+        together, alone = rounds(machines, setup, run)
         combined.append(together)
         apart.append(alone)
     return xarray.Dataset(
@@ -60,19 +60,20 @@ def _seeds(setup: Setup, run: int) -> list[int]:
     return [1000 + setup["machines"] * run + j for j in range(setup["machines"])]
 
 
-def rounds(machines: list[Any], X: Array, seed: int, count: int) -> tuple[Array, Array]:
+def rounds(machines: list[Any], setup: Setup, seed: int) -> tuple[Array, Array]:
     """Losses of the combination and of the machines on average, by rounds; NaN once a machine left the numbers."""
+    X, count = k_pca.images(setup.data), setup["rounds"]
     order = np.random.default_rng([seed, 1]).permutation(len(X))
     together, alone = np.full(count, np.nan), np.full(count, np.nan)
     for i, block in enumerate(np.array_split(order, count)):
         try:
             for j, machine in enumerate(machines):
                 machine.partial_fit(X[block[j :: len(machines)]])
-            alone[i] = np.mean([k_pca.loss_of(machine, X) for machine in machines])
+            alone[i] = np.mean([k_pca.loss_of(machine, setup.data) for machine in machines])
             machines = combined(machines)
         except DivergedError:
             break
-        together[i] = k_pca.loss_of(machines[0], X)
+        together[i] = k_pca.loss_of(machines[0], setup.data)
     return together, alone
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import _krasulina as k_pca
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
 from orfit_bench.reproduce.page import COLOURS, Beside, Open, axes, beside, left_open, spread
-from orfit_bench.spec.stream import Array
 
 if TYPE_CHECKING:
     import xarray
@@ -34,31 +32,20 @@ def readings(setup: Setup) -> Axes:
     return {"reading": list(READINGS), "k": list(setup["components"]), "learner": list(k_pca.METHODS)}
 
 
-def starts(reading: str, d: int) -> Callable[..., dict[str, Any]]:
-    """The settings of the start of a method with k directions under a seed."""
-
-    def start(name: str, k: int, seed: int) -> dict[str, Any]:
-        unit = reading == "unit start" and name in ("Sanger", "Imp. Krasulina")
-        return k_pca.gaussian(name, k, seed, d, 1.0 if unit else k_pca.SMALL)
-
-    return start
-
-
 def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     """The loss on all rows after one sweep, at the chosen step and at a tenth and ten times of it."""
     import xarray
 
     reading, k, name = cell["reading"], cell["k"], cell["learner"]
-    X = k_pca.images(setup.data)
-    start = starts(reading, X.shape[1])
-    eta0 = k_pca.chosen(setup, name, k, start)
+    unit = reading == "unit start"
+    eta0 = k_pca.chosen(setup, name, k, unit)
     loss = np.full((len(FACTORS), setup["runs"]), np.nan)
     for run in range(setup["runs"]):
         for i, factor in enumerate(FACTORS):
             if not _wanted(reading, eta0, factor):
                 continue
-            made = k_pca.learner(setup, name, k, factor * eta0, run, **start(name, k, run))
-            loss[i, run] = _loss(made, X, reading, run)
+            made = k_pca.learner(setup, name, k, factor * eta0, run, unit)
+            loss[i, run] = _loss(made, setup.data, reading, run)
     return xarray.Dataset(
         {
             "loss": (
@@ -78,15 +65,15 @@ def _wanted(reading: str, eta0: float, factor: float) -> bool:
     return factor == 1 or bool(eta0 and reading != "70,000 rows")
 
 
-def _loss(made: Any, X: Array, reading: str, run: int) -> float:
+def _loss(made: Any, name: str, reading: str, run: int) -> float:
     """On all rows, after the sweep that the reading wants."""
+    X, sweeps = k_pca.images(name), 1
     if reading == "nine tenths":
-        held = np.random.default_rng(0).permutation(len(X))[: len(X) // 10]
-        k_pca.swept(made, np.delete(X, held, axis=0), run, 1)
-        return k_pca.loss_of(made, X)
-    sweeps = max(1, round(PAPERS_ROWS / len(X))) if reading == "70,000 rows" else 1
-    losses = [k_pca.swept(made, X, 0 if reading == "one order" else run + 1000 * i, 1).loss[-1] for i in range(sweeps)]
-    return float(losses[-1])
+        X = np.delete(X, np.random.default_rng(0).permutation(len(X))[: len(X) // 10], axis=0)
+    elif reading == "70,000 rows":
+        sweeps = max(1, round(PAPERS_ROWS / len(X)))
+    seeds = [0 if reading == "one order" else run + 1000 * i for i in range(sweeps)]
+    return float([k_pca.swept(made, X, name, seed).loss[-1] for seed in seeds][-1])
 
 
 def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:

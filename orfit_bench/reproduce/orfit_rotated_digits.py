@@ -186,6 +186,8 @@ def _claims(test: Array, sample: Array, setup: Setup) -> list[Beside]:
         Beside(f"ORFit keeps the error of example {setup['sample']} low", place, "a curve, no number",
                spread(kept), "rad, after the last row"),
         Beside("other methods forget it", place, "a curve, no number", spread(lost), "One-Step SGD, rad"),
+        *(Beside(f"test error of {name} at the end", place, "a curve, no number", spread(end[i]), "rad")
+          for i, name in enumerate(METHODS)),
     ]  # fmt: skip
 
 
