@@ -28,9 +28,9 @@ GRID = {
     "Oja": (-2, 4),
     "Krasulina": (-2, 4),
     "Sanger": (-9, 4),
-    "Imp. Krasulina": (-8, 4),
+    "Imp. Krasulina": (-8, 6),
 }
-"""Powers of ten between which eta_0 is sought in half decades. Sanger's best is that of C / s times s^2."""
+"""Powers of ten between which eta_0 is sought in half decades. Rules without orthonormality with s C and s^2 steps are the same."""
 SMALL = {"Sanger": 1e-4, "Imp. Krasulina": 1e-4}
 """Scale of their Gaussian start, as in the paper's published scripts."""
 
