@@ -30,7 +30,7 @@ GRID = {
     "Sanger": (-9, 4),
     "Imp. Krasulina": (-8, 6),
 }
-"""Powers of ten between which eta_0 is sought in half decades. Rules without orthonormality with s C and s^2 steps are the same."""
+"""Powers of ten between which eta_0 is sought in half decades; from a start s times as large s^2 eta_0 is the same."""
 SMALL = {"Sanger": 1e-4, "Imp. Krasulina": 1e-4}
 """Scale of their Gaussian start, as in the paper's published scripts."""
 

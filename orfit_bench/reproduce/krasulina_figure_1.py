@@ -134,8 +134,8 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
         f"{small} The step is chosen as in krasulina-table-1, which also shows what as many rows as the paper's give.",
         f"At k = {last} batch PCA leaves {100 * left:.2g} % of the rows' squares: where that is little, percents of "
         "it are many.",
-        "The paper orthonormalises C after every row for Oja and Krasulina. Oja's span does not depend on when that is "
-        "done, so the kernels here do it when they must; Krasulina's rule needs it after every row. They take "
+        "The paper orthonormalises C after every row for Oja and Krasulina. Oja's span does not depend on when that "
+        "is done, so the kernels here do it when they must; Krasulina's rule needs it after every row. They take "
         f"{oja:.1f} and {krasulina:.1f} times the implicit rule's time at k = {last}: "
         f"{holds(min(oja, krasulina) > 1)} here too that it is faster.",
         "Times are wall times of learning alone, without losses and without compilation, and differ between runs and "

@@ -209,8 +209,8 @@ def _remarks(here: xarray.Dataset) -> list[str]:
         "Table 1 is the loss without the factor 1/2 of (6). Sanger's rule is the paper's, without the lower triangle "
         "that goes by this name elsewhere. The step is eta_0 / t^gamma with gamma 0.9 for Oja and Krasulina, 0.8 for "
         "the others; eta_0 is sought in half decades.",
-        "Sanger's and the implicit rule with s C in the place of C and s^2 times the step are the same rules: the scale "
-        "of their start moves the best step and nothing else.",
+        "Sanger's and the implicit rule with s C in the place of C and s^2 times the step are the same rules: the "
+        "scale of their start moves the best step and nothing else.",
     ]
 
 
