@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.host.create import create
@@ -54,8 +54,6 @@ class Experiment:
     sections: Callable[[xarray.Dataset, Setup], Sequence[Section]]
     data: tuple[str, ...] = ("digits",)
     """The data sets that it can learn, the first by default; empty where it makes its own rows."""
-    own_size: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What differs in the protocol on a data set of another size."""
 
 
 def about(units: str, long_name: str) -> dict[str, str]:

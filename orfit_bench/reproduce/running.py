@@ -65,7 +65,7 @@ def setup(experiment: Experiment, data: str | None = None, **protocol: Any) -> S
             raise ValueError(f"{experiment.name} has no {name!r} to set{hint(name, experiment.protocol)}")
         if isinstance(value, int) and value < 1:
             raise ValueError(f"{name}={value}: want an integer >= 1")
-    whole = {**experiment.protocol, **experiment.own_size.get(made, {}), **protocol}
+    whole = {**experiment.protocol, **protocol}
     here = [b for b in ("numba", "numpy") if b in registry().backends and not registry().backends[b].reason]
     if not here:
         raise UnavailableError("neither the numba nor the numpy backend is installed")
@@ -133,7 +133,7 @@ def _made(
             raise RuntimeError(f"{experiment.name} failed at {what or 'its cell'}: {reason}")
         journal.write(records[key])
         progress(len(records), len(cells), what)
-    results = _joined(_axes(experiment, chosen), [records[key] for key in keys])
+    results = _joined(experiment.axes(chosen), [records[key] for key in keys])
     results.attrs = _attributes(experiment, chosen, told, list(records.values()))
     files.write(results, file)
     html_text = page.render(experiment, results, chosen)
@@ -142,12 +142,8 @@ def _made(
     return Made(results, file, html)
 
 
-def _axes(experiment: Experiment, chosen: Setup) -> Mapping[str, list[Any]]:
-    return experiment.axes(chosen)
-
-
 def _cells(experiment: Experiment, chosen: Setup) -> list[Cell]:
-    axes = _axes(experiment, chosen)
+    axes = experiment.axes(chosen)
     return [dict(zip(axes, place, strict=True)) for place in itertools.product(*axes.values())]
 
 
