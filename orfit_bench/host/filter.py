@@ -113,7 +113,7 @@ class Filter(Regressor):
     def _smoothed(self, X: Any, y: Any) -> tuple[Array, Array]:
         X, Y, vector = self._checked(X, y)
         self._begin(X, Y, vector, is_step=False)
-        p, xp = self._motion.parameters(self._given, self._steps + 1, 1), self.backend.namespace()
+        p, xp = self._motion.parameters(self._given, self._steps + 1, 1), self._xp
         with np.errstate(all="ignore"):
             passed = smoothing.forward(self._extended(), self._s, X, Y, p, xp)
             learned = len(passed.transitions)
@@ -141,8 +141,8 @@ class Filter(Regressor):
                 self._s.moved[...] = 1
 
     def _extended(self) -> Extended:
-        sizes, xp = (self._features or 0, self._outputs or 0), self.backend.namespace()
-        return Extended(self.method, self.settings, self.model, self._kernel, sizes, self._weights(), xp)
+        sizes = self._features or 0, self._outputs or 0
+        return Extended(self.method, self.settings, self.model, self._kernel, sizes, self._weights(), self._xp)
 
     def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
         super()._place(layout, d, c, vector)

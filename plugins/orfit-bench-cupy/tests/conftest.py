@@ -1,7 +1,7 @@
 """CuPy's place taken by NumPy: all that is not the device itself is proven there.
 
 Its arrays are as apart from the host's as CuPy's: neither NumPy's functions nor operations with NumPy's arrays take
-them, and what the namespace does is counted.
+them. What is done with them is counted, every wait of the host for one, and every copy there.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from orfit_bench_cupy import METHODS
 
 
 class Device(np.ndarray):
-    """An array that only `get` brings to the host."""
+    """An array that only `get`, a number of it, and DLPack on request bring to the host."""
 
-    operations = 0
+    operations = waits = sent = 0
 
     def __array_namespace__(self, **_):
         return Namespace(np)
@@ -37,7 +37,34 @@ class Device(np.ndarray):
         super().__setitem__(key, value)
 
     def get(self):
+        Device.waits += 1
         return np.array(self.view(np.ndarray))
+
+    def __dlpack_device__(self):
+        return 2, 0  # CUDA, the first
+
+    def __dlpack__(self, *, dl_device=None, **more):
+        if dl_device != (1, 0):
+            raise BufferError("it lies on a device")
+        return self.get().__dlpack__(**more)
+
+    def item(self):
+        return self.get().item()
+
+    def __float__(self):
+        return float(self.get())
+
+    def __bool__(self):
+        return bool(self.get())
+
+    def __index__(self):
+        return self.get().__index__()
+
+
+def sent(a, **more):
+    """A copy on the device."""
+    Device.sent += 1
+    return np.array(a, **more).view(Device)
 
 
 def plain(a):
@@ -72,7 +99,7 @@ class Namespace:
         self._module = module
 
     def asarray(self, a, **more):
-        return a if isinstance(a, Device) else np.array(a, **more).view(Device)
+        return a if isinstance(a, Device) else sent(a, **more)
 
     def __getattr__(self, name):
         found = getattr(self._module, name)
@@ -87,8 +114,9 @@ IN_PLACE = Backend(
     "cupy-on-numpy",
     "the CuPy backend's code on NumPy arrays",
     namespace=lambda: Namespace(np),
-    asarray=lambda a: np.array(a, order="C").view(Device),
+    asarray=lambda a: sent(a, order="C"),
     asnumpy=Device.get,
+    device="cuda",
     complete=True,
 )
 
