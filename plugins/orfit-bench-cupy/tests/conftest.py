@@ -1,7 +1,8 @@
 """CuPy's place taken by NumPy: all that is not the device itself is proven there.
 
 Its arrays are as apart from the host's as CuPy's: neither NumPy's functions nor operations with NumPy's arrays take
-them. What is done with them is counted, every wait of the host for one, and every copy there.
+them. What is done with them is counted: operations, waits of the host for one of them, the numbers that
+it gets, and copies there.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from orfit_bench_cupy import METHODS
 class Device(np.ndarray):
     """An array that only `get`, a number of it, and DLPack on request bring to the host."""
 
-    operations = waits = sent = 0
+    operations = waits = numbers = sent = 0
 
     def __array_namespace__(self, **_):
         return Namespace(np)
@@ -38,6 +39,7 @@ class Device(np.ndarray):
 
     def get(self):
         Device.waits += 1
+        Device.numbers += self.size
         return np.array(self.view(np.ndarray))
 
     def __dlpack_device__(self):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from orfit_bench_cupy._host import Array, fetch
 from orfit_bench_numba._noiseless import rounding
 

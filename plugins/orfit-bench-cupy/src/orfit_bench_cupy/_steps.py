@@ -1,8 +1,8 @@
 """Several rows that correct covariances as one step, by products on the device.
 
-For rows J (q, p) of noise R let R + J P J' = L L' and V = L^-1 J P: P becomes (P - V'V) / ff, and w moves by V'L^-1 E.
-The factor of q x q numbers, and all that a step is refused for, are the host's, which waits for the device twice; P never
-leaves it. A step takes 4 q p^2 flops.
+For rows J (q, p) of noise R let R + J P J' = L L' and V = L^-1 J P: P becomes (P - V'V) / ff, and w moves by
+V'L^-1 E. The factor of q x q numbers, and all that a step is refused for, are the host's, which waits for the device
+twice; P never leaves it. A step takes 4 q p^2 flops.
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ def looked(P: Array, J: Array, U: Array) -> tuple[Array, Array, Array]:
     return U @ J.T, xp.abs(J) @ xp.sqrt(scale), xp.max(scale)
 
 
-def correct(
-    w: Array, moved: Array, parts: Sequence[tuple[Array, Change]], lost: Array, ff: float, most: float
-) -> bool:
+def correct(w: Array, moved: Array, parts: Sequence[tuple[Array, Change]], lost: Array, ff: float, most: float) -> bool:
     """w becomes `moved`, and every P what its change says; False, and all stays, where a number is too large."""
     xp = w.__array_namespace__()
     highest = (xp.max(xp.diagonal(P) - xp.sum(change.V**2, axis=0)) for P, change in parts)

@@ -1,11 +1,11 @@
 """Gradient projection, layer by layer (survey, (GP)): step off the span of what the layer took in so far.
 
-The rows of a basis that are not in use are zero, and all of them are multiplied, so that the host need not know how many
-are. What a layer takes in joins its basis by a few numbers, which the host fetches for all layers at once.
+The rows of a basis that are not in use are zero, and all of them are multiplied, so that the host need not know how
+many are. What a layer takes in joins its basis by a few numbers, which the host fetches for all layers at once.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,38 +38,42 @@ def store(s: Any, J: Any, p: Any) -> None:
     bases, limited = layers(s, "basis", p), hasattr(s, "singular_values_1")
     values = layers(s, "singular_values", p) if limited else []
     rests, numbers = zip(*(looked(U, a[0]) for U, a in zip(bases, p.inputs, strict=True)), strict=True)
-    found = fetch(*(a for some in numbers for a in some), *values)
+    along = [U @ a[0] for U, a in zip(bases, p.inputs, strict=True)] if limited else []
+    found = fetch(*numbers, *values, *along)
     for k, (basis, r) in enumerate(zip(bases, rests, strict=True)):
-        (size, length, rest, along, used), C = found[2 * k : 2 * k + 2]
+        size, length, rest, product, used = found[k]
         if not np.isfinite(size * math.sqrt(len(r))):
             continue  # then the next step is not finite either, or the layer before is flat there
-        new, n = rest > math.sqrt(np.finfo(r.dtype).eps) * length, int(used)
-        q = r[None, :] / (rest if new else 1)
+        new, n = bool(rest > math.sqrt(np.finfo(r.dtype).eps) * length), int(used)
+        q = r[None, :][:new] / rest
         if limited:
-            R = np.full(1, size * along / rest) if new else np.zeros(0)
-            keep_leading(basis, values[k], q[: len(R)], found[2 * len(bases) + k], C, R, n, p.t)
+            was, C = found[k + len(bases) :: len(bases)]
+            keep_leading(basis, values[k], q, was[:n], C[:n], size * product / rest, p.t)
         elif new and n < len(basis):
             basis[n] = q[0]
 
 
-def looked(U: Array, a: Array) -> tuple[Array, tuple[Array, Array]]:
-    """What U leaves of a / max |a|; and max |a|, both norms, their product and U's rows in use, and U a."""
+def looked(U: Array, a: Array) -> tuple[Array, Array]:
+    """The rest r of g = a / max |a| off U; and max |a|, |g|, |r|, r'g, and how many rows of U are in use."""
     xp = U.__array_namespace__()
     size = xp.max(xp.abs(a))
     g = a / xp.where(size > 0, size, 1)
     r = off(U, g[:, None])[:, 0]
     used = xp.count_nonzero(U.any(axis=1)).astype(a.dtype)
-    return r, (xp.stack([size, xp.sqrt(g @ g), xp.sqrt(r @ r), r @ g, used]), U @ a)
+    return r, xp.stack([size, xp.sqrt(g @ g), xp.sqrt(r @ r), r @ g, used])
 
 
-def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: Host, n: int, t: int) -> None:
-    """U, Sigma <- the first `rank` singular vectors and values of [Sigma U; a], a = C'U + R'q, U of n rows."""
-    M = np.zeros((n + len(R), n + 1), was.dtype)
-    M[:n, :n], M[:n, n], M[n:, n] = np.diag(was[:n]), C[:n], R
+def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: Any, t: int) -> None:
+    """U, Sigma <- the first `rank` singular vectors and values of [Sigma U; a], a = C'U + R q, U of len(was) rows.
+
+    q (0 or 1, n): there is none where a brings no direction.
+    """
+    n, xp = len(was), basis.__array_namespace__()
+    M = np.zeros((n + len(q), n + 1), was.dtype)
+    M[:n, :n], M[:n, n], M[n:, n] = np.diag(was), C, R
     V, values, _ = np.linalg.svd(M, full_matrices=False)
-    m, xp = min(len(M), len(basis)), basis.__array_namespace__()
-    T = V[:, :m].T
-    U = xp.asarray(T) @ xp.concatenate([basis[:n], q])
+    m = min(len(M), len(basis))
+    U = xp.asarray(V[:, :m].T) @ xp.concatenate([basis[:n], q])
     if t % RENEWAL == 0:  # orthonormal to rounding again: U U' is near I
         U = xp.asarray(np.linalg.inv(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
     basis[:m], sigma[:m] = U, xp.asarray(values[:m])

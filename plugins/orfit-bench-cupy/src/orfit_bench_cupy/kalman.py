@@ -1,7 +1,8 @@
 """Kalman filter (survey, Proposition 3) and Rauch-Tung-Striebel smoother (survey, Theorem 7, with A_j in the gain).
 
-Rows of a state at rest are learned as in rls. Rows of one that moves take products of d x d matrices each, a fixed number
-of them, and of few features go to the host together, as does the smoother. So do rows without noise, of any size.
+Rows of a state at rest are learned as in rls. Each row of one that moves takes a fixed number of products of d x d
+matrices, and so does each of the smoother's; those of few features go to the host together, once a chunk. So do rows
+without noise, of any size.
 """
 
 from collections.abc import Sequence
