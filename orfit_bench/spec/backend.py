@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,6 +38,8 @@ class Backend:
     """The most bytes of the device in use since the last call, which begins the count anew; None without a device."""
     device: str = ""
     """What its arrays lie on, "cpu" or "cuda", as DLPack knows it; empty claims nothing. The kit looks."""
+    device_info: Callable[[], Mapping[str, str]] = dict
+    """What device it computes on and by what, its name, driver and runtime, for the record of results and states."""
     compiled: Callable[[Any], Sequence[str]] | None = None
     """The signatures that a kernel module has compiled so far; None for a backend that compiles nothing."""
     compile: Callable[[Any, str], None] | None = None

@@ -119,6 +119,7 @@ IN_PLACE = Backend(
     asarray=lambda a: sent(a, order="C"),
     asnumpy=Device.get,
     device="cuda",
+    device_info=lambda: {"device": "NumPy"},
     complete=True,
 )
 
