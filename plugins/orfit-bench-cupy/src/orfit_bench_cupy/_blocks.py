@@ -94,8 +94,9 @@ def learn_block(
         size, widest, highest, xp.stack([reach, xp.sum(V * V), xp.max(xp.abs(move))])
     )
     pivot, seen = np.diagonal(L) ** 2, ~gaps
-    rows = (pivot / power, noise, noise, np.finfo(X.dtype).eps * size**2 / pivot, widest / power)
-    says = verdict(*(a[seen] for a in rows), least)
+    found = (pivot / power, noise, np.finfo(X.dtype).eps * size**2 / pivot, widest / power)
+    s, left, rounded, reached = (a[seen] for a in found)
+    says = verdict(s, left, left, rounded, reached, least)
     most_way = reach + np.abs(Z).sum() * math.sqrt(square)  # no weight is larger on the way
     told = F + np.tril(S @ T.T, -1) @ Z  # not finite also where a row that nobody saw is too large for S
     if says == REFUSED or not max(most_way, farthest) < np.finfo(X.dtype).max or not np.isfinite(told).all():
