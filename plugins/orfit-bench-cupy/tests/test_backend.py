@@ -98,6 +98,14 @@ def test_results_and_states_say_what_computed(monkeypatch, in_place):
     assert "device" not in ob.restore(learner.state(), backend="numpy").state().attrs
 
 
+def test_there_is_no_cuda_source_to_compile():
+    """What CuPy would compile of ours has to be compiled in CI too, for every architecture: then here."""
+    raw = re.compile(r"Raw(Kernel|Module)|(Elementwise|Reduction)Kernel|cupyx\.jit|fuse\(|__global__")
+    for path in Path(plugin.__file__).parents[1].rglob("*"):
+        assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin"), path
+        assert path.suffix != ".py" or not raw.search(path.read_text()), path
+
+
 def test_cupy_has_what_is_called():
     cupy = pytest.importorskip("cupy")
     folder = Path(plugin.__file__).parent
