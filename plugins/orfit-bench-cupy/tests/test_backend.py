@@ -43,8 +43,8 @@ def fake(monkeypatch, devices=1, error=None):
         runtime=runtime, Device=device, MemoryHook=object, get_local_runtime_version=lambda: 12090
     )
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.delitem(sys.modules, "orfit_bench_cupy._device", raising=False)
-    monkeypatch.delattr(plugin, "_device", raising=False)
+    monkeypatch.setitem(sys.modules, "orfit_bench_cupy._device", cupy)
+    monkeypatch.delitem(sys.modules, "orfit_bench_cupy._device")  # imported anew, and forgotten with this CuPy
     monkeypatch.delenv(plugin.VARIABLE, raising=False)
     return used
 
