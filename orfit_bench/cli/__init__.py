@@ -9,6 +9,7 @@ import click
 
 from orfit_bench import __version__
 from orfit_bench.cli.conform import conform_command
+from orfit_bench.cli.gate import gate_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.new_plugin import new_plugin_command
@@ -81,6 +82,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench show results.nc       print results again
     orfit-bench compare A.nc B.nc     say what got worse; also merge, export
     orfit-bench conform               check that learners are as they are declared
+    orfit-bench gate main             say what got worse between two commits
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
     orfit-bench roofline              measure what this machine allows a kernel
@@ -91,7 +93,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
 
 
 RESULTS = (show_command, compare_command, merge_command, export_command)
-CHECKS = (conform_command, laws_command, map_command)
+CHECKS = (conform_command, gate_command, laws_command, map_command)
 
 for command in (list_command, run_command, *RESULTS, *CHECKS, roofline_command, warm_command, new_plugin_command):
     main.add_command(command)

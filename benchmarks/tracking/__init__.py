@@ -1,0 +1,1 @@
+"""What asv tracks over commits. This folder holds nothing else, for asv imports every file of it."""

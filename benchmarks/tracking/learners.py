@@ -1,0 +1,146 @@
+"""Speed, memory and exactness of every method on every backend, over commits.
+
+What is measured stands in orfit_bench/tracking/workloads.py of this tree, whichever commit is installed; the gate
+measures with the same file. All of a commit is measured once, in `setup_cache`; each benchmark looks up its number.
+n/a is what a commit has not, and an error what broke. More is worse throughout.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _loaded(file):
+    spec = importlib.util.spec_from_file_location("orfit_bench_workloads", ROOT / "orfit_bench" / "tracking" / file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+workloads = _loaded("workloads.py")
+TIMED = {"seconds_a_sample": "s", "kernel_seconds_a_sample": "s", "seconds_a_row": "s"}
+UNTIMED = {"state_bytes": "B", "batch_deviation": "relative", "frozen_deviation": "relative"}
+NOT_HERE = "n/a: "
+
+
+def answered(work, measure):
+    """A number, or a text that says why there is none, with NOT_HERE in front where it does not apply."""
+    try:
+        if measure == "frozen_deviation":
+            return workloads.off(work.trajectory(), workloads.frozen(work.method))
+        return getattr(work, measure)()
+    except workloads.Missing as error:
+        return f"{NOT_HERE}{error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def measured(measures, backends, sizes):
+    """Every measure of every pair that is here: {"measure method backend features": number or text}."""
+    found = {}
+    for method, backend in [pair for pair in workloads.pairs() if pair[1] in backends]:
+        for d in sizes:
+            work = workloads.Workload(method, backend, d)
+            found |= {f"{m} {method} {backend} {d}": answered(work, m) for m in measures}
+    return found
+
+
+def peaks(backends, sizes):
+    """The same of peak_bytes, in a process whose memory is counted to the byte."""
+    environment = os.environ | {"PYTHONMALLOC": "malloc"}
+    command = [sys.executable, __file__, json.dumps([list(backends), list(sizes)])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class _Learners:
+    param_names = ["method", "backend"]
+    params = [workloads.METHODS, ["numpy", "numba"]]
+    timeout = 600
+    sizes = [workloads.QUICK_SIZE]
+
+    def setup(self, cache, method, backend, features=workloads.QUICK_SIZE):
+        if not any(key.split()[1:3] == [method, backend] for key in cache):
+            raise NotImplementedError(f"{method} on {backend} is not in this commit")  # shown as n/a
+
+
+def _looked_up(measure):
+    def track(self, cache, method, backend, features=workloads.QUICK_SIZE):
+        value = cache[f"{measure} {method} {backend} {features}"]
+        if isinstance(value, str) and not value.startswith(NOT_HERE):
+            raise RuntimeError(value)
+        return float("nan") if isinstance(value, str) else value  # NaN is asv's n/a
+
+    return track
+
+
+def _add(cls, measures):
+    for measure, unit in measures.items():
+        track = _looked_up(measure)
+        track.unit, track.version = unit, "1"  # else asv drops the history of what was but rewritten
+        track.__name__ = f"track_{measure}"
+        setattr(cls, track.__name__, track)
+
+
+class Quick(_Learners):
+    """One size: for a pull request."""
+
+    def setup_cache(self):
+        backends = self.params[1]
+        return measured([*TIMED, *UNTIMED], backends, self.sizes) | peaks(backends, self.sizes)
+
+    setup_cache.timeout = 1200
+
+
+class Full(_Learners):
+    """The other sizes."""
+
+    param_names = ["method", "backend", "features"]
+    params = [workloads.METHODS, ["numpy", "numba"], workloads.FULL_SIZES]
+    sizes = workloads.FULL_SIZES
+
+    def setup_cache(self):
+        backends = self.params[1]
+        measures = [*TIMED, "state_bytes", "batch_deviation"]
+        return measured(measures, backends, self.sizes) | peaks(backends, self.sizes)
+
+    setup_cache.timeout = 3600
+
+
+class Device(_Learners):
+    """On a device, where there is one: time with its kernels waited for, and its own memory."""
+
+    params = [workloads.METHODS, ["cupy"]]
+
+    def setup_cache(self):
+        return measured([*TIMED, *UNTIMED, "device_peak_bytes"], self.params[1], self.sizes)
+
+    setup_cache.timeout = 1200
+
+
+_add(Quick, TIMED | UNTIMED | {"peak_bytes": "B"})
+_add(Full, TIMED | {"state_bytes": "B", "batch_deviation": "relative", "peak_bytes": "B"})
+_add(Device, TIMED | UNTIMED | {"device_peak_bytes": "B"})
+
+
+class Start:
+    """New interpreters."""
+
+    params = [list(workloads.STARTS)]
+    param_names = ["what"]
+    timeout = 120
+
+    def track_seconds(self, what):
+        return workloads.start_seconds(what)
+
+    track_seconds.unit = "s"
+
+
+if __name__ == "__main__":
+    print(json.dumps(measured(["peak_bytes"], *json.loads(sys.argv[1]))))

@@ -1,0 +1,86 @@
+"""What the gate found, as a table, Markdown or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from orfit_bench.report.table import grid
+from orfit_bench.tracking.finding import Finding
+from orfit_bench.tracking.metrics import METRICS
+
+HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """A row a number that changed, the bad first."""
+    table = grid("What changed", *HEADINGS)
+    for column in table.columns:
+        column.no_wrap = True
+    for row in _rows(findings):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def notes(findings: Sequence[Finding]) -> list[str]:
+    """Why a number of one commit is not there."""
+    told = [f for f in findings if f.note and f.verdict != "same"]
+    return [f"{f.verdict}: {f.method} on {f.backend}, {f.metric}: {f.note}" for f in told]
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """How many numbers came to what."""
+    counts = Counter(f.verdict for f in findings)
+    known = ("worse", "gone", "broken", "better", "new", "same")
+    return f"{len(findings)} numbers: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
+
+
+def as_markdown(findings: Sequence[Finding], title: str) -> str:
+    """For the page of a pull request."""
+    rows = list(_rows(findings))
+    lines = ["| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *rows)]
+    table = lines if rows else ["Nothing changed."]
+    return "\n".join([f"### {title}", "", *table, "", summary(findings), *(f"- {n}" for n in notes(findings)), ""])
+
+
+def as_json(findings: Sequence[Finding], base: str, head: str) -> str:
+    """All numbers, null where there is none."""
+    rows = [{k: _plain(v) for k, v in f._asdict().items()} | {"change": _plain(f.change)} for f in findings]
+    return json.dumps({"base": base, "head": head, "findings": rows}, indent=1)
+
+
+def _rows(findings: Sequence[Finding]) -> list[list[str]]:
+    changed = sorted((f for f in findings if f.verdict != "same"), key=lambda f: (not f.bad, f.verdict, f.key))
+    return [
+        [
+            f.method or "the package",
+            f.backend or "-",
+            str(f.features or "-"),
+            f.metric,
+            _number(f, f.base),
+            _number(f, f.head),
+            _change(f),
+        ]
+        for f in changed
+    ]
+
+
+def _number(finding: Finding, value: float) -> str:
+    if math.isnan(value):
+        return "n/a"
+    unit = METRICS[finding.metric].unit if finding.metric in METRICS else ""
+    return f"{value:.3g} {unit}".strip() if unit != "relative" else f"{value:.1e}"
+
+
+def _change(finding: Finding) -> str:
+    known = math.isfinite(finding.change) and abs(finding.change) < 1000
+    return f"{finding.change:+.0%} {finding.verdict}" if known else finding.verdict
+
+
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,59 @@
+"""What the gate compares, and from where on a difference is one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from orfit_bench.errors import hint
+
+
+class Tracked(NamedTuple):
+    """A number of a commit; more is always worse."""
+
+    name: str
+    """Of the measure in `workloads`, and in every table."""
+    unit: str
+    tolerated: float
+    """Change that is none, as a share of the number before."""
+    floor: float = 0.0
+    """Numbers up to this count as equal."""
+    timed: bool = False
+    """Whether it is a time, which the machine blurs: measured in turns, and again before it counts as worse."""
+
+
+DEVIATION_FLOOR = 1e-12
+"""Roundings of float64 add up to less; so a rounding that falls otherwise is no change."""
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Tracked("seconds_a_sample", "s", 0.2, timed=True),
+        Tracked("kernel_seconds_a_sample", "s", 0.2, timed=True),
+        Tracked("seconds_a_row", "s", 0.2, timed=True),
+        Tracked("import_seconds", "s", 0.2, timed=True),
+        Tracked("start_seconds", "s", 0.2, timed=True),
+        Tracked("peak_bytes", "B", 0.1),
+        Tracked("state_bytes", "B", 0.01),
+        Tracked("batch_deviation", "relative", 9.0, DEVIATION_FLOOR),
+        Tracked("frozen_deviation", "relative", 9.0, DEVIATION_FLOOR),
+    )
+}
+OF_LEARNERS = ("seconds_a_sample", "kernel_seconds_a_sample", "seconds_a_row")
+
+
+def tolerances(texts: Sequence[str]) -> dict[str, float]:
+    """METRIC=SHARE as numbers; ValueError for a name that is no metric or a share that is no number >= 0."""
+    found = {}
+    for text in texts:
+        name, _, share = (part.strip() for part in text.partition("="))
+        if name not in METRICS:
+            raise ValueError(f"--tolerate {text}: no metric {name!r}{hint(name, METRICS)}")
+        try:
+            found[name] = float(share)
+        except ValueError:
+            found[name] = math.nan
+        if not found[name] >= 0:
+            raise ValueError(f"--tolerate {text}: want METRIC=SHARE, a relative change >= 0, as in seconds_a_row=0.5")
+    return found

@@ -1,0 +1,57 @@
+"""What runs in the process of a commit: measures what it is asked for, and answers each question.
+
+Its source is sent there, so it imports nothing of its own package; the file of workloads comes by its path.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+from types import ModuleType
+from typing import Any
+
+
+def loaded(file: str) -> ModuleType:
+    """The module in a file."""
+    spec = importlib.util.spec_from_file_location("orfit_bench_workloads", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file}: no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
+    """The number or the table asked for, as plain values."""
+    if measure == "pairs":
+        return [[*pair, owner] for pair, owner in workloads.pairs().items()]
+    if measure == "reference":
+        return workloads.reference_seconds()
+    if measure in workloads.STARTS:
+        return workloads.start_seconds(measure)
+    method, backend, d, *more = arguments
+    work = workloads.Workload(method, backend, d)
+    if measure == "warm":
+        return work.started().partial_fit(*work.data(8)) is None
+    if measure == "trajectory":
+        return {name: [list(value.shape), value.tobytes()] for name, value in work.trajectory().items()}
+    return getattr(work, measure)(*more)
+
+
+def serve(channel: Any, file: str) -> None:
+    """Answer every question of the channel with ["ok", value], ["missing", why] or ["failed", why]."""
+    workloads = loaded(file)
+    warnings.simplefilter("ignore")  # of the commit's, for its tests to judge
+    for question in channel:
+        try:
+            channel.send(["ok", answer(workloads, *question)])
+        except workloads.Missing as error:
+            channel.send(["missing", str(error)])
+        except (SystemExit, Exception) as error:
+            channel.send(["failed", f"{type(error).__name__}: {error}"[:500]])
+
+
+if __name__ == "__channelexec__":
+    serve(channel, channel.receive())  # type: ignore[name-defined]  # noqa: F821  # execnet's

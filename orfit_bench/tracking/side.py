@@ -1,0 +1,94 @@
+"""One of the two commits, as processes that measure."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from orfit_bench.errors import UnavailableError
+from orfit_bench.tracking import serving
+from orfit_bench.tracking.environment import Environment
+
+if TYPE_CHECKING:
+    import execnet
+
+WORKLOADS = Path(__file__).with_name("workloads.py")
+SECONDS = 300.0
+"""Longest time for one answer: a method's kernels may be compiled first."""
+
+
+class MeasureError(RuntimeError):
+    """The commit could not measure what it was asked for: it failed, hung or died."""
+
+
+class MissingError(MeasureError):
+    """The commit has no such method or backend, or no such measure applies."""
+
+
+class Side:
+    """A process of a commit; where it dies or hangs the next question gets a new one."""
+
+    def __init__(self, where: Environment, variables: dict[str, str] | None = None) -> None:
+        self.where, self._variables = where, {**where.variables, **(variables or {})}
+        self._gateway: execnet.Gateway | None = None
+        self._asked: tuple[Any, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def ask(self, measure: str, *arguments: Any) -> Any:
+        """The answer; MissingError or MeasureError with the reason where there is none."""
+        self.begin(measure, *arguments)
+        return self.finish()
+
+    def begin(self, measure: str, *arguments: Any) -> None:
+        """Ask; `finish` waits for the answer, so that two sides can work at once."""
+        if self._gateway is None:
+            self._start()
+        self._asked = (measure, *arguments)
+        with suppress(OSError):  # it died since its last answer, which `finish` will say
+            self._channel.send(list(self._asked))
+
+    def finish(self) -> Any:
+        """The answer to what was begun."""
+        try:
+            status, value = self._channel.receive(SECONDS)
+        except self._channel.TimeoutError as error:
+            self._end()
+            raise MeasureError(f"{self._what}: no answer in {SECONDS:g} s") from error
+        except (EOFError, self._channel.RemoteError) as error:
+            self._end()
+            raise MeasureError(f"{self._what}: the process died ({str(error).strip().splitlines()[-1:]})") from error
+        if status == "ok":
+            return value
+        raise (MissingError if status == "missing" else MeasureError)(value)
+
+    @property
+    def _what(self) -> str:
+        return " ".join(map(str, self._asked[:3]))
+
+    def _start(self) -> None:
+        variables = "//".join(f"env:{name}={value}" for name, value in self._variables.items())
+        self._gateway = _execnet().makegateway(f"popen//chdir={self.where.home}//{variables}")
+        self._channel = self._gateway.remote_exec(serving)
+        self._channel.send(str(WORKLOADS))
+
+    def _end(self) -> None:
+        if self._gateway is not None:
+            group = self._gateway._group
+            self._gateway.exit()
+            group.terminate(timeout=1.0)
+            self._gateway = None
+
+
+def _execnet() -> Any:
+    """A group of its own for each process, so that ending one ends no other."""
+    try:
+        import execnet
+    except ImportError:
+        raise UnavailableError("the gate needs execnet and memray: pip install 'orfit-bench[gate]'") from None
+    return execnet.Group()
