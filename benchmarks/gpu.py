@@ -31,8 +31,10 @@ HEAD = (
     "| method | d | dtype | rows a chunk | Numba, rows/s | CuPy, rows/s | times Numba | copying them, rows/s "
     "| share of the limit |\n|---|--:|---|--:|--:|--:|--:|--:|--:|\n"
 )
-CROSSING = "\n| method | d, float64 | d, float32 |\n|---|--:|--:|\n"
-AIMS = "\n| goal | rows a chunk | reached | wanted |\n|---|--:|--:|--:|\n"
+CROSSING = (
+    "\nThe smallest d of these from which on CuPy is faster:\n\n| method | d, float64 | d, float32 |\n|---|--:|--:|\n"
+)
+AIMS = "\nGoals, in float64:\n\n| goal | rows a chunk | reached | wanted |\n|---|--:|--:|--:|\n"
 TURNS = 3
 
 

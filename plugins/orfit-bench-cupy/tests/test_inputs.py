@@ -45,6 +45,14 @@ def test_chunks_on_the_device_go_neither_way(in_place):
     assert isinstance(asked, Device)
 
 
+def test_rows_of_a_filter_are_copied_once_whatever_comes_with_them(in_place):
+    learner = ob.create("kalman", backend=in_place).partial_fit(X[:1], y[:1])
+    with learner._brought(X, y, None, None, np.ones(40)) as there:
+        sent = Device.sent
+        learner._checked(there, y)
+        assert Device.sent - sent == 1  # y
+
+
 @pytest.mark.parametrize("method", ["lms", "rls", "class_rls", "kalman", "oja"])
 @pytest.mark.parametrize("as_given", [on_device, lambda a: on_device(np.repeat(a, 2, axis=0))[::2], Foreign])
 def test_rows_from_anywhere_are_the_same(in_place, takes, method, as_given):
