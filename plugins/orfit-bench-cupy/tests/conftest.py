@@ -25,7 +25,8 @@ class Device(np.ndarray):
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **more):
         more |= {"out": tuple(map(plain, out))} if out else {}
-        return counted(getattr(ufunc, method), *inputs, **more)
+        result = counted(getattr(ufunc, method), *inputs, **more)
+        return uneven(result) if ufunc is np.matmul else result
 
     def __array_function__(self, function, types, args, kwargs):
         raise TypeError(f"numpy.{function.__name__} of an array on the device")
@@ -61,6 +62,14 @@ class Device(np.ndarray):
 
     def __index__(self):
         return self.get().__index__()
+
+
+def uneven(product):
+    """A product of matrices whose upper half has other last bits than its lower one, as a device's may."""
+    a = plain(product)
+    if a.ndim == 2 and len(a) == a.shape[1]:
+        np.nextafter(a, np.inf, out=a, where=np.triu(np.ones(a.shape, bool), 1))
+    return product
 
 
 def sent(a, **more):
