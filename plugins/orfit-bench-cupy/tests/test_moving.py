@@ -76,6 +76,28 @@ def test_the_smoother_of_a_state_that_rests_and_of_one_known_exactly(device):
     close(mine["covariance"].values, other["covariance"].values)
 
 
+def outcome(backend, given):
+    """The row that is refused, and whether digits are said to be lost."""
+    learner = ob.create("kalman", backend=backend, **given)
+    try:
+        learner.partial_fit(X[:3], Y[:3])
+    except ob.DivergedError as error:
+        return error.row, None
+    return None, float(learner.state()["digits_lost"])
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+@pytest.mark.parametrize("given", [*SETTINGS, "slight noise"])
+def test_as_many_digits_are_asked_for(device, given):
+    off = np.eye(D) - (1 - 1e-14) * np.outer(X[0], X[0]) / (X[0] @ X[0])  # along the first row a little is left
+    said = []
+    for size, shape in ((1e14, off), (1e6, np.eye(D)), (1e12, np.eye(D)), (1e18, np.eye(D))):
+        settings = SETTINGS.get(given, {"process_noise": 1e-3}) | {"initial_covariance": size * shape}
+        said.append(outcome(device, settings))
+        assert said[-1] == outcome("numpy", settings)
+    assert len(set(said)) > 1
+
+
 def test_a_row_that_is_refused_leaves_the_state_before_it_moved(device):
     wild = X.copy()
     wild[9] = 1e200
