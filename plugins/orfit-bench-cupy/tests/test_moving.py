@@ -5,6 +5,10 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench_cupy import kalman
+from orfit_bench_cupy._smoother import smoothed
+from orfit_bench_numpy import kalman as reference
+
+from .conftest import IN_PLACE
 
 D, N = 6, 20
 rng = np.random.default_rng(0)
@@ -70,10 +74,25 @@ def test_the_smoother(device, given):
 
 def test_the_smoother_of_a_state_that_rests_and_of_one_known_exactly(device):
     moves = np.where(np.arange(N) % 3, 1.0, 0.8)
-    given = {"initial_covariance": np.diag([0.0, 0, 1, 1, 1, 1])}
+    given = {"initial_covariance": TURN[:, :4] @ TURN[:, :4].T}  # known along two directions, but for rounding
     learners = (ob.create("kalman", backend=b, **given) for b in (device, "numpy"))
     mine, other = (learner.smooth(X, Y, transition=moves) for learner in learners)
     close(mine["covariance"].values, other["covariance"].values)
+
+
+@pytest.mark.parametrize("known", [1e-17, 1e-3])
+def test_what_is_known_but_for_rounding_is_not_smoothed(known):
+    P = np.stack([np.diag([known, 1.0])] * 3)  # the first step takes a variance of 1 to this, the second one rests
+    F, P_pred = [np.eye(2), np.eye(2), np.eye(2) / 2], np.stack([np.eye(2), P[1], P[1] / 4])
+    P[2] /= 8
+    m_pred, m = np.zeros((3, 2, 1)), np.ones((3, 2, 1))
+    moments = m_pred, P_pred, m.copy(), P.copy()
+    mine = [IN_PLACE.asarray(a) for a in moments]
+    smoothed([IN_PLACE.asarray(f) for f in F], *mine)
+    reference.rts(F, *moments)
+    close(mine[2].get(), moments[2])
+    close(mine[3].get(), moments[3])
+    assert (moments[2][1, 0] == 1) == (known < 1e-10)
 
 
 def outcome(backend, given):

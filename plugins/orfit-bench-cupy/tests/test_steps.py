@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from orfit_bench_cupy import _blocks, _steps, gp
+from orfit_bench_cupy import _blocks, _steps, gp, owm
 from orfit_bench_numba import _covariance
 from orfit_bench_numba._covariance import forgetting
 
@@ -66,6 +66,25 @@ def test_a_block_is_learned_only_where_the_host_refuses_no_row(size, ff, shape):
     assert mine[2].get() == lost
     if size < 1e13:
         same(mine, (P, w, lost), size)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("ff", "applied"), [(1.0, True), (0.5, False)])
+def test_a_covariance_that_no_row_visits_grows_to_the_edge_of_the_floats(ff, applied):
+    P, rows, how = np.eye(D), X[:3] * (np.arange(D) < D - 1), forgetting(ff, np.dtype(float))
+    P[-1, -1] = np.finfo(float).max / 5
+    parts = there(P, W, rows, Y[:3], np.zeros(1))
+    assert _steps.learn_step(*parts[:4], ff * np.eye(3), parts[4], **how) == applied
+    P, w, rows, y, lost = there(P, W, rows, Y[:3], np.zeros(1))
+    block = _blocks.learn_block(P, w, rows, y, np.full(3, ff), ff, how["least"], how["most"], lost, None)
+    assert block == applied
+
+
+def test_a_layer_that_takes_nothing_in_propagates_nothing():
+    a, Delta = there(np.zeros(3), np.zeros((3, 2)))
+    assert (owm.propagated(a, Delta).get() == 0).all()
+    a, Delta = there(np.array([0.0, -2.0, 1.0]), np.outer([0.0, -2.0, 1.0], [3.0, 4.0]))
+    np.testing.assert_array_equal(owm.propagated(a, Delta).get(), [[3.0, 4.0]])
 
 
 def test_some_steps_are_refused_and_some_lose_digits():
