@@ -7,6 +7,9 @@ slow     the tests that take longer than ten seconds
 check    lint, format, types and import contracts, as CI runs them
 fix      mend what lint and format can mend
 bench    micro-benchmarks of calls and kernels, beside their peers
+track    asv measures the newest commit, or what `asv run` is told to (arguments go there)
+publish  asv's pages of all that was measured, in .asv/html, and the regressions in it
+freeze   write the trajectories that exactness is measured against (a commit of its own, docs/tracking.md)
 speed    the fast backend beside plain NumPy and the machine's limit: writes docs/performance.md (five minutes)
 gpu      the CuPy backend on a device: the conformance kit, then how fast it is: writes docs/gpu.md
 mutants  change the reference kernels one operator at a time; the conformance kit must see each (an hour)
@@ -18,6 +21,7 @@ python   the Python of the environment, with everything installed
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -109,6 +113,34 @@ def bench(*arguments: str) -> None:
     python("-m", "pytest", "tests/test_overhead.py", "--benchmark-only", "--benchmark-enable", *arguments)
 
 
+def track(*arguments: str) -> None:
+    """A commit's numbers for the history."""
+    set_up("history")
+    asv("machine", "--yes")
+    asv("run", *(arguments or ("HEAD^!", "--bench", "Quick|Device|Start")))
+
+
+def publish() -> None:
+    """The pages, and what got worse."""
+    set_up("history")
+    asv("publish")
+    found = json.loads((ROOT / ".asv/html/regressions.json").read_text())["regressions"]
+    for name, _, _, _, value, *_ in found:
+        print(f"{name}: {value}")
+    print(f"{len(found)} regressions. Pages: {ROOT / '.asv/html'} (asv preview shows them)")
+
+
+def asv(*arguments: str) -> None:
+    """Run asv with the environment's Python."""
+    python("-m", "asv", *arguments)
+
+
+def freeze() -> None:
+    """The frozen trajectories."""
+    set_up()
+    python("-m", "orfit_bench.tracking.freeze")
+
+
 def speed(*arguments: str) -> None:
     """The table of docs/performance.md."""
     set_up("test")
@@ -170,6 +202,9 @@ def main() -> None:
     words = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
     words |= {
         "gpu": gpu,
+        "track": track,
+        "publish": publish,
+        "freeze": freeze,
         "wheels": wheels,
         "mutants": mutants,
         "ci": ci,

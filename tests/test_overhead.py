@@ -1,4 +1,4 @@
-"""What one call costs: a row at a time beside its kernel and beside River; chunks beside rows.
+"""What one call costs: a row at a time beside its kernel and beside River; chunks of several lengths; kernels alone.
 
 `python3 dev.py bench` measures; the test command runs each once, so that they stay runnable.
 """
@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.host.registry import registry
 
 D = 16
+BACKENDS = ["numpy", "numba"]
 METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
 METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
@@ -21,13 +23,13 @@ def rows():
     return X, X @ rng.standard_normal(D)
 
 
-def learning(method, rows):
+def learning(method, rows, backend="numpy"):
     """A learner that has seen the rows, and the rows as its kind wants them."""
-    if method not in ob.methods():
-        pytest.skip(f"{method} is not in this tree")
+    if reason := registry().absence(backend, method):
+        pytest.skip(f"{method} on {backend}: {reason}")
     declared, (X, y) = ob.methods()[method], rows
     y = (y > 0).astype(int) if declared.kind == "classification" else y  # a subspace ignores it
-    learner = ob.create(method, **({"model": ob.MLP()} if declared.layered else {}))
+    learner = ob.create(method, backend=backend, **({"model": ob.MLP()} if declared.layered else {}))
     return learner.partial_fit(X, y), X, y
 
 
@@ -39,13 +41,6 @@ def test_partial_fit_of_one_row(benchmark, rows, method):
 
 
 @pytest.mark.benchmark(group="one row, d = 16")
-def test_kernel_of_lms(benchmark, rows):
-    learner = ob.create("lms").partial_fit(*rows)
-    X, Y, p = rows[0][:1], rows[1][:1, None], learner._parameters(1, 1, 1, 1)
-    benchmark(learner._kernel.learn, learner._s, X, Y, p, None)
-
-
-@pytest.mark.benchmark(group="one row, d = 16")
 def test_river_learn_one(benchmark, rows):
     linear_model = pytest.importorskip("river.linear_model", reason="river is not installed: python3 dev.py bench")
     x, y = dict(enumerate(map(float, rows[0][0]))), float(rows[1][0])
@@ -53,7 +48,38 @@ def test_river_learn_one(benchmark, rows):
 
 
 @pytest.mark.benchmark(group="chunk of 256 rows, d = 16")
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("method", METHODS)
-def test_partial_fit_of_a_chunk(benchmark, rows, method):
-    learner, X, y = learning(method, rows)
+def test_partial_fit_of_a_chunk(benchmark, rows, method, backend):
+    learner, X, y = learning(method, rows, backend)
     benchmark(learner.partial_fit, X, y)
+
+
+@pytest.mark.benchmark(group="256 rows in chunks, rls, d = 16")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("length", [1, 4, 16, 64, 256])
+def test_chunks_of_a_length(benchmark, rows, length, backend):
+    learner, X, y = learning("rls", rows, backend)
+    chunks = [(X[a : a + length], y[a : a + length]) for a in range(0, len(X), length)]
+    benchmark(lambda: [learner.partial_fit(*chunk) for chunk in chunks])
+
+
+@pytest.mark.benchmark(group="kernel alone, 256 rows, d = 16")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("gp", "owm")])  # theirs take a row's layers
+def test_kernel(benchmark, rows, method, backend):
+    learner, X, y = learning(method, rows, backend)
+    kind = learner.method.kind
+    Y = np.empty((len(X), 0)) if kind == "subspace" else np.eye(2)[y] if kind == "classification" else y[:, None]
+    s = learner._layout_.with_room(learner._s, len(X))
+    p = learner._parameters_of(len(X), 1, len(X))
+    benchmark(registry().kernel(backend, method).learn, s, X, Y, p, None)
+
+
+@pytest.mark.benchmark(group="kernel alone, one row, d = 16")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernel_of_one_row(benchmark, rows, backend):
+    learner, X, y = learning("lms", rows, backend)
+    benchmark(
+        registry().kernel(backend, "lms").learn, learner._s, X[:1], y[:1, None], learner._parameters_of(1, 1, 1), None
+    )

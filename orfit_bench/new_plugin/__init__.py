@@ -76,7 +76,7 @@ def filled(kind: str, names: Names) -> dict[str, str]:
     for template in KINDS[kind]:
         root = Path(str(files(__name__) / "templates" / template))
         for path in sorted(root.rglob("*")):
-            if path.is_file() and path.suffix in (".py", ".md", ".toml"):
+            if path.is_file() and path.suffix in (".py", ".md", ".toml", ".yml"):
                 where = path.relative_to(root).as_posix()
                 found[_filled(where, names)] = _filled(path.read_text(encoding="utf-8"), names)
     return found
