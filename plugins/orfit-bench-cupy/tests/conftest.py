@@ -60,8 +60,11 @@ class Device(np.ndarray):
     def __bool__(self):
         return bool(self.get())
 
+    def __int__(self):
+        return int(self.get())
+
     def __index__(self):
-        return self.get().__index__()
+        raise TypeError("CuPy's arrays are no indices")
 
 
 def uneven(product):

@@ -26,5 +26,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 def propagated(a: Array, Delta: Array) -> Array:
     """The errors (1, m) propagated back to the layer's outputs: Delta = a times them; 0 where nothing is taken in."""
     xp = a.__array_namespace__()
-    i = xp.argmax(xp.abs(a))
-    return Delta[i][None] / xp.where(a[i] == 0, 1, a[i])
+    i = xp.argmax(xp.abs(a))[None]
+    most = xp.take(a, i)
+    return xp.take(Delta, i, axis=0) / xp.where(most == 0, 1, most)
