@@ -13,6 +13,7 @@ from orfit_bench.cli.gate import gate_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.new_plugin import new_plugin_command
+from orfit_bench.cli.report import plot_command, report_command
 from orfit_bench.cli.results import compare_command, export_command, merge_command, show_command
 from orfit_bench.cli.roofline import roofline_command
 from orfit_bench.cli.run import run_command
@@ -80,6 +81,8 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench list rls              all about a method, stream, backend, metric
     orfit-bench run                   compare every method on every backend
     orfit-bench show results.nc       print results again
+    orfit-bench report results.nc     make a page of results for the browser
+    orfit-bench plot results.nc       draw results, a picture a file
     orfit-bench compare A.nc B.nc     say what got worse; also merge, export
     orfit-bench conform               check that learners are as they are declared
     orfit-bench gate main             say what got worse between two commits
@@ -92,7 +95,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
     """
 
 
-RESULTS = (show_command, compare_command, merge_command, export_command)
+RESULTS = (show_command, report_command, plot_command, compare_command, merge_command, export_command)
 CHECKS = (conform_command, gate_command, laws_command, map_command)
 
 for command in (list_command, run_command, *RESULTS, *CHECKS, roofline_command, warm_command, new_plugin_command):

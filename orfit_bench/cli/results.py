@@ -18,7 +18,12 @@ FILE = click.Path(path_type=Path)
 @click.command("show")
 @click.argument("file", type=FILE)
 def show_command(file: Path) -> None:
-    """Print the results in FILE again, as the run that wrote it did."""
+    """Print the results in FILE again, as the run that wrote it did.
+
+    Where there are several seeds: the means with 95 % intervals, and the methods two by two. Each p is of Wilcoxon's
+    signed-rank test on the relative differences of the errors on the same streams with the same seeds, corrected for
+    the number of tests by Holm's procedure.
+    """
     from orfit_bench.bench import load
 
     plugins()
@@ -26,11 +31,18 @@ def show_command(file: Path) -> None:
 
 
 def show_results(results: Any, path: Path) -> None:
-    """The tables, what they do not explain themselves, and how many cells came to what."""
-    from orfit_bench.report.table import legend, reasons, results_tables
+    """Print the tables, what they do not explain themselves, and how many cells came to what."""
+    from orfit_bench.report.results_listings import means, pairs, spent
+    from orfit_bench.report.table import legend, listed, reasons, results_tables
 
     for table in results_tables(results):
         show(table)
+    if over_seeds := list(means(results)):
+        for mean in over_seeds:
+            show(listed(mean))
+        tested = pairs(results)
+        show(tested if isinstance(tested, str) else listed(tested))
+        show(spent(results))
     for line in (*legend(results), *reasons(results)):
         show(line)
     if all(results["status"].values == "absent"):

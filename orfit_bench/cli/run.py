@@ -11,7 +11,9 @@ import click
 
 from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.cli.report import require_pages, show_page, write_report
 from orfit_bench.cli.results import show_results
+from orfit_bench.files import writable
 
 if TYPE_CHECKING:
     from orfit_bench.bench import Suite
@@ -50,7 +52,8 @@ GOOD = ("ok", "absent")
     help="File for the results (netCDF), replaced at the end.",
 )
 @click.option("--fresh", is_flag=True, help="Forget the finished cells of a run that was killed.")
-def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> None:
+@click.option("--report", is_flag=True, help="Make a page of the results too, OUTPUT ending in .html, and open it.")
+def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chosen: Any) -> None:
     """Measure methods on backends over streams, one cell at a time, and show them in a table for each kind of error.
 
     Without --stream each method learns streams that suit its kind: numbers (rotated_digits, drift), labels
@@ -69,6 +72,7 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
       orfit-bench run --stream regression --features 16 --features 64
       orfit-bench run --method lms --learners 4 --round 100
       orfit-bench run --suite mine.toml --output mine.nc
+      orfit-bench run --seed 0 --seed 1 --seed 2 --report
 
     \b
     A suite file, every line of which may be left out:
@@ -87,9 +91,17 @@ def run_command(output: Path, timeout: float, fresh: bool, **chosen: Any) -> Non
 
     plugins()
     suite = _suite(chosen)
+    if report:
+        require_pages()
+        writable(output)  # or it may have no name to take
+        writable(output.with_suffix(".html"))
     with _progress() as progress:
         results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
     show_results(results, output)
+    if report:
+        page = output.with_suffix(".html")
+        write_report(results, page)
+        show_page(page)
     found = set(results["status"].values)
     if not found <= set(GOOD) or found == {"absent"}:
         click.get_current_context().exit(1)

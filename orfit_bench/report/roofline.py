@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 
 from orfit_bench.bench.roofline import Roofline
-from orfit_bench.report.table import as_bytes, grid
+from orfit_bench.report.labels import as_bytes
+from orfit_bench.report.table import grid
 
 
 def roofline_table(roofline: Roofline) -> Table:

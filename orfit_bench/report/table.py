@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from orfit_bench.report import labels
+from orfit_bench.report.labels import distinct, folded, is_ok, number, shown
+from orfit_bench.report.page import Listing
+
 if TYPE_CHECKING:
     import xarray
 
 WIDTH = 100
-LABEL = 24
-"""Longest line of a label with settings, which goes on in a further line; a single word may be longer."""
 LIMIT = "limit: samples/s as a share of what the machine allows one thread (command roofline)"
 OVER_PCA = "over PCA: loss on the rows learned beyond that of batch PCA, in percent"
 NOT_APPLICABLE = "n/a: the metric does not apply, e.g. no test set, or no exact solution for these rows and settings"
@@ -55,41 +56,41 @@ def results_tables(results: xarray.Dataset) -> Iterator[Table]:
     "deviation" is that from the exact solution. n/a stands where a number does not apply. No column wraps: a console
     narrower than the table would cut numbers off.
     """
-    methods, streams = _method_labels(results), _labels(results, "stream", "stream_settings")
-    for error, cells in _by_error(results).items():
-        numbers = _columns(results, error, cells)
+    methods, streams = labels.methods(results), labels.streams(results)
+    for error, cells in by_error(results).items():
+        numbers = columns_of(results, error, cells)
         table = grid(f"{_conditions(results)}: {error}", "method", "backend", "stream")
         for heading, _ in numbers.values():
             table.add_column(heading, justify="right")
         for column in table.columns:
             column.no_wrap = True
-        for i in sorted(cells, key=lambda i: (streams[i], *_rank(results, i))):
-            labels = [_folded(methods[i]), str(results["backend"].values[i]), _folded(streams[i])]
-            table.add_row(*map(Text, [*labels, *_row(results, numbers, i)]))
+        for i in ranked(results, streams, cells):
+            who = [folded(methods[i]), str(results["backend"].values[i]), folded(streams[i])]
+            table.add_row(*map(Text, [*who, *_row(results, numbers, i)]))
         yield table
 
 
 def _conditions(results: xarray.Dataset) -> str:
     machine = json.loads(results.attrs["machine"])
-    return f"{', '.join(_distinct(results, 'protocol'))}, {', '.join(_distinct(results, 'dtype'))}, {machine['cpu']}"
+    return f"{', '.join(distinct(results, 'protocol'))}, {', '.join(distinct(results, 'dtype'))}, {machine['cpu']}"
 
 
-def _by_error(results: xarray.Dataset) -> dict[str, list[int]]:
+def by_error(results: xarray.Dataset) -> dict[str, list[int]]:
     """The cells that were to be measured, by what their test error is."""
     measured = [i for i, status in enumerate(results["status"].values) if status != "absent"]
     error = results["error"].values
     return {name: cells for name in COLUMNS if (cells := [i for i in measured if error[i] == name])}
 
 
-def _columns(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Columns:
+def columns_of(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Columns:
     """The columns of a table of these cells."""
-    untested = any(_is_ok(results, i) and math.isnan(_value(results, "test_error", i)) for i in cells)
+    untested = any(is_ok(results, i) and math.isnan(number(results, "test_error", i)) for i in cells)
     return {name: column for name, column in COLUMNS[error].items() if untested or name != "a_priori_error"}
 
 
 def _row(results: xarray.Dataset, numbers: Columns, i: int) -> list[str]:
-    shown = [_shown(_value(results, name, i), form) for name, (_, form) in numbers.items()]
-    return shown if _is_ok(results, i) else [str(results["status"].values[i]), *shown[1:]]
+    told = [shown(number(results, name, i), form) for name, (_, form) in numbers.items()]
+    return told if is_ok(results, i) else [str(results["status"].values[i]), *told[1:]]
 
 
 def legend(results: xarray.Dataset) -> list[str]:
@@ -98,13 +99,13 @@ def legend(results: xarray.Dataset) -> list[str]:
     for method, model in zip(results["method"].values, results["model"].values, strict=True):
         fits[str(model)].append(str(method))
     lines = [f"{', '.join(dict.fromkeys(who))}: {model}" for model, who in fits.items() if model != "linear"]
-    tables = {error: (_columns(results, error, cells), cells) for error, cells in _by_error(results).items()}
-    if any(not math.isnan(_value(results, "share_of_limit", i)) for _, cells in tables.values() for i in cells):
+    tables = {error: (columns_of(results, error, cells), cells) for error, cells in by_error(results).items()}
+    if any(not math.isnan(number(results, "share_of_limit", i)) for _, cells in tables.values() for i in cells):
         lines.append(LIMIT)
     if any("excess_loss" in numbers for numbers, _ in tables.values()):
         lines.append(OVER_PCA)
-    good = [(name, i) for numbers, cells in tables.values() for i in cells if _is_ok(results, i) for name in numbers]
-    return lines + [NOT_APPLICABLE] * any(math.isnan(_value(results, name, i)) for name, i in good)
+    good = [(name, i) for numbers, cells in tables.values() for i in cells if is_ok(results, i) for name in numbers]
+    return lines + [NOT_APPLICABLE] * any(math.isnan(number(results, name, i)) for name, i in good)
 
 
 def reasons(results: xarray.Dataset) -> list[str]:
@@ -128,76 +129,26 @@ def grid(title: str, *columns: str) -> Table:
     return table
 
 
-def _is_ok(results: xarray.Dataset, i: int) -> bool:
-    return str(results["status"].values[i]) == "ok"
+def listed(listing: Listing) -> Table:
+    """A page's table for a terminal."""
+    table = grid(listing.caption)
+    for column, numeric in zip(listing.columns, listing.numeric, strict=True):
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
+    for row in listing.rows:
+        table.add_row(*(Text(folded(cell) if isinstance(cell, str) else cell.text) for cell in row))
+    return table
+
+
+def ranked(results: xarray.Dataset, streams: Sequence[str], cells: Iterable[int]) -> list[int]:
+    """The cells by stream, then the best first."""
+    return sorted(cells, key=lambda i: (streams[i], *_rank(results, i)))
 
 
 def _rank(results: xarray.Dataset, i: int) -> tuple[float, ...]:
     """Test error, a-priori error and slowness, what is unknown last."""
-    error, ahead = _value(results, "test_error", i), _value(results, "a_priori_error", i)
-    slowness = -_value(results, "samples_per_second", i)
+    error, ahead = number(results, "test_error", i), number(results, "a_priori_error", i)
+    slowness = -number(results, "samples_per_second", i)
     return tuple(math.inf if math.isnan(value) else value for value in (error, ahead, slowness))
-
-
-def _value(results: xarray.Dataset, name: str, i: int) -> float:
-    return float(results[name].values[i]) if name in results else math.nan
-
-
-def _shown(value: float, form: str) -> str:
-    if math.isnan(value):
-        return "n/a"
-    if form == "B":
-        return as_bytes(value)
-    return f"{100 * value:.2g}%" if form == "share" else format(value, form)
-
-
-def as_bytes(value: float) -> str:
-    """Three digits and a unit."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 999.5 or unit == "GB":
-            break
-        value /= 1000
-    return f"{value:.3g} {unit}"
-
-
-def _method_labels(results: xarray.Dataset) -> list[str]:
-    """Each cell's method, with settings and model where cells of that method differ in them."""
-    labels, models = _labels(results, "method", "settings"), [str(m) for m in results["model"].values]
-    names = [str(n) for n in results["method"].values]
-    several = {name for name in names if len({m for n, m in zip(names, models, strict=True) if n == name}) > 1}
-    given = zip(labels, names, models, strict=True)
-    return [f"{label} ({model})" if name in several else label for label, name, model in given]
-
-
-def _labels(results: xarray.Dataset, name: str, settings: str) -> list[str]:
-    """Each cell's name with the settings in which cells of this name differ; a stream's with the seed too."""
-    names, given = [str(n) for n in results[name].values], [json.loads(s) for s in results[settings].values]
-    if name == "stream":
-        given = [{**s, "seed": int(seed)} for s, seed in zip(given, results["seed"].values, strict=True)]
-    kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for n, s in zip(names, given, strict=True):
-        for key, value in s.items():
-            kinds[n, key].add(json.dumps(value))
-    return [
-        " ".join([n, *(f"{key}={_plain(value)}" for key, value in s.items() if len(kinds[n, key]) > 1)])
-        for n, s in zip(names, given, strict=True)
-    ]
-
-
-def _folded(label: str) -> str:
-    """The label in lines that end between words, for a name or a value cut in two is none."""
-    return textwrap.fill(label, LABEL, break_long_words=False, break_on_hyphens=False)
-
-
-def _plain(value: Any) -> str:
-    """A setting as a user writes it: a constant schedule is its number."""
-    if isinstance(value, dict) and list(value) == ["constant"]:
-        value = value["constant"]["value"]
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _distinct(results: xarray.Dataset, name: str) -> list[str]:
-    return sorted({str(v) for v in results[name].values})
 
 
 def _some(cells: Sequence[str]) -> str:

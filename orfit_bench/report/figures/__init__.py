@@ -1,0 +1,5 @@
+"""The pictures of results: each a function from the results of one stream to a matplotlib figure."""
+
+from orfit_bench.report.figures.plates import Omitted, Plate, plates
+
+__all__ = ["Omitted", "Plate", "plates"]

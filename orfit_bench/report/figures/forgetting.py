@@ -1,0 +1,105 @@
+"""Forgetting: of each method the error on every earlier task after each task, as a heat map."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.report.figures.picture import LINE, Margins, Picture, as_error, by, canvas, mean, one_backend, wide
+from orfit_bench.report.labels import folded
+from orfit_bench.report.pictures import INK
+
+if TYPE_CHECKING:
+    import xarray
+
+COLUMNS = 5
+MAPS = 20
+"""Most maps of one picture: those that forget least."""
+SIDE, GAP = 1.35, 0.45
+"""Inches of a map, and between maps."""
+SPAN = 100.0
+"""Colours tell errors apart between the median over this and the median times this: exact fits lie far below."""
+
+
+def missing(part: xarray.Dataset) -> str:
+    """Why there is nothing to draw."""
+    return "" if np.isfinite(part["task_error"].values).any() else "the stream has no tasks"
+
+
+def draw(part: xarray.Dataset) -> Any:
+    """The figure: a map a method, all on one scale of colours, the least forgetting first.
+
+    All maps lie in one pair of axes: a pair for each takes matplotlib ten times as long.
+    """
+    found = {label: one_backend(part, cells) for label, cells in by(part, "label").items()}
+    forgotten = {label: float(mean(part["forgetting"].values[cells])) for label, cells in found.items()}
+    ordered = sorted(found, key=lambda label: math.inf if math.isnan(forgotten[label]) else forgotten[label])[:MAPS]
+    maps = {label: _matrix(part["task_error"].values[found[label]]) for label in ordered}
+    columns = min(COLUMNS, len(ordered))
+    rows = math.ceil(len(ordered) / columns)
+    names = [folded(label) for label in ordered]
+    above = 0.15 + 0.9 * LINE * max(2 + name.count("\n") for name in names)
+    pitch, fall = SIDE + GAP, SIDE + 0.25 + above
+    margins = Margins(left=0.6, right=1.3, bottom=0.2, top=0.3 + above)
+    figure, ((axes,),) = canvas(columns * pitch - GAP, rows * SIDE + (rows - 1) * (fall - SIDE), margins)
+    axes.set_axis_off()
+    look = {"norm": _norm(list(maps.values())), "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
+    for place, (label, name) in enumerate(zip(ordered, names, strict=True)):
+        x, y = place % columns * pitch, place // columns * fall
+        image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **look)
+        axes.text(x, y - 0.06, f"{name}\n{_told(forgotten[label])}", fontsize=7.5, va="bottom")
+        axes.plot([x, x, x + SIDE], [y, y + SIDE, y + SIDE], color=INK, linewidth=0.6)
+    axes.set(xlim=(-0.02, columns * pitch - GAP), ylim=(rows * SIDE + (rows - 1) * (fall - SIDE) + 0.02, -0.02))
+    axes.text(-0.1, SIDE / 2, "after task", rotation=90, ha="right", va="center", fontsize=8)
+    axes.text(0, SIDE + 0.04, "error on task", va="top", fontsize=8)
+    _bar(figure, image, margins)
+    return figure
+
+
+def _matrix(runs: NDArray[Any]) -> NDArray[Any]:
+    """The mean over seeds, without the tasks that only other streams of the file have."""
+    values = mean(runs)
+    tasks = int((~np.isnan(values)).any(axis=1).sum())
+    return values[:tasks, :tasks]
+
+
+def _norm(maps: list[NDArray[Any]]) -> Any:
+    from matplotlib import colors
+
+    values = np.concatenate([m[np.isfinite(m)] for m in maps])
+    low, high = values.min(), values.max()
+    if not wide(values):
+        return colors.Normalize(low, high)
+    middle = float(np.median(values))
+    return colors.LogNorm(max(low, middle / SPAN), min(high, middle * SPAN))
+
+
+def _bar(figure: Any, image: Any, margins: Margins) -> None:
+    """The scale of colours, in the right margin, with few numbers at it."""
+    from matplotlib import ticker
+
+    width, height = figure.get_size_inches()
+    place = figure.add_axes((1 - (margins.right - 0.2) / width, margins.bottom / height, 0.16 / width, 1.35 / height))
+    low, high = image.norm.vmin, image.norm.vmax
+    ticks = np.geomspace(low, high, 4) if low > 0 and high / low > 30 else np.linspace(low, high, 4)
+    bar = figure.colorbar(image, cax=place, ticks=ticks, format=ticker.FuncFormatter(lambda v, _: as_error(v)))
+    bar.ax.minorticks_off()
+    place.set_title("error on\nthe task's rows", fontsize=8, loc="left")
+
+
+def _told(forgotten: float) -> str:
+    return "n/a" if math.isnan(forgotten) else f"forgetting {as_error(forgotten)}"
+
+
+PICTURE = Picture(
+    "forgetting",
+    "Forgetting",
+    "The error on each task (columns) after each later one (rows, downwards). A column that brightens downwards is a "
+    "task that is forgotten; on the diagonal stands what was just learned. Errors a hundred times smaller or greater "
+    "than the median have the colour of the end of the scale.",
+    missing,
+    draw,
+)

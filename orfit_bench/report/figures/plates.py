@@ -1,0 +1,110 @@
+"""All pictures of some results, one after another, each for one stream under one protocol on one machine."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.report import labels
+from orfit_bench.report.figures import cost, forgetting, stream_error, throughput
+from orfit_bench.report.figures.picture import STYLE, Picture, by
+from orfit_bench.report.pictures import matplotlib
+
+if TYPE_CHECKING:
+    import xarray
+
+PICTURES: tuple[Picture, ...] = (stream_error.PICTURE, cost.PICTURE, throughput.PICTURE, forgetting.PICTURE)
+
+
+@dataclass(frozen=True, slots=True)
+class Plate:
+    """A drawn picture; whoever takes it closes its figure."""
+
+    name: str
+    """Fit for a file, without an ending; no two plates of the same results bear one."""
+    picture: Picture
+    stream: str
+    figure: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """A picture that cannot be drawn."""
+
+    name: str
+    picture: Picture
+    stream: str
+    reason: str
+
+
+def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
+    """The pictures stream by stream, with those that are left out. UnavailableError without matplotlib.
+
+    Of a machine with several runs, which `merge` keeps apart, the latest is drawn.
+    """
+    prepared = _prepared(results)
+    parts = {sizes: _parts(prepared, sizes) for sizes in (False, True)}
+    names: set[str] = set()
+    with matplotlib().rc_context(STYLE):
+        for picture in PICTURES:
+            for title, part in parts[picture.sizes].items():
+                name = _name(f"{picture.name}-{title}", names)
+                if reason := picture.missing(part):
+                    yield Omitted(name, picture, title, reason)
+                    continue
+                figure = picture.draw(part)
+                figure.suptitle(title, fontsize=11, fontweight="bold")
+                yield Plate(name, picture, title, figure)
+
+
+def _prepared(results: xarray.Dataset) -> xarray.Dataset:
+    """The cells measured, with a `label` and a `look` for the method of each."""
+    named = np.array(labels.methods(results), dtype=str)
+    kinds = results["error"].values  # methods with other errors never meet in a picture
+    orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}
+    looks = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
+    places = ("cell", np.array(_places(results), dtype=str))
+    labelled = results.assign_coords(label=("cell", named), look=("cell", looks), place=places)
+    return labelled.isel(cell=[i for i in _latest(results) if labels.is_ok(results, i)])
+
+
+def _places(results: xarray.Dataset) -> list[str]:
+    """Each cell's run with its processor."""
+    if "machine" not in results.coords:
+        return labels.runs(results)
+    processors = [json.loads(str(text))["cpu"] for text in results["machine"].values]
+    return [f"{run} ({cpu})" for run, cpu in zip(labels.runs(results), processors, strict=True)]
+
+
+def _latest(results: xarray.Dataset) -> list[int]:
+    """The cells of each machine's latest run."""
+    if "run" not in results.coords:
+        return list(range(results.sizes["cell"]))
+    latest: dict[str, tuple[str, str]] = {}
+    origin = list(zip(*(map(str, results[name].values) for name in ("machine", "date", "run")), strict=True))
+    for machine, date, run in origin:
+        latest[machine] = max(latest.get(machine, ("", "")), (date, run))
+    return [i for i, (machine, _, run) in enumerate(origin) if latest[machine][1] == run]
+
+
+def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
+    """The results of each stream (of each size of it), protocol, dtype and machine, by what tells them apart."""
+    streams = labels.streams(prepared, without=("seed", "d") if sizes else ("seed",))
+    others = [[str(v) for v in prepared[name].values] for name in ("protocol", "dtype", "place")]
+    apart = [texts for texts in others if len(set(texts)) > 1]
+    titles = [", ".join(told) for told in zip(streams, *apart, strict=True)]
+    titled = prepared.assign_coords(title=("cell", np.array(titles, dtype=str)))
+    return {title: titled.isel(cell=cells) for title, cells in by(titled, "title").items()}
+
+
+def _name(text: str, taken: set[str]) -> str:
+    """The text as a name of a file, with a number behind it where it is taken already."""
+    plain = re.sub(r"[^A-Za-z0-9_=.]+", "-", text).strip("-.") or "picture"
+    name = next(n for k in range(1, len(taken) + 2) if (n := plain if k == 1 else f"{plain}-{k}") not in taken)
+    taken.add(name)
+    return name

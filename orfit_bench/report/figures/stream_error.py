@@ -1,0 +1,90 @@
+"""The error along the stream: a line a method, with the 95 % interval of its mean where several seeds were run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.bench.statistics import estimate
+from orfit_bench.report.figures.picture import (
+    GREY,
+    NAMED,
+    Margins,
+    Picture,
+    as_error,
+    beside,
+    by,
+    canvas,
+    height_of,
+    legend,
+    log_axis,
+    look,
+    mean,
+    one_backend,
+    wide,
+)
+from orfit_bench.report.labels import folded
+
+if TYPE_CHECKING:
+    import xarray
+
+MORE = "more, worse at the end"
+
+
+def missing(part: xarray.Dataset) -> str:
+    """Why there is nothing to draw."""
+    return "" if np.isfinite(part["test_error_trajectory"].values).any() else "the stream has no test set"
+
+
+def draw(part: xarray.Dataset) -> Any:
+    """The figure: rows learned against the error on the test set, the methods by their last error."""
+    lines = {label: one_backend(part, cells) for label, cells in by(part, "label").items()}
+    errors = {label: _runs(part, "test_error_trajectory", cells) for label, cells in lines.items()}
+    ordered = sorted(lines, key=lambda label: np.nan_to_num(_last(errors[label]), nan=np.inf))
+    names = [*map(folded, ordered[:NAMED]), MORE]
+    margins = Margins(right=beside(names))
+    figure, ((axes,),) = canvas(6, max(3.2, height_of(names)), margins)
+    for place, label in enumerate(ordered):
+        rows, runs = mean(_runs(part, "rows_learned", lines[label])), errors[label]
+        if place < NAMED:
+            axes.plot(rows, mean(runs), label=folded(label), markevery=(place % 4, 4), **look(part, lines[label][0]))
+            _interval(axes, rows, runs, look(part, lines[label][0])["color"])
+        else:
+            others = f"{len(ordered) - NAMED} {MORE}" if place == NAMED else None
+            axes.plot(rows, mean(runs), label=others, color=GREY, linewidth=0.7, alpha=0.7)
+    if wide([value for runs in errors.values() for value in mean(runs)]):
+        log_axis(axes.yaxis, as_error)
+    axes.set_xlabel("rows learned")
+    axes.set_ylabel(f"{part['error'].values[0]}, test set")
+    legend(figure, margins, "best at the end first")
+    return figure
+
+
+def _runs(part: xarray.Dataset, name: str, cells: list[int]) -> NDArray[Any]:
+    values: NDArray[Any] = part[name].values[cells]
+    return values
+
+
+def _last(runs: NDArray[Any]) -> float:
+    known = mean(runs)
+    known = known[~np.isnan(known)]
+    return float(known[-1]) if known.size else np.nan
+
+
+def _interval(axes: Any, rows: NDArray[Any], runs: NDArray[Any], colour: str) -> None:
+    if len(runs) < 2:
+        return
+    found = [estimate(column) for column in runs.T]
+    low, high = ([e.mean + sign * e.half for e in found] for sign in (-1, 1))
+    axes.fill_between(rows, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+PICTURE = Picture(
+    "error",
+    "Error along the stream",
+    "Error on the test set after so many rows; a band is the 95 % interval of the mean over seeds.",
+    missing,
+    draw,
+)

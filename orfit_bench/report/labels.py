@@ -1,0 +1,114 @@
+"""How cells and their numbers are called, in tables, figures and pages alike."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections import defaultdict
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray
+
+LABEL = 24
+"""Longest line of a label with settings, which goes on in a further line; a single word may be longer."""
+
+
+def methods(results: xarray.Dataset) -> list[str]:
+    """Each cell's method, with settings and model where cells of that method differ in them."""
+    names, models = ([str(v) for v in results[name].values] for name in ("method", "model"))
+    labels = _differing(names, [json.loads(s) for s in results["settings"].values])
+    several = {name for name in names if len({m for n, m in zip(names, models, strict=True) if n == name}) > 1}
+    given = zip(labels, names, models, strict=True)
+    return [f"{label} ({model})" if name in several else label for label, name, model in given]
+
+
+def streams(results: xarray.Dataset, without: Collection[str] = ()) -> list[str]:
+    """Each cell's stream, with settings and seed where cells of that stream differ in them, but for those `without`."""
+    given = [json.loads(s) for s in results["stream_settings"].values]
+    seeded = [{**s, "seed": int(seed)} for s, seed in zip(given, results["seed"].values, strict=True)]
+    kept = [{key: value for key, value in s.items() if key not in without} for s in seeded]
+    return _differing([str(n) for n in results["stream"].values], kept)
+
+
+def conditions(results: xarray.Dataset) -> dict[str, list[str]]:
+    """Of protocol, dtype and run those in which cells differ: each with the text of every cell."""
+    found = {name: [str(v) for v in results[name].values] for name in ("protocol", "dtype")} | {"run": runs(results)}
+    return {name: texts for name, texts in found.items() if len(set(texts)) > 1}
+
+
+def runs(results: xarray.Dataset) -> list[str]:
+    """Each cell's run, by the order in which a merged file has them; of a file of one run it is "run 1"."""
+    if "run" not in results.coords:
+        return ["run 1"] * results.sizes["cell"]
+    order = {run: f"run {k}" for k, run in enumerate(dict.fromkeys(map(str, results["run"].values)), start=1)}
+    return [order[str(run)] for run in results["run"].values]
+
+
+def is_ok(results: xarray.Dataset, i: int) -> bool:
+    """Whether the cell was measured."""
+    return str(results["status"].values[i]) == "ok"
+
+
+def number(results: xarray.Dataset, name: str, i: int) -> float:
+    """The cell's number, NaN where the results have none of that name."""
+    return float(results[name].values[i]) if name in results else math.nan
+
+
+def distinct(results: xarray.Dataset, name: str) -> list[str]:
+    """The texts of a coordinate, each once, sorted."""
+    return sorted({str(v) for v in results[name].values})
+
+
+def shown(value: float, form: str) -> str:
+    """The number as people read it: `form` is "B" (bytes), "s" (seconds), "share" (percent) or a format of Python."""
+    if math.isnan(value):
+        return "n/a"
+    if form == "B":
+        return as_bytes(value)
+    if form == "s":
+        return as_seconds(value)
+    return f"{100 * value:.2g}%" if form == "share" else format(value, form)
+
+
+def as_bytes(value: float) -> str:
+    """Three digits and a unit."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 999.5 or unit == "GB":
+            break
+        value /= 1000
+    return f"{value:.3g} {unit}"
+
+
+def as_seconds(value: float) -> str:
+    """Three digits and a unit."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= 0.9995 * scale or unit == "us":
+            break
+    return f"{value / scale:.3g} {unit}"
+
+
+def folded(label: str) -> str:
+    """The label in lines that end between words, for a name or a value cut in two is none."""
+    return textwrap.fill(label, LABEL, break_long_words=False, break_on_hyphens=False)
+
+
+def plain(value: Any) -> str:
+    """A setting as a user writes it: a constant schedule is its number."""
+    if isinstance(value, dict) and list(value) == ["constant"]:
+        value = value["constant"]["value"]
+    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
+
+
+def _differing(names: list[str], given: list[dict[str, Any]]) -> list[str]:
+    """Each name with those of its settings in which others of this name differ."""
+    kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for n, s in zip(names, given, strict=True):
+        for key, value in s.items():
+            kinds[n, key].add(json.dumps(value))
+    return [
+        " ".join([n, *(f"{key}={plain(value)}" for key, value in s.items() if len(kinds[n, key]) > 1)])
+        for n, s in zip(names, given, strict=True)
+    ]

@@ -1,0 +1,193 @@
+"""What there is to say of results in tables: for a page, and through `report.table.listed` for a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.bench import statistics
+from orfit_bench.host.registry import Registry
+from orfit_bench.report import labels
+from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
+from orfit_bench.report.page import Cell, Listing, Number
+from orfit_bench.report.table import COST, Columns, by_error, columns_of, ranked
+
+if TYPE_CHECKING:
+    import xarray
+
+WAITING: Columns = {"latency_p50": ("p50", "s"), "latency_p99": ("p99", "s")}
+MEMORY: Columns = {"host_memory": ("peak memory", "B"), "device_memory": ("device memory", "B")}
+TIMES: Columns = {
+    "seconds": ("learning", "s"),
+    "timed_runs": ("median of runs", ".0f"),
+    "seconds_compile": ("first use", "s"),
+    "seconds_transfer": ("transfer", "s"),
+}
+"""Only those that the results have."""
+SPANS = ("seconds", "seconds_compile", "seconds_transfer")
+AVERAGED: Columns = {
+    "test_error": ("test error", ".4g"),
+    "forgetting": ("forgetting", ".3g"),
+    "samples_per_second": ("samples/s", ",.0f"),
+}
+TOO_FEW = "too few"
+
+
+def origin(results: xarray.Dataset) -> Listing:
+    """What ran and where: a column a run, several of which a merged file holds."""
+    runs = [_run(*told) for told in _origins(results)]
+    names = dict.fromkeys(labels.runs(results))
+    return Listing("Where the numbers come from", ("", *names), [(key, *(run[key] for run in runs)) for key in runs[0]])
+
+
+def cells(results: xarray.Dataset) -> Iterator[Listing]:
+    """Every cell that could be measured, a table for each kind of error; `failures` says what became of the others."""
+    headings, who = _who(results)
+    streams = labels.streams(results)
+    for error, those in by_error(results).items():
+        found = columns_of(results, error, those)
+        numbers = {n: c for n, c in found.items() if n not in COST} | COST | WAITING | MEMORY
+        numbers = {n: c for n, c in numbers.items() if n != "device_memory" or _known(results, n, those)}
+        rows: list[list[Cell]] = [[*who[i], *_numbers(results, numbers, i)] for i in ranked(results, streams, those)]
+        columns = (*headings, *(heading for heading, _ in numbers.values()))
+        yield Listing(f"Cells: {error}", columns, rows, sortable=True)
+
+
+def times(results: xarray.Dataset) -> Listing:
+    """Wall time by what it was spent on."""
+    headings, who = _who(results)
+    numbers = {name: column for name, column in TIMES.items() if name in results}
+    rows: list[list[Cell]] = [[*who[i], *_numbers(results, numbers, i)] for i in range(len(who)) if is_ok(results, i)]
+    columns = (*headings, *(heading for heading, _ in numbers.values()))
+    return Listing("Wall time of a cell", columns, rows, sortable=True)
+
+
+def spent(results: xarray.Dataset) -> str:
+    """The wall time of all cells together, by what it was spent on."""
+    sums = {TIMES[name][0]: float(np.nansum(results[name].values)) for name in SPANS if name in results}
+    return f"Wall time of all cells: {', '.join(f'{heading} {as_seconds(value)}' for heading, value in sums.items())}"
+
+
+def means(results: xarray.Dataset) -> Iterator[Listing]:
+    """Means over seeds with their 95 % intervals, a table for each kind of error that has two seeds."""
+    headings, who = _who(results, without=("seed",))
+    kinds: dict[str, list[list[Cell]]] = {}
+    for group in (g for g in statistics.over_seeds(results) if len(g) > 1):
+        averages = (_mean(results, name, group) for name in AVERAGED)
+        row: list[Cell] = [*who[group[0]], Number(len(group), str(len(group))), *averages]
+        kinds.setdefault(str(results["error"].values[group[0]]), []).append(row)
+    columns = (*headings, "seeds", *(heading for heading, _ in AVERAGED.values()))
+    for error, rows in kinds.items():
+        yield Listing(f"Means over seeds with 95 % intervals (Student's t): {error}", columns, rows, sortable=True)
+
+
+def pairs(results: xarray.Dataset) -> Listing | str:
+    """Methods two by two; a sentence where no two met often enough for a test."""
+    found = statistics.comparisons(results)
+    methods = labels.methods(results)
+    if not any(c.p == c.p for c in found):
+        most = max((c.wins + c.losses for c in found), default=0)
+        return (
+            f"No two methods can be told apart: at most {most} pairs of test errors (a stream with a seed each) "
+            f"differ, and a test wants {statistics.FEWEST}. More seeds or streams give more pairs."
+        )
+    rows: list[list[Cell]] = [
+        [methods[c.one], methods[c.other], *(Number(n, str(n)) for n in (c.wins, c.losses, c.ties)), *_tested(c)]
+        for c in found
+    ]
+    columns = ("method", "against", "wins", "losses", "ties", "median difference", "effect", "p", "p by Holm")
+    return Listing("Methods two by two: who has the smaller test error", columns, rows, sortable=True)
+
+
+def failures(results: xarray.Dataset) -> Listing | None:
+    """Cells that were not measured, and notes on those that were; None where there are none."""
+    headings, who = _who(results)
+    rows: list[list[Cell]] = []
+    for cell, status, reason, notes in zip(who, *_columns(results, "status", "reason", "notes"), strict=True):
+        rows += [[*cell, status, reason]] * (status != "ok") + [[*cell, "note", notes]] * bool(notes)
+    listing = Listing("Not measured, or with a note", (*headings, "status", "why"), rows, sortable=True)
+    return listing if rows else None
+
+
+def capabilities(known: Registry) -> Listing:
+    """Which backend computes which method here."""
+    rows = [(m, *("no" if known.absence(b, m) else "yes" for b in known.backends)) for m in known.methods]
+    return Listing("Which backend computes which method, where this page was made", ("method", *known.backends), rows)
+
+
+def settings(results: xarray.Dataset) -> Listing:
+    """All settings of every method and stream of the results."""
+    found: dict[tuple[str, str, str], None] = {}
+    names = ("method", "model", "settings", "stream", "stream_settings")
+    for method, model, given, stream, stream_given in zip(*_columns(results, *names), strict=True):
+        found["method " + method, model, _plain(given)] = None
+        found["stream " + stream, "", _plain(stream_given)] = None
+    return Listing("Settings", ("of", "model", "settings"), sorted(found))
+
+
+def _origins(results: xarray.Dataset) -> list[tuple[dict[str, Any], list[int]]]:
+    """Of each run where it ran, and its cells."""
+    if "run" not in results.coords:
+        return [(dict(results.attrs), list(range(results.sizes["cell"])))]
+    found: dict[str, tuple[dict[str, Any], list[int]]] = {}
+    names = ("run", "date", "commit", "machine", "versions")
+    for i, (run, *told) in enumerate(zip(*_columns(results, *names), strict=True)):
+        found.setdefault(run, (dict(zip(names[1:], told, strict=True)), []))[1].append(i)
+    return list(found.values())
+
+
+def _run(told: dict[str, Any], those: Sequence[int]) -> dict[str, str]:
+    machine, commit, versions = (json.loads(str(told[name])) for name in ("machine", "commit", "versions"))
+    changed = " with changes that are not committed" if commit.get("dirty") else ""
+    return {
+        "date": str(told["date"]),
+        "commit": f"{commit.get('id') or 'unknown'}{changed}",
+        "processor": f"{machine['cpu']}, {machine['cores']} cores, {as_bytes(float(machine['memory']))} of memory",
+        "system": str(machine["platform"]),
+        "threads": ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items()),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "cells": str(len(those)),
+    }
+
+
+def _numbers(results: xarray.Dataset, columns: Columns, i: int) -> list[Number]:
+    """The cell's numbers; where it was not measured, its status stands for the first."""
+    values = [(number(results, name, i), form) for name, (_, form) in columns.items()]
+    told = [Number(value, shown(value, form)) for value, form in values]
+    return told if is_ok(results, i) else [Number(math.nan, str(results["status"].values[i])), *told[1:]]
+
+
+def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
+    return any(not math.isnan(number(results, name, i)) for i in those)
+
+
+def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
+    found = statistics.estimate(float(v) for v in results[name].values[list(group)])
+    form = AVERAGED[name][1]
+    half = format(found.half, ".2g" if form.endswith("g") else form)
+    return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {half}" * (not math.isnan(found.half)))
+
+
+def _tested(c: statistics.Comparison) -> Iterator[Number]:
+    yield Number(c.difference, f"{c.difference:+.1%}")
+    for value, form in ((c.effect, "+.2f"), (c.p, ".2g"), (c.p_holm, ".2g")):
+        yield Number(value, TOO_FEW if math.isnan(value) else format(value, form))
+
+
+def _who(results: xarray.Dataset, without: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
+    """What tells cells apart, headings and the texts of each cell; of the stream's settings not those `without`."""
+    apart = labels.conditions(results)
+    named = [labels.methods(results), *_columns(results, "backend"), labels.streams(results, without), *apart.values()]
+    return ["method", "backend", "stream", *apart], [list(texts) for texts in zip(*named, strict=True)]
+
+
+def _columns(results: xarray.Dataset, *names: str) -> list[list[str]]:
+    return [[str(v) for v in results[name].values] for name in names]
+
+
+def _plain(text: str) -> str:
+    return ", ".join(f"{key} = {labels.plain(value)}" for key, value in json.loads(text).items()) or "none"
