@@ -35,7 +35,7 @@ def versions() -> dict[str, str]:
 
 def devices() -> dict[str, dict[str, str]]:
     """What the backends that can compute here say of their devices."""
-    told = {b.name: dict(b.device_info()) for b in registry().backends.values() if b.available}
+    told = {b.name: b.described for b in registry().backends.values() if b.available}
     return {name: info for name, info in told.items() if info}
 
 

@@ -41,7 +41,7 @@ def _plain_setting(value: Any) -> Any:
 def header(learner: Learner) -> dict[str, Any]:
     """All of the state that is no array."""
     learner._check_usable()
-    device = dict(learner.backend.device_info())
+    device = learner.backend.described
     return {
         **({"device": device} if device else {}),
         "format": FORMAT,

@@ -48,6 +48,14 @@ class Backend:
     """Whether it promises every method of the catalogue with all that each allows; then the kit wants all of it."""
 
     @property
+    def described(self) -> dict[str, str]:
+        """What `device_info` says, or how it failed: a plugin's code must not end what asks."""
+        try:
+            return {str(name): str(value) for name, value in self.device_info().items()}
+        except Exception as error:
+            return {"unknown": f"its device_info failed: {type(error).__name__}: {error}"}
+
+    @property
     def reason(self) -> str:
         """Why it is not available; empty when it is."""
         try:
