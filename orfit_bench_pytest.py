@@ -36,6 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="a method, backend, plugin or distribution to check, where the suite names none (may be repeated)",
     )
+    group.addoption(
+        "--orfit-require",
+        action="append",
+        default=[],
+        metavar="BACKEND",
+        help="fail where no check ran on this backend, instead of skipping them (may be repeated)",
+    )
     group.addoption("--orfit-seed", type=int, default=0, metavar="N", help="the seed of all rows and learners")
     group.addoption("--orfit-slow", action="store_true", help="with the checks that take long")
     group.addoption("--orfit-json", type=Path, metavar="PATH", help="write every check's record to this file")
@@ -110,8 +117,8 @@ class Totals:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge the run as a whole; where it is not enough to say that a learner conforms, the session fails."""
-        path = self.config.getoption("--orfit-json")
-        if self.config.option.collectonly or not (self.chosen or path or not self.heard):
+        path, required = self.config.getoption("--orfit-json"), self.config.getoption("--orfit-require")
+        if self.config.option.collectonly or not (self.chosen or path or required or not self.heard):
             return
         from orfit_bench.conformance.kit import claims, report
         from orfit_bench.conformance.plan import Item
@@ -132,6 +139,7 @@ class Totals:
         self.report = report(items, records, len(self.chosen) < len(self.planned), self.claims)
         if not self.heard:
             self.report.problems.append(f"--orfit {', '.join(self.config.getoption('--orfit'))}: {UNHEARD}")
+        self.report.problems.extend(_missing(required, records))
         if path:
             self._write(path, self.report)
         if self.report.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -157,6 +165,15 @@ class Totals:
             terminalreporter.line(line)
         for problem in self.report.problems:
             terminalreporter.line(f"problem: {problem}", red=True)
+
+
+def _missing(required: Iterable[str], records: Iterable[Record]) -> Iterator[str]:
+    """The backends that had to run and did not, with the reason."""
+    said = {r.backend: r.reason for r in records}
+    ran = {r.backend for r in records if r.status != "skipped"}
+    for name in dict.fromkeys(required):
+        if name not in ran:
+            yield f"--orfit-require {name}: no check ran on it: {said.get(name, 'none of those chosen speaks of it')}"
 
 
 def _parameters(items: Iterable[Any]) -> Iterator[Any]:

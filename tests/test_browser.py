@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PAT
 def file(tmp_path_factory):
     """A report of ten methods on two backends, one of which failed for a hostile reason."""
     errors = np.random.default_rng(0).uniform(0.1, 9, 10)
+    errors[:2] = np.inf
     names = ("lms", "nlms", "rls", "sgd", "apa", "icl", "ogd", "orfit", "greedy", "kalman")
     cells = [
         made(name, backend, test_error=e, seconds_per_sample=s * e, deviation=np.nan if name == "ogd" else 1e-15)

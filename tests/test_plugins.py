@@ -491,3 +491,11 @@ def test_registering_again_and_registering_a_class_say_what_to_do(registered: Ca
         ob.register(Plugin(kernels={}), "mine")
     with pytest.raises(ob.PluginError, match="it is a class, want an instance"):
         ob.register(Plugin)
+
+
+def test_a_device_that_cannot_be_described_ends_nothing():
+    def broken():
+        raise RuntimeError("driver gone")
+
+    backend = Backend("mine", "", namespace=lambda: None, device_info=broken)
+    assert backend.described == {"unknown": "its device_info failed: RuntimeError: driver gone"}

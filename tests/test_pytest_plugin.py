@@ -226,6 +226,25 @@ def test_names_that_no_suite_takes_fail_the_session(run, text):
     result.stdout.fnmatch_lines(["*problem: --orfit lms: no suite here leaves its names open: *"])
 
 
+def test_a_backend_that_is_required_must_run(run):
+    result = run(
+        ABSENT + 'test_more = suite("lms", backends=["numpy"])\n', "--orfit-require=nowhere", "-k", "any_chunking"
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*problem: --orfit-require nowhere: no check ran on it: *no such device*"])
+
+
+@pytest.mark.parametrize("text", ["", "def test_other():\n    pass\n"])
+def test_a_backend_that_is_required_must_be_in_the_plan(run, text):
+    result = run(text, "--orfit-require=numpy")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*--orfit-require numpy: no check ran on it: none of those chosen speaks of it"])
+
+
+def test_a_backend_that_is_required_and_runs(run):
+    run(echo(), "--orfit-require=echo", "-k", "any_chunking").assert_outcomes(passed=2, deselected=2)
+
+
 def test_json_of_no_checks_fails(run, pytester):
     result = run("def test_other():\n    pass\n", "--orfit-json=records.json")
     assert result.ret == 1

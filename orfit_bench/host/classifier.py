@@ -72,7 +72,7 @@ class Classifier(Learner):
 
     def _encoded(self, X: Any, y: Any, name: str) -> tuple[Array, Array]:
         """The rows, and their labels one-hot in the columns of all classes, which are then known."""
-        X = inputs.matrix(X, name, self.dtype, self._features)
+        X = inputs.matrix(X, name, self.dtype, self._features, xp=self._xp)
         labels = inputs.labels(y, name, len(X), type(self._classes[0]) if self._classes else None)
         first: dict[Label, int] = {}
         for row, label in enumerate(labels):
@@ -116,7 +116,7 @@ class Classifier(Learner):
 
     def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
         """Rows and labels were looked at together, before a label was new."""
-        return (X, y, False) if self._on_host else (self.backend.asarray(X), self.backend.asarray(y), False)
+        return self._placed(X), self._placed(y), False
 
     def _aligned(self, other: Any) -> Any:
         """A copy of the other with the classes of both: this one's first, which now knows them all too."""

@@ -21,18 +21,20 @@ class Engine(Start):
     _gaps = False  # whether NaN in y says that nothing was seen
 
     def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self._features, look)
-        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector, self._gaps)
-        if self._on_host:
-            return X, Y, vector
-        return self.backend.asarray(X), self.backend.asarray(Y), vector
+        X = inputs.matrix(X, name, self.dtype, self._features, look, self._xp)
+        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector, self._gaps, self._xp)
+        return self._placed(X), self._placed(Y), vector
+
+    def _placed(self, a: Array) -> Array:
+        """An array on the backend: itself where it lies there."""
+        return a if self._on_host or isinstance(a, self._xp.ndarray) else self.backend.asarray(a)
 
     def _learn(self, X: Any, y: Any, predict: bool) -> Array | None:
         X, Y, vector = self._checked(X, y, look=not self._kernel_looks)
         self._begin(X, Y, vector, is_step=False)
         if self._batch_size > 1:
             return self._learn_batches(X, Y, predict)
-        out = self.backend.namespace().empty(Y.shape, self.dtype) if predict else None
+        out = self._xp.empty(Y.shape, self.dtype) if predict else None
         if len(X):
             self._advance(X, Y, 1, out)
         self._seen += len(X)
@@ -47,7 +49,7 @@ class Engine(Start):
             return self._predict(X) if predict else None
         X, Y = self._waiting.joined(X, Y)
         whole = len(X) // self._batch_size * self._batch_size
-        out = self.backend.namespace().empty(Y.shape, self.dtype) if predict else None
+        out = self._xp.empty(Y.shape, self.dtype) if predict else None
         self._advance(X[:whole], Y[:whole], self._batch_size, None if out is None else out[:whole])
         self._waiting.clear()
         self._waiting.add(X[whole:], Y[whole:])

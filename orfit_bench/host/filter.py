@@ -41,7 +41,7 @@ class Filter(Regressor):
         transition and process_noise, of the move to each row, are (n, p, p), or (n,) multiples
         of the identity; observation_noise is (n,) variances (on a model with c outputs also (n, c) or (n, c, c)).
         """
-        with self._brought(X, y, transition, process_noise, observation_noise):
+        with self._brought(X, y, transition, process_noise, observation_noise) as X:
             self._guarded(self._learn, X, y, False)
         return self
 
@@ -49,7 +49,7 @@ class Filter(Regressor):
         self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
-        with self._brought(X, y, transition, process_noise, observation_noise):
+        with self._brought(X, y, transition, process_noise, observation_noise) as X:
             return self._shaped(self._guarded(self._learn, X, y, True))
 
     def step(
@@ -61,7 +61,7 @@ class Filter(Regressor):
         or (M, M); on a model with c outputs also (M c,) or (M c, M c), a row's outputs side by side.
         """
         self._check_step()
-        with self._brought(A, y, transition, process_noise, observation_noise, block=True):
+        with self._brought(A, y, transition, process_noise, observation_noise, block=True) as A:
             self._guarded(self._learn_block, A, y)
         return self
 
@@ -86,7 +86,7 @@ class Filter(Regressor):
         """
         require("smoothing", self._kernel, self.method, self.backend)
         twin = self.copy()
-        with twin._brought(X, y, transition, process_noise, observation_noise):
+        with twin._brought(X, y, transition, process_noise, observation_noise) as X:
             mean, covariance = twin._guarded(twin._smoothed, X, y)
         to_host = self.backend.asnumpy
         return smoothing.dataset(to_host(mean), to_host(covariance), first=self._steps + 1)
@@ -94,14 +94,14 @@ class Filter(Regressor):
     # ------------------------------------------------------------------ what the kernel gets
 
     @contextmanager
-    def _brought(self, X: Any, y: Any, *varying: Any, block: bool = False) -> Iterator[None]:
-        """With what came with the rows in force, all of it checked."""
+    def _brought(self, X: Any, y: Any, *varying: Any, block: bool = False) -> Iterator[Any]:
+        """The rows, with what came with them in force, all of it checked."""
         if any(v is not None for v in varying):
             X, Y, _ = self._checked(X, y, "A" if block else "X")
             motion = self._motion if self._features is not None else self._motion_of(X.shape[1], Y.shape[1])
             self._given = motion.given(dict(zip(VARYING, varying, strict=True)), len(X), block)
         try:
-            yield
+            yield X
         finally:
             self._given = {}
 
@@ -113,7 +113,7 @@ class Filter(Regressor):
     def _smoothed(self, X: Any, y: Any) -> tuple[Array, Array]:
         X, Y, vector = self._checked(X, y)
         self._begin(X, Y, vector, is_step=False)
-        p, xp = self._motion.parameters(self._given, self._steps + 1, 1), self.backend.namespace()
+        p, xp = self._motion.parameters(self._given, self._steps + 1, 1), self._xp
         with np.errstate(all="ignore"):
             passed = smoothing.forward(self._extended(), self._s, X, Y, p, xp)
             learned = len(passed.transitions)
@@ -141,8 +141,8 @@ class Filter(Regressor):
                 self._s.moved[...] = 1
 
     def _extended(self) -> Extended:
-        sizes, xp = (self._features or 0, self._outputs or 0), self.backend.namespace()
-        return Extended(self.method, self.settings, self.model, self._kernel, sizes, self._weights(), xp)
+        sizes = self._features or 0, self._outputs or 0
+        return Extended(self.method, self.settings, self.model, self._kernel, sizes, self._weights(), self._xp)
 
     def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
         super()._place(layout, d, c, vector)

@@ -1,20 +1,27 @@
-"""Checks of what a caller hands in: once a chunk, and nothing has changed where one refuses it."""
+"""Checks of what a caller hands in: once a chunk, and nothing has changed where one refuses it.
+
+Anything goes that NumPy takes, and any array with DLPack. Arrays of the namespace xp, or on a device that it takes them
+from, stay there and are checked there; all others are looked at in host memory.
+"""
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 Array = Any
 NUMBERS = "buif"
+HOST = 1
+"""DLPack's number of host memory."""
 
 
-def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None, look: bool = True) -> Array:
+def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None, look: bool = True, xp: Any = np) -> Array:
     """Value as a (n, columns) array, C order, and with `look` finite; the same object when it already is one."""
     if not (type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous):
-        value = _convert(value, name, dtype)
+        value = _convert(value, name, dtype, xp)
         if value.ndim != 2:
             hint = f"; for one row pass {name}[None, :]" if value.ndim == 1 else ""
             raise ValueError(f"{name}: got shape {value.shape}, want 2 dimensions (rows, columns){hint}")
@@ -35,13 +42,14 @@ def targets(
     outputs: int | None,
     vector: bool,
     missing: bool = False,
+    xp: Any = np,
 ) -> tuple[Array, bool]:
     """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then.
 
     With `missing`, NaN is allowed.
     """
     if not (type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous):
-        value = _convert(value, "y", dtype)
+        value = _convert(value, "y", dtype, xp)
     is_vector = value.ndim == 1
     if value.ndim not in (1, 2):
         raise ValueError(f"y: got shape {value.shape}, want (n,) or (n, outputs)")
@@ -52,7 +60,7 @@ def targets(
         raise ValueError(f"y: got {len(value)} rows, want {rows}, one for each row of {of}")
     if not is_vector and value.shape[1] == 0:
         raise ValueError(f"y: got shape {value.shape}, want at least one output")
-    check_finite(np.nan_to_num(value, nan=0.0, posinf=np.inf, neginf=-np.inf) if missing else value, "y")
+    check_finite(_of(value).nan_to_num(value, nan=0.0, posinf=np.inf, neginf=-np.inf) if missing else value, "y")
     return value[:, None] if is_vector else value, is_vector
 
 
@@ -60,10 +68,7 @@ def labels(value: Any, of: str, rows: int, kind: type | None) -> list[Any]:
     """The labels as Python values of one kind, which is `kind` once that is known."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError("y: got a masked array, want plain labels: drop the rows that are masked")
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"y: rows of unequal length: {error}") from None
+    array = _array(value, "y", np)
     if array.ndim != 1:
         wrong = TypeError if array.shape == () and array.dtype.kind == "O" else ValueError  # None, a set, a generator
         raise wrong(f"y: got {type(value).__name__} of shape {array.shape}, want (n,), one label a row")
@@ -88,15 +93,16 @@ def _plain(values: Any) -> list[Any]:
 
 def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Value as a finite host array of dtype, C order."""
-    array = _convert(value, name, dtype)
+    array: np.ndarray[Any, Any] = _convert(value, name, dtype)
     check_finite(array, name)
     return array
 
 
-def check_finite(value: np.ndarray[Any, Any], name: str) -> None:
-    """ValueError naming the first entry that is NaN or infinite."""
-    if math.isfinite(np.vdot(value, value)):  # one pass without a temporary; overflow falls through
+def check_finite(value: Array, name: str) -> None:
+    """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
+    if math.isfinite(_of(value).vdot(value, value)):  # one pass without a temporary; overflow falls through
         return
+    value = _array(value, name, np)
     bad = np.argwhere(~np.isfinite(value))
     if len(bad):
         place = tuple(int(i) for i in bad[0])
@@ -107,23 +113,49 @@ def check_finite(value: np.ndarray[Any, Any], name: str) -> None:
         )
 
 
-def _convert(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _convert(value: Any, name: str, dtype: np.dtype[Any], xp: Any = np) -> Array:
     """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: got a masked array, want plain numbers: drop or fill what is masked")
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name}: rows of unequal length: {error}") from None
+    array = _array(value, name, xp)
     if array.dtype.kind not in NUMBERS:
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers")
+    xp = _of(array)
     with np.errstate(over="ignore"):
-        converted = np.ascontiguousarray(array, dtype).reshape(array.shape)
+        converted = xp.ascontiguousarray(array, dtype).reshape(array.shape)
     if array.dtype.kind == "f" and array.dtype.itemsize > dtype.itemsize:
-        lost = np.isinf(converted) & np.isfinite(array)
+        lost = xp.isinf(converted) & xp.isfinite(array)
         if lost.any():
-            place = tuple(int(i) for i in np.argwhere(lost)[0])
+            place = tuple(int(i) for i in xp.argwhere(lost)[0])
             raise ValueError(
                 f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale it or take float64"
             )
     return converted
+
+
+def _array(value: Any, name: str, xp: Any) -> Array:
+    """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
+    if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):
+        try:
+            return np.asarray(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: rows of unequal length: {error}") from None
+    if xp is not np and isinstance(value, xp.ndarray):
+        return value
+    try:
+        if value.__dlpack_device__()[0] == HOST:
+            return np.from_dlpack(value)
+        return np.from_dlpack(value, device="cpu") if xp is np else xp.from_dlpack(value)
+    except Exception as error:
+        if hasattr(value, "__array__"):  # its entries may be of a kind that DLPack does not know
+            with suppress(Exception):
+                return np.asarray(value)
+        raise TypeError(
+            f"{name}: got a {type(value).__name__} that cannot be taken over by DLPack ({type(error).__name__}: "
+            f"{error}): pass a copy in host memory, a NumPy array"
+        ) from None
+
+
+def _of(array: Array) -> Any:
+    """The namespace of an array."""
+    return np if type(array) is np.ndarray else array.__array_namespace__()

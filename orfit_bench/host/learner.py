@@ -90,8 +90,7 @@ class Learner(Engine):
     def _asked(self, X: Any) -> Array:
         """Rows (n, d) that a question is about, checked, on the backend."""
         self._check_begun()
-        X = inputs.matrix(X, "X", self.dtype, self._features)
-        return X if self._on_host else self.backend.asarray(X)
+        return self._placed(inputs.matrix(X, "X", self.dtype, self._features, xp=self._xp))
 
     def _check_begun(self) -> None:
         if self._features is None:

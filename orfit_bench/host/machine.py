@@ -20,7 +20,7 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
     return {
         "spec_version": ".".join(map(str, SPEC_VERSION)),
         "versions": versions(),
-        "machine": machine() | {"threads": threads},
+        "machine": machine() | {"threads": threads, "devices": devices()},
         "commit": commit(Path(orfit_bench.__file__).parent),
     }
 
@@ -31,6 +31,12 @@ def versions() -> dict[str, str]:
     found |= {name: _version(name) or "unknown" for name in ("numpy", "scipy")}  # or a copy without metadata
     found |= {name: here for name in ("numba", "llvmlite") if (here := _version(name))}
     return found | {p.distribution: p.version for p in registry().plugins if p.state == "ok"}
+
+
+def devices() -> dict[str, dict[str, str]]:
+    """What the backends that can compute here say of their devices."""
+    told = {b.name: b.described for b in registry().backends.values() if b.available}
+    return {name: info for name, info in told.items() if info}
 
 
 def _version(name: str) -> str:

@@ -41,7 +41,9 @@ def _plain_setting(value: Any) -> Any:
 def header(learner: Learner) -> dict[str, Any]:
     """All of the state that is no array."""
     learner._check_usable()
+    device = learner.backend.described
     return {
+        **({"device": device} if device else {}),
         "format": FORMAT,
         "spec_version": list(SPEC_VERSION),
         "method": learner.method.name,

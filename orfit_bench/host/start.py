@@ -38,7 +38,8 @@ class Start:
         self._kernel = kernel
         self._parameters = ParameterMaker(method, settings, self.dtype, random_state)
         self._linear = model is LINEAR
-        self._on_host = backend.namespace() is np  # then rows go to the kernel as they are
+        self._xp = backend.namespace()
+        self._on_host = self._xp is np  # then rows go to the kernel as they are
         self._batch_size: int = settings.get("batch_size", 1)
         self._kernel_looks = self._linear and self._batch_size == 1 and getattr(kernel, "CHECKS_ROWS", False)
         self._steps = 0  # steps done; the next one is number _steps + 1
@@ -86,10 +87,9 @@ class Start:
 
     def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
         self._layout_, self._features, self._outputs, self._vector = layout, d, c, vector
-        xp = self.backend.namespace()
-        empty = xp.empty((0, d), self.dtype)
-        self._waiting = Waiting((empty, xp.empty((0, c), self.dtype)), xp)
-        self._learner = self._walker((d, c), empty, xp)
+        empty = self._xp.empty((0, d), self.dtype)
+        self._waiting = Waiting((empty, self._xp.empty((0, c), self.dtype)), self._xp)
+        self._learner = self._walker((d, c), empty, self._xp)
 
     def _walker(self, sizes: tuple[int, int], like: Array, xp: Any) -> Any:
         """What takes rows to the kernel: on a linear model the kernel itself."""

@@ -36,7 +36,7 @@ class Subspace(Learner):
     def components_(self) -> Array:
         """An orthonormal basis of the subspace as rows (k, d); fewer than k while fewer directions were seen."""
         self._check_begun()
-        xp, C = self.backend.namespace(), self._s.basis
+        xp, C = self._xp, self._s.basis
         Q, R = xp.linalg.qr(C[:, (C != 0).any(axis=0)])
         return xp.ascontiguousarray((Q * xp.copysign(1, xp.diagonal(R))).T)
 
@@ -48,16 +48,16 @@ class Subspace(Learner):
         """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
         components = self.components_
         if not len(components) and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
-            return self.backend.namespace().zeros((len(Z), components.shape[1]), self.dtype)
-        Z = inputs.matrix(Z, "Z", self.dtype, None)
+            return self._xp.zeros((len(Z), components.shape[1]), self.dtype)
+        Z = inputs.matrix(Z, "Z", self.dtype, None, xp=self._xp)
         if Z.shape[1] != len(components):
             raise ValueError(f"Z: got {Z.shape[1]} columns, want {len(components)}, one for each row of components_")
-        return (Z if self._on_host else self.backend.asarray(Z)) @ components
+        return self._placed(Z) @ components
 
     def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self._features, look)
+        X = inputs.matrix(X, name, self.dtype, self._features, look, self._xp)
         k = self.settings["n_components"]
         if k > X.shape[1]:
             raise ValueError(f"{name}: got {X.shape[1]} columns, want at least n_components={k}")
-        X = X if self._on_host else self.backend.asarray(X)
+        X = self._placed(X)
         return X, X[:, :0], False  # no targets

@@ -179,7 +179,10 @@ def environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["embedded"] = embedded
+    made.filters |= {
+        "embedded": embedded,
+        "number": lambda value: str(value).replace("inf", "Infinity"),
+    }  # as JS has it
     made.tests["text"] = lambda part: isinstance(part, Text)
     made.tests["listing"] = lambda part: isinstance(part, Listing)
     made.tests["figure"] = lambda part: isinstance(part, Figure)

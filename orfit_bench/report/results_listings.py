@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,28 +46,23 @@ def origin(results: xarray.Dataset) -> Listing:
 
 def cells(results: xarray.Dataset) -> Iterator[Listing]:
     """Every cell that could be measured, a table for each kind of error; `failures` says what became of the others."""
-    methods, streams, apart = labels.methods(results), labels.streams(results), labels.conditions(results)
+    headings, who = _who(results)
+    streams = labels.streams(results)
     for error, those in by_error(results).items():
         found = columns_of(results, error, those)
         numbers = {n: c for n, c in found.items() if n not in COST} | COST | WAITING | MEMORY
         numbers = {n: c for n, c in numbers.items() if n != "device_memory" or _known(results, n, those)}
-        rows: list[list[Cell]] = []
-        for i in ranked(results, streams, those):
-            who = [methods[i], str(results["backend"].values[i]), streams[i], *(texts[i] for texts in apart.values())]
-            rows.append([*who, *_numbers(results, numbers, i)])
-        columns = ("method", "backend", "stream", *apart, *(heading for heading, _ in numbers.values()))
+        rows: list[list[Cell]] = [[*who[i], *_numbers(results, numbers, i)] for i in ranked(results, streams, those)]
+        columns = (*headings, *(heading for heading, _ in numbers.values()))
         yield Listing(f"Cells: {error}", columns, rows, sortable=True)
 
 
 def times(results: xarray.Dataset) -> Listing:
     """Wall time by what it was spent on."""
-    methods, streams, apart = labels.methods(results), labels.streams(results), labels.conditions(results)
+    headings, who = _who(results)
     numbers = {name: column for name, column in TIMES.items() if name in results}
-    rows: list[list[Cell]] = []
-    for i in (i for i in range(results.sizes["cell"]) if is_ok(results, i)):
-        who = [methods[i], str(results["backend"].values[i]), streams[i], *(texts[i] for texts in apart.values())]
-        rows.append([*who, *_numbers(results, numbers, i)])
-    columns = ("method", "backend", "stream", *apart, *(heading for heading, _ in numbers.values()))
+    rows: list[list[Cell]] = [[*who[i], *_numbers(results, numbers, i)] for i in range(len(who)) if is_ok(results, i)]
+    columns = (*headings, *(heading for heading, _ in numbers.values()))
     return Listing("Wall time of a cell", columns, rows, sortable=True)
 
 
@@ -79,19 +74,13 @@ def spent(results: xarray.Dataset) -> str:
 
 def means(results: xarray.Dataset) -> Iterator[Listing]:
     """Means over seeds with their 95 % intervals, a table for each kind of error that has two seeds."""
-    methods, streams, apart = labels.methods(results), labels.streams(results, ("seed",)), labels.conditions(results)
+    headings, who = _who(results, without=("seed",))
     kinds: dict[str, list[list[Cell]]] = {}
-    for group in statistics.over_seeds(results):
-        i = group[0]
-        who = [methods[i], str(results["backend"].values[i]), streams[i], *(texts[i] for texts in apart.values())]
-        if len(group) > 1:
-            row: list[Cell] = [
-                *who,
-                Number(len(group), str(len(group))),
-                *(_mean(results, name, group) for name in AVERAGED),
-            ]
-            kinds.setdefault(str(results["error"].values[i]), []).append(row)
-    columns = ("method", "backend", "stream", *apart, "seeds", *(heading for heading, _ in AVERAGED.values()))
+    for group in (g for g in statistics.over_seeds(results) if len(g) > 1):
+        averages = (_mean(results, name, group) for name in AVERAGED)
+        row: list[Cell] = [*who[group[0]], Number(len(group), str(len(group))), *averages]
+        kinds.setdefault(str(results["error"].values[group[0]]), []).append(row)
+    columns = (*headings, "seeds", *(heading for heading, _ in AVERAGED.values()))
     for error, rows in kinds.items():
         yield Listing(f"Means over seeds with 95 % intervals (Student's t): {error}", columns, rows, sortable=True)
 
@@ -116,16 +105,12 @@ def pairs(results: xarray.Dataset) -> Listing | str:
 
 def failures(results: xarray.Dataset) -> Listing | None:
     """Cells that were not measured, and notes on those that were; None where there are none."""
-    methods, streams = labels.methods(results), labels.streams(results)
-    rows = []
-    for i, (status, reason, notes) in enumerate(_columns(results, "status", "reason", "notes")):
-        who = methods[i], str(results["backend"].values[i]), streams[i]
-        rows += [(*who, status, reason)] * (status != "ok") + [(*who, "note", notes)] * bool(notes)
-    return (
-        Listing("Not measured, or with a note", ("method", "backend", "stream", "status", "why"), rows, True)
-        if rows
-        else None
-    )
+    headings, who = _who(results)
+    rows: list[list[Cell]] = []
+    for cell, status, reason, notes in zip(who, *_columns(results, "status", "reason", "notes"), strict=True):
+        rows += [[*cell, status, reason]] * (status != "ok") + [[*cell, "note", notes]] * bool(notes)
+    listing = Listing("Not measured, or with a note", (*headings, "status", "why"), rows, sortable=True)
+    return listing if rows else None
 
 
 def capabilities(known: Registry) -> Listing:
@@ -137,9 +122,8 @@ def capabilities(known: Registry) -> Listing:
 def settings(results: xarray.Dataset) -> Listing:
     """All settings of every method and stream of the results."""
     found: dict[tuple[str, str, str], None] = {}
-    for method, model, given, stream, stream_given in _columns(
-        results, "method", "model", "settings", "stream", "stream_settings"
-    ):
+    names = ("method", "model", "settings", "stream", "stream_settings")
+    for method, model, given, stream, stream_given in zip(*_columns(results, *names), strict=True):
         found["method " + method, model, _plain(given)] = None
         found["stream " + stream, "", _plain(stream_given)] = None
     return Listing("Settings", ("of", "model", "settings"), sorted(found))
@@ -151,7 +135,7 @@ def _origins(results: xarray.Dataset) -> list[tuple[dict[str, Any], list[int]]]:
         return [(dict(results.attrs), list(range(results.sizes["cell"])))]
     found: dict[str, tuple[dict[str, Any], list[int]]] = {}
     names = ("run", "date", "commit", "machine", "versions")
-    for i, (run, *told) in enumerate(_columns(results, *names)):
+    for i, (run, *told) in enumerate(zip(*_columns(results, *names), strict=True)):
         found.setdefault(run, (dict(zip(names[1:], told, strict=True)), []))[1].append(i)
     return list(found.values())
 
@@ -194,8 +178,15 @@ def _tested(c: statistics.Comparison) -> Iterator[Number]:
         yield Number(value, TOO_FEW if math.isnan(value) else format(value, form))
 
 
-def _columns(results: xarray.Dataset, *names: str) -> Iterator[tuple[str, ...]]:
-    return zip(*([str(v) for v in np.asarray(results[name].values)] for name in names), strict=True)
+def _who(results: xarray.Dataset, without: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
+    """What tells cells apart, headings and the texts of each cell; of the stream's settings not those `without`."""
+    apart = labels.conditions(results)
+    named = [labels.methods(results), *_columns(results, "backend"), labels.streams(results, without), *apart.values()]
+    return ["method", "backend", "stream", *apart], [list(texts) for texts in zip(*named, strict=True)]
+
+
+def _columns(results: xarray.Dataset, *names: str) -> list[list[str]]:
+    return [[str(v) for v in results[name].values] for name in names]
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,12 +38,22 @@ class Backend:
     """The most bytes of the device in use since the last call, which begins the count anew; None without a device."""
     device: str = ""
     """What its arrays lie on, "cpu" or "cuda", as DLPack knows it; empty claims nothing. The kit looks."""
+    device_info: Callable[[], Mapping[str, str]] = dict
+    """What device it computes on and by what, its name, driver and runtime, for the record of results and states."""
     compiled: Callable[[Any], Sequence[str]] | None = None
     """The signatures that a kernel module has compiled so far; None for a backend that compiles nothing."""
     compile: Callable[[Any, str], None] | None = None
     """Compile all of a kernel module for a dtype and keep it for later processes; None where nothing is kept."""
     complete: bool = False
     """Whether it promises every method of the catalogue with all that each allows; then the kit wants all of it."""
+
+    @property
+    def described(self) -> dict[str, str]:
+        """What `device_info` says, or how it failed: a plugin's code must not end what asks."""
+        try:
+            return {str(name): str(value) for name, value in self.device_info().items()}
+        except Exception as error:
+            return {"unknown": f"its device_info failed: {type(error).__name__}: {error}"}
 
     @property
     def reason(self) -> str:

@@ -5,6 +5,7 @@ const FEW = 6; // rows that are seen at a glance need no filter
 
 function compared(a, b) {
   const [x, y] = [a.dataset.value, b.dataset.value];
+  if (x === y && x !== undefined) return 0; // Infinity - Infinity is NaN
   if (x !== undefined && y !== undefined) return Number(x) - Number(y);
   return a.textContent.localeCompare(b.textContent, "en", { numeric: true });
 }

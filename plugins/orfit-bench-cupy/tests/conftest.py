@@ -1,7 +1,8 @@
 """CuPy's place taken by NumPy: all that is not the device itself is proven there.
 
 Its arrays are as apart from the host's as CuPy's: neither NumPy's functions nor operations with NumPy's arrays take
-them, and what the namespace does is counted.
+them. What is done with them is counted: operations, waits of the host for one of them, the numbers that
+it gets, and copies there.
 """
 
 from collections.abc import Iterator
@@ -15,16 +16,17 @@ from orfit_bench_cupy import METHODS
 
 
 class Device(np.ndarray):
-    """An array that only `get` brings to the host."""
+    """An array that only `get`, a number of it, and DLPack on request bring to the host."""
 
-    operations = 0
+    operations = waits = numbers = sent = 0
 
     def __array_namespace__(self, **_):
         return Namespace(np)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **more):
         more |= {"out": tuple(map(plain, out))} if out else {}
-        return counted(getattr(ufunc, method), *inputs, **more)
+        result = counted(getattr(ufunc, method), *inputs, **more)
+        return uneven(result) if ufunc is np.matmul else result
 
     def __array_function__(self, function, types, args, kwargs):
         raise TypeError(f"numpy.{function.__name__} of an array on the device")
@@ -37,7 +39,46 @@ class Device(np.ndarray):
         super().__setitem__(key, value)
 
     def get(self):
+        Device.waits += 1
+        Device.numbers += self.size
         return np.array(self.view(np.ndarray))
+
+    def __dlpack_device__(self):
+        return 2, 0  # CUDA, the first
+
+    def __dlpack__(self, *, dl_device=None, **more):
+        if dl_device != (1, 0):
+            raise BufferError("it lies on a device")
+        return self.get().__dlpack__(**more)
+
+    def item(self):
+        return self.get().item()
+
+    def __float__(self):
+        return float(self.get())
+
+    def __bool__(self):
+        return bool(self.get())
+
+    def __int__(self):
+        return int(self.get())
+
+    def __index__(self):
+        raise TypeError("CuPy's arrays are no indices")
+
+
+def uneven(product):
+    """A product of matrices whose upper half has other last bits than its lower one, as a device's may."""
+    a = plain(product)
+    if a.ndim == 2 and len(a) == a.shape[1]:
+        np.nextafter(a, np.inf, out=a, where=np.triu(np.ones(a.shape, bool), 1))
+    return product
+
+
+def sent(a, **more):
+    """A copy on the device."""
+    Device.sent += 1
+    return np.array(a, **more).view(Device)
 
 
 def plain(a):
@@ -72,7 +113,7 @@ class Namespace:
         self._module = module
 
     def asarray(self, a, **more):
-        return a if isinstance(a, Device) else np.array(a, **more).view(Device)
+        return a if isinstance(a, Device) else sent(a, **more)
 
     def __getattr__(self, name):
         found = getattr(self._module, name)
@@ -87,8 +128,10 @@ IN_PLACE = Backend(
     "cupy-on-numpy",
     "the CuPy backend's code on NumPy arrays",
     namespace=lambda: Namespace(np),
-    asarray=lambda a: np.array(a, order="C").view(Device),
+    asarray=lambda a: sent(a, order="C"),
     asnumpy=Device.get,
+    device="cuda",
+    device_info=lambda: {"device": "NumPy"},
     complete=True,
 )
 

@@ -10,7 +10,9 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
+import orfit_bench as ob
 import orfit_bench_cupy as plugin
+from orfit_bench.host.machine import provenance
 
 
 def fake(monkeypatch, devices=1, error=None):
@@ -29,12 +31,20 @@ def fake(monkeypatch, devices=1, error=None):
     cupy.__version__ = "14.0"
     cupy.arange = np.arange
     cupy.ndarray = type("ndarray", (), {})
-    runtime = SimpleNamespace(getDeviceCount=count, CUDARuntimeError=CUDARuntimeError)
+    runtime = SimpleNamespace(
+        getDeviceCount=count,
+        CUDARuntimeError=CUDARuntimeError,
+        getDevice=lambda: 0,
+        getDeviceProperties=lambda number: {"name": b"Some GPU"},
+        driverGetVersion=lambda: 13010,
+    )
     device = lambda number: SimpleNamespace(use=lambda: used.append(number))  # noqa: E731
-    cupy.cuda = SimpleNamespace(runtime=runtime, Device=device, MemoryHook=object)
+    cupy.cuda = SimpleNamespace(
+        runtime=runtime, Device=device, MemoryHook=object, get_local_runtime_version=lambda: 12090
+    )
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.delitem(sys.modules, "orfit_bench_cupy._device", raising=False)
-    monkeypatch.delattr(plugin, "_device", raising=False)
+    monkeypatch.setitem(sys.modules, "orfit_bench_cupy._device", cupy)
+    monkeypatch.delitem(sys.modules, "orfit_bench_cupy._device")  # imported anew, and forgotten with this CuPy
     monkeypatch.delenv(plugin.VARIABLE, raising=False)
     return used
 
@@ -76,6 +86,24 @@ class TestReason:
         fake(monkeypatch, devices=2)
         monkeypatch.setenv(plugin.VARIABLE, which)
         assert f"ORFIT_BENCH_DEVICE={which}: want a number from 0 to 1" in plugin.BACKEND.reason
+
+
+def test_results_and_states_say_what_computed(monkeypatch, in_place):
+    fake(monkeypatch)
+    told = {"device": "Some GPU", "cupy": "14.0", "CUDA of the runtime": "12.9", "CUDA of the driver": "13.1"}
+    assert plugin.BACKEND.device_info() == told
+    assert provenance({})["machine"]["devices"][in_place] == {"device": "NumPy"}
+    learner = ob.create("lms", backend=in_place).partial_fit(np.ones((2, 3)), np.ones(2))
+    assert learner.state().attrs["device"] == '{"device": "NumPy"}'
+    assert "device" not in ob.restore(learner.state(), backend="numpy").state().attrs
+
+
+def test_there_is_no_cuda_source_to_compile():
+    """What CuPy would compile of ours has to be compiled in CI too, for every architecture: then here."""
+    raw = re.compile(r"Raw(Kernel|Module)|(Elementwise|Reduction)Kernel|cupyx\.jit|fuse\(|__global__")
+    for path in Path(plugin.__file__).parents[1].rglob("*"):
+        assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin"), path
+        assert path.suffix != ".py" or not raw.search(path.read_text()), path
 
 
 def test_cupy_has_what_is_called():

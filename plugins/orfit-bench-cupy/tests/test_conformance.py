@@ -1,29 +1,39 @@
-"""The kit on the backend's code."""
+"""The kit on the backend's code, in CuPy's place and, where there is one, on a device.
+
+In CuPy's place every run takes the checks that tell the kernels from the reference's, under all settings: the laws, and
+the rest that holds of every learner, are then as good as proven there. All of it is with the slow tests.
+"""
 
 import pytest
 
 from orfit_bench.conformance import conform
-from orfit_bench_cupy import METHODS
+from orfit_bench_cupy import BACKEND, METHODS
 
-LONG = ("apa", "gp", "orfit", "owm", "sgd")
-"""Two thirds of the time: all their checks are with the slow tests."""
-FEW = ("agrees_with_reference", "any_chunking", "arrays_are_of_the_backend", "a_step_that_leaves_the_floats_is_refused")
-CASES = [
-    (method, dtype, slow)
-    for method in METHODS
-    for dtype, slow in (("float64", False), ("float64", True), ("float32", True))
-    if method in LONG or (dtype, slow) != ("float64", True)
-]
+FEW = (
+    "agrees_with_reference",
+    "any_chunking",
+    "arrays_are_of_the_backend",
+    "arrays_lie_on_the_device",
+    "a_step_that_leaves_the_floats_is_refused",
+)
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("method", "dtype", "whole"),
-    [
-        pytest.param(method, dtype, slow or method not in LONG, marks=[pytest.mark.slow] if slow else [])
-        for method, dtype, slow in CASES
-    ],
+    ("dtype", "only"),
+    [("float64", FEW), *(pytest.param(dtype, (), marks=pytest.mark.slow) for dtype in ("float64", "float32"))],
+    ids=["some", "float64", "float32"],
 )
-def test_conforms(in_place, method, dtype, whole):
-    report = conform(method, backends=[in_place], dtypes=[dtype], only=() if whole else FEW)
-    assert report.passed, [r for r in report.records if r.status == "failed"]
+def test_conforms(in_place, method, dtype, only):
+    report = conform(method, backends=[in_place], dtypes=[dtype], only=only)
+    assert report.passed, str(report)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", METHODS)
+def test_conforms_on_a_device(method):
+    if reason := BACKEND.reason:
+        pytest.skip(reason)
+    report = conform(method, backends=[BACKEND.name])
+    assert report.passed, str(report)

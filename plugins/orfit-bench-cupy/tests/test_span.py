@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import orfit_bench as ob
 from orfit_bench_cupy import _span
 
-from .conftest import IN_PLACE, Device
+from .conftest import IN_PLACE
 
 D = 60
 CASES = [
@@ -124,17 +124,3 @@ def test_a_state_goes_from_backend_to_backend(in_place, method):
         learner.partial_fit(X[rows], *([] if method == "krasulina" else [y[rows]]))
     whole = ob.create(method).partial_fit(X, *([] if method == "krasulina" else [y]))
     same(learner, whole)
-
-
-@pytest.mark.parametrize(("method", "given"), CASES, ids=str)
-def test_a_block_takes_a_dozen_operations(in_place, method, given):
-    def operations(n):
-        X, y = np.random.default_rng(0).standard_normal((n + 1, 800)), np.ones(n + 1)
-        learner = ob.create(method, backend=in_place, **given)
-        y = () if learner.method.kind == "subspace" else (y,)
-        learner.partial_fit(X[:1], *(a[:1] for a in y))
-        before = Device.operations
-        learner.partial_fit(X[1:], *(a[1:] for a in y))
-        return Device.operations - before
-
-    assert max(operations(60), operations(240)) <= 12

@@ -55,6 +55,7 @@ BACKEND = Backend(
     synchronize=_on_device("synchronize"),
     memory=_on_device("peak"),
     device="cuda",
+    device_info=_on_device("info"),
     complete=True,
 )
 

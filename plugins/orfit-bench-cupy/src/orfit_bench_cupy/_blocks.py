@@ -12,13 +12,14 @@ The factor of b x b numbers is made on the host. On the device a row takes 4 d^2
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from orfit_bench_cupy._host import Array, Host, fetch, on_host
+from orfit_bench_cupy._signs import LOST, REFUSED, verdict
+from orfit_bench_cupy._steps import take_off
 from orfit_bench_numba._covariance import FEWEST, WIDE
-from orfit_bench_numba._signs import LEARNED, LOST, REFUSED
 
 ROWS = 128
 """Rows of a block at most."""
@@ -89,44 +90,23 @@ def learn_block(
     before = after + V * V
     size = xp.sum(xp.abs(X) * xp.sqrt(xp.abs(before)), axis=1)
     widest, highest, reach = xp.max(xp.abs(before), axis=1), xp.max(after, axis=1), xp.max(xp.abs(w))
-    found = fetch(size, widest, highest, xp.stack([reach, xp.sum(V * V), xp.max(xp.abs(move))]))
-    seen = Row(*(a[~gaps] for a in (np.diagonal(L) ** 2 / power, noise, *found[:3], power)))
-    says, (reach, square, farthest) = verdict(seen, ff, least, most), found[3]
+    size, widest, highest, (reach, square, farthest) = fetch(
+        size, widest, highest, xp.stack([reach, xp.sum(V * V), xp.max(xp.abs(move))])
+    )
+    pivot, seen = np.diagonal(L) ** 2, ~gaps
+    found = (pivot / power, noise, np.finfo(X.dtype).eps * size**2 / pivot, widest / power)
+    s, left, rounded, reached = (a[seen] for a in found)
+    says = verdict(s, left, left, rounded, reached, least)
     most_way = reach + np.abs(Z).sum() * math.sqrt(square)  # no weight is larger on the way
     told = F + np.tril(S @ T.T, -1) @ Z  # not finite also where a row that nobody saw is too large for S
     if says == REFUSED or not max(most_way, farthest) < np.finfo(X.dtype).max or not np.isfinite(told).all():
         return False
+    if not (highest / (power * ff) < most)[seen].all():
+        return False
     if out is not None:
         out[...] = xp.asarray(told)
     w += move
-    P -= V.T @ V
-    P[...] = (P + P.T) / (2 * ff**b)  # symmetric to the last bit
+    take_off(P, V, ff**b)
     if says == LOST:
         lost[...] = 1
     return True
-
-
-class Row(NamedTuple):
-    """Of every row: its variance s and noise; sum |x_i| sqrt(P_ii), max |P_ii| before it, max P_ii after it, ff^j.
-
-    The last four of power P.
-    """
-
-    s: Host
-    noise: Host
-    size: Host
-    widest: Host
-    highest: Host
-    power: Host
-
-
-def verdict(row: Row, ff: float, least: float, most: float) -> int:
-    """What the worst of the rows comes to, as in the host's kernel: REFUSED, LEARNED or LOST."""
-    info = np.finfo(row.s.dtype)
-    half = math.sqrt(info.eps)
-    rounded, cancelled = info.eps * row.size**2 / (row.s * row.power), info.eps * row.s / row.noise
-    fine = (row.s > 0) & (row.s >= row.noise * (1 - half)) & (rounded <= least) & (cancelled <= least)
-    if not (fine & (row.highest / (row.power * ff) < most)).all():  # NaN is refused too
-        return REFUSED
-    worn = (rounded > half) | (cancelled > info.eps ** (1 / 3)) | (row.widest / row.power > math.sqrt(info.max))
-    return LOST if worn.any() else LEARNED

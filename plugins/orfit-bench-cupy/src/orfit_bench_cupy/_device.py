@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import cupy
@@ -39,6 +40,16 @@ def choose(which: str, number: int) -> None:
         raise ValueError(f"ORFIT_BENCH_DEVICE={which}: want a number from 0 to {number - 1}")
     if which:
         cupy.cuda.Device(int(which)).use()
+
+
+@cache
+def info() -> dict[str, str]:
+    """The device's name, and the versions of what computes on it."""
+    runtime = cupy.cuda.runtime
+    name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
+    versions = {"runtime": cupy.cuda.get_local_runtime_version(), "driver": runtime.driverGetVersion()}
+    cuda = {f"CUDA of the {of}": f"{number // 1000}.{number % 1000 // 10}" for of, number in versions.items()}
+    return {"device": name, "cupy": cupy.__version__, **cuda}
 
 
 def namespace() -> Any:

@@ -24,6 +24,11 @@ def fetch(*arrays: Array) -> list[Host]:
     return found
 
 
+def finite(*arrays: Array) -> bool:
+    """Whether all entries of arrays of one dtype are finite; the host waits once."""
+    return bool(np.isfinite(fetch(*(abs(a).max() for a in arrays))).all())
+
+
 def counted(s: Any) -> dict[str, Host]:
     """A copy of `count`, which lies on the host, where there is one."""
     return {"count": s.count.copy()} if "count" in s._fields else {}

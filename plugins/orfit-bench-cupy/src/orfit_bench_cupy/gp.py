@@ -1,17 +1,79 @@
-"""Gradient projection, layer by layer (survey, (GP)): step off the span of what the layer took in so far."""
+"""Gradient projection, layer by layer (survey, (GP)): step off the span of what the layer took in so far.
 
+The rows of a basis that are not in use are zero, and all of them are multiplied, so that the host need not know how
+many are. What a layer takes in joins its basis by a few numbers, which the host fetches for all layers at once.
+"""
+
+import math
 from typing import Any
 
-from orfit_bench_cupy._host import Array, fetch, on_host
-from orfit_bench_numba import gp
+import numpy as np
+
+from orfit_bench_cupy._host import Array, Host, fetch, finite
+from orfit_bench_numba._layers import layers, matrices
+from orfit_bench_numba._memory import RENEWAL
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """Theta_l <- Theta_l + step (I - U_l U_l') Delta_l, Delta_l the layer's part of J'E."""
-    return bool(on_host(s, lambda t, j, e: gp.update(t, j, e, p), J, E))
+    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l the layer's part of J'E."""
+    w, step = s.w.copy(), p.step_size[0]
+    parts = zip(matrices(w, p.shapes), matrices(J.T @ E, p.shapes), layers(s, "basis", p), strict=True)
+    for Theta, Delta, U in parts:
+        Theta += step * off(U, Delta)
+    if not finite(w):
+        return False
+    s.w[...] = w
+    return True
+
+
+def off(U: Array, A: Array) -> Array:
+    """A - U'U A; twice, since once leaves eps A in the span of U."""
+    for _ in range(2):
+        A = A - U.T @ (U @ A)
+    return A
 
 
 def store(s: Any, J: Any, p: Any) -> None:
     """U_l takes in what layer l takes in after the step, a = p.inputs[l]."""
-    here = p._replace(inputs=tuple(fetch(*p.inputs)))
-    on_host(s, lambda t: gp.store(t, None, here))
+    bases, limited = layers(s, "basis", p), hasattr(s, "singular_values_1")
+    values = layers(s, "singular_values", p) if limited else []
+    rests, numbers = zip(*(looked(U, a[0]) for U, a in zip(bases, p.inputs, strict=True)), strict=True)
+    along = [U @ a[0] for U, a in zip(bases, p.inputs, strict=True)] if limited else []
+    found = fetch(*numbers, *values, *along)
+    for k, (basis, r) in enumerate(zip(bases, rests, strict=True)):
+        size, length, rest, product, used = found[k]
+        if not np.isfinite(size * math.sqrt(len(r))):
+            continue  # then the next step is not finite either, or the layer before is flat there
+        new, n = bool(rest > math.sqrt(np.finfo(r.dtype).eps) * length), int(used)
+        q = r[None, :][:new] / rest
+        if limited:
+            was, C = found[k + len(bases) :: len(bases)]
+            keep_leading(basis, values[k], q, was[:n], C[:n], size * product / rest, p.t)
+        elif new and n < len(basis):
+            basis[n] = q[0]
+
+
+def looked(U: Array, a: Array) -> tuple[Array, Array]:
+    """The rest r of g = a / max |a| off U; and max |a|, |g|, |r|, r'g, and how many rows of U are in use."""
+    xp = U.__array_namespace__()
+    size = xp.max(xp.abs(a))
+    g = a / xp.where(size > 0, size, 1)
+    r = off(U, g[:, None])[:, 0]
+    used = xp.count_nonzero(U.any(axis=1)).astype(a.dtype)
+    return r, xp.stack([size, xp.sqrt(g @ g), xp.sqrt(r @ r), r @ g, used])
+
+
+def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: Any, t: int) -> None:
+    """U, Sigma <- the first `rank` singular vectors and values of [Sigma U; a], a = C'U + R q, U of len(was) rows.
+
+    q (0 or 1, n): there is none where a brings no direction.
+    """
+    n, xp = len(was), basis.__array_namespace__()
+    M = np.zeros((n + len(q), n + 1), was.dtype)
+    M[:n, :n], M[:n, n], M[n:, n] = np.diag(was), C, R
+    V, values, _ = np.linalg.svd(M, full_matrices=False)
+    m = min(len(M), len(basis))
+    U = xp.asarray(V[:, :m].T) @ xp.concatenate([basis[:n], q])
+    if t % RENEWAL == 0:  # orthonormal to rounding again: U U' is near I
+        U = xp.asarray(np.linalg.inv(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
+    basis[:m], sigma[:m] = U, xp.asarray(values[:m])

@@ -1,6 +1,8 @@
 """Kalman filter (survey, Proposition 3) and Rauch-Tung-Striebel smoother (survey, Theorem 7, with A_j in the gain).
 
-Rows with noise of a state at rest are learned as in rls; a state that moves, and rows without noise, on the host.
+Rows of a state at rest are learned as in rls. Each row of one that moves takes a fixed number of products of d x d
+matrices, and so does each of the smoother's; those of few features go to the host together, once a chunk. So do rows
+without noise, of any size.
 """
 
 from collections.abc import Sequence
@@ -9,17 +11,40 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_cupy._blocks import decided, learn_rows
-from orfit_bench_cupy._host import Array, fetch, on_host
+from orfit_bench_cupy._host import Array, Host, fetch, finite, on_host
+from orfit_bench_cupy._smoother import smoothed
+from orfit_bench_cupy._steps import learn_step
 from orfit_bench_numba import kalman
+from orfit_bench_numba._covariance import WIDE, singular
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row."""
-    (R,) = fetch(p.observation_noise)
-    noise = np.resize(R, len(X))
-    if p.moves.any() or (noise == 0).any():
+    noise = np.resize(fetch(p.observation_noise)[0], len(X))
+    if not p.moves.any() and (noise > 0).all():
+        return learn_rows(s, s.covariance, s.mean, X, Y, noise, at_home(p), out, kalman)
+    if len(s.covariance) < WIDE or (noise == 0).any():
         return decided(s, X, Y, noise, at_home(p), out, kalman)
-    return learn_rows(s, s.covariance, s.mean, X, Y, noise, at_home(p), out, kalman)
+    seen = ~np.isnan(fetch(Y)[0])
+    for i in range(len(X)):
+        row = slice(i, i + 1)
+        here = of_row(p, i, noise[row, None])
+        if not follow(s, X[row], Y[row], here, seen[row], None if out is None else out[row]):
+            return i
+    return len(X)
+
+
+def of_row(p: Any, i: int, noise: Host) -> Any:
+    """The parameters of a row, seen with this noise: numbers and diagonals stay what they are."""
+    F, Q, (turned, shaken) = p.transition, p.process_noise, p.moves[i % len(p.moves)]
+    return p._replace(
+        transition=F[i % len(F)] if turned else None,
+        process_noise=Q[i % len(Q)] if shaken else None,
+        observation_noise=noise,
+        moves=bool(turned or shaken),
+        t=p.t + i,
+        single=True,
+    )
 
 
 def at_home(p: Any) -> Any:
@@ -32,22 +57,77 @@ def at_home(p: Any) -> Any:
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as observations of one moment."""
-    return bool(on_host(s, lambda t, a, y: kalman.step(t, a, y, at_home(p)), A, Y))
+    return follow(s, A, Y, p.at(0), ~np.isnan(fetch(Y)[0]), None)
+
+
+def follow(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) -> bool:
+    """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
+    moves = p.moves and p.t > 1
+    before = [a.copy() for a in s] if moves else []
+    if moves and not transit(s, turned(s.mean, p.transition), p):
+        return False
+    f, found = A @ s.mean, np.flatnonzero(seen.all(axis=1))
+    if out is not None:
+        out[...] = f
+    E = Y - f
+    if len(found) < len(A):
+        i, R = A.__array_namespace__().asarray(found), p.observation_noise
+        A, E, p = A[i], E[i], p._replace(observation_noise=R[found][:, found] if type(R) is np.ndarray else R[i][:, i])
+    if not len(found) or update(s, A, E, p):
+        return True
+    for a, kept in zip(s, before, strict=False):
+        a[...] = kept
+    return False
+
+
+def turned(mean: Array, F: Array | None) -> Array:
+    """F theta, F a matrix, a diagonal or a number."""
+    if F is None:
+        return mean
+    return F @ mean if F.ndim == 2 else (F * mean.T).T
 
 
 def transit(s: Any, mean: Array, p: Any) -> bool:
     """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
-    return bool(on_host(s, lambda t, m: kalman.transit(t, m, at_home(p)), mean))
+    P, F, Q = s.covariance, p.transition, p.process_noise
+    if F is not None:
+        P = turned(turned(P, F).T, F)
+        P = P / 2 + P.T / 2  # symmetric to the last bit, as Q is
+    if Q is not None:
+        P = P + (Q if Q.ndim == 2 else Q * P.__array_namespace__().eye(len(P), dtype=P.dtype))
+    if not finite(mean, P):
+        return False
+    s.mean[...], s.covariance[...], s.scale[...] = mean, P, P.diagonal()
+    return True
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
-    return bool(on_host(s, lambda t, j, e: kalman.update(t, j, e, at_home(p)), J, E))
+    R = p.observation_noise
+    if type(R) is not np.ndarray:
+        R = fetch(R)[0]
+    if singular(R):  # rows without noise
+        here = at_home(p)._replace(observation_noise=R)
+        return bool(on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
+    least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
+    more = renewed(J, p)
+    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, least=least, renewed=more)
+
+
+def renewed(J: Array, p: Any) -> Any:
+    """The variance that each row's direction has again after the next prediction: a transition brings others there."""
+    Q = p.process_noise
+    if p.transition is not None or Q is None:
+        return 0.0 if p.transition is None else np.inf
+    return fetch(((J @ Q if Q.ndim == 2 else J * Q) * J).sum(axis=1))[0]
 
 
 def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back."""
     if not len(F):
+        return
+    if P.shape[1] >= WIDE:
+        smoothed(F, m_pred, P_pred, m, P)
         return
     found = [np.array(a) for a in fetch(m_pred, P_pred, m, P)]
     kalman.rts([fetch(f)[0] for f in F], *found)

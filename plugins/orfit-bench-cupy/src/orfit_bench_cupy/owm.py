@@ -2,11 +2,30 @@
 
 from typing import Any
 
-from orfit_bench_cupy._host import Array, fetch, on_host
-from orfit_bench_numba import owm
+import numpy as np
+
+from orfit_bench_cupy._host import Array
+from orfit_bench_cupy._steps import changes, correct
+from orfit_bench_numba._covariance import forgetting
+from orfit_bench_numba._layers import layers, matrices
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff,  then Theta_l <- Theta_l + step P_l Delta_l."""
-    here = p._replace(inputs=tuple(fetch(*p.inputs)))
-    return bool(on_host(s, lambda t, j, e: owm.update(t, j, e, here), J, E))
+    how, P, moved = forgetting(p.forgetting_factor, J.dtype), layers(s, "P", p), s.w.copy()
+    noise = np.full((1, 1), how["ff"], J.dtype)
+    found = changes(list(zip(P, p.inputs, strict=True)), noise, how["least"])
+    if not found:
+        return False
+    steps = zip(matrices(moved, p.shapes), matrices(J.T @ E, p.shapes), found, p.inputs, strict=True)
+    for Theta, Delta, change, a in steps:
+        Theta += p.step_size[0] * change.move(propagated(a[0], Delta))  # by the new P_l
+    return correct(s.w, moved, list(zip(P, found, strict=True)), s.digits_lost, how["ff"], how["most"])
+
+
+def propagated(a: Array, Delta: Array) -> Array:
+    """The errors (1, m) propagated back to the layer's outputs: Delta = a times them; 0 where nothing is taken in."""
+    xp = a.__array_namespace__()
+    i = xp.argmax(xp.abs(a))[None]
+    most = xp.take(a, i)
+    return xp.take(Delta, i, axis=0) / xp.where(most == 0, 1, most)

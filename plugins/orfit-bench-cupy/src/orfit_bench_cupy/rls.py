@@ -7,6 +7,7 @@ import numpy as np
 from orfit_bench_cupy._blocks import learn_rows
 from orfit_bench_cupy._host import Array, on_host
 from orfit_bench_cupy._span import Along
+from orfit_bench_cupy._steps import learn_step
 from orfit_bench_numba import rls
 from orfit_bench_numba._covariance import forgetting
 
@@ -24,13 +25,15 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """P <- (P - P J'(ff I + J P J')^-1 J P) / ff,  w <- w + P_old J'(ff I + J P_old J')^-1 E."""
-    if p.forgetting_factor == 0:
+    ff = p.forgetting_factor
+    if ff == 0:
         return _interpolating.update(s, J, E, p)
-    return bool(on_host(s, lambda t, j, e: rls.update(t, j, e, p), J, E))
+    if p.ridge == 0 and p.t == 1:  # a least-squares solution, once
+        return bool(on_host(s, lambda t, j, e: rls.begin(t, j, e), J, E))
+    R = ff * np.eye(len(J), dtype=J.dtype)
+    return learn_step(s.P, s.w, J, E, R, s.digits_lost, **forgetting(ff, J.dtype))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step."""
-    if p.forgetting_factor == 0:
-        return _interpolating.step(s, A, Y, p)
-    return bool(on_host(s, lambda t, a, y: rls.step(t, a, y, p), A, Y))
+    return _interpolating.step(s, A, Y, p) if p.forgetting_factor == 0 else update(s, A, Y - A @ s.w, p)

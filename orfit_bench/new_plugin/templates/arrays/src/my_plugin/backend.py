@@ -23,6 +23,8 @@ BACKEND = Backend(
     #   probe=lambda: "" if there_is_a_device() else "no device: see ...",
     # Work that is queued: wait until it is done, or the clock measures nothing.
     #   synchronize=lambda: namespace().synchronize(),
+    # A device: its name and what drives it, for the record of results and states.
+    #   device_info=lambda: {"device": "name of the hardware", "driver": "1.0"},
     # A compiler: the signatures that a kernel module has compiled so far.
     #   compiled=lambda kernel: kernel.loop.signatures,
     # Once every method of the catalogue has a kernel with all that the method allows:

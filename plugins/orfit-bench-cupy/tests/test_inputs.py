@@ -1,0 +1,99 @@
+"""Rows that lie on the device already: they are looked at there, and stay."""
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+from .conftest import IN_PLACE, Device, Namespace
+
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((40, 30)), rng.standard_normal(40)
+
+
+class Foreign:
+    """Another library's array on the same device, which has nothing but DLPack."""
+
+    def __init__(self, a):
+        self.a = IN_PLACE.asarray(a)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, **more):
+        return self.a.__dlpack__(**more)
+
+
+@pytest.fixture
+def takes(monkeypatch):
+    """CuPy's from_dlpack, of arrays on the device."""
+    monkeypatch.setattr(Namespace, "from_dlpack", lambda self, other: other.a, raising=False)
+
+
+def on_device(a):
+    return IN_PLACE.asarray(a)
+
+
+def test_chunks_on_the_device_go_neither_way(in_place):
+    learner = ob.create("lms", backend=in_place, step_size=0.01).partial_fit(X[:1], y[:1])
+    there, targets = on_device(X), on_device(y)
+    waits, sent = Device.waits, Device.sent
+    learner._checked(there, targets)
+    assert (Device.waits - waits, Device.sent - sent) == (2, 0)  # the two sums that say whether all is finite
+    asked = learner.predict(there)
+    assert (Device.waits - waits, Device.sent - sent) == (3, 0)
+    assert isinstance(asked, Device)
+
+
+def test_rows_of_a_filter_are_copied_once_whatever_comes_with_them(in_place):
+    learner = ob.create("kalman", backend=in_place).partial_fit(X[:1], y[:1])
+    with learner._brought(X, y, None, None, np.ones(40)) as there:
+        sent = Device.sent
+        learner._checked(there, y)
+        assert Device.sent - sent == 1  # y
+
+
+@pytest.mark.parametrize("method", ["lms", "rls", "class_rls", "kalman", "oja"])
+@pytest.mark.parametrize("as_given", [on_device, lambda a: on_device(np.repeat(a, 2, axis=0))[::2], Foreign])
+def test_rows_from_anywhere_are_the_same(in_place, takes, method, as_given):
+    target = {"class_rls": (np.arange(40) % 3,), "oja": ()}.get(method, (y,))
+    mine, other = (ob.create(method, backend=backend) for backend in (in_place, "numpy"))
+    mine.partial_fit(as_given(X), *map(as_given, target))
+    other.partial_fit(X, *target)
+    ours, theirs = mine.state(), other.state()
+    for name in theirs.data_vars:
+        np.testing.assert_allclose(ours[name].values, theirs[name].values, atol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_backend_of_the_host_brings_them_over_once(backend):
+    learner, there, targets = ob.create("lms", backend=backend), on_device(X), on_device(y)
+    waits = Device.waits
+    learner.partial_fit(there, targets)
+    assert Device.waits - waits == 2
+    np.testing.assert_array_equal(
+        learner.state()["w"].values, ob.create("lms", backend=backend).partial_fit(X, y).state()["w"].values
+    )
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.float32])
+def test_other_dtypes_are_converted_there(in_place, kind):
+    given = (X > 0).astype(kind)
+    there, sent = on_device(given), Device.sent
+    learner = ob.create("lms", backend=in_place)
+    assert learner._checked(there, y[:40])[0].dtype == np.float64
+    assert Device.sent - sent == 1  # y alone
+    assert (learner._checked(there, y)[0].get() == given).all()
+
+
+def test_bad_rows_are_named_as_ever(in_place):
+    learner = ob.create("lms", backend=in_place)
+    bad = X.copy()
+    bad[4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X\[4, 1\] is nan \(row 4, column 1; 1 such"):
+        learner.partial_fit(on_device(bad), on_device(y))
+    with pytest.raises(TypeError, match="want real numbers"):
+        learner.partial_fit(on_device(X + 0j), on_device(y))
+    with pytest.raises(ValueError, match=r"X\[0, 0\] = 1e\+300 overflows float32"):
+        ob.create("lms", backend=in_place, dtype="float32").partial_fit(on_device(X * 0 + 1e300), y)
+    assert learner.n_samples_seen_ == 0
