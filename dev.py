@@ -124,10 +124,13 @@ def publish() -> None:
     """The pages, and what got worse."""
     set_up("history")
     asv("publish")
-    found = json.loads((ROOT / ".asv/html/regressions.json").read_text())["regressions"]
-    for name, _, _, _, value, *_ in found:
-        print(f"{name}: {value}")
-    print(f"{len(found)} regressions. Pages: {ROOT / '.asv/html'} (asv preview shows them)")
+    pages = ROOT / ".asv" / "html"
+    commits = json.loads((pages / "index.json").read_text())["revision_to_hash"]
+    found = json.loads((pages / "regressions.json").read_text())["regressions"]
+    for name, *_, jumps in found:
+        for _, revision, before, after in jumps:
+            print(f"{name}: {before:.3g} to {after:.3g} at {commits[str(revision)][:12]}")
+    print(f"{len(found)} regressions. Pages: {pages} (asv preview shows them)")
 
 
 def asv(*arguments: str) -> None:

@@ -110,7 +110,7 @@ def one_by_one(learner, X, y):
         ("gp", {"model": MLP((3,))}, one_by_one),
         ("gp", {"model": MLP((3,)), "rank": 2}, one_by_one),
     ],
-    ids=str,
+    ids=["rls", "class_rls", "kalman", "rls_of_a_model", "kalman_of_a_model", "owm", "gp", "gp_of_a_rank"],
 )
 def test_steps_leave_the_state_on_the_device(in_place, method, given, act):
     small, large = steps(in_place, method, given, act)
