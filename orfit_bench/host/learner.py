@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-import numpy as np
-
 from orfit_bench.host import inputs, merging, snapshot
 from orfit_bench.host.engine import Engine
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
+from orfit_bench.spec.setting import said
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -84,7 +83,7 @@ class Learner(Engine):
         raise TypeError("a learner is not pickled: hand on its state() and restore() it, or save(path) and load(path)")
 
     def __repr__(self) -> str:
-        settings = "".join(f", {k}={_said(v)}" for k, v in self.settings.items())
+        settings = "".join(f", {k}={said(v)}" for k, v in self.settings.items())
         return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self._seen} rows seen>"
 
     def _asked(self, X: Any) -> Array:
@@ -127,7 +126,3 @@ class Learner(Engine):
 
     def _take_header(self, head: dict[str, Any]) -> None:
         """Read it back; ValueError where it does not fit."""
-
-
-def _said(value: Any) -> str:
-    return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) and value.ndim else repr(value)

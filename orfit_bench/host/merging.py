@@ -11,7 +11,7 @@ from orfit_bench.host import snapshot
 from orfit_bench.host.start import Start
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Method
-from orfit_bench.spec.setting import same
+from orfit_bench.spec.setting import said, same
 
 if TYPE_CHECKING:
     from orfit_bench.host.learner import Learner
@@ -134,7 +134,7 @@ def _check_alike(act: str, a: Learner, b: Any) -> None:
         learner._check_usable()
     if differing := [k for k, v in a.settings.items() if not same(v, b.settings[k])]:
         what = differing[0]
-        raise ValueError(f"{act}: settings differ: {what} is {a.settings[what]!r} and {b.settings[what]!r}")
+        raise ValueError(f"{act}: settings differ: {what} is {said(a.settings[what])} and {said(b.settings[what])}")
     for what in ("model", "dtype"):
         if getattr(a, what) != getattr(b, what):
             raise ValueError(f"{act}: the learners differ in {what}")

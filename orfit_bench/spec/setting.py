@@ -147,6 +147,11 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def said(value: Any) -> str:
+    """A setting's value in few words: a matrix by its shape."""
+    return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) and value.ndim else repr(value)
+
+
 def inside(value: float, interval: str) -> bool:
     """Whether a value that a float can hold lies in an interval written as "[low, high)"."""
     low, high = (float(end) for end in interval[1:-1].split(","))
