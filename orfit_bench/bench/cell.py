@@ -113,6 +113,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
         "seconds": seconds,
         "timed_runs": runs,
         "seconds_compile": seconds_compile,
+        "seconds_transfer": measuring.transferred(cell.learner, data),
         "rows_learned": seen.rows.tolist(),
         "test_error": seen.test_error.tolist(),
         "task_error": seen.task_error.tolist(),

@@ -45,6 +45,23 @@ def timed(make: Make, data: Data, protocol: Protocol) -> tuple[float, int]:
     return statistics.median(seconds), len(seconds)
 
 
+def transferred(make: Make, data: Data) -> float | None:
+    """Seconds that the way of all rows to the backend's device takes, a part of `timed`; None on the host."""
+    backend = make().backend
+    if backend.namespace() is np:
+        return None
+    rows = [part for part in data.cut(0, len(data.X)) if part is not None]
+    seconds = []
+    for _ in range(2):  # the first finds no memory taken yet
+        backend.synchronize()
+        begin = perf_counter()
+        there = [backend.asarray(part) for part in rows if part.dtype.kind in "buif"]  # labels stay on the host
+        backend.synchronize()
+        seconds.append(perf_counter() - begin)
+        del there
+    return min(seconds)
+
+
 def latency(make: Make, data: Data) -> Array:
     """(calls,) seconds of calls with the first rows of the stream, one row each; none is a first call.
 

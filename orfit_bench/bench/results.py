@@ -51,6 +51,7 @@ NUMBERS: dict[str, tuple[str, str]] = {
     "seconds": ("s", "wall time of learning alone, median of timed_runs runs"),
     "timed_runs": ("1", "runs against the clock"),
     "seconds_compile": ("s", "wall time of a first learner and a few rows: import, compilation, start"),
+    "seconds_transfer": ("s", "wall time of bringing all rows to the backend's device, a part of seconds"),
 }
 SERIES: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "rows_learned": ("rows_learned", ("point",), "row", "rows learned when the point was taken"),

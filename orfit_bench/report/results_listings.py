@@ -27,7 +27,7 @@ TIMES: Columns = {
     "seconds_compile": ("first use", "s"),
     "seconds_transfer": ("transfer", "s"),
 }
-"""Only those that the results have."""
+"""Only those that the results have: a backend of the host brings its rows nowhere."""
 SPANS = ("seconds", "seconds_compile", "seconds_transfer")
 AVERAGED: Columns = {
     "test_error": ("test error", ".4g"),
@@ -60,15 +60,17 @@ def cells(results: xarray.Dataset) -> Iterator[Listing]:
 def times(results: xarray.Dataset) -> Listing:
     """Wall time by what it was spent on."""
     headings, who = _who(results)
-    numbers = {name: column for name, column in TIMES.items() if name in results}
-    rows: list[list[Cell]] = [[*who[i], *_numbers(results, numbers, i)] for i in range(len(who)) if is_ok(results, i)]
+    every = range(len(who))
+    numbers = {name: column for name, column in TIMES.items() if _known(results, name, every)}
+    rows: list[list[Cell]] = [[*who[i], *_numbers(results, numbers, i)] for i in every if is_ok(results, i)]
     columns = (*headings, *(heading for heading, _ in numbers.values()))
     return Listing("Wall time of a cell", columns, rows, sortable=True)
 
 
 def spent(results: xarray.Dataset) -> str:
     """The wall time of all cells together, by what it was spent on."""
-    sums = {TIMES[name][0]: float(np.nansum(results[name].values)) for name in SPANS if name in results}
+    here = [name for name in SPANS if _known(results, name, range(results.sizes["cell"]))]
+    sums = {TIMES[name][0]: float(np.nansum(results[name].values)) for name in here}
     return f"Wall time of all cells: {', '.join(f'{heading} {as_seconds(value)}' for heading, value in sums.items())}"
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from benchmarks import device_clock, gpu, pages
-from orfit_bench import backends
-from orfit_bench.spec import Backend
+from orfit_bench import backends, create
+from orfit_bench.bench.measuring import transferred
+from orfit_bench.spec import Backend, Data
 from orfit_bench_cupy import METHODS
 
 CASES = [case._replace(widths=(20,), rows=4) for case in gpu.CASES]
@@ -18,6 +19,12 @@ HERE = gpu.Machine(1e9, {"float64": 1e9}, 10**9, 10**9)
 @pytest.fixture(autouse=True)
 def one_turn(monkeypatch):
     monkeypatch.setattr(gpu, "TURNS", 1)
+
+
+def test_the_way_of_rows_to_the_device_is_timed_apart(in_place):
+    rows = Data(np.ones((40, 3)), np.array(["no", "yes"] * 20))
+    assert transferred(lambda: create("class_rls", backend=in_place), rows) > 0
+    assert transferred(lambda: create("class_rls", backend="numpy"), rows) is None
 
 
 def test_every_method_that_computes_is_measured():
