@@ -80,12 +80,12 @@ def passes_as_echo(*methods: str, changed: Any = lambda kernel: kernel, **more: 
 
 
 def test_the_reference_under_another_name_passes():
-    passes_as_echo("lms", "class_rls", "kalman", "oja", dtypes=["float64"])
+    passes_as_echo("lms", "class_rls", "oja", dtypes=["float64"])
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_another_order_of_sums_passes(dtype):
-    passes_as_echo("nlms", "rls", "owm", changed=jittery, dtypes=[dtype])
+@pytest.mark.parametrize(("methods", "dtype"), [(("nlms", "rls", "owm"), "float64"), (("nlms", "rls"), "float32")])
+def test_another_order_of_sums_passes(methods, dtype):
+    passes_as_echo(*methods, changed=jittery, dtypes=[dtype])
 
 
 @pytest.mark.slow

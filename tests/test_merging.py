@@ -514,5 +514,7 @@ def test_a_state_says_what_was_merged():
 def test_settings_that_differ_in_a_matrix_are_said_by_their_shapes():
     starts = (np.eye(60)[:, :2], np.eye(60)[:, 1:3])
     learners = [ob.create("sanger", backend="numpy", n_components=2, initial_basis=C) for C in starts]
-    with pytest.raises(ValueError, match=r"initial_basis is <array of shape \(60, 2\)> and <array of shape \(60, 2\)>$"):
+    with pytest.raises(
+        ValueError, match=r"initial_basis is <array of shape \(60, 2\)> and <array of shape \(60, 2\)>$"
+    ):
         ob.average(learners)

@@ -1,6 +1,7 @@
 """The sources' experiments: each goes through in small, its page holds the source's numbers, a killed run goes on."""
 
 import functools
+import json
 import os
 import signal
 import subprocess
@@ -361,6 +362,46 @@ def test_a_killed_run_ends_in_the_identical_file(tmp_path):
         assert first[name].values.tobytes() == second[name].values.tobytes()
     pages = [(tmp_path / folder / "survey-figure-2.html").read_bytes() for folder in ("cut", "whole")]
     assert pages[0] == pages[1]
+
+
+SCRIPT = """
+import json, os, signal, sys
+from pathlib import Path
+from orfit_bench import reproduce
+
+name, given, folder, cut = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "cut"
+
+def progress(done, total, now):
+    if cut and done == max(1, total // 2):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+experiment = reproduce.find(name)
+reproduce.run(experiment, reproduce.setup(experiment, **given), folder, isolate=False, progress=progress)
+"""
+
+
+@pytest.mark.slow  # two minutes for all
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_experiment_killed_half_way_ends_in_the_same_numbers(tmp_path, name):
+    environment = {**os.environ, "ORFIT_BENCH_PLUGINS": "catalogue,numpy"}
+
+    def call(folder, how):
+        command = [sys.executable, "-c", SCRIPT, name, json.dumps(SMALL[name]), str(tmp_path / folder), how]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert call("cut", "cut").returncode == -signal.SIGKILL
+    assert list((tmp_path / "cut" / f"{name}.nc.journal").glob("*.json"))
+    assert not (tmp_path / "cut" / f"{name}.nc").exists()
+    for folder in ("cut", "whole"):
+        done = call(folder, "whole")
+        assert done.returncode == 0, done.stderr
+    first, second = (xr.load_dataset(tmp_path / folder / f"{name}.nc") for folder in ("cut", "whole"))
+    assert set(first.variables) == set(second.variables)
+    for variable in first.variables:
+        if first[variable].attrs.get("units") != "s":  # wall times differ between any two runs
+            assert first[variable].values.tobytes() == second[variable].values.tobytes(), variable
 
 
 class TestCommand:

@@ -460,11 +460,8 @@ def test_mnist_by_class_has_one_task_a_class(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize(("part", "tested"), [("test", 6), ("train", 10)])
-def test_rotated_mnist_is_the_digit_asked_for(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch, part: str, tested: int
-) -> None:
-    monkeypatch.setattr(rotated_digits, "turned", lambda images, angles: (images.reshape(len(images), -1), angles))
-    data = BY_NAME["rotated_mnist"].load(n=2, digit=7, part=part)
+def test_rotated_mnist_is_the_digit_asked_for(tiny: Path, part: str, tested: int) -> None:
+    data = rotated_digits.make_mnist(2, 7, part, 0, lambda images, angles: (images.reshape(len(images), -1), angles))
     assert_sound(data)
     assert len(arrays(data)[2]) == tested
     images = mnist_files.read("train")[0], mnist_files.read("test")[0]

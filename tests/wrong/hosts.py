@@ -37,8 +37,8 @@ fault(
 )
 
 
-def _as_it_lies(value: Any, name: str, dtype: Any) -> Any:
-    array = convert(value, name, dtype)
+def _as_it_lies(value: Any, name: str, dtype: Any, *more: Any) -> Any:
+    array = convert(value, name, dtype, *more)
     return array if np.asarray(value).flags.c_contiguous else np.asarray(value).ravel("K").reshape(array.shape)
 
 
@@ -54,12 +54,13 @@ fault(
     "wrong_shapes_are_refused",
     method=OJA,
     kernel=real("oja"),
-    host=(inputs, "matrix", lambda X, *more: matrix(np.atleast_2d(X), *more)),
+    host=(inputs, "matrix", lambda X, *more, **named: matrix(np.atleast_2d(X), *more, **named)),
 )
 
 
-def _cut_off(X: Any, name: str, dtype: Any, columns: int | None, *more: Any) -> Any:
-    return matrix(X[:, :columns] if type(X) is np.ndarray and X.ndim == 2 else X, name, dtype, columns, *more)
+def _cut_off(X: Any, name: str, dtype: Any, columns: int | None, *more: Any, **named: Any) -> Any:
+    cut = X[:, :columns] if type(X) is np.ndarray and X.ndim == 2 else X
+    return matrix(cut, name, dtype, columns, *more, **named)
 
 
 fault(
@@ -80,7 +81,7 @@ fault(
     "masks_are_dropped",
     "a masked array is learned with what its mask hides",
     "what_is_no_number_is_refused",
-    host=(inputs, "_convert", lambda value, name, dtype: convert(np.asarray(value), name, dtype)),
+    host=(inputs, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 
 
