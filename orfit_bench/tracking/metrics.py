@@ -29,11 +29,11 @@ DEVIATION_FLOOR = 1e-12
 METRICS = {
     metric.name: metric
     for metric in (
-        Tracked("seconds_a_sample", "s", 0.2, timed=True),
-        Tracked("kernel_seconds_a_sample", "s", 0.2, timed=True),
-        Tracked("seconds_a_row", "s", 0.2, timed=True),
-        Tracked("import_seconds", "s", 0.2, timed=True),
-        Tracked("start_seconds", "s", 0.2, timed=True),
+        Tracked("seconds_a_sample", "s", 0.3, timed=True),
+        Tracked("kernel_seconds_a_sample", "s", 0.3, timed=True),
+        Tracked("seconds_a_row", "s", 0.5, timed=True),
+        Tracked("import_seconds", "s", 0.3, timed=True),
+        Tracked("start_seconds", "s", 0.3, timed=True),
         Tracked("peak_bytes", "B", 0.1),
         Tracked("state_bytes", "B", 0.01),
         Tracked("batch_deviation", "relative", 9.0, DEVIATION_FLOOR),
