@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import warnings
+from importlib.metadata import distribution
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,8 @@ def loaded(file: str) -> ModuleType:
 
 def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
     """The number or the table asked for, as plain values."""
+    if measure == "where":
+        return {name: str(distribution(name).locate_file("")) for name in arguments}
     if measure == "pairs":
         return [[*pair, owner] for pair, owner in workloads.pairs().items()]
     if measure == "reference":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -72,10 +75,15 @@ class Side:
         return " ".join(map(str, self._asked[:3]))
 
     def _start(self) -> None:
-        variables = "//".join(f"env:{name}={value}" for name, value in self._variables.items())
-        self._gateway = _execnet().makegateway(f"popen//chdir={self.where.home}//{variables}")
+        with _environment(self._variables):  # execnet's own `env` comes after the interpreter has read its path
+            self._gateway = _execnet().makegateway(f"popen//python={sys.executable}//chdir={self.where.home}")
         self._channel = self._gateway.remote_exec(serving)
         self._channel.send(str(WORKLOADS))
+        self._channel.send(["where", *self.where.distributions])
+        for name, place in self._channel.receive(SECONDS)[1].items():
+            if Path(place) not in self.where.path:
+                self._end()
+                raise RuntimeError(f"{name} of {self.where.commit[:12]} would be measured in {place}, not as installed")
 
     def _end(self) -> None:
         if self._gateway is not None:
@@ -83,6 +91,18 @@ class Side:
             self._gateway.exit()
             group.terminate(timeout=1.0)
             self._gateway = None
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """This process's environment with the variables, for a process that is started meanwhile."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _execnet() -> Any:
