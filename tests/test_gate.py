@@ -226,6 +226,19 @@ class TestSide:
                     process.ask(measure, *KEY)
                 assert process.ask("gives", *KEY) == 1.5
 
+    def test_it_runs_the_code_that_was_installed(self, tmp_path, monkeypatch):
+        pytest.importorskip("execnet", reason="execnet is not installed")
+        workloads, site = tmp_path / "workloads.py", tmp_path / "site"
+        site.mkdir()
+        (site / "orfit_bench.py").write_text("here = 'as installed'\n")
+        workloads.write_text(
+            "STARTS = {}\nclass Missing(Exception): pass\nclass Workload:\n    def __init__(self, *a): pass\n"
+            "    def tells(self):\n        import orfit_bench\n        return orfit_bench.here\n"
+        )
+        monkeypatch.setattr(side, "WORKLOADS", workloads)
+        with side.Side(environment.Environment("0" * 40, (site,), tmp_path)) as process:
+            assert process.ask("tells", *KEY) == "as installed"
+
 
 @pytest.mark.slow  # builds and measures three commits
 def test_the_repository_of_a_plugin(tmp_path, monkeypatch):
