@@ -58,6 +58,15 @@ def refuse(target: Path) -> None:
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in a folder that exists")
 
 
+def make_folder(target: Path) -> None:
+    """Make the folder, where only it is missing; OSError, saying why, where there is none and none can be made."""
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(f"{target}: there is a file of that name, want a folder")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: there is no folder {target.parent}, want a new folder in one that exists")
+    target.mkdir(exist_ok=True)
+
+
 def new_folder(target: Path, contents: Mapping[str, str]) -> None:
     """Make a folder of these texts by their paths within it, whole or not at all, in the place of none or an empty one.
 

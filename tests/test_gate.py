@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from gate_trials import git
 
 from orfit_bench.cli import main
 from orfit_bench.report.gate import as_json, as_markdown, notes, summary
@@ -144,7 +145,7 @@ class TestReport:
     )
 
     def test_markdown_holds_what_changed_and_no_more(self):
-        text = as_markdown(self.FOUND, "a to b")
+        text = as_markdown(self.FOUND, "a", "b")
         assert "| rls | numba | 64 | seconds_a_sample | 1e-06 s | 2e-06 s | +100% worse |" in text
         assert "| lms | numpy | 64 | frozen_deviation | 0.0e+00 | 1.0e-06 | worse |" in text
         assert "broken: gp on numpy, peak_bytes: ValueError: no" in text
@@ -167,9 +168,8 @@ def repository(tmp_path):
 
 
 def commit(folder, message, *before):
-    who = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "commit.gpgsign=false"]
     for arguments in filter(None, [before, ["add", "-A"], ["commit", "-q", "-m", message]]):
-        subprocess.run([*who, *arguments], check=True, capture_output=True)
+        git(folder, *arguments)
 
 
 class TestMistakes:

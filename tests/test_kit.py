@@ -83,7 +83,11 @@ def test_the_reference_under_another_name_passes():
     passes_as_echo("lms", "class_rls", "oja", dtypes=["float64"])
 
 
-@pytest.mark.parametrize(("methods", "dtype"), [(("nlms", "rls", "owm"), "float64"), (("nlms", "rls"), "float32")])
+@pytest.mark.parametrize(
+    ("methods", "dtype"),
+    [(("nlms", "rls", "owm"), "float64"), (("nlms", "rls"), "float32")],
+    ids=["float64", "float32"],
+)
 def test_another_order_of_sums_passes(methods, dtype):
     passes_as_echo(*methods, changed=jittery, dtypes=[dtype])
 

@@ -13,9 +13,14 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.host.registry import registry
 from orfit_bench.tracking import freeze, workloads
+from orfit_bench.tracking.workloads import exactness
+from orfit_bench.tracking.workloads.rows import rows
+from orfit_bench.tracking.workloads.times import Clock
 
 ROOT = Path(__file__).resolve().parents[1]
-FILE = "orfit_bench/tracking/workloads.py"
+FILES = ("orfit_bench/tracking/workloads/names.py", "orfit_bench/tracking/workloads.py")
+"""Where the names stand, and where they stood."""
+CHANGED = ("log", "--format=%H", "--diff-filter=AM", "--no-renames")
 FROZEN = "orfit_bench/tracking/trajectories.npz"
 OURS = ("orfit-bench", "orfit-bench-numpy", "orfit-bench-numba", "orfit-bench-cupy")
 
@@ -65,10 +70,11 @@ class TestAudit:
         assert untracked(added | {("methods", "theirs"): "my-plugin 1.0"}) == ["brand_new", "quantum"]
 
     def test_names_are_literal_and_only_appended_to(self):
-        now = names_in((ROOT / FILE).read_text())
+        now = names_in((ROOT / FILES[0]).read_text())
         assert now == {"METHODS": workloads.METHODS, "BACKENDS": workloads.BACKENDS}
-        for commit in git("log", "--format=%H", "--", FILE).split():
-            for name, then in names_in(git("show", f"{commit}:{FILE}")).items():
+        versions = [(commit, file) for file in FILES for commit in git(*CHANGED, "--", file).split()]
+        for commit, file in versions:
+            for name, then in names_in(git("show", f"{commit}:{file}")).items():
                 assert now[name][: len(then)] == then, f"{name}: {commit[:12]} had other names in these places"
 
     def test_asv_takes_the_names_from_there(self, benchmarks):
@@ -94,7 +100,7 @@ class TestFrozen:
         monkeypatch.setattr(workloads, "METHODS", ["lms", "oja"])
         files = []
         for name in ("a.npz", "b.npz"):
-            monkeypatch.setattr(workloads, "TRAJECTORIES", tmp_path / name)
+            monkeypatch.setattr(exactness, "TRAJECTORIES", tmp_path / name)
             freeze.freeze()
             files.append((tmp_path / name).read_bytes())
         assert files[0] == files[1]
@@ -118,12 +124,12 @@ class TestFrozen:
 
 class TestWorkloads:
     def test_rows_are_the_same_with_every_version(self):
-        X = workloads.rows(4000, 5)
+        X = rows(4000, 5)
         published = np.array([0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4])  # the first two of SplitMix64, begun at 0
         np.testing.assert_allclose(X[0, :2], (published / 2.0**64 - 0.5) * np.sqrt(12), rtol=1e-12)
         assert abs(X.mean(0)).max() < 0.05
         np.testing.assert_allclose(X.T @ X / 4000, np.eye(5), atol=0.06)
-        np.testing.assert_array_equal(workloads.rows(10, 5), X[:10])
+        np.testing.assert_array_equal(rows(10, 5), X[:10])
 
     def test_the_kernel_is_a_part_of_the_chunk_and_left_as_it_was(self):
         kernel = registry().kernel("numpy", "apa")
@@ -134,7 +140,7 @@ class TestWorkloads:
         assert kernel.learn is before
 
     def test_nested_calls_are_counted_once(self):
-        clock = workloads.Clock()
+        clock = Clock()
         inner = clock.watch(lambda: None, lambda: None)
         outer = clock.watch(inner, lambda: None)
         outer()

@@ -1,7 +1,7 @@
 """Speed, memory and exactness of every method on every backend, over commits.
 
-What is measured stands in orfit_bench/tracking/workloads.py of this tree, whichever commit is installed; the gate
-measures with the same file. All of a commit is measured once, in `setup_cache`; each benchmark looks up its number.
+What is measured stands in orfit_bench/tracking/workloads of this tree, whichever commit is installed; the gate
+measures with the same code. All of a commit is measured once, in `setup_cache`; each benchmark looks up its number.
 n/a is what a commit has not, and an error what broke. More is worse throughout.
 """
 
@@ -12,18 +12,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parents[2] / "orfit_bench" / "tracking" / "workloads" / "__init__.py"
 
 
 def _loaded(file):
-    spec = importlib.util.spec_from_file_location("orfit_bench_workloads", ROOT / "orfit_bench" / "tracking" / file)
+    spec = importlib.util.spec_from_file_location("orfit_bench_workloads", file)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
-workloads = _loaded("workloads.py")
+workloads = _loaded(HERE)
 TIMED = {"seconds_a_sample": "s", "kernel_seconds_a_sample": "s", "seconds_a_row": "s"}
 UNTIMED = {"state_bytes": "B", "batch_deviation": "relative", "frozen_deviation": "relative"}
 NOT_HERE = "n/a: "

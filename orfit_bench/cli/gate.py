@@ -68,19 +68,16 @@ def gate_command(
         writable(output)
     with bar() as shown:
         shown.update(0, 1, "installing both commits")
-        environments = [environment(root, commit) for commit in (base, head)]
+        before, after = (environment(root, commit) for commit in (base, head))
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
-        base_side, head_side = environments
-        found = Gate(base_side, head_side, sizes, methods, backends, tolerated, shown.update).findings()
+        found = Gate(before, after, sizes, methods, backends, tolerated, shown.update).findings()
     if any(f.verdict != "same" for f in found):
         show(report.findings_table(found))
     for line in (*report.notes(found), report.summary(found)):
         show(line)
     if output is not None:
-        title = f"{environments[0].commit[:12]} to {environments[1].commit[:12]}"
-        said = (
-            report.as_markdown(found, title) if output.suffix == ".md" else report.as_json(found, *title.split(" to "))
-        )
+        written = report.as_markdown if output.suffix == ".md" else report.as_json
+        said = written(found, before.commit[:12], after.commit[:12])
         replace(output, lambda path: path.write_text(said, encoding="utf-8"))
     if any(f.bad for f in found):
         raise click.exceptions.Exit(1)

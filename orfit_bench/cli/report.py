@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import replace, writable
+from orfit_bench.files import make_folder, replace, writable
 
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")
@@ -45,22 +45,13 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
 
     plugins()
     results = load(file)
-    _make_folder(output)
+    make_folder(output)
     for plate in plates(results):
         if isinstance(plate, Omitted):
             click.echo(f"left out: {plate.name}: {plate.reason}")
         else:
             save(plate.figure, output / f"{plate.name}.{ending}")
             click.echo(str(output / f"{plate.name}.{ending}"))
-
-
-def _make_folder(folder: Path) -> None:
-    """OSError, saying why, where there is no such folder and none can be made."""
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder}: there is a file of that name, want a folder")
-    if not folder.parent.is_dir():
-        raise FileNotFoundError(f"{folder}: there is no folder {folder.parent}, want a new folder in one that exists")
-    folder.mkdir(exist_ok=True)
 
 
 @click.command("report")

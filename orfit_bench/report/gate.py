@@ -40,12 +40,13 @@ def summary(findings: Sequence[Finding]) -> str:
     return f"{len(findings)} numbers: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
 
 
-def as_markdown(findings: Sequence[Finding], title: str) -> str:
+def as_markdown(findings: Sequence[Finding], base: str, head: str) -> str:
     """For the page of a pull request."""
-    rows = list(_rows(findings))
+    rows = _rows(findings)
     lines = ["| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *rows)]
     table = lines if rows else ["Nothing changed."]
-    return "\n".join([f"### {title}", "", *table, "", summary(findings), *(f"- {n}" for n in notes(findings)), ""])
+    told = [summary(findings), *(f"- {note}" for note in notes(findings))]
+    return "\n".join([f"### {base} to {head}", "", *table, "", *told, ""])
 
 
 def as_json(findings: Sequence[Finding], base: str, head: str) -> str:

@@ -15,7 +15,7 @@ from orfit_bench.bench import results as files
 from orfit_bench.bench.cell import line, said_by
 from orfit_bench.bench.journal import Journal
 from orfit_bench.errors import UnavailableError, hint
-from orfit_bench.files import replace, writable
+from orfit_bench.files import make_folder, replace, writable
 from orfit_bench.host.machine import provenance
 from orfit_bench.host.registry import registry
 from orfit_bench.isolation import Call, DiedError, Process, finished, threads
@@ -87,7 +87,7 @@ def run(
     numbers. progress(done, all, what was done last) is called once at the start and after each cell. RuntimeError
     where a cell fails; the finished ones are kept.
     """
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     stem = experiment.name if chosen.data in ("its own", *experiment.data[:1]) else f"{experiment.name}-{chosen.data}"
     file, html = folder / f"{stem}.nc", folder / f"{stem}.html"
     for path in (file, html):

@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.files import replace
 from orfit_bench.tracking import workloads
+from orfit_bench.tracking.workloads import exactness
 
 
 def freeze(backend: str = "numpy") -> int:
@@ -24,9 +25,9 @@ def freeze(backend: str = "numpy") -> int:
         with open(str(path), "wb") as file:  # NumPy would append an ending to a name
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
-    replace(workloads.TRAJECTORIES, write)
+    replace(exactness.TRAJECTORIES, write)
     return sum(array.size for array in arrays.values())
 
 
 if __name__ == "__main__":
-    print(f"{freeze()} numbers of {len(workloads.METHODS)} methods in {workloads.TRAJECTORIES}")
+    print(f"{freeze()} numbers of {len(workloads.METHODS)} methods in {exactness.TRAJECTORIES}")

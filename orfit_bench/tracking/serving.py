@@ -1,6 +1,6 @@
 """What runs in the process of a commit: measures what it is asked for, and answers each question.
 
-Its source is sent there, so it imports nothing of its own package; the file of workloads comes by its path.
+Its source is sent there, so it imports nothing of its own package; the workloads come by their path.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
         return workloads.start_seconds(measure)
     method, backend, d, *more = arguments
     work = workloads.Workload(method, backend, d)
-    if measure == "warm":
-        return work.started().partial_fit(*work.data(8)) is None
     if measure == "trajectory":
         return {name: [list(value.shape), value.tobytes()] for name, value in work.trajectory().items()}
     return getattr(work, measure)(*more)

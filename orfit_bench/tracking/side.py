@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from orfit_bench.tracking.environment import Environment
 if TYPE_CHECKING:
     import execnet
 
-WORKLOADS = Path(__file__).with_name("workloads.py")
+WORKLOADS = Path(__file__).parent / "workloads" / "__init__.py"
 SECONDS = 300.0
 """Longest time for one answer: a method's kernels may be compiled first."""
 
@@ -34,7 +35,7 @@ class Side:
 
     def __init__(self, where: Environment, variables: dict[str, str] | None = None) -> None:
         self.where, self._variables = where, {**where.variables, **(variables or {})}
-        self._gateway: execnet.Gateway | None = None
+        self._group: execnet.Group | None = None  # of one process, so that ending it ends no other
         self._asked: tuple[Any, ...] = ()
 
     def __enter__(self) -> Self:
@@ -50,7 +51,7 @@ class Side:
 
     def begin(self, measure: str, *arguments: Any) -> None:
         """Ask; `finish` waits for the answer, so that two sides can work at once."""
-        if self._gateway is None:
+        if self._group is None:
             self._start()
         self._asked = (measure, *arguments)
         with suppress(OSError):  # it died since its last answer, which `finish` will say
@@ -76,8 +77,10 @@ class Side:
 
     def _start(self) -> None:
         with _environment(self._variables):  # execnet's own `env` comes after the interpreter has read its path
-            self._gateway = _execnet().makegateway(f"popen//python={sys.executable}//chdir={self.where.home}")
-        self._channel = self._gateway.remote_exec(serving)
+            self._group = _group()
+            python = f"python={shlex.quote(sys.executable)}"
+            gateway = self._group.makegateway(f"popen//{python}//chdir={self.where.home}")
+        self._channel = gateway.remote_exec(serving)
         self._channel.send(str(WORKLOADS))
         self._channel.send(["where", *self.where.distributions])
         for name, place in self._channel.receive(SECONDS)[1].items():
@@ -86,11 +89,9 @@ class Side:
                 raise RuntimeError(f"{name} of {self.where.commit[:12]} would be measured in {place}, not as installed")
 
     def _end(self) -> None:
-        if self._gateway is not None:
-            group = self._gateway._group
-            self._gateway.exit()
-            group.terminate(timeout=1.0)
-            self._gateway = None
+        if self._group is not None:
+            self._group.terminate(timeout=1.0)
+            self._group = None
 
 
 @contextmanager
@@ -105,8 +106,8 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _execnet() -> Any:
-    """A group of its own for each process, so that ending one ends no other."""
+def _group() -> Any:
+    """What starts processes. UnavailableError where execnet is not installed."""
     try:
         import execnet
     except ImportError:

@@ -1,0 +1,28 @@
+"""What is measured: methods, backends and sizes, and what of them there is here."""
+
+from __future__ import annotations
+
+# Literal, and only ever appended to: asv numbers the results of older commits by the places in these lists.
+METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
+METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
+METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
+BACKENDS = ["numpy", "numba", "cupy"]
+QUICK_SIZE = 64
+FULL_SIZES = [16, 256, 784]
+
+
+class Missing(NotImplementedError):
+    """This commit has no such method, backend or device; asv shows n/a."""
+
+
+def pairs() -> dict[tuple[str, str], str]:
+    """Every (method, backend) that can be had here, with the distribution that brought the kernel or the method."""
+    from orfit_bench.host.registry import registry
+
+    known = registry()
+    found = {}
+    for backend, method in known.kernels:
+        if method in known.methods and not known.absence(backend, method):
+            owners = {known.suppliers[key] for key in (("kernels", (backend, method)), ("methods", method))}
+            found[method, backend] = " ".join(sorted(owner.rpartition(" ")[0] for owner in owners))
+    return found
