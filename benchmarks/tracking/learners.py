@@ -26,6 +26,7 @@ def _loaded(file):
 workloads = _loaded(HERE)
 TIMED = {"seconds_a_sample": "s", "kernel_seconds_a_sample": "s", "seconds_a_row": "s"}
 UNTIMED = {"state_bytes": "B", "batch_deviation": "relative", "frozen_deviation": "relative"}
+OF_DEVICES = {"device_seconds_a_sample": "s", "device_peak_bytes": "B"}
 NOT_HERE = "n/a: "
 
 
@@ -114,19 +115,19 @@ class Full(_Learners):
 
 
 class Device(_Learners):
-    """On a device, where there is one: time with its kernels waited for, and its own memory."""
+    """On a device, where there is one: beside the host's numbers its own clock's and its memory's."""
 
     params = [workloads.METHODS, ["cupy"]]
 
     def setup_cache(self):
-        return measured([*TIMED, *UNTIMED, "device_peak_bytes"], self.params[1], self.sizes)
+        return measured([*TIMED, *UNTIMED, *OF_DEVICES], self.params[1], self.sizes)
 
     setup_cache.timeout = 1200
 
 
 _add(Quick, TIMED | UNTIMED | {"peak_bytes": "B"})
 _add(Full, TIMED | {"state_bytes": "B", "batch_deviation": "relative", "peak_bytes": "B"})
-_add(Device, TIMED | UNTIMED | {"device_peak_bytes": "B"})
+_add(Device, TIMED | UNTIMED | OF_DEVICES)
 
 
 class Start:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import device
 from .exactness import relative
 from .names import QUICK_SIZE, Missing
 from .rows import Array, rows, targets
@@ -131,17 +132,20 @@ class Workload:
                     peaks.append(reader.metadata.peak_memory)
         return float(min(peaks))
 
+    def device_seconds_a_sample(self) -> float:
+        """Seconds a row of a chunk that the backend's device takes, by its own clock."""
+        X, y = self.data(self.chunk_rows())
+        return device.seconds(self._found(), lambda: self.started().partial_fit(X, y)) / len(X)
+
     def device_peak_bytes(self) -> float:
         """Most bytes of the backend's device in use while a new learner learns the chunk."""
+        X, y = self.data(self.chunk_rows())
+        return device.peak_bytes(self._found(), lambda: self.started().partial_fit(X, y))
+
+    def _found(self) -> Any:
         import orfit_bench as ob
 
-        memory = ob.backends()[self.backend].memory
-        if not callable(memory):
-            raise Missing(f"{self.backend} has no device of its own")
-        X, y = self.data(self.chunk_rows())
-        memory()  # begins the count
-        _wait(self.started().partial_fit(X, y))
-        return float(memory())
+        return ob.backends()[self.backend]
 
     def state_bytes(self) -> float:
         """Bytes of the state after the chunk."""

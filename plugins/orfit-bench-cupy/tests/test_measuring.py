@@ -6,10 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks import device_clock, gpu, pages
+from benchmarks import gpu, pages
 from orfit_bench import backends, create
 from orfit_bench.bench.measuring import transferred
 from orfit_bench.spec import Backend, Data
+from orfit_bench.tracking.workloads import Missing, Workload
+from orfit_bench.tracking.workloads import device as clock
 from orfit_bench_cupy import METHODS
 
 CASES = [case._replace(widths=(20,), rows=4) for case in gpu.CASES]
@@ -101,14 +103,20 @@ class Event:
         pass
 
 
-def test_device_clock(monkeypatch):
+def test_device_clock():
     used = []
     cuda = SimpleNamespace(Event=Event, get_elapsed_time=lambda a, b: b.at - a.at)
     device = Backend("d", "", namespace=lambda: SimpleNamespace(cuda=cuda), memory=lambda: 1000 * len(used))
-    monkeypatch.setattr(device_clock, "backends", lambda: {"d": device, "cpu": Backend("cpu", "", lambda: np)})
-    assert device_clock.seconds(lambda: used.append(1), "d") == 0.25
+    assert clock.seconds(device, lambda: used.append(1)) == 0.25
     assert len(used) == 2
-    assert device_clock.peak_bytes(lambda: used.append(1), "d") == 3000
-    for backend in ("cpu", "none"):
-        assert device_clock.seconds(used.clear, backend) is None
-        assert device_clock.peak_bytes(used.clear, backend) is None
+    assert clock.peak_bytes(device, lambda: used.append(1)) == 3000
+    for measure in (clock.seconds, clock.peak_bytes):
+        with pytest.raises(Missing, match="cpu has no device of its own"):
+            measure(Backend("cpu", "", lambda: np), used.clear)
+    assert len(used) == 3
+
+
+def test_without_a_device_a_chunk_has_no_time_of_one(in_place):
+    work = Workload("orfit", in_place, 20)
+    with pytest.raises(Missing, match="no device of its own"):
+        work.device_seconds_a_sample()
