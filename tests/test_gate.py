@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from gate_trials import git
+from gate_trials import change, git
 
 from orfit_bench.cli import main
 from orfit_bench.report.gate import as_json, as_markdown, notes, summary
@@ -250,8 +250,7 @@ def test_the_repository_of_a_plugin(tmp_path, monkeypatch):
     kernel = mine / "src/my_rule/kernel.py"
     kernel.write_text(kernel.read_text() + "\n")
     commit(mine, "nothing")
-    faulty = "\n_learn = learn\n\n\ndef learn(s, *rest):\n    n = _learn(s, *rest)\n    s.w *= 1 + 1e-6\n    return n\n"
-    kernel.write_text(kernel.read_text() + faulty)
+    kernel.write_text(kernel.read_text() + change("error", "my_rule", "numpy"))
     commit(mine, "a small error")
     monkeypatch.chdir(mine)
     same = CliRunner().invoke(main, ["gate", "HEAD~2", "HEAD~1"])
