@@ -10,6 +10,13 @@ from gate_trials import change, git, kernel, scratch
 
 HISTORY = [("", ""), ("", ""), ("", ""), ("slow", "lms"), ("", ""), ("", ""), ("", ""), ("memory", "rls"), ("", "")]
 HISTORY += [("", ""), ("", ""), ("error", "nlms"), ("", ""), ("", ""), ("", "")]
+FEW = """
+METHODS = ["lms", "nlms", "rls"]
+
+
+def pairs():
+    return dict.fromkeys([(method, "numpy") for method in METHODS], "")
+"""
 WANTED = {
     "slow": "learners.Quick.track_kernel_seconds_a_sample(lms, numpy)",
     "memory": "learners.Quick.track_peak_bytes(rls, numpy)",
@@ -29,8 +36,7 @@ def test_steps_are_found_at_their_commits(tmp_path):
         if fault:
             faults[fault] = git(repository, "rev-parse", "HEAD")
     few = repository / "orfit_bench/tracking/workloads/__init__.py"  # of the tree: what is measured, not what is
-    few.write_text(few.read_text() + "\n\ndef pairs():\n    return dict.fromkeys([(m, 'numpy') for m in FEW], '')\n")
-    few.write_text(few.read_text() + "\n\nFEW = ('lms', 'nlms', 'rls')\n")
+    few.write_text(few.read_text() + FEW)
 
     def asv(*arguments):
         command = [sys.executable, "-m", "asv", *arguments]
