@@ -18,9 +18,9 @@ def pairs():
     return dict.fromkeys([(method, "numpy") for method in METHODS], "")
 """
 WANTED = {
-    "slow": "learners.Quick.track_kernel_seconds_a_sample(lms, numpy)",
-    "memory": "learners.Quick.track_peak_bytes(rls, numpy)",
-    "error": "learners.Quick.track_frozen_deviation(nlms, numpy)",
+    "slow": "learners.Quick.track_kernel_seconds_a_sample('lms', 'numpy')",
+    "memory": "learners.Quick.track_peak_bytes('rls', 'numpy')",
+    "error": "learners.Quick.track_frozen_deviation('nlms', 'numpy')",
 }
 
 

@@ -71,7 +71,7 @@ class Workload:
         """Rows of the chunk that is timed."""
         return LAYERED_ROWS if self.layered else ROWS.get(self.backend, MANY_ROWS)
 
-    def seconds_a_sample(self, spend: float = 0.05) -> float:
+    def seconds_a_sample(self, spend: float = 0.15) -> float:
         """Seconds a row of a chunk that a new learner takes, the least of all chunks that `spend` seconds allow."""
         X, y = self.data(self.chunk_rows())
 
@@ -84,7 +84,7 @@ class Workload:
 
         return least(timed, spend) / len(X)
 
-    def kernel_seconds_a_sample(self, spend: float = 0.05) -> float:
+    def kernel_seconds_a_sample(self, spend: float = 0.15) -> float:
         """Seconds a row that the kernel alone takes of such a chunk: of some methods the host takes nearly all."""
         X, y = self.data(self.chunk_rows())
         with clocked(self.method, self.backend) as clock:
@@ -96,7 +96,7 @@ class Workload:
 
             return least(timed, spend) / len(X)
 
-    def seconds_a_row(self, spend: float = 0.05) -> float:
+    def seconds_a_row(self, spend: float = 0.15) -> float:
         """Seconds of a call with one row, the least of all that `spend` seconds allow."""
         X, y = self.data(8)
         learner = self.started().partial_fit(X, y)
