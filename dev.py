@@ -128,8 +128,9 @@ def publish() -> None:
     commits = json.loads((pages / "index.json").read_text())["revision_to_hash"]
     found = json.loads((pages / "regressions.json").read_text())["regressions"]
     for name, *_, jumps in found:
-        for _, revision, before, after in jumps:
-            print(f"{name}: {before:.3g} to {after:.3g} at {commits[str(revision)][:12]}")
+        for first, last, before, after in jumps:
+            since = f"between {commits[str(first)][:12]} and" if first else "at"  # not all between were measured
+            print(f"{name}: {before:.3g} to {after:.3g} {since} {commits[str(last)][:12]}")
     print(f"{len(found)} regressions. Pages: {pages} (asv preview shows them)")
 
 

@@ -1,16 +1,32 @@
-"""Install the distributions of a commit that asv has checked out: the host and every plugin that is there."""
+"""Install the distributions of a commit that asv has checked out: the host and every plugin that is there.
 
+What they depend on the environment has, CuPy alone is not for every machine: it comes where there is a device.
+"""
+
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+PIP = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+
+
+def cupy(told: str) -> list[str]:
+    """What to install for the CUDA that `nvidia-smi` tells of; nothing where it tells of none that CuPy has."""
+    version = re.search(r"CUDA Version: (\d+)", told)
+    return [f"cupy-cuda{version[1]}x[ctk]>=14"] if version and version[1] in ("12", "13") else []
+
 
 def main(checkout: str) -> None:
-    """Install them, without what they depend on, which the environment has."""
+    """Install them."""
     root = Path(checkout)
     found = [root, *(file.parent for file in sorted(root.glob("plugins/*/pyproject.toml")))]
-    command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]
-    subprocess.check_call([*command, "--no-build-isolation", "--force-reinstall", *map(str, found)])
+    subprocess.check_call([*PIP, "--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, found)])
+    if shutil.which("nvidia-smi"):
+        told = subprocess.run(["nvidia-smi"], capture_output=True, text=True, check=False).stdout
+        if wanted := cupy(told):
+            subprocess.check_call([*PIP, *wanted])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -54,7 +55,8 @@ class TestVerdict:
         assert verdict("peak_bytes", 1.0, gone) == "gone"
         assert verdict("peak_bytes", 1.0, broken) == "broken"
         assert verdict("peak_bytes", gone, 1.0) == "new"
-        assert verdict("peak_bytes", broken, broken) == "same"
+        assert verdict("peak_bytes", gone, gone) == "n/a"
+        assert verdict("peak_bytes", broken, broken) == verdict("peak_bytes", broken, gone) == "failing"
         assert settled("peak_bytes", KEY, (1.0, broken), {}).bad
 
     @pytest.mark.parametrize("text", ["nonsense=0.1", "peak_bytes", "peak_bytes=much", "peak_bytes=-1"])
@@ -130,6 +132,13 @@ class TestOnceMore:
     def test_what_breaks_on_the_way_is_broken(self, monkeypatch):
         assert self.looked(monkeypatch, 2.0, [MeasureError("died")])[0].verdict == "broken"
 
+    def test_a_look_at_which_the_older_commit_breaks_hides_nothing(self, monkeypatch):
+        here = environment.Environment("0" * 40, (), Path("home"))
+        look = settled("seconds_a_sample", KEY, (MeasureError("no answer"), 2.0), {})
+        monkeypatch.setattr(gate.Gate, "_clocked", lambda *_: iter([look]))
+        found = settled("seconds_a_sample", KEY, (1.0, 2.0), {})
+        assert gate.Gate(here, here)._looked_at_again([found]) == [found]
+
     def test_what_is_not_timed_is_not_measured_again(self, monkeypatch):
         here = environment.Environment("0" * 40, (), Path("home"))
         found = settled("peak_bytes", KEY, (1.0, 2.0), {})
@@ -152,6 +161,18 @@ class TestReport:
         assert text.count("\n| ") == 5
         assert summary(self.FOUND) == "4 numbers: 2 worse, 1 broken, 1 same"
         assert notes(self.FOUND[:2]) == []
+
+    def test_what_nobody_could_measure_is_said(self):
+        missing = [settled("peak_bytes", KEY, (MissingError("no memray"),) * 2, {}) for _ in range(2)]
+        same = settled("state_bytes", KEY, (1.0, 1.0), {})
+        failing = settled("state_bytes", KEY, (MeasureError("died"),) * 2, {})
+        found = [*missing, same, failing]
+        assert notes(found) == [
+            "peak_bytes was measured of nothing: no memray", "failing: rls on numba, state_bytes: died"
+        ]  # fmt: skip
+        assert summary(found) == "4 numbers: 1 failing, 1 same, 2 n/a"
+        assert "| rls | numba | 64 | state_bytes | n/a | n/a | failing |" in as_markdown(found, "a", "b")
+        assert not any(f.bad for f in found)
 
     def test_json_holds_all(self):
         findings = json.loads(as_json(self.FOUND, "a", "b"))["findings"]
@@ -199,6 +220,61 @@ class TestMistakes:
 
     def test_other_endings_of_the_output(self):
         assert "want a file ending in .md or .json" in self.said("main", "--output", "gate.txt")
+
+
+class Told:
+    """A side whose process says what it was told to."""
+
+    def __init__(self, distributions, pairs):
+        self.where = SimpleNamespace(distributions=distributions)
+        self.pairs = pairs
+
+    def ask(self, measure):
+        assert measure == "pairs"
+        return self.pairs
+
+
+class TestPairs:
+    HOST, BOTH = "orfit-bench", ("orfit-bench", "orfit-bench-numba")
+    NUMPY, NUMBA = ["lms", "numpy", "orfit-bench"], ["lms", "numba", "orfit-bench orfit-bench-numba"]
+
+    def keys(self, base, head, there, **asked):
+        sides = [Told(base, there), Told(head, there)]
+        return gate.Gate(sides[0].where, sides[1].where, **asked)._keys(sides)
+
+    def test_a_distribution_that_was_removed_is_gone_though_the_environment_has_it(self):
+        keys, found = self.keys(self.BOTH, (self.HOST,), [self.NUMPY, self.NUMBA])
+        assert keys == [("lms", "numpy", 64)]
+        assert [(f.method, f.backend, f.verdict) for f in found] == [("lms", "numba", "gone")]
+        _, found = self.keys((self.HOST,), self.BOTH, [self.NUMPY, self.NUMBA])
+        assert [(f.method, f.backend, f.verdict) for f in found] == [("lms", "numba", "new")]
+
+    def test_of_a_repository_with_a_plugin_its_own(self):
+        keys, _ = self.keys(("orfit-bench-numba",), ("orfit-bench-numba",), [self.NUMPY, self.NUMBA])
+        assert keys == [("lms", "numba", 64)]
+
+    @pytest.mark.parametrize("asked", [{"methods": ["lms", "lmss"]}, {"backends": ["numpy", "nunpy"]}])
+    def test_a_misspelt_name_beside_a_good_one(self, asked):
+        with pytest.raises(ValueError, match=r"(lmss|nunpy): neither commit has it\. Did you mean '(lms|numpy)'"):
+            self.keys(self.BOTH, self.BOTH, [self.NUMPY, self.NUMBA], **asked)
+
+
+class TestEnvironment:
+    def test_folders_that_hold_a_distribution(self, repository):
+        for place in ("", "plugins/größe/", "packages/x/old-", "example.", "plugins/a/b/", "packages/y z/"):
+            file = repository / f"{place}pyproject.toml"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("")
+        commit(repository, "folders")
+        assert sorted(environment._places(repository, "HEAD")) == ["", "packages/y z", "plugins/größe"]
+
+    def test_files_that_are_not_committed(self, repository):
+        assert not environment.uncommitted(repository, "HEAD")
+        (repository / "README.md").write_text("second\n")
+        commit(repository, "second")
+        (repository / "README.md").write_text("changed\n")
+        assert environment.uncommitted(repository, "main")
+        assert not environment.uncommitted(repository, "HEAD~1")
 
 
 class TestSide:

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import json
 import subprocess
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,11 +19,13 @@ from orfit_bench.tracking.workloads.rows import rows
 from orfit_bench.tracking.workloads.times import Clock
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = ("orfit_bench/tracking/workloads/names.py", "orfit_bench/tracking/workloads.py")
+WORKLOADS = "orfit_bench/tracking/workloads"
+FILES = (f"{WORKLOADS}/names.py", f"{WORKLOADS}/times.py", f"{WORKLOADS}.py")
 """Where the names stand, and where they stood."""
 CHANGED = ("log", "--format=%H", "--diff-filter=AM", "--no-renames")
 FROZEN = "orfit_bench/tracking/trajectories.npz"
-OURS = ("orfit-bench", "orfit-bench-numpy", "orfit-bench-numba", "orfit-bench-cupy")
+PROJECTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("plugins/*/pyproject.toml"))]
+OURS = [tomllib.loads(file.read_text())["project"]["name"] for file in PROJECTS]
 
 
 def untracked(suppliers):
@@ -40,24 +43,27 @@ def git(*arguments):
 
 
 def names_in(source):
-    """METHODS and BACKENDS of a version of the file, read without running it."""
-    found = {"METHODS": [], "BACKENDS": []}
+    """The lists that asv's parameters are, in a version of a file, read without running it."""
+    found = {"METHODS": [], "BACKENDS": [], "FULL_SIZES": [], "STARTS": []}
     for node in ast.parse(source).body:
         if isinstance(node, (ast.Assign, ast.AugAssign)):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if getattr(target, "id", "") in found:
-                found[target.id] += ast.literal_eval(node.value)
-    return found
+                found[target.id] += list(ast.literal_eval(node.value))
+    return {name: names for name, names in found.items() if names}
+
+
+def loaded(path):
+    spec = importlib.util.spec_from_file_location(f"tracking_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def benchmarks():
     """The module that asv runs."""
-    path = ROOT / "benchmarks" / "tracking" / "learners.py"
-    spec = importlib.util.spec_from_file_location("tracking_benchmarks", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "benchmarks" / "tracking" / "learners.py")
 
 
 class TestAudit:
@@ -70,12 +76,21 @@ class TestAudit:
         assert untracked(added | {("methods", "theirs"): "my-plugin 1.0"}) == ["brand_new", "quantum"]
 
     def test_names_are_literal_and_only_appended_to(self):
-        now = names_in((ROOT / FILES[0]).read_text())
-        assert now == {"METHODS": workloads.METHODS, "BACKENDS": workloads.BACKENDS}
+        now = names_in((ROOT / FILES[0]).read_text()) | names_in((ROOT / FILES[1]).read_text())
+        assert now == {name: list(getattr(workloads, name)) for name in ("METHODS", "BACKENDS", "FULL_SIZES", "STARTS")}
         versions = [(commit, file) for file in FILES for commit in git(*CHANGED, "--", file).split()]
         for commit, file in versions:
             for name, then in names_in(git("show", f"{commit}:{file}")).items():
                 assert now[name][: len(then)] == then, f"{name}: {commit[:12]} had other names in these places"
+
+    def test_a_commit_is_uninstalled_as_a_whole_before_the_next(self):
+        conf = json.loads((ROOT / "asv.conf.json").read_text())
+        assert set(OURS) <= set(conf["uninstall_command"][0].split())
+
+    @pytest.mark.parametrize(("told", "want"), [("13.0", ["cupy-cuda13x[ctk]>=14"]), ("11.8", []), ("", [])])
+    def test_asv_installs_cupy_where_there_is_a_device(self, told, want):
+        install = loaded(ROOT / "benchmarks" / "asv_install.py")
+        assert install.cupy(f"| Driver Version: 580.1   CUDA Version: {told}  |") == want
 
     def test_asv_takes_the_names_from_there(self, benchmarks):
         assert benchmarks.Quick.params[0] == workloads.METHODS
@@ -176,7 +191,7 @@ class TestAsv:
         cache = few.setup_cache()
         few.setup(cache, "rls", "numpy")
         assert few.track_state_bytes(cache, "rls", "numpy") == 8 * (64 * 65 + 1)
-        assert few.track_frozen_deviation(cache, "rls", "numpy") < 1e-12
+        assert few.track_frozen_deviation(cache, "rls", "numpy") == workloads.FLOOR  # so that no rounding is a step
         assert 0 < few.track_kernel_seconds_a_sample(cache, "rls", "numpy") < 1
         assert few.track_peak_bytes(cache, "rls", "numpy") == 5.0
         assert json.loads(json.dumps(cache)) == cache

@@ -56,7 +56,7 @@ def gate_command(
     """
     from orfit_bench.report import gate as report
     from orfit_bench.tracking import workloads
-    from orfit_bench.tracking.environment import environment, repository
+    from orfit_bench.tracking.environment import environment, repository, uncommitted
     from orfit_bench.tracking.gate import Gate
     from orfit_bench.tracking.metrics import tolerances
 
@@ -69,9 +69,11 @@ def gate_command(
     with bar() as shown:
         shown.update(0, 1, "installing both commits")
         before, after = (environment(root, commit) for commit in (base, head))
+        if uncommitted(root, after.commit):
+            shown.say(f"{root} has changes that are not committed: {head} is measured without them")
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
         found = Gate(before, after, sizes, methods, backends, tolerated, shown.update).findings()
-    if any(f.verdict != "same" for f in found):
+    if any(f.verdict not in report.UNCHANGED for f in found):
         show(report.findings_table(found))
     for line in (*report.notes(found), report.summary(found)):
         show(line)

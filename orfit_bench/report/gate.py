@@ -14,11 +14,12 @@ from orfit_bench.report.table import grid
 from orfit_bench.tracking.finding import Finding
 from orfit_bench.tracking.metrics import METRICS
 
+UNCHANGED = ("same", "n/a")
 HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """A row a number that changed, the bad first."""
+    """A row a number that changed or that neither commit can measure, the bad first."""
     table = grid("What changed", *HEADINGS)
     for column in table.columns:
         column.no_wrap = True
@@ -28,15 +29,17 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 
 def notes(findings: Sequence[Finding]) -> list[str]:
-    """Why a number of one commit is not there."""
-    told = [f for f in findings if f.note and f.verdict != "same"]
-    return [f"{f.verdict}: {f.method} on {f.backend}, {f.metric}: {f.note}" for f in told]
+    """Why a number is not there, and why a metric is not there at all."""
+    told = [f for f in findings if f.note and f.verdict not in UNCHANGED]
+    known = {f.metric for f in findings if f.verdict != "n/a"}
+    nowhere = {f"{f.metric} was measured of nothing: {f.note}": f for f in findings if f.metric not in known}
+    return [*nowhere, *(f"{f.verdict}: {f.method} on {f.backend}, {f.metric}: {f.note}" for f in told)]
 
 
 def summary(findings: Sequence[Finding]) -> str:
     """How many numbers came to what."""
     counts = Counter(f.verdict for f in findings)
-    known = ("worse", "gone", "broken", "better", "new", "same")
+    known = ("worse", "gone", "broken", "failing", "better", "new", "same", "n/a")
     return f"{len(findings)} numbers: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
 
 
@@ -56,7 +59,7 @@ def as_json(findings: Sequence[Finding], base: str, head: str) -> str:
 
 
 def _rows(findings: Sequence[Finding]) -> list[list[str]]:
-    changed = sorted((f for f in findings if f.verdict != "same"), key=lambda f: (not f.bad, f.verdict, f.key))
+    changed = sorted((f for f in findings if f.verdict not in UNCHANGED), key=lambda f: (not f.bad, f.verdict, f.key))
     return [
         [
             f.method or "the package",

@@ -73,6 +73,12 @@ def environment(root: Path, commit: str) -> Environment:
     return Environment(sha, found, home)
 
 
+def uncommitted(root: Path, commit: str) -> bool:
+    """Whether the commit is the one that is checked out, and its files here are not as they are there."""
+    heads = {git(root, "rev-parse", name).strip() for name in ("HEAD", f"{commit}^{{commit}}")}
+    return len(heads) == 1 and bool(git(root, "status", "--porcelain", "--untracked-files=no"))
+
+
 def git(root: Path, *arguments: str, what: str = "") -> str:
     """What git says; ValueError with `what` and its own words where it fails."""
     done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
@@ -84,8 +90,8 @@ def git(root: Path, *arguments: str, what: str = "") -> str:
 
 def _places(root: Path, sha: str) -> Iterator[str]:
     """The folders of the commit that hold a distribution."""
-    files = git(root, "ls-tree", "-r", "--name-only", sha).splitlines()
-    for file in (Path(f) for f in files if f.endswith("pyproject.toml")):
+    files = map(Path, git(root, "ls-tree", "-r", "-z", "--name-only", sha).split("\0"))
+    for file in (f for f in files if f.name == "pyproject.toml"):
         folder = "" if file.parent == Path() else file.parent.as_posix()
         if any(folder == place or (place and file.parent.match(place) and folder.count("/") == 1) for place in PLACES):
             yield folder
@@ -109,6 +115,8 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
 
 def _pip(source: Path, site: Path, what: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
-    done = subprocess.run([*command, "--target", str(site), str(source)], capture_output=True, text=True, check=False)
+    command += ["--target", str(site), str(source)]
+    variables = os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": "0"}  # hatch-vcs too: there is no git in an archive
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     if done.returncode:
         raise ValueError(f"{what} cannot be installed: {(done.stderr or done.stdout).strip()[-800:]}")

@@ -24,7 +24,7 @@ class Finding(NamedTuple):
     head: float
     """NaN where a commit has no such number."""
     verdict: str
-    """same, worse, better, gone, new, or broken."""
+    """same, worse, better, gone, new or broken; n/a or failing where neither commit has a number."""
     note: str = ""
 
     @property
@@ -40,8 +40,8 @@ class Finding(NamedTuple):
     @property
     def size(self) -> float:
         """How much larger the larger number is, as a share of the smaller; -1 where there are no two."""
-        low, high = sorted((self.base, self.head))
-        return high / low - 1 if low > 0 else -1.0
+        low, high = min(self.base, self.head), max(self.base, self.head)
+        return high / low - 1 if 0 < low <= high else -1.0  # NaN is in no order
 
     @property
     def bad(self) -> bool:
@@ -64,7 +64,10 @@ def share(metric: str, tolerated: Mapping[str, float]) -> float:
 def _verdict(metric: str, values: Sequence[Any], tolerated: float) -> str:
     base, head = values
     if isinstance(head, Exception):
-        return "same" if isinstance(base, Exception) else "gone" if isinstance(head, MissingError) else "broken"
+        missing = isinstance(head, MissingError)
+        if isinstance(base, Exception):
+            return "n/a" if missing and isinstance(base, MissingError) else "failing"
+        return "gone" if missing else "broken"
     if isinstance(base, Exception):
         return "new"
     floor = METRICS[metric].floor

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import hint
 from orfit_bench.tracking import workloads
 from orfit_bench.tracking.environment import Environment
 from orfit_bench.tracking.finding import Finding, Key, settled, share
@@ -42,14 +43,11 @@ class Gate:
     def findings(self) -> list[Finding]:
         """Every number of both commits, the times measured again where they looked worse.
 
-        ValueError where neither commit has any of the pairs asked for.
+        ValueError where neither commit has any of the pairs asked for, or a method or backend of that name.
         """
-        self.progress(0, 1, "compiling")
-        for side in (self.base, self.head):  # one after the other: what they share is compiled once, by all cores
-            some = [part for backend in self.backends for part in ("--backend", backend)]
-            side.run("-m", "orfit_bench", "warm", *self.methods, *some, "--dtype", "float64")
         with self._sides() as sides:
             keys, found = self._keys(sides)
+            self._compile(keys)
             found += self._untimed(sides, keys)
             found += self._clocked(sides, [(metric, key) for key in keys for metric in OF_LEARNERS], ROUNDS)
             found += self._clocked(sides, [(metric, ("", "", 0)) for metric in workloads.STARTS], ROUNDS)
@@ -61,7 +59,11 @@ class Gate:
 
     def _keys(self, sides: Sequence[Side]) -> tuple[list[Key], list[Finding]]:
         """What both commits have, and a finding for what one of them has not."""
-        has = [self._pairs(side) for side in sides]
+        there = [self._pairs(side) for side in sides]
+        self._known({*there[0], *there[1]})
+        has = [
+            {(m, b) for m, b in pairs if m in (self.methods or [m]) and b in (self.backends or [b])} for pairs in there
+        ]
         every = sorted({*has[0], *has[1]})
         if not every:
             raise ValueError(
@@ -73,15 +75,34 @@ class Gate:
         return [(*pair, d) for pair in every if pair not in lonely for d in self.sizes], found
 
     def _pairs(self, side: Side) -> set[tuple[str, str]]:
-        """What is to be compared: all, or of a repository without the host what its distributions brought."""
+        """What the commit has: all that is here, or of a repository without the host what its distributions brought.
+
+        What belongs to a distribution that the other commit alone has is the environment's, not this commit's.
+        """
         ours = set(side.where.distributions)
+        lacking = {*self.base.distributions, *self.head.distributions} - ours
         return {
             (method, backend)
             for method, backend, owners in side.ask("pairs")
-            if ("orfit-bench" in ours or ours & set(owners.split()))
-            and method in (self.methods or [method])
-            and backend in (self.backends or [backend])
+            if ("orfit-bench" in ours or ours & set(owners.split())) and not lacking & set(owners.split())
         }
+
+    def _known(self, pairs: set[tuple[str, str]]) -> None:
+        """ValueError for a name asked for that neither commit has."""
+        for i, (option, names) in enumerate([("--method", self.methods), ("--backend", self.backends)]):
+            known = {pair[i] for pair in pairs}
+            for name in sorted(set(names) - known):
+                raise ValueError(f"{option} {name}: neither commit has it{hint(name, known)}")
+
+    def _compile(self, keys: Sequence[Key]) -> None:
+        """Have machine code ready, one commit after the other: what they share is compiled once, by all cores."""
+        methods, backends = sorted({key[0] for key in keys}), sorted({key[1] for key in keys})
+        if not keys:  # without a name `warm` compiles everything
+            return
+        some = [part for backend in backends for part in ("--backend", backend)]
+        for i, side in enumerate((self.base, self.head)):
+            self.progress(i, 2, "compiling")
+            side.run("-m", "orfit_bench", "warm", *methods, *some, "--dtype", "float64")
 
     # ------------------------------------------------------------------ measures
 
@@ -134,7 +155,8 @@ class Gate:
             with self._sides() as sides:
                 looks = self._clocked(sides, [(best[i].metric, best[i].key) for i in doubtful], AGAIN)
                 for i, look in zip(doubtful, looks, strict=True):
-                    best[i] = look if look.verdict == "broken" else min(best[i], look, key=lambda f: f.size)
+                    if look.verdict == "broken" or 0 <= look.size < best[i].size:
+                        best[i] = look
         return list(best.values())
 
     def _suspicious(self, finding: Finding) -> bool:

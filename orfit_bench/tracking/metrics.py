@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from orfit_bench.errors import hint
+from orfit_bench.tracking.workloads import FLOOR
 
 
 class Tracked(NamedTuple):
@@ -23,9 +24,6 @@ class Tracked(NamedTuple):
     """Whether it is a time, which the machine blurs: measured in turns, and again before it counts as worse."""
 
 
-DEVIATION_FLOOR = 1e-12
-"""Roundings of float64 add up to less; so a rounding that falls otherwise is no change."""
-
 METRICS = {
     metric.name: metric
     for metric in (
@@ -36,8 +34,8 @@ METRICS = {
         Tracked("start_seconds", "s", 0.3, timed=True),
         Tracked("peak_bytes", "B", 0.1),
         Tracked("state_bytes", "B", 0.01),
-        Tracked("batch_deviation", "relative", 9.0, DEVIATION_FLOOR),
-        Tracked("frozen_deviation", "relative", 9.0, DEVIATION_FLOOR),
+        Tracked("batch_deviation", "relative", 9.0, FLOOR),
+        Tracked("frozen_deviation", "relative", 9.0, FLOOR),
     )
 }
 OF_LEARNERS = ("seconds_a_sample", "kernel_seconds_a_sample", "seconds_a_row")

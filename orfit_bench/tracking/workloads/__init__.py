@@ -4,13 +4,14 @@ This package is loaded by its path beside any commit of orfit_bench, older ones 
 names, and of orfit_bench only what every commit has. What a commit cannot do raises `Missing`, which shows as n/a.
 """
 
-from .exactness import frozen, off
+from .exactness import FLOOR, frozen, off
 from .names import BACKENDS, FULL_SIZES, METHODS, QUICK_SIZE, Missing, pairs
 from .times import STARTS, reference_seconds, start_seconds
 from .workload import Workload
 
 __all__ = [
     "BACKENDS",
+    "FLOOR",
     "FULL_SIZES",
     "METHODS",
     "QUICK_SIZE",

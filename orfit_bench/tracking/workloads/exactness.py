@@ -10,6 +10,8 @@ from .names import Missing
 from .rows import Array
 
 TRAJECTORIES = Path(__file__).parent.with_name("trajectories.npz")
+FLOOR = 1e-12
+"""Roundings of float64 add up to less: deviations up to this are no change."""
 
 
 def off(got: dict[str, Array], want: dict[str, Array]) -> float:

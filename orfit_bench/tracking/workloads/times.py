@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
+from .names import Missing
 from .rows import rows
 
 KERNEL = ("learn", "update", "step", "store", "ahead", "transit")
@@ -82,6 +83,8 @@ def start_seconds(measure: str) -> float:
         begin = perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         taken = perf_counter() - begin
+        if "No module named orfit_bench" in done.stderr:
+            raise Missing(f"{' '.join(STARTS[measure])}: not in this commit")
         if done.returncode:
             raise RuntimeError(f"{' '.join(STARTS[measure])} ended with {done.returncode}: {done.stderr[-300:]}")
         return taken
