@@ -309,6 +309,45 @@ def test_a_run_that_broke_goes_on_with_the_cells_that_are_left(counted, tmp_path
     np.testing.assert_array_equal(xr.load_dataset(cut).value.sel(a=2, run=1).values, [20 + 1 / 3, np.nan])
 
 
+def test_a_run_of_other_images_takes_nothing_over(counted, tmp_path, monkeypatch):
+    images = tmp_path / "images"
+    monkeypatch.setattr(data, "files", lambda name: [images])
+    images.write_bytes(b"these")
+    counted.breaks = {"a": 2, "run": 0}
+    with pytest.raises(RuntimeError, match="it broke"):
+        run_counted(tmp_path)
+    images.write_bytes(b"those")
+    counted.breaks = None
+    run_counted(tmp_path)
+    assert len(counted.measured) == 3 + 6
+
+
+def test_images_that_change_during_a_run_end_it(counted, tmp_path, monkeypatch):
+    images = tmp_path / "images"
+    images.write_bytes(b"these")
+    monkeypatch.setattr(data, "files", lambda name: [images])
+
+    def change(done, total, now):
+        if done == 2 and images.read_bytes() == b"these":
+            images.write_bytes(b"those")
+
+    with pytest.raises(RuntimeError, match="the files of digits changed while it ran"):
+        run_counted(tmp_path, progress=change)
+    told = []
+    run_counted(tmp_path, progress=lambda *said: told.append(said))
+    assert told[0] == (4, 6, ""), "those of the images as they are now"
+
+
+def test_the_files_of_real_data_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+    monkeypatch.setattr(data.mnist_files, "_cache", lambda: tmp_path / "none")
+    for folder, names in (("mnist", list(data.mnist_files.SHA256)), ("cifar10", data.BATCHES)):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).write_bytes(b"")
+    assert [len(data.files(name)) for name in ("digits", "mnist", "cifar10", "its own")] == [0, 4, 6, 0]
+
+
 def test_fresh_forgets_the_finished_cells(counted, tmp_path):
     counted.breaks = {"a": 2, "run": 0}
     with pytest.raises(RuntimeError):

@@ -19,8 +19,8 @@ from orfit_bench.files import make_folder, replace, writable
 from orfit_bench.host.machine import provenance
 from orfit_bench.host.registry import registry
 from orfit_bench.isolation import Call, DiedError, Process, finished, threads
+from orfit_bench.reproduce import data as data_sets
 from orfit_bench.reproduce import page
-from orfit_bench.reproduce.data import why_absent
 from orfit_bench.reproduce.experiment import Cell, Experiment, Setup
 from orfit_bench.reproduce.experiments import EXPERIMENTS
 
@@ -58,7 +58,7 @@ def setup(experiment: Experiment, data: str | None = None, **protocol: Any) -> S
     if data and data not in experiment.data:
         takes = f"want one of {', '.join(experiment.data)}" if experiment.data else "it makes its own rows"
         raise ValueError(f"{experiment.name} with data {data!r}: {takes}")
-    if reason := why_absent(made):
+    if reason := data_sets.why_absent(made):
         raise UnavailableError(f"{experiment.name} with data {made!r}: {reason}")
     for name, value in protocol.items():
         if name not in experiment.protocol:
@@ -115,7 +115,9 @@ def _made(
     measured: Callable[[str, Setup, Cell], dict[str, Any]],
 ) -> Made:
     told = provenance(said)
-    journal, cells = Journal(file, told), _cells(experiment, chosen)
+    cells = _cells(experiment, chosen)
+    journal = Journal(file, told, lambda: data_sets.files(chosen.data))
+    begun = journal.identity()
     keys = [_key(experiment, chosen, cell) for cell in cells]
     if fresh:
         journal.remove(keys)
@@ -133,6 +135,11 @@ def _made(
             raise RuntimeError(f"{experiment.name} failed at {what or 'its cell'}: {reason}")
         journal.write(records[key])
         progress(len(records), len(cells), what)
+    if journal.identity() != begun:
+        raise RuntimeError(
+            f"{experiment.name}: the files of {chosen.data} changed while it ran, so its cells are of different "
+            "images: run it again, cells of the files as they are now are kept"
+        )
     results = _joined(experiment.axes(chosen), [records[key] for key in keys])
     results.attrs = _attributes(experiment, chosen, told, list(records.values()))
     files.write(results, file)
