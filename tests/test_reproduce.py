@@ -42,7 +42,7 @@ SMALL = {
     "krasulina-distributed": {"runs": 1, "components": (5,), "machines": 3, "rounds": 2},
     "survey-figure-1": {"runs": 1, "tasks": 13},
     "survey-figure-2": {"runs": 2, "steps": 12},
-    "survey-figure-5": {"runs": 1, "betas": 17, "rows": 10},
+    "survey-figure-5": {"runs": 1, "betas": 9, "rows": 10},
     "survey-figure-7": {"runs": 3, "tasks": 3, "d": 2},
     "survey-figure-8": {},
     "forgetting": {"runs": 1, "rows": 12},
@@ -115,7 +115,7 @@ def test_every_experiment_is_tried():
 def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name, made):
     run = made(name)
     text = run.page.read_text(encoding="utf-8")
-    for said in [name, "Beside the source", EXPERIMENTS[name].source, f"orfit-bench reproduce {name}", *PRINTED[name]]:
+    for said in [name, "Beside the source", EXPERIMENTS[name].source, *PRINTED[name]]:
         assert said in text
     assert "<svg" in text
     assert "https://" not in text, "a page needs no network"
@@ -443,6 +443,70 @@ def test_each_experiment_killed_half_way_ends_in_the_same_numbers(tmp_path, name
             assert first[variable].values.tobytes() == second[variable].values.tobytes(), variable
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("survey-figure-1", {"tasks": 5}, r"survey-figure-1: tasks=5, want an integer in \[6, inf\)"),
+        ("survey-figure-5", {"betas": 1}, "betas=1, want an integer"),
+        ("survey-figure-5", {"ridge": 0}, r"ridge=0, want a number in \(0, inf\)"),
+        ("survey-figure-2", {"steps": "x"}, "steps='x', want an integer"),
+        ("sgd-rate", {"horizons": 100}, "horizons=100, want a tuple"),
+        ("sgd-rate", {"horizons": (100, 2.5)}, "want a tuple"),
+        ("sgd-rate", {"horizons": (2, 100)}, r"and an integer in \[3, inf\)"),
+        ("sgd-rate", {"horizons": ()}, "want a tuple"),
+        ("krasulina-table-1", {"components": (5, 5)}, "each greater than the one before"),
+        ("orfit-unlimited", {"rows": 8}, r"sample=11, want an integer in \[1, 8\]"),
+        ("forgetting", {"runs": True}, "runs=True, want an integer"),
+    ],
+)
+def test_numbers_that_no_run_could_end_with_are_refused_before_it(name, wrong, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        reproduce.setup(EXPERIMENTS[name], **wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("survey-figure-1", {"tasks": 6}),
+        ("survey-figure-2", {"steps": 3}),
+        ("survey-figure-5", {"betas": 2, "rows": 2}),
+        ("survey-figure-7", {"tasks": 2, "d": 1}),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_the_least_numbers_give_a_page(name, least, tmp_path):
+    setup = replace(reproduce.setup(EXPERIMENTS[name], runs=2, **least), backend="numpy")
+    assert "<svg" in reproduce.run(EXPERIMENTS[name], setup, tmp_path, isolate=False).page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "learned", "protocol"),
+    [
+        ("sgd-rate", None, {}),
+        ("sgd-rate", None, {"runs": 2, "horizons": (20, 50)}),
+        ("forgetting", "mnist", {"runs": 3}),
+        ("forgetting", "mnist", {"rows": 12}),
+    ],
+)
+def test_what_the_page_says_makes_the_same_run_again(name, learned, protocol, monkeypatch, tmp_path):
+    experiment, asked = EXPERIMENTS[name], []
+    monkeypatch.setattr(data, "why_absent", lambda name: "")
+    chosen = reproduce.setup(experiment, learned, **protocol)
+
+    def run(experiment, setup, folder, **more):
+        asked.append((experiment.name, setup))
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr(reproduce, "run", run)
+    again = page._again(experiment, chosen)
+    if again.startswith("orfit-bench"):
+        CliRunner().invoke(main, [*again.split()[1:], "--output", str(tmp_path / "made")])
+    else:
+        with pytest.raises(RuntimeError):
+            exec(again, {})
+    assert asked == [(name, chosen)]
+
+
 class TestCommand:
     def invoke(self, *arguments):
         return CliRunner().invoke(main, ["reproduce", *arguments])
@@ -459,7 +523,7 @@ class TestCommand:
             (["orfit-rotated-digit"], "Did you mean 'orfit-rotated-digits'?"),
             (["survey-figure-8", "--data", "mnist"], "it makes its own rows"),
             (["forgetting", "--data", "cifar10"], "want one of digits, mnist"),
-            (["forgetting", "--runs", "0"], "runs=0: want an integer >= 1"),
+            (["forgetting", "--runs", "0"], "runs=0, want an integer in [1, inf)"),
             (["forgetting", "--output", "no/such/folder"], "no/such"),
         ],
     )

@@ -212,6 +212,7 @@ KRASULINA_DISTRIBUTED = Experiment(
     summary="Ten machines that learn a tenth of the rows each and are averaged in rounds, against one machine",
     seconds=30,
     protocol={"runs": 10, "components": (5, 20), "machines": 10, "rounds": 7},
+    ranges={"components": k_pca.COMPONENTS},
     axes=places,
     measure=measure,
     sections=sections,

@@ -148,6 +148,7 @@ KRASULINA_FIGURE_1 = Experiment(
     summary="Excess loss of five rules for k-PCA along one sweep, against time",
     seconds=20,
     protocol={"runs": 10, "components": (5, 10, 20, 50), "points": 14},
+    ranges={"components": k_pca.COMPONENTS},
     axes=places,
     measure=measure,
     sections=sections,

@@ -220,6 +220,7 @@ KRASULINA_TABLE_1 = Experiment(
     summary="Loss of five rules for k-PCA at the step chosen on a validation part, at a tenth and at ten times of it",
     seconds=65,
     protocol={"runs": 10, "components": (5, 10, 20)},
+    ranges={"components": k_pca.COMPONENTS},
     axes=readings,
     measure=measure,
     sections=sections,

@@ -232,6 +232,7 @@ ORFIT_ROTATED_DIGITS = Experiment(
     summary="One pass over rotated images with a memory of ten directions: ORFit against forgetting baselines",
     seconds=40,
     protocol={"runs": 10, "rows": 100, "memory": 10, "sample": 16},
+    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]"},
     axes=readings,
     measure=measure,
     sections=sections,

@@ -250,6 +250,7 @@ ORFIT_UNLIMITED = Experiment(
     summary="One pass of ORFit without a limit on memory against a thousand epochs of SGD",
     seconds=35,
     protocol={"runs": 10, "rows": 100, "epochs": 1000, "step_size": 1e-5, "sample": 11},
+    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]", "step_size": "(0, inf)"},
     axes=readings,
     measure=measure,
     sections=sections,

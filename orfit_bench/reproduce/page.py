@@ -113,10 +113,7 @@ def _run(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> Secti
     """What was run, where, and how to run it again."""
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(results.attrs["versions"]).items())
     machine, commit = json.loads(results.attrs["machine"]), json.loads(results.attrs["commit"])
-    more = f" --data {setup.data}" if setup.data in experiment.data[1:] else ""
-    if "runs" in setup.protocol and setup["runs"] != experiment.protocol["runs"]:
-        more += f" --runs {setup['runs']}"
-    said = [("again", f"orfit-bench reproduce {experiment.name}{more}")]
+    said = [("again", _again(experiment, setup))]
     if experiment.data:
         said.append(("rows", data.described(setup.data)))
     said += [("protocol", ", ".join(f"{name} {_plain(value)}" for name, value in setup.protocol.items()))]
@@ -125,6 +122,23 @@ def _run(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> Secti
         said.append(("commit", commit["id"][:12] + (", with changes" if commit["dirty"] else "")))
     said += [("noted", note) for note in json.loads(results.attrs["notes"])]
     return Section("The run", [Listing("What was run, where, and how to run it again", ("what", "is"), said)])
+
+
+def _again(experiment: Experiment, setup: Setup) -> str:
+    """The command that makes the run again, or the lines of Python where the command has no option for a number."""
+    changed = {name: value for name, value in setup.protocol.items() if value != experiment.protocol[name]}
+    data = setup.data if setup.data in experiment.data[1:] else None
+    if changed.keys() <= {"runs"}:
+        options = {"data": data, **changed}
+        return " ".join(
+            ["orfit-bench reproduce", experiment.name, *(f"--{name} {v}" for name, v in options.items() if v)]
+        )
+    given = "".join(f", {name}={value!r}" for name, value in {"data": data, **changed}.items() if value)
+    return (
+        "from pathlib import Path; from orfit_bench import reproduce; "
+        f"experiment = reproduce.find({experiment.name!r}); "
+        f'reproduce.run(experiment, reproduce.setup(experiment{given}), Path("reproduced"), isolate=False)'
+    )
 
 
 def _plain(value: Any) -> str:

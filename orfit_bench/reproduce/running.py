@@ -11,6 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from orfit_bench.bench import results as files
 from orfit_bench.bench.cell import line, said_by
 from orfit_bench.bench.journal import Journal
@@ -23,6 +25,7 @@ from orfit_bench.reproduce import data as data_sets
 from orfit_bench.reproduce import page
 from orfit_bench.reproduce.experiment import Cell, Experiment, Setup
 from orfit_bench.reproduce.experiments import EXPERIMENTS
+from orfit_bench.spec.setting import inside
 
 if TYPE_CHECKING:
     import xarray
@@ -51,8 +54,8 @@ def find(name: str) -> Experiment:
 def setup(experiment: Experiment, data: str | None = None, **protocol: Any) -> Setup:
     """What a run of it is made of, the backend being numba where it is installed, else numpy.
 
-    ValueError for data that the experiment does not take and for protocol names that it does not have,
-    UnavailableError where the data are not here.
+    ValueError for data that the experiment does not take, protocol names that it does not have and numbers outside
+    their range, TypeError for another kind than the default's, UnavailableError where the data are not here.
     """
     made = data or next(iter(experiment.data), "its own")
     if data and data not in experiment.data:
@@ -60,16 +63,34 @@ def setup(experiment: Experiment, data: str | None = None, **protocol: Any) -> S
         raise ValueError(f"{experiment.name} with data {data!r}: {takes}")
     if reason := data_sets.why_absent(made):
         raise UnavailableError(f"{experiment.name} with data {made!r}: {reason}")
-    for name, value in protocol.items():
+    for name in protocol:
         if name not in experiment.protocol:
             raise ValueError(f"{experiment.name} has no {name!r} to set{hint(name, experiment.protocol)}")
-        if isinstance(value, int) and value < 1:
-            raise ValueError(f"{name}={value}: want an integer >= 1")
     whole = {**experiment.protocol, **protocol}
+    whole = {name: _checked(experiment, name, whole) for name in whole}
     here = [b for b in ("numba", "numpy") if b in registry().backends and not registry().backends[b].reason]
     if not here:
         raise UnavailableError("neither the numba nor the numpy backend is installed")
     return Setup(made, here[0], whole)
+
+
+def _checked(experiment: Experiment, name: str, protocol: Mapping[str, Any]) -> Any:
+    """The number of this name, or the tuple of them, each of the default's kind and in its range."""
+    value, default = protocol[name], experiment.protocol[name]
+    many = isinstance(default, tuple)
+    integer = isinstance(default[0] if many else default, int)
+    interval = experiment.ranges.get(name, "[1, inf)").format(**protocol)
+    wanted = f"{'an integer' if integer else 'a number'} in {interval}"
+    if many:
+        wanted = f"a tuple, each greater than the one before and {wanted}"
+    kinds = (int, np.integer) if integer else (int, float, np.integer, np.floating)
+    found = tuple(value) if many and isinstance(value, (tuple, list)) else (value,)
+    if any(isinstance(one, bool) or not isinstance(one, kinds) for one in found) or (many and found == (value,)):
+        raise TypeError(f"{experiment.name}: {name}={value!r}, want {wanted}")
+    if not found or not all(inside(one, interval) for one in found) or any(np.diff(found) <= 0):
+        raise ValueError(f"{experiment.name}: {name}={value!r}, want {wanted}")
+    plain = tuple(int(one) if integer else float(one) for one in found)
+    return plain if many else plain[0]
 
 
 def run(

@@ -216,6 +216,7 @@ SGD_RATE = Experiment(
     summary="Averaged SGD against its bound B G / sqrt(T), with constant and with running steps",
     seconds=35,
     protocol={"runs": 20, "repeats": 50, "horizons": (100, 300, 1000, 3000, 10000)},
+    ranges={"horizons": "[3, inf)"},
     axes=places,
     measure=measure,
     sections=sections,

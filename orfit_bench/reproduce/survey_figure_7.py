@@ -183,6 +183,7 @@ SURVEY_FIGURE_7 = Experiment(
     summary="Kalman filter and smoother: covariances shrink as rows come, and earlier tasks gain",
     seconds=20,
     protocol={"runs": 200, "tasks": 8, "d": 4},
+    ranges={"tasks": "[2, inf)"},
     axes=places,
     measure=measure,
     sections=sections,
