@@ -20,6 +20,7 @@ from orfit_bench.bench.error import ERRORS
 from orfit_bench.catalogue.streams import digits, rotated_digits
 from orfit_bench.cli import main
 from orfit_bench.errors import UnavailableError
+from orfit_bench.report import page as report_page
 from orfit_bench.reproduce import (
     EXPERIMENTS,
     _krasulina,
@@ -579,6 +580,16 @@ def test_a_spread_is_mean_and_deviation_and_one_run_has_none():
     assert page.spread([1.0, 2.0, 3.0]).text == "2 ± 1"
     assert page.spread([2.0]).text == "2"
     assert page.spread([np.nan, 1.0]).text == "n/a"
+
+
+@pytest.mark.parametrize("module", ["matplotlib", "jinja2"])
+def test_what_pages_need_is_asked_for_before_the_work(module, counted, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    report_page.environment.cache_clear()
+    with pytest.raises(UnavailableError, match=f"pip install {module}"):
+        run_counted(tmp_path / "made")
+    assert not counted.measured
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_cpu_backend_it_says_so(monkeypatch):

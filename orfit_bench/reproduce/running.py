@@ -21,6 +21,7 @@ from orfit_bench.files import make_folder, replace, writable
 from orfit_bench.host.machine import provenance
 from orfit_bench.host.registry import registry
 from orfit_bench.isolation import Call, DiedError, Process, finished, threads
+from orfit_bench.report.page import require
 from orfit_bench.reproduce import data as data_sets
 from orfit_bench.reproduce import page
 from orfit_bench.reproduce.experiment import Cell, Experiment, Setup
@@ -106,8 +107,9 @@ def run(
 
     After a kill at any moment the same call takes over the finished cells, unless `fresh`, and ends in the same
     numbers. progress(done, all, what was done last) is called once at the start and after each cell. RuntimeError
-    where a cell fails; the finished ones are kept.
+    where a cell fails; the finished ones are kept. UnavailableError at once where matplotlib or Jinja is not installed.
     """
+    require()
     make_folder(folder)
     stem = experiment.name if chosen.data in ("its own", *experiment.data[:1]) else f"{experiment.name}-{chosen.data}"
     file, html = folder / f"{stem}.nc", folder / f"{stem}.html"
