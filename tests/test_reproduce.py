@@ -29,11 +29,13 @@ from orfit_bench.reproduce import (
     forgetting,
     krasulina_distributed,
     krasulina_table_1,
+    orfit_rotated_digits,
     page,
     sgd_rate,
     survey_figure_8,
 )
 from orfit_bench.reproduce.experiment import Experiment, about
+from orfit_bench.spec import Data
 
 SMALL = {
     "orfit-rotated-digits": {"runs": 2, "rows": 8, "memory": 3, "sample": 3},
@@ -141,7 +143,8 @@ def test_orfit_fits_all_rows_and_keeps_the_example(made):
 
 def test_a_pixel_scale_moves_nothing_from_a_start_at_zero_and_much_from_another(made):
     ends = made("orfit-rotated-digits").results.test_error.isel(row=-1)
-    assert float(abs(ends.sel(reading="bytes") / ends.sel(reading="random start") - 1).max()) > 0.5
+    np.testing.assert_allclose(ends.sel(reading="bytes"), ends.sel(reading="as here"), rtol=1e-9)
+    assert float(abs(ends.sel(reading="bytes, random start") / ends.sel(reading="random start") - 1).max()) > 0.5
     assert (ends.sel(reading="one set of rows", learner="Greedy").values.std()) == 0
 
 
@@ -569,11 +572,36 @@ def test_cifar_10_is_read_from_the_binary_files(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("here", "part"), [(("test",), "test"), (("train", "test"), "train")])
 def test_mnists_training_part_is_learned_where_it_is_at_hand(here, part, monkeypatch):
+    found = Data(np.zeros((5, 4)), np.zeros(5), (np.ones((3, 4)), np.ones(3)), (np.ones((2, 4)), np.ones(2)))
     asked = []
     monkeypatch.setattr(data.mnist_files, "why_absent", lambda name: "" if name in here else "it is not here")
-    monkeypatch.setattr(data.rotated_digits, "make_mnist", lambda *arguments: asked.append(arguments))
-    data.rotated("mnist", 5, 7)
+    monkeypatch.setattr(data.rotated_digits, "make_mnist", lambda *arguments: asked.append(arguments) or found)
+    got = data.rotated("mnist", 5, 7)
     assert asked[0][:4] == (5, 2, part, 7)
+    assert got.validation is None
+    assert [len(rows) for rows in got.test] == ([3, 3] if part == "train" else [5, 5])
+    assert ("as in the thesis" in data.origin("mnist")) == (part == "train")
+
+
+def test_images_that_nobody_validates_on_are_tested_on():
+    kept, whole = data.rotated("digits", 100, 0, validation=True), data.rotated("digits", 100, 0)
+    assert len(whole.test[0]) == len(whole.test[1]) == len(kept.test[0]) + len(kept.validation[0]) > len(kept.test[0])
+    assert whole.validation is None
+    np.testing.assert_array_equal(whole.X, kept.X)
+
+
+def test_who_varies_less_is_said_of_every_rival():
+    end = np.array([[1.0, 2.0], [0.0, 9.0], [1.0, 4.0], [1.0, 5.0], [1.0, 6.0], [1.0, 1.5]])  # method, run
+    told = orfit_rotated_digits._variation(end, [2, 3, 4, 5])
+    assert told.startswith("does not hold of Greedy: 0.71 against ORFit-latest 2.1")
+    assert orfit_rotated_digits._variation(end, [2, 3, 4]).startswith("holds: 0.71")
+    assert orfit_rotated_digits._variation(end[:, :1], [2, 3, 4, 5]) == "one run has no spread"
+
+
+def test_a_page_says_what_is_learned_and_tested_on(made):
+    text = made("orfit-rotated-digits").page.read_text(encoding="utf-8")
+    assert "8 and 12 of the digit 2" in text
+    assert "enlarged to 28 x 28" in text
 
 
 def test_a_spread_is_mean_and_deviation_and_one_run_has_none():

@@ -88,7 +88,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     import xarray
 
     entry, seed = ENTRIES[cell["learner"]], cell["run"]
-    found = data.rotated(setup.data, setup["rows"], seed)
+    found = data.rotated(setup.data, setup["rows"], seed, validation=True)
     step = chosen(setup, entry, found, seed)
     made = learner(setup, entry, seed, step).partial_fit(*found.cut(0, 0))
     seen = recorded([made], found, Protocol())

@@ -24,6 +24,8 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 1, 1, 1)), "-", "--")
 """So that curves are told apart without colours."""
 
+ONE_RUN = "one run has no spread"
+
 
 class Beside(NamedTuple):
     """A number or statement of the source, and ours."""
