@@ -182,6 +182,33 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
         machine.partial_fit(X[:3])  # it goes on
 
 
+@pytest.mark.parametrize("name", krasulina_distributed.SIGNED)
+def test_lapacks_signs_are_those_of_a_qr_of_each_machine(name):
+    X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-distributed"]), backend="numpy")
+    machines = [_krasulina.learner(setup, name, 2, 0.01, i).partial_fit(X[i::2]) for i in range(2)]
+    signed = [np.linalg.qr(machine.state()["basis"].values)[0] for machine in machines]
+    for machine in krasulina_distributed.combined(machines, lapacks=True):
+        np.testing.assert_array_equal(machine.state()["basis"].values, np.linalg.qr(np.mean(signed, axis=0))[0])
+
+
+def test_signs_move_the_averages_of_orthonormal_bases_alone(made):
+    end = made("krasulina-distributed").results.combined.isel(round=-1)
+    for name in _krasulina.METHODS:
+        here, signs = (float(end.sel(reading=r, learner=name, k=5, run=0)) for r in ("as here", "signs"))
+        assert (here == signs) == (name not in krasulina_distributed.SIGNED)
+
+
+def test_the_distributed_page_counts_a_machines_rows_and_takes_the_slip_for_what_it_is(made):
+    run = made("krasulina-distributed")
+    setup = reproduce.setup(EXPERIMENTS["krasulina-distributed"], **SMALL["krasulina-distributed"])
+    rows = {row.what: row for row in krasulina_distributed._beside(run.results, setup)}
+    single, parallel = (rows[f"Imp. Krasulina, {w}, k = 5: excess over batch PCA"] for w in ("single", "parallel"))
+    assert single.why == "a machine sees 60 rows here and 70,000 there"
+    assert parallel.why == "a machine sees 20 rows here and 7,000 there"
+    assert single.source.text == "0.03 %"
+
+
 def test_the_step_with_the_least_validation_loss_is_chosen(small, monkeypatch):
     setup = replace(reproduce.setup(EXPERIMENTS["krasulina-table-1"]), backend="numpy")
 
