@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 from click.testing import CliRunner
 
+from benchmarks import experiments as experiments_page
 from orfit_bench import reproduce
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.catalogue.streams import digits, rotated_digits
@@ -32,6 +33,7 @@ from orfit_bench.reproduce import (
     orfit_rotated_digits,
     page,
     sgd_rate,
+    survey_figure_7,
     survey_figure_8,
 )
 from orfit_bench.reproduce.experiment import Experiment, about
@@ -553,6 +555,7 @@ class TestCommand:
         [
             (["orfit-rotated-digit"], "Did you mean 'orfit-rotated-digits'?"),
             (["survey-figure-8", "--data", "mnist"], "it makes its own rows"),
+            (["sgd-rate", "--data", "mnist"], "want one of digits"),
             (["forgetting", "--data", "cifar10"], "want one of digits, mnist"),
             (["forgetting", "--runs", "0"], "runs=0, want an integer in [1, inf)"),
             (["forgetting", "--output", "no/such/folder"], "no/such"),
@@ -635,6 +638,49 @@ def test_a_spread_is_mean_and_deviation_and_one_run_has_none():
     assert page.spread([1.0, 2.0, 3.0]).text == "2 ± 1"
     assert page.spread([2.0]).text == "2"
     assert page.spread([np.nan, 1.0]).text == "n/a"
+
+
+def test_one_run_has_no_standard_error_and_two_have_a_heavy_tailed_one():
+    squares, claimed = np.array([[1.0, 5.0], [3.0, 9.0]]), np.array([1.0, 7.0])  # run, pair
+    said = survey_figure_7._apart(squares, claimed)
+    assert said[0].text == "at most 1.0 standard errors apart"
+    assert "2 of Student's t with 1 degrees of freedom are within 25.5" in said[1]
+    assert survey_figure_7._apart(squares[:1], claimed) == ("n/a", "one run has no spread")
+
+
+@pytest.mark.parametrize(("line", "grows"), [([1.0, 1.2], True), ([1.3, 1.2], False), ([1.3], False)])
+def test_what_does_not_grow_with_the_horizon_is_not_said_to(line, grows):
+    horizons = [100, 300][: len(line)]
+    share = xr.DataArray(
+        np.full((2, 3, 1, len(line)), 0.5),
+        {"problem": list(sgd_rate.PROBLEMS), "steps": list(sgd_rate.STEPS), "run": [0], "horizon": horizons},
+    )
+    share.loc["line", "running"] = [line]
+    (row,) = (row for row in sgd_rate._beside(share) if row.what == "running step: line")
+    assert "false without a projection" in row.why
+    assert ("grows with T" in row.why) == grows
+
+
+def test_the_page_of_tables_keeps_those_that_are_not_measured_anew(made, tmp_path, monkeypatch):
+    file = tmp_path / "experiments.md"
+    before = (
+        "# Page\n\n<!-- measured -->\n## forgetting on digits\n\nold\n\n## sgd-rate on digits\n\nkept\n<!-- end -->\n"
+    )
+    file.write_text(before)
+    monkeypatch.setattr(experiments_page, "PAGE", file)
+    with pytest.raises(FileNotFoundError, match="no file of an experiment"):
+        experiments_page.main(str(tmp_path))
+    assert file.read_text() == before
+    experiments_page.main(str(made("forgetting").file.parent))
+    after = file.read_text()
+    assert "kept" in after
+    assert "old" not in after
+    assert "## forgetting on digits\n\nCatastrophic" in after
+    assert "; 1 run." in after
+    assert "± in ours is a standard deviation over the runs" in after
+    experiments_page.main(str(made("orfit-unlimited").file.parent))
+    headings = [line for line in file.read_text().splitlines() if line.startswith("##")]
+    assert headings == ["## orfit-unlimited on digits", "## forgetting on digits", "## sgd-rate on digits"]
 
 
 @pytest.mark.parametrize("module", ["matplotlib", "jinja2"])

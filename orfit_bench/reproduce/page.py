@@ -25,6 +25,7 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)
 """So that curves are told apart without colours."""
 
 ONE_RUN = "one run has no spread"
+SPREAD = "± in ours is a standard deviation over the runs"
 
 
 class Beside(NamedTuple):
@@ -48,7 +49,7 @@ class Open(NamedTuple):
     instead: Cell
 
 
-def beside(rows: Iterable[Beside], caption: str = "Ours beside the source's") -> Section:
+def beside(rows: Iterable[Beside], caption: str = f"Ours beside the source's; {SPREAD}") -> Section:
     """The table that a page is made for."""
     columns = ("what", "place in the source", "source", "ours", "why it differs, or what to know")
     return Section("Beside the source", [Listing(caption, columns, [tuple(row) for row in rows])])
@@ -57,7 +58,9 @@ def beside(rows: Iterable[Beside], caption: str = "Ours beside the source's") ->
 def left_open(rows: Iterable[Open], caption: str) -> Section:
     """What the source does not say, and how much it moves the result."""
     columns = ("left open", "read here as", "other reading", "here", "other reading gives")
-    return Section("What the source leaves open", [Listing(caption, columns, [tuple(row) for row in rows])])
+    return Section(
+        "What the source leaves open", [Listing(f"{caption}; {SPREAD}", columns, [tuple(row) for row in rows])]
+    )
 
 
 def spread(values: Any, digits: int = 3) -> Number:
