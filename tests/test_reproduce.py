@@ -29,6 +29,7 @@ from orfit_bench.reproduce import (
     data,
     forgetting,
     krasulina_distributed,
+    krasulina_figure_1,
     krasulina_table_1,
     orfit_rotated_digits,
     page,
@@ -158,6 +159,49 @@ def test_step_sizes_are_chosen_where_the_validation_rows_say(made):
         assert 10.0**lowest <= float(here.eta0.sel(learner=name)) <= 10.0**highest
     assert np.isnan(here.loss.sel(learner="Incremental", factor=0.1)).all(), "it has no step to be wrong"
     assert float(here.loss.min()) >= float(here.batch.isel(learner=0)), "nothing beats batch PCA"
+
+
+def test_a_sweep_of_the_papers_rows_is_made_at_every_step(made):
+    loss = made("krasulina-table-1").results.loss.sel(reading="70,000 rows", k=5)
+    stepless = np.isnan(loss.sel(learner="Incremental", run=0)).values.tolist()
+    assert stepless == [True, False, True]
+    assert np.isfinite(loss.sel(learner="Oja")).all()
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "longer", "sweeps", "said"),
+    [
+        (0.04, 0.07, 9.0, 7, ""),
+        (0.04, 0.418, 0.05, 7, "with as many rows as the paper's, in 7 sweeps, 0.05 %"),
+        (0.04, 0.418, 0.2, 7, "with as many rows as the paper's, in 7 sweeps, 0.2 %: not explained"),
+        (20.48, 5.7, 4.0, 7, "with as many rows as the paper's, in 7 sweeps, 4 %: not explained"),
+        (0.04, 0.418, 0.418, 1, "not explained"),
+    ],
+)
+def test_what_differs_by_more_than_a_factor_of_two_has_a_measured_reason_or_none(theirs, ours, longer, sweeps, said):
+    assert krasulina_table_1._why(theirs, ours, page.spread([longer]), sweeps) == said
+
+
+@pytest.mark.parametrize(("count", "why"), [(10_000, "of 10,000 images here and 70,000 there"), (70_000, "")])
+def test_batch_losses_stand_beside_each_other_with_how_many_images_they_are_of(count, why, made, monkeypatch):
+    here = made("krasulina-table-1").results.sel(reading="as here")
+    monkeypatch.setattr(_krasulina, "images", lambda name: np.empty((count, 0)))
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-table-1"]), data="mnist")
+    row = krasulina_table_1._batch(here, setup, 5)
+    assert row.source.text == "35.16"
+    assert row.ours.value == float(here.batch.isel(k=0, learner=0))
+    assert bool(row.why) == bool(why)
+    assert row.why.startswith(why)
+
+
+def test_who_is_first_is_said_with_spreads_and_beside_the_implicit_rule():
+    names = list(_krasulina.METHODS)
+    values = xr.DataArray(
+        [[1.0, 3.0], [2.0, 2.2], [9.0, 9.0], [np.nan, 0.0], [5.0, 7.0]], {"learner": names, "run": [0, 1]}
+    )
+    first, told = krasulina_figure_1._first(values, "%")
+    assert first == "Oja"
+    assert told == "Oja 2 ± 1.4 %, Krasulina 2.1 ± 0.14 %, Imp. Krasulina 6 ± 1.4 %"
 
 
 def test_the_printed_table_is_read_whole():

@@ -32,8 +32,6 @@ TABLE_2 = {
 """Data to k to (single, parallel), each (loss, its standard deviation)."""
 MEANT = {37.17: 35.17}
 """A slip of a digit in Table 2: Table 1 has the other number for the same run."""
-ROWS = {"mnist": 70_000, "cifar10": 60_000}
-"""Rows of the paper's data."""
 
 
 def places(setup: Setup) -> Axes:
@@ -173,7 +171,7 @@ def _beside(results: xarray.Dataset, setup: Setup) -> list[Beside]:
 def _implicit(one: xarray.Dataset, setup: Setup, source: str, k: int) -> list[Beside]:
     """The implicit rule on one machine and on all, beside Table 2."""
     place, rows = f"Krasulina paper, Table 2, {source}", []
-    here, there = len(k_pca.images(setup.data)), ROWS[source]
+    here, there = len(k_pca.images(setup.data)), k_pca.ROWS[source]
     seen = (here, there), (here // setup["machines"], there // 10)
     cases = {"single": one.single, "parallel": one.combined.isel(round=-1)}
     for (what, loss), counts, theirs in zip(cases.items(), seen, TABLE_2[source][k], strict=True):
