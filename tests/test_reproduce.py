@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,6 +136,14 @@ def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name
     assert sorted(path.name for path in run.file.parent.iterdir()) == [f"{name}.html", f"{name}.nc"], (
         "no journal is left"
     )
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_page_of_one_run_has_no_nan_in_it(name, made):
+    results = made(name).results
+    one = results.isel(run=[0]) if "run" in results.dims else results
+    text = page.render(EXPERIMENTS[name], one, reproduce.setup(EXPERIMENTS[name], **{**SMALL[name], "runs": 1}))
+    assert not re.findall(r"[^\n]*\bnan\b[^\n]*", re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL))
 
 
 def test_orfit_fits_all_rows_and_keeps_the_example(made):

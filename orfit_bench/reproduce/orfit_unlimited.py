@@ -190,8 +190,7 @@ def _claims(here: xarray.Dataset, setup: Setup) -> list[Beside]:
                f"rad after {setup['epochs']} epochs with pixels in [0, 1]; the thesis names no scale"),
         Beside(f"training error of SGD, step {converging:.2g}", place, "almost zero",
                spread(sgd.sel(step="converging", error="train")),
-               f"rad; the step is 1 / max |x|^2, the condition of the Gram matrix {float(here.condition.mean()):.0e}, "
-               "and about as many epochs are needed"),
+               f"rad; the step is 1 / max |x|^2, the condition of the Gram matrix {float(here.condition.mean()):.0e}"),
         Beside("test error of ORFit", place, curve, spread(end.sel(learner="ORFit", error="test")), "rad"),
         Beside("test error of SGD, converging step", "thesis, 5.2 and Theorem 3", "similar to ORFit's",
                spread(sgd.sel(step="converging", error="test")), "rad"),
