@@ -85,12 +85,12 @@ def _checked(experiment: Experiment, name: str, protocol: Mapping[str, Any]) -> 
     if many:
         wanted = f"a tuple, each greater than the one before and {wanted}"
     kinds = (int, np.integer) if integer else (int, float, np.integer, np.floating)
-    found = tuple(value) if many and isinstance(value, (tuple, list)) else (value,)
-    if any(isinstance(one, bool) or not isinstance(one, kinds) for one in found) or (many and found == (value,)):
+    found = value if many else (value,)
+    if not isinstance(found, (tuple, list)) or not all(isinstance(v, kinds) and not isinstance(v, bool) for v in found):
         raise TypeError(f"{experiment.name}: {name}={value!r}, want {wanted}")
-    if not found or not all(inside(one, interval) for one in found) or any(np.diff(found) <= 0):
+    if not found or not all(inside(v, interval) for v in found) or any(np.diff(found) <= 0):
         raise ValueError(f"{experiment.name}: {name}={value!r}, want {wanted}")
-    plain = tuple(int(one) if integer else float(one) for one in found)
+    plain = tuple(int(v) if integer else float(v) for v in found)
     return plain if many else plain[0]
 
 
