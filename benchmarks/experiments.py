@@ -1,15 +1,17 @@
 """The page of docs/ with our numbers beside the sources', from the files that `orfit-bench reproduce` left.
 
-python -m benchmarks.experiments FOLDER, whose files NAME.nc and NAME-DATA.nc are those of any runs.
+python -m benchmarks.experiments FOLDER, whose files NAME.nc and NAME-DATA.nc are those of any runs. Tables of runs that
+are not in the folder stay as they are.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import xarray as xr
 
-from benchmarks.pages import fill
+from benchmarks.pages import fill, measured
 from orfit_bench.report.page import Listing, Number
 from orfit_bench.reproduce import EXPERIMENTS
 from orfit_bench.reproduce.experiment import Experiment, Setup
@@ -18,15 +20,34 @@ PAGE = Path(__file__).parents[1] / "docs" / "experiments.md"
 
 
 def main(folder: str) -> None:
-    """Write the page from the files in the folder."""
-    parts = [part(e, file) for e in EXPERIMENTS.values() for file in files(e, Path(folder))]
-    fill(PAGE, "\n".join(parts))
+    """Write the page's tables of which there are files in the folder. FileNotFoundError where there is none."""
+    kept, found = parts(measured(PAGE.read_text())), {}
+    for experiment, data in runs():
+        file = Path(folder) / f"{experiment.name}{f'-{data}' if data in experiment.data[1:] else ''}.nc"
+        if file.is_file():
+            found[title(experiment, data)] = part(experiment, file)
+    if not found:
+        raise FileNotFoundError(
+            f"{folder}: no file of an experiment, want a folder that `orfit-bench reproduce` wrote to"
+        )
+    whole = kept | found
+    fill(PAGE, "\n".join(whole[name] for name in (title(*run) for run in runs()) if name in whole))
 
 
-def files(experiment: Experiment, folder: Path) -> list[Path]:
-    """What its runs left, by the data that they learned."""
-    stems = [experiment.name, *(f"{experiment.name}-{data}" for data in experiment.data[1:])]
-    return [path for stem in stems if (path := folder / f"{stem}.nc").is_file()]
+def runs() -> list[tuple[Experiment, str]]:
+    """Every experiment with every data set that it can learn, in the order of the page."""
+    return [(e, data) for e in EXPERIMENTS.values() for data in e.data or ("",)]
+
+
+def title(experiment: Experiment, data: str) -> str:
+    """The heading of a table."""
+    return f"## {experiment.name}{f' on {data}' if data else ''}"
+
+
+def parts(text: str) -> dict[str, str]:
+    """The tables that the page has, by their headings."""
+    pieces = [piece for piece in re.split("^(?=## )", text, flags=re.MULTILINE) if piece.strip()]
+    return {piece.partition("\n")[0]: piece.rstrip("\n") + "\n" for piece in pieces}
 
 
 def part(experiment: Experiment, file: Path) -> str:
@@ -36,10 +57,15 @@ def part(experiment: Experiment, file: Path) -> str:
     setup = Setup(results.attrs["data"], results.attrs["backend"], protocol)
     table = next(s for s in experiment.sections(results, setup) if s.heading == "Beside the source").parts[0]
     assert isinstance(table, Listing)
-    on = f" on {setup.data}" if experiment.data else ""
-    head = f"## {experiment.name}{on}\n\n{experiment.summary} ({experiment.source}); {protocol['runs']} runs.\n"
+    heading = title(experiment, setup.data if experiment.data else "")
+    head = f"{heading}\n\n{experiment.summary} ({experiment.source}); {counted(protocol['runs'])}.\n"
     rows = [table.columns, ["---"] * len(table.columns), *table.rows]
     return head + f"\n{table.caption}:\n\n" + "".join(f"| {' | '.join(map(shown, row))} |\n" for row in rows)
+
+
+def counted(runs: int) -> str:
+    """How many runs there were."""
+    return "1 run" if runs == 1 else f"{runs} runs"
 
 
 def shown(cell: str | Number) -> str:

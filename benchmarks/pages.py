@@ -13,6 +13,11 @@ def filled(page: str, measured: str) -> str:
     return "".join([before, BEGIN, measured, END, rest.partition(END)[2]])
 
 
+def measured(page: str) -> str:
+    """What is between the page's marks."""
+    return page.partition(BEGIN)[2].partition(END)[0]
+
+
 def fill(path: Path, measured: str) -> None:
     """The same of a file, which is the old one or the whole new one at every moment."""
     page = filled(path.read_text(), measured)

@@ -1,11 +1,13 @@
-"""Files that are whole at every moment."""
+"""Files that are whole at every moment, and what tells them apart."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 
@@ -93,3 +95,16 @@ def new_folder(target: Path, contents: Mapping[str, str]) -> None:
         if isinstance(error, OSError) and str(temporary) in str(error):
             raise type(error)(f"{target}: cannot be written ({error.strerror or type(error).__name__})") from error
         raise
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """A hash of the files' names and of all that they hold."""
+    held = [f"{path.name} {_hash(path, path.stat().st_size, path.stat().st_mtime_ns)}" for path in paths]
+    return hashlib.sha256("\n".join(held).encode()).hexdigest()
+
+
+@cache
+def _hash(path: Path, size: int, changed: int) -> str:
+    """Of one file's contents, which are read again where its size or its time of change is another."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

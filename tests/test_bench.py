@@ -19,6 +19,7 @@ from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_ce
 from orfit_bench.bench.journal import Journal
 from orfit_bench.bench.suite import DEFAULT_STREAMS, read
 from orfit_bench.bench.worker import Worker
+from orfit_bench.catalogue.streams import mnist_files
 from orfit_bench.errors import UnavailableError
 from orfit_bench.files import replace
 from orfit_bench.host.registry import registry
@@ -580,6 +581,25 @@ class TestJournal:
         (journal.folder / "c.json").write_text("[]")
         assert list(Journal(tmp_path / "r.nc", {"versions": 1}).read()) == ["a"]
         assert Journal(tmp_path / "r.nc", {"versions": 2}).read() == {}
+
+    def test_cells_of_other_images_do_not_count(self, tmp_path, monkeypatch):
+        images = tmp_path / "images"
+        monkeypatch.setattr(Suite, "files", lambda suite: [images])
+        images.write_bytes(b"these")
+        self.interrupted(tmp_path / "r.nc", 2)
+        images.write_bytes(b"those")
+        seen = []
+        run(suite("lms", "nlms", "rls"), tmp_path / "r.nc", isolate=False, progress=lambda *a: seen.append(a[:2]))
+        assert seen[0] == (0, 3)
+
+    def test_a_suite_knows_the_users_files_of_its_streams(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+        monkeypatch.setattr(mnist_files, "_cache", lambda: tmp_path / "none")
+        (tmp_path / "mnist").mkdir()
+        here = tmp_path / "mnist" / "t10k-images-idx3-ubyte.gz"
+        here.write_bytes(b"images")
+        assert Suite(methods=["lms"], streams=["mnist", "rotated_mnist"]).files() == [here]
+        assert Suite(methods=["lms"], streams=["drift"]).files() == []
 
     def test_a_failed_write_leaves_the_old_file_and_the_journal(self, tmp_path, monkeypatch):
         def half(table, path, **_):

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,11 +16,13 @@ import pytest
 import xarray as xr
 from click.testing import CliRunner
 
+from benchmarks import experiments as experiments_page
 from orfit_bench import reproduce
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.catalogue.streams import digits, rotated_digits
 from orfit_bench.cli import main
 from orfit_bench.errors import UnavailableError
+from orfit_bench.report import page as report_page
 from orfit_bench.reproduce import (
     EXPERIMENTS,
     _krasulina,
@@ -27,12 +30,16 @@ from orfit_bench.reproduce import (
     data,
     forgetting,
     krasulina_distributed,
+    krasulina_figure_1,
     krasulina_table_1,
+    orfit_rotated_digits,
     page,
     sgd_rate,
+    survey_figure_7,
     survey_figure_8,
 )
 from orfit_bench.reproduce.experiment import Experiment, about
+from orfit_bench.spec import Data
 
 SMALL = {
     "orfit-rotated-digits": {"runs": 2, "rows": 8, "memory": 3, "sample": 3},
@@ -42,7 +49,7 @@ SMALL = {
     "krasulina-distributed": {"runs": 1, "components": (5,), "machines": 3, "rounds": 2},
     "survey-figure-1": {"runs": 1, "tasks": 13},
     "survey-figure-2": {"runs": 2, "steps": 12},
-    "survey-figure-5": {"runs": 1, "betas": 17, "rows": 10},
+    "survey-figure-5": {"runs": 1, "betas": 9, "rows": 10},
     "survey-figure-7": {"runs": 3, "tasks": 3, "d": 2},
     "survey-figure-8": {},
     "forgetting": {"runs": 1, "rows": 12},
@@ -115,7 +122,7 @@ def test_every_experiment_is_tried():
 def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name, made):
     run = made(name)
     text = run.page.read_text(encoding="utf-8")
-    for said in [name, "Beside the source", EXPERIMENTS[name].source, f"orfit-bench reproduce {name}", *PRINTED[name]]:
+    for said in [name, "Beside the source", EXPERIMENTS[name].source, *PRINTED[name]]:
         assert said in text
     assert "<svg" in text
     assert "https://" not in text, "a page needs no network"
@@ -131,6 +138,14 @@ def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name
     )
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_page_of_one_run_has_no_nan_in_it(name, made):
+    results = made(name).results
+    one = results.isel(run=[0]) if "run" in results.dims else results
+    text = page.render(EXPERIMENTS[name], one, reproduce.setup(EXPERIMENTS[name], **{**SMALL[name], "runs": 1}))
+    assert not re.findall(r"[^\n]*\bnan\b[^\n]*", re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL))
+
+
 def test_orfit_fits_all_rows_and_keeps_the_example(made):
     results = made("orfit-unlimited").results.one_pass.sel(learner="ORFit")
     assert float(results.sel(error="train").isel(row=-1).max()) < 1e-12
@@ -140,7 +155,8 @@ def test_orfit_fits_all_rows_and_keeps_the_example(made):
 
 def test_a_pixel_scale_moves_nothing_from_a_start_at_zero_and_much_from_another(made):
     ends = made("orfit-rotated-digits").results.test_error.isel(row=-1)
-    assert float(abs(ends.sel(reading="bytes") / ends.sel(reading="random start") - 1).max()) > 0.5
+    np.testing.assert_allclose(ends.sel(reading="bytes"), ends.sel(reading="as here"), rtol=1e-9)
+    assert float(abs(ends.sel(reading="bytes, random start") / ends.sel(reading="random start") - 1).max()) > 0.5
     assert (ends.sel(reading="one set of rows", learner="Greedy").values.std()) == 0
 
 
@@ -152,6 +168,52 @@ def test_step_sizes_are_chosen_where_the_validation_rows_say(made):
         assert 10.0**lowest <= float(here.eta0.sel(learner=name)) <= 10.0**highest
     assert np.isnan(here.loss.sel(learner="Incremental", factor=0.1)).all(), "it has no step to be wrong"
     assert float(here.loss.min()) >= float(here.batch.isel(learner=0)), "nothing beats batch PCA"
+
+
+def test_a_sweep_of_the_papers_rows_is_made_at_every_step(made):
+    loss = made("krasulina-table-1").results.loss.sel(reading="70,000 rows", k=5)
+    stepless = np.isnan(loss.sel(learner="Incremental", run=0)).values.tolist()
+    assert stepless == [True, False, True]
+    assert np.isfinite(loss.sel(learner="Oja")).all()
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "longer", "sweeps", "said"),
+    [
+        (0.04, 0.07, 9.0, 7, ""),
+        (0.04, 0.418, 0.05, 7, "with as many rows as the paper's, in 7 sweeps, 0.05 %"),
+        (0.04, 0.418, 0.2, 7, "with as many rows as the paper's, in 7 sweeps, 0.2 %: not explained"),
+        (20.48, 5.7, 4.0, 7, "with as many rows as the paper's, in 7 sweeps, 4 %: not explained"),
+        (0.04, 0.418, 0.418, 1, "not explained"),
+    ],
+)
+def test_what_differs_by_more_than_a_factor_of_two_has_a_measured_reason_or_none(theirs, ours, longer, sweeps, said):
+    assert krasulina_table_1._why(theirs, ours, page.spread([longer]), sweeps, same=True) == said
+    if sweeps > 1:
+        others = krasulina_table_1._why(theirs, ours, page.spread([longer]), sweeps, same=False)
+        assert others == said.removesuffix(": not explained")
+
+
+@pytest.mark.parametrize(("count", "why"), [(10_000, "of 10,000 images here and 70,000 there"), (70_000, "")])
+def test_batch_losses_stand_beside_each_other_with_how_many_images_they_are_of(count, why, made, monkeypatch):
+    here = made("krasulina-table-1").results.sel(reading="as here")
+    monkeypatch.setattr(_krasulina, "images", lambda name: np.empty((count, 0)))
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-table-1"]), data="mnist")
+    row = krasulina_table_1._batch(here, setup, 5)
+    assert row.source.text == "35.16"
+    assert row.ours.value == float(here.batch.isel(k=0, learner=0))
+    assert bool(row.why) == bool(why)
+    assert row.why.startswith(why)
+
+
+def test_who_is_first_is_said_with_spreads_and_beside_the_implicit_rule():
+    names = list(_krasulina.METHODS)
+    values = xr.DataArray(
+        [[1.0, 3.0], [2.0, 2.2], [9.0, 9.0], [np.nan, 0.0], [5.0, 7.0]], {"learner": names, "run": [0, 1]}
+    )
+    first, told = krasulina_figure_1._first(values, "%")
+    assert first == "Oja"
+    assert told == "Oja 2 ± 1.4 %, Krasulina 2.1 ± 0.14 %, Imp. Krasulina 6 ± 1.4 %"
 
 
 def test_the_printed_table_is_read_whole():
@@ -176,6 +238,33 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
             np.testing.assert_allclose(C.T @ C, np.eye(2), atol=1e-12)
             np.testing.assert_allclose(C @ C.T, mean @ np.linalg.pinv(mean), atol=1e-12)
         machine.partial_fit(X[:3])  # it goes on
+
+
+@pytest.mark.parametrize("name", krasulina_distributed.SIGNED)
+def test_lapacks_signs_are_those_of_a_qr_of_each_machine(name):
+    X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
+    setup = replace(reproduce.setup(EXPERIMENTS["krasulina-distributed"]), backend="numpy")
+    machines = [_krasulina.learner(setup, name, 2, 0.01, i).partial_fit(X[i::2]) for i in range(2)]
+    signed = [np.linalg.qr(machine.state()["basis"].values)[0] for machine in machines]
+    for machine in krasulina_distributed.combined(machines, lapacks=True):
+        np.testing.assert_array_equal(machine.state()["basis"].values, np.linalg.qr(np.mean(signed, axis=0))[0])
+
+
+def test_signs_move_the_averages_of_orthonormal_bases_alone(made):
+    end = made("krasulina-distributed").results.combined.isel(round=-1)
+    for name in _krasulina.METHODS:
+        here, signs = (float(end.sel(reading=r, learner=name, k=5, run=0)) for r in ("as here", "signs"))
+        assert (here == signs) == (name not in krasulina_distributed.SIGNED)
+
+
+def test_the_distributed_page_counts_a_machines_rows_and_takes_the_slip_for_what_it_is(made):
+    run = made("krasulina-distributed")
+    setup = reproduce.setup(EXPERIMENTS["krasulina-distributed"], **SMALL["krasulina-distributed"])
+    rows = {row.what: row for row in krasulina_distributed._beside(run.results, setup)}
+    single, parallel = (rows[f"Imp. Krasulina, {w}, k = 5: excess over batch PCA"] for w in ("single", "parallel"))
+    assert single.why == "a machine sees 60 rows here and 70,000 there"
+    assert parallel.why == "a machine sees 20 rows here and 7,000 there"
+    assert single.source.text == "0.03 %"
 
 
 def test_the_step_with_the_least_validation_loss_is_chosen(small, monkeypatch):
@@ -309,6 +398,45 @@ def test_a_run_that_broke_goes_on_with_the_cells_that_are_left(counted, tmp_path
     np.testing.assert_array_equal(xr.load_dataset(cut).value.sel(a=2, run=1).values, [20 + 1 / 3, np.nan])
 
 
+def test_a_run_of_other_images_takes_nothing_over(counted, tmp_path, monkeypatch):
+    images = tmp_path / "images"
+    monkeypatch.setattr(data, "files", lambda name: [images])
+    images.write_bytes(b"these")
+    counted.breaks = {"a": 2, "run": 0}
+    with pytest.raises(RuntimeError, match="it broke"):
+        run_counted(tmp_path)
+    images.write_bytes(b"those")
+    counted.breaks = None
+    run_counted(tmp_path)
+    assert len(counted.measured) == 3 + 6
+
+
+def test_images_that_change_during_a_run_end_it(counted, tmp_path, monkeypatch):
+    images = tmp_path / "images"
+    images.write_bytes(b"these")
+    monkeypatch.setattr(data, "files", lambda name: [images])
+
+    def change(done, total, now):
+        if done == 2 and images.read_bytes() == b"these":
+            images.write_bytes(b"those")
+
+    with pytest.raises(RuntimeError, match="the files of digits changed while it ran"):
+        run_counted(tmp_path, progress=change)
+    told = []
+    run_counted(tmp_path, progress=lambda *said: told.append(said))
+    assert told[0] == (4, 6, ""), "those of the images as they are now"
+
+
+def test_the_files_of_real_data_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+    monkeypatch.setattr(data.mnist_files, "_cache", lambda: tmp_path / "none")
+    for folder, names in (("mnist", list(data.mnist_files.SHA256)), ("cifar10", data.BATCHES)):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).write_bytes(b"")
+    assert [len(data.files(name)) for name in ("digits", "mnist", "cifar10", "its own")] == [0, 4, 6, 0]
+
+
 def test_fresh_forgets_the_finished_cells(counted, tmp_path):
     counted.breaks = {"a": 2, "run": 0}
     with pytest.raises(RuntimeError):
@@ -404,6 +532,70 @@ def test_each_experiment_killed_half_way_ends_in_the_same_numbers(tmp_path, name
             assert first[variable].values.tobytes() == second[variable].values.tobytes(), variable
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("survey-figure-1", {"tasks": 5}, r"survey-figure-1: tasks=5, want an integer in \[6, inf\)"),
+        ("survey-figure-5", {"betas": 1}, "betas=1, want an integer"),
+        ("survey-figure-5", {"ridge": 0}, r"ridge=0, want a number in \(0, inf\)"),
+        ("survey-figure-2", {"steps": "x"}, "steps='x', want an integer"),
+        ("sgd-rate", {"horizons": 100}, "horizons=100, want a tuple"),
+        ("sgd-rate", {"horizons": (100, 2.5)}, "want a tuple"),
+        ("sgd-rate", {"horizons": (2, 100)}, r"and an integer in \[3, inf\)"),
+        ("sgd-rate", {"horizons": ()}, "want a tuple"),
+        ("krasulina-table-1", {"components": (5, 5)}, "each greater than the one before"),
+        ("orfit-unlimited", {"rows": 8}, r"sample=11, want an integer in \[1, 8\]"),
+        ("forgetting", {"runs": True}, "runs=True, want an integer"),
+    ],
+)
+def test_numbers_that_no_run_could_end_with_are_refused_before_it(name, wrong, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        reproduce.setup(EXPERIMENTS[name], **wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("survey-figure-1", {"tasks": 6}),
+        ("survey-figure-2", {"steps": 3}),
+        ("survey-figure-5", {"betas": 2, "rows": 2}),
+        ("survey-figure-7", {"tasks": 2, "d": 1}),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_the_least_numbers_give_a_page(name, least, tmp_path):
+    setup = replace(reproduce.setup(EXPERIMENTS[name], runs=2, **least), backend="numpy")
+    assert "<svg" in reproduce.run(EXPERIMENTS[name], setup, tmp_path, isolate=False).page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "learned", "protocol"),
+    [
+        ("sgd-rate", None, {}),
+        ("sgd-rate", None, {"runs": 2, "horizons": (20, 50)}),
+        ("forgetting", "mnist", {"runs": 3}),
+        ("forgetting", "mnist", {"rows": 12}),
+    ],
+)
+def test_what_the_page_says_makes_the_same_run_again(name, learned, protocol, monkeypatch, tmp_path):
+    experiment, asked = EXPERIMENTS[name], []
+    monkeypatch.setattr(data, "why_absent", lambda name: "")
+    chosen = reproduce.setup(experiment, learned, **protocol)
+
+    def run(experiment, setup, folder, **more):
+        asked.append((experiment.name, setup))
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr(reproduce, "run", run)
+    again = page._again(experiment, chosen)
+    if again.startswith("orfit-bench"):
+        CliRunner().invoke(main, [*again.split()[1:], "--output", str(tmp_path / "made")])
+    else:
+        with pytest.raises(RuntimeError):
+            exec(again, {})
+    assert asked == [(name, chosen)]
+
+
 class TestCommand:
     def invoke(self, *arguments):
         return CliRunner().invoke(main, ["reproduce", *arguments])
@@ -419,8 +611,9 @@ class TestCommand:
         [
             (["orfit-rotated-digit"], "Did you mean 'orfit-rotated-digits'?"),
             (["survey-figure-8", "--data", "mnist"], "it makes its own rows"),
+            (["sgd-rate", "--data", "mnist"], "want one of digits"),
             (["forgetting", "--data", "cifar10"], "want one of digits, mnist"),
-            (["forgetting", "--runs", "0"], "runs=0: want an integer >= 1"),
+            (["forgetting", "--runs", "0"], "runs=0, want an integer in [1, inf)"),
             (["forgetting", "--output", "no/such/folder"], "no/such"),
         ],
     )
@@ -465,17 +658,95 @@ def test_cifar_10_is_read_from_the_binary_files(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("here", "part"), [(("test",), "test"), (("train", "test"), "train")])
 def test_mnists_training_part_is_learned_where_it_is_at_hand(here, part, monkeypatch):
+    found = Data(np.zeros((5, 4)), np.zeros(5), (np.ones((3, 4)), np.ones(3)), (np.ones((2, 4)), np.ones(2)))
     asked = []
     monkeypatch.setattr(data.mnist_files, "why_absent", lambda name: "" if name in here else "it is not here")
-    monkeypatch.setattr(data.rotated_digits, "make_mnist", lambda *arguments: asked.append(arguments))
-    data.rotated("mnist", 5, 7)
+    monkeypatch.setattr(data.rotated_digits, "make_mnist", lambda *arguments: asked.append(arguments) or found)
+    got = data.rotated("mnist", 5, 7)
     assert asked[0][:4] == (5, 2, part, 7)
+    assert got.validation is None
+    assert [len(rows) for rows in got.test] == ([3, 3] if part == "train" else [5, 5])
+    assert ("as in the thesis" in data.origin("mnist")) == (part == "train")
+
+
+def test_images_that_nobody_validates_on_are_tested_on():
+    kept, whole = data.rotated("digits", 100, 0, validation=True), data.rotated("digits", 100, 0)
+    assert len(whole.test[0]) == len(whole.test[1]) == len(kept.test[0]) + len(kept.validation[0]) > len(kept.test[0])
+    assert whole.validation is None
+    np.testing.assert_array_equal(whole.X, kept.X)
+
+
+def test_who_varies_less_is_said_of_every_rival():
+    end = np.array([[1.0, 2.0], [0.0, 9.0], [1.0, 4.0], [1.0, 5.0], [1.0, 6.0], [1.0, 1.5]])  # method, run
+    told = orfit_rotated_digits._variation(end, [2, 3, 4, 5])
+    assert told.startswith("does not hold of Greedy: 0.71 against ORFit-latest 2.1")
+    assert orfit_rotated_digits._variation(end, [2, 3, 4]).startswith("holds: 0.71")
+    assert orfit_rotated_digits._variation(end[:, :1], [2, 3, 4, 5]) == "one run has no spread"
+
+
+def test_a_page_says_what_is_learned_and_tested_on(made):
+    text = made("orfit-rotated-digits").page.read_text(encoding="utf-8")
+    assert "8 and 12 of the digit 2" in text
+    assert "enlarged to 28 x 28" in text
 
 
 def test_a_spread_is_mean_and_deviation_and_one_run_has_none():
     assert page.spread([1.0, 2.0, 3.0]).text == "2 ± 1"
     assert page.spread([2.0]).text == "2"
     assert page.spread([np.nan, 1.0]).text == "n/a"
+
+
+def test_one_run_has_no_standard_error_and_two_have_a_heavy_tailed_one():
+    squares, claimed = np.array([[1.0, 5.0], [3.0, 9.0]]), np.array([1.0, 7.0])  # run, pair
+    said = survey_figure_7._apart(squares, claimed)
+    assert said[0].text == "at most 1.0 standard errors apart"
+    assert "2 of Student's t with 1 degrees of freedom are within 25.5" in said[1]
+    assert survey_figure_7._apart(squares[:1], claimed) == ("n/a", "one run has no spread")
+
+
+@pytest.mark.parametrize(("line", "grows"), [([1.0, 1.2], True), ([1.3, 1.2], False), ([1.3], False)])
+def test_what_does_not_grow_with_the_horizon_is_not_said_to(line, grows):
+    horizons = [100, 300][: len(line)]
+    share = xr.DataArray(
+        np.full((2, 3, 1, len(line)), 0.5),
+        {"problem": list(sgd_rate.PROBLEMS), "steps": list(sgd_rate.STEPS), "run": [0], "horizon": horizons},
+    )
+    share.loc["line", "running"] = [line]
+    (row,) = (row for row in sgd_rate._beside(share) if row.what == "running step: line")
+    assert "false without a projection" in row.why
+    assert ("grows with T" in row.why) == grows
+
+
+def test_the_page_of_tables_keeps_those_that_are_not_measured_anew(made, tmp_path, monkeypatch):
+    file = tmp_path / "experiments.md"
+    before = (
+        "# Page\n\n<!-- measured -->\n## forgetting on digits\n\nold\n\n## sgd-rate on digits\n\nkept\n<!-- end -->\n"
+    )
+    file.write_text(before)
+    monkeypatch.setattr(experiments_page, "PAGE", file)
+    with pytest.raises(FileNotFoundError, match="no file of an experiment"):
+        experiments_page.main(str(tmp_path))
+    assert file.read_text() == before
+    experiments_page.main(str(made("forgetting").file.parent))
+    after = file.read_text()
+    assert "kept" in after
+    assert "old" not in after
+    assert "## forgetting on digits\n\nCatastrophic" in after
+    assert "; 1 run." in after
+    assert "± in ours is a standard deviation over the runs" in after
+    experiments_page.main(str(made("orfit-unlimited").file.parent))
+    headings = [line for line in file.read_text().splitlines() if line.startswith("##")]
+    assert headings == ["## orfit-unlimited on digits", "## forgetting on digits", "## sgd-rate on digits"]
+
+
+@pytest.mark.parametrize("module", ["matplotlib", "jinja2"])
+def test_what_pages_need_is_asked_for_before_the_work(module, counted, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    report_page.environment.cache_clear()
+    with pytest.raises(UnavailableError, match=f"pip install {module}"):
+        run_counted(tmp_path / "made")
+    assert not counted.measured
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_cpu_backend_it_says_so(monkeypatch):

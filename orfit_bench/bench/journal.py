@@ -4,34 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orfit_bench.files import replace
+from orfit_bench.files import digest, replace
 
 
 class Journal:
-    """A folder beside the results. A record counts only for a run of the same versions, machine and commit.
+    """A folder beside the results. A record counts only for a run of the same versions, machine, commit and data.
+
+    data() are the user's files that rows are made of, looked at whenever a record is read or written: a first run may
+    fetch them.
 
     Commands that differ may share an output, so the folder may hold cells of others, which are left alone.
     """
 
-    def __init__(self, output: Path, provenance: dict[str, Any]) -> None:
+    def __init__(
+        self, output: Path, provenance: dict[str, Any], data: Callable[[], Iterable[Path]] = lambda: ()
+    ) -> None:
         self.folder = folder_of(output)
-        self._identity = hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
+        self._provenance, self._data = provenance, data
+
+    def identity(self) -> str:
+        """What must agree before records may stand in one file."""
+        text = json.dumps([self._provenance, digest(self._data())], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def read(self) -> dict[str, dict[str, Any]]:
         """The records that count, by the keys of their cells."""
         entries = (_entry(path) for path in sorted(self.folder.glob("*.json")))
-        records = [e["record"] for e in entries if e.get("identity") == self._identity]
+        identity = self.identity()
+        records = [e["record"] for e in entries if e.get("identity") == identity]
         return {record["key"]: record for record in records}
 
     def write(self, record: dict[str, Any]) -> None:
         """Keep a record; a kill at any moment leaves the whole file or none."""
         self.folder.mkdir(exist_ok=True)
-        text = json.dumps({"identity": self._identity, "record": record})
+        text = json.dumps({"identity": self.identity(), "record": record})
         replace(self.folder / f"{record['key']}.json", lambda path: path.write_text(text, encoding="utf-8"))
 
     def remove(self, keys: Iterable[str]) -> None:

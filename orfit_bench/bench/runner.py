@@ -56,7 +56,7 @@ def run(
         told = provenance(worker.threads)
         with suppress(Exception):  # without it the share of the limit is missing, and nothing else
             worker.measure_machine()
-        journal = None if target is None else Journal(target, told)
+        journal = None if target is None else Journal(target, told, suite.files)
         records = _run_all(planned, worker, timeout, journal, fresh, progress or (lambda done, total, record: None))
     table = results.dataset(records, told, suite.config())
     if target is not None and journal is not None:

@@ -110,6 +110,11 @@ class Suite:
         methods, streams = self._chosen()
         return [m.name for m in methods], [s.name for s in streams]
 
+    def files(self) -> list[Path]:
+        """The user's files that are here and that rows of its streams are made of, none twice."""
+        _, streams = self._chosen()
+        return list(dict.fromkeys(path for entry in streams for path in entry.declared.files()))
+
     def _chosen(self) -> tuple[list[Entry], list[Entry]]:
         """The entries of methods and streams, with what stands for those not named; all that fits together."""
         methods = [find(m, "methods") for m in self.methods or list(registry().methods)]

@@ -87,19 +87,6 @@ def write_report(results: Any, page: Path) -> None:
     click.echo(f"Report: {page}")
 
 
-def require_pages() -> None:
-    """UnavailableError where what makes pages is not installed: said, and imported, before long work and not after."""
-    from importlib import import_module
-
-    from orfit_bench.report.page import environment
-    from orfit_bench.report.pictures import matplotlib
-
-    environment()
-    matplotlib()
-    for module in ("matplotlib.figure", "matplotlib.backends.backend_svg", "orfit_bench.report.results_page"):
-        import_module(module)
-
-
 def show_page(page: Path) -> None:
     """Open the page in the user's browser, where somebody sits at a terminal."""
     import webbrowser

@@ -11,7 +11,7 @@ import click
 
 from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.cli.report import require_pages, show_page, write_report
+from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
 from orfit_bench.files import writable
 
@@ -92,7 +92,9 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
     plugins()
     suite = _suite(chosen)
     if report:
-        require_pages()
+        from orfit_bench.report.page import require
+
+        require("orfit_bench.report.results_page")
         writable(output)  # or it may have no name to take
         writable(output.with_suffix(".html"))
     with _progress() as progress:

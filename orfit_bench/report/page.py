@@ -16,12 +16,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from orfit_bench.errors import UnavailableError
-from orfit_bench.report.pictures import INK, PAPER, close
+from orfit_bench.report.pictures import INK, PAPER, close, matplotlib
 
 TEMPLATES = Path(__file__).parent / "templates"
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -163,6 +164,14 @@ def _safe(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)  # our own: what comes from outside goes through Jinja's escapes
+
+
+def require(*modules: str) -> None:
+    """UnavailableError where what makes pages is not installed: said, and imported, before long work and not after."""
+    environment()
+    matplotlib()
+    for module in ("matplotlib.figure", "matplotlib.backends.backend_svg", *modules):
+        import_module(module)
 
 
 @cache

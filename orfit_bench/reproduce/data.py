@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,11 @@ def why_absent(name: str) -> str:
     return ""
 
 
+def files(name: str) -> list[Path]:
+    """The user's files that the rows are made of."""
+    return {"mnist": mnist_files.files, "cifar10": _cifar10}.get(name, list[Path])()
+
+
 def described(name: str) -> str:
     """What the rows are, in a few words."""
     if name == "mnist":
@@ -38,15 +44,34 @@ def described(name: str) -> str:
     return "1,797 real digits of 8 x 8 pixels, which come with the package; pixels in [0, 1]"
 
 
-def rotated(name: str, n: int, seed: int, turn: rotated_digits.Turn = rotated_digits.turned) -> Data:
+def rotated(
+    name: str, n: int, seed: int, turn: rotated_digits.Turn = rotated_digits.turned, *, validation: bool = False
+) -> Data:
     """Rotated images of the digit 2, ordered by angle: see the streams rotated_digits and rotated_mnist.
 
     Of MNIST the training part is learned where it is at hand, and tested on every 2 of the test part, as in the
-    thesis; else both sets come from the test part.
+    thesis; else both sets come from the test part. Where no `validation` images are wanted, those that the streams set
+    aside are tested on too, unless they are of the training part.
     """
     if name == "mnist":
-        return rotated_digits.make_mnist(n, 2, _mnist_parts()[0], seed, turn)
-    return rotated_digits.make_digits(n, 2, seed, turn)
+        found = rotated_digits.make_mnist(n, 2, _mnist_parts()[0], seed, turn)
+    else:
+        found = rotated_digits.make_digits(n, 2, seed, turn)
+    if validation:
+        return found
+    apart = name == "mnist" and _mnist_parts()[0] == "train"
+    held_out = [pair for pair in (found.test, None if apart else found.validation) if pair]
+    X, y = (np.concatenate(both) for both in ([X for X, _ in held_out], [np.asarray(y) for _, y in held_out]))
+    return replace(found, test=(X, y), validation=None)
+
+
+def origin(name: str) -> str:
+    """Where the learned and the tested images of the digit 2 come from."""
+    if name != "mnist":
+        return "both drawn from the same images of 8 x 8 pixels, padded and enlarged to 28 x 28 by linear interpolation"
+    if _mnist_parts()[0] == "train":
+        return "learned from MNIST's training part and tested on its test part, as in the thesis"
+    return "both drawn from MNIST's test part, the only one at hand; the thesis learns from the training part"
 
 
 def centred(name: str) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.host.create import create
@@ -48,12 +48,17 @@ class Experiment:
     seconds: int
     """About how long it takes on one core with the data that ship."""
     protocol: Mapping[str, Any]
-    """The numbers of the source's protocol, and ours where it leaves them open; plain values."""
+    """The numbers of the source's protocol, and ours where it leaves them open: integers, numbers, tuples of these.
+
+    Others that are given must be of the same kind.
+    """
     axes: Callable[[Setup], Axes]
     measure: Callable[[Setup, Cell], xarray.Dataset]
     sections: Callable[[xarray.Dataset, Setup], Sequence[Section]]
     data: tuple[str, ...] = ("digits",)
     """The data sets that it can learn, the first by default; empty where it makes its own rows."""
+    ranges: Mapping[str, str] = field(default_factory=dict)
+    """Intervals of numbers of the protocol, "[1, inf)" where nothing is said; "{rows}" stands for the number `rows`."""
 
 
 def about(units: str, long_name: str) -> dict[str, str]:

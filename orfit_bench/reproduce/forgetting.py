@@ -88,7 +88,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     import xarray
 
     entry, seed = ENTRIES[cell["learner"]], cell["run"]
-    found = data.rotated(setup.data, setup["rows"], seed)
+    found = data.rotated(setup.data, setup["rows"], seed, validation=True)
     step = chosen(setup, entry, found, seed)
     made = learner(setup, entry, seed, step).partial_fit(*found.cut(0, 0))
     seen = recorded([made], found, Protocol())
@@ -205,6 +205,7 @@ FORGETTING = Experiment(
     summary="Catastrophic forgetting of all regression methods side by side",
     seconds=80,
     protocol={"runs": 10, "rows": 100},
+    ranges={"rows": "[2, inf)"},
     axes=places,
     measure=measure,
     sections=sections,

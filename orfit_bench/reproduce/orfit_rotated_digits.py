@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from orfit_bench.catalogue.streams.rotated_digits import Turn, turned
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import Beside, Open, axes, band, beside, holds, left_open, legend, spread
+from orfit_bench.reproduce.page import ONE_RUN, Beside, Open, axes, band, beside, left_open, legend, spread
 from orfit_bench.spec.stream import Array, Data, Pair
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ READINGS: dict[str, tuple[str, str, str]] = {
     "as here": ("", "", ""),
     "one set of rows": (
         "what differs between runs",
-        "images and angles",
-        "the start alone, N(0, 1/d), on the same rows",
+        "images, angles and a start ~ N(0, 1/d)",
+        "the start alone, on the same rows",
     ),
     "random start": ("start", "w = 0", "w ~ N(0, 1/d)"),
-    "bytes": ("pixel scale, from a random start", "[0, 1]", "0 to 255"),
+    "bytes": ("pixel scale", "[0, 1]", "0 to 255"),
+    "bytes, random start": ("pixel scale, from a random start", "[0, 1]", "0 to 255"),
     "standardised": ("pixel scale", "[0, 1]", "(pixel - mean) / standard deviation, of all pixels learned"),
     "bias": ("bias", "none", "a feature of 1"),
     "clockwise": ("sense of rotation", "counter-clockwise", "clockwise"),
@@ -40,6 +41,8 @@ READINGS: dict[str, tuple[str, str, str]] = {
     "cubic": ("interpolation", "linear", "cubic splines"),
 }
 """What the thesis leaves open: its name, how it is read here, and another reading."""
+FROM_RANDOM = ("random start", "one set of rows", "bytes, random start")
+"""Readings with a random start: the first differs in nothing else from how it is read here, the others from it."""
 
 
 def readings(setup: Setup) -> Axes:
@@ -56,7 +59,7 @@ def rows(setup: Setup, reading: str, run: int) -> Data:
     }
     turn = turns.get(reading, turned)
     found = data.rotated(setup.data, setup["rows"], 0 if reading == "one set of rows" else run, turn)
-    if reading == "bytes":
+    if reading.startswith("bytes"):
         return mapped(found, lambda X: 255 * X)
     if reading == "standardised":
         mean, deviation = found.X.mean(), found.X.std()
@@ -79,7 +82,7 @@ def mapped(found: Data, change: Callable[[Array], Array]) -> Data:
 
 def start(reading: str, d: int, run: int) -> dict[str, Any]:
     """The setting of the start, where it is not zero."""
-    if reading not in ("one set of rows", "random start", "bytes"):
+    if reading not in FROM_RANDOM:
         return {}
     return {"initial_weights": np.random.default_rng([run, 1]).standard_normal(d) / np.sqrt(d)}
 
@@ -106,9 +109,22 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
             "test_error": (("learner", "row"), test, about("rad", "root mean squared error on the test images")),
             "absolute": ("learner", absolute, about("rad", "mean absolute error on the test images, at the end")),
             "sample_error": (("learner", "row"), sample, about("rad", "|y - f(x)| on the example that is followed")),
+            "tested": tested(found, setup),
         },
         {"learner": list(METHODS), "row": np.arange(1, len(found.X) + 1)},
     )
+
+
+def tested(found: Data, setup: Setup) -> tuple[Any, ...]:
+    """The variable that says how many images are tested on."""
+    return (), len(found.test[0]), about("1", f"images tested on: {data.origin(setup.data)}")  # type: ignore[index]
+
+
+def images(here: xarray.Dataset, setup: Setup) -> Beside:
+    """What is learned and tested on, beside the thesis."""
+    found = f"{setup['rows']} and {int(here.tested.values.flat[0]):,} of the digit 2"
+    why = here.tested.attrs["long_name"].partition(": ")[2]
+    return Beside("images learned and tested on", "thesis, 5.1", "100 and 1,032 of the digit 2", found, why)
 
 
 def trajectory(made: Any, found: Data, sample: int) -> tuple[Array, float, Array]:
@@ -136,7 +152,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     )
     return [
         Section("Figure 5-1", [drawn(_curves(test.values, sample.values, setup), _CAPTION, _alt(test.values))]),
-        beside(_claims(test.values, sample.values, setup)),
+        beside(_claims(here, test.values, sample.values, setup)),
         Section("At the end", [_table(here)]),
         left_open(_open(results), "Test error of ORFit after the last row, in radians, under other readings"),
         Section("What moves the result, and what does not", [Text(_remarks(results, setup))]),
@@ -167,28 +183,36 @@ def _alt(test: Array) -> str:
     return f"Curves of the error against rows learned. Test error after the last row in radians: {ends}."
 
 
-def _claims(test: Array, sample: Array, setup: Setup) -> list[Beside]:
+def _claims(here: xarray.Dataset, test: Array, sample: Array, setup: Setup) -> list[Beside]:
     place, at = "thesis, 5.1, Figure 5-1", METHODS.index
     mean, end = test.mean(axis=1), test[:, :, -1]
     rivals = [at(name) for name in METHODS if not name.startswith("ORFit") or name in METHODS[2:4]]
     behind = np.flatnonzero((mean[rivals] <= mean[0]).any(axis=0))
     first = 1 if not len(behind) else int(behind[-1]) + 2
     order = "never at the end" if first > test.shape[-1] else f"from row {first} on"
-    spreads = end.std(axis=1, ddof=1) if end.shape[1] > 1 else np.full(len(end), np.nan)
-    least = bool((spreads[0] < spreads[rivals][:-1]).all())
     kept, lost = sample[0, :, -1], sample[at("One-Step SGD"), :, -1]
     return [
+        images(here, setup),
         Beside("ORFit's test error is below all baselines' after enough steps", place, "a curve, no number", order,
                "in the mean over runs"),
-        Beside("ORFit varies less between runs", place, "a band, no number",
-               f"{holds(least)}: {spreads[0]:.2g} against {', '.join(f'{s:.2g}' for s in spreads[rivals][:-1])}",
-               "standard deviations at the end; Greedy, whose only source is the last angle, is left out"),
+        Beside("ORFit varies less between runs", place, "a band, no number", _variation(end, rivals),
+               "standard deviations at the end"),
         Beside(f"ORFit keeps the error of example {setup['sample']} low", place, "a curve, no number",
                spread(kept), "rad, after the last row"),
         Beside("other methods forget it", place, "a curve, no number", spread(lost), "One-Step SGD, rad"),
         *(Beside(f"test error of {name} at the end", place, "a curve, no number", spread(end[i]), "rad")
           for i, name in enumerate(METHODS)),
     ]  # fmt: skip
+
+
+def _variation(end: Array, rivals: Sequence[int]) -> str:
+    """Whether ORFit's errors at the end (method, run) have the least standard deviation, and all of these."""
+    if end.shape[1] == 1:
+        return ONE_RUN
+    spreads = end.std(axis=1, ddof=1)
+    less = [METHODS[i] for i in rivals if spreads[i] <= spreads[0]]
+    said = f"does not hold of {', '.join(less)}" if less else "holds"
+    return f"{said}: {spreads[0]:.2g} against " + ", ".join(f"{METHODS[i]} {spreads[i]:.2g}" for i in rivals)
 
 
 def _table(here: xarray.Dataset) -> Listing:
@@ -205,7 +229,10 @@ def _open(results: xarray.Dataset) -> list[Open]:
     def end(reading: str) -> Number:
         return spread(results.test_error.sel(reading=reading, learner="ORFit").isel(row=-1))
 
-    rows = [Open(*READINGS[name], end("as here"), end(name)) for name in list(READINGS)[1:]]
+    rows = [
+        Open(*READINGS[name], end(FROM_RANDOM[0] if name in FROM_RANDOM[1:] else "as here"), end(name))
+        for name in list(READINGS)[1:]
+    ]
     absolute = spread(results.absolute.sel(reading="as here", learner="ORFit"))
     return [*rows, Open("error norm", "root mean square", "mean absolute error", end("as here"), absolute)]
 
@@ -219,8 +246,7 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
         f"ORFit has the least mean error at the end under {len(kept)} of {len(READINGS)} readings: "
         f"{', '.join(kept) or 'none'}.",
         f"Rows are {n}, directions kept are {memory}: what the memory cannot hold is forgotten, by which directions "
-        "it drops. From a start at zero a factor on the pixels moves nothing: no method here has a step size, and "
-        "none notices it. From a random start it decides how loud the start is beside the angles.",
+        "it drops.",
         "Algorithm 2 of the thesis is run as corrected (its line 9 must normalise the residual of the gradient, not "
         "the gradient); as printed its basis is not orthonormal and the errors explode.",
     ]
@@ -232,6 +258,7 @@ ORFIT_ROTATED_DIGITS = Experiment(
     summary="One pass over rotated images with a memory of ten directions: ORFit against forgetting baselines",
     seconds=40,
     protocol={"runs": 10, "rows": 100, "memory": 10, "sample": 16},
+    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]"},
     axes=readings,
     measure=measure,
     sections=sections,

@@ -24,6 +24,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 1, 1, 1)), "-", "--")
 """So that curves are told apart without colours."""
 
+ONE_RUN = "one run has no spread"
+SPREAD = "± in ours is a standard deviation over the runs"
+
 
 class Beside(NamedTuple):
     """A number or statement of the source, and ours."""
@@ -46,7 +49,7 @@ class Open(NamedTuple):
     instead: Cell
 
 
-def beside(rows: Iterable[Beside], caption: str = "Ours beside the source's") -> Section:
+def beside(rows: Iterable[Beside], caption: str = f"Ours beside the source's; {SPREAD}") -> Section:
     """The table that a page is made for."""
     columns = ("what", "place in the source", "source", "ours", "why it differs, or what to know")
     return Section("Beside the source", [Listing(caption, columns, [tuple(row) for row in rows])])
@@ -55,7 +58,9 @@ def beside(rows: Iterable[Beside], caption: str = "Ours beside the source's") ->
 def left_open(rows: Iterable[Open], caption: str) -> Section:
     """What the source does not say, and how much it moves the result."""
     columns = ("left open", "read here as", "other reading", "here", "other reading gives")
-    return Section("What the source leaves open", [Listing(caption, columns, [tuple(row) for row in rows])])
+    return Section(
+        "What the source leaves open", [Listing(f"{caption}; {SPREAD}", columns, [tuple(row) for row in rows])]
+    )
 
 
 def spread(values: Any, digits: int = 3) -> Number:
@@ -113,10 +118,7 @@ def _run(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> Secti
     """What was run, where, and how to run it again."""
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(results.attrs["versions"]).items())
     machine, commit = json.loads(results.attrs["machine"]), json.loads(results.attrs["commit"])
-    more = f" --data {setup.data}" if setup.data in experiment.data[1:] else ""
-    if "runs" in setup.protocol and setup["runs"] != experiment.protocol["runs"]:
-        more += f" --runs {setup['runs']}"
-    said = [("again", f"orfit-bench reproduce {experiment.name}{more}")]
+    said = [("again", _again(experiment, setup))]
     if experiment.data:
         said.append(("rows", data.described(setup.data)))
     said += [("protocol", ", ".join(f"{name} {_plain(value)}" for name, value in setup.protocol.items()))]
@@ -125,6 +127,23 @@ def _run(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> Secti
         said.append(("commit", commit["id"][:12] + (", with changes" if commit["dirty"] else "")))
     said += [("noted", note) for note in json.loads(results.attrs["notes"])]
     return Section("The run", [Listing("What was run, where, and how to run it again", ("what", "is"), said)])
+
+
+def _again(experiment: Experiment, setup: Setup) -> str:
+    """The command that makes the run again, or the lines of Python where the command has no option for a number."""
+    changed = {name: value for name, value in setup.protocol.items() if value != experiment.protocol[name]}
+    data = setup.data if setup.data in experiment.data[1:] else None
+    if changed.keys() <= {"runs"}:
+        options = {"data": data, **changed}
+        return " ".join(
+            ["orfit-bench reproduce", experiment.name, *(f"--{name} {v}" for name, v in options.items() if v)]
+        )
+    given = "".join(f", {name}={value!r}" for name, value in {"data": data, **changed}.items() if value)
+    return (
+        "from pathlib import Path; from orfit_bench import reproduce; "
+        f"experiment = reproduce.find({experiment.name!r}); "
+        f'reproduce.run(experiment, reproduce.setup(experiment{given}), Path("reproduced"), isolate=False)'
+    )
 
 
 def _plain(value: Any) -> str:

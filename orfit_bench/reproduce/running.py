@@ -11,6 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from orfit_bench.bench import results as files
 from orfit_bench.bench.cell import line, said_by
 from orfit_bench.bench.journal import Journal
@@ -19,10 +21,12 @@ from orfit_bench.files import make_folder, replace, writable
 from orfit_bench.host.machine import provenance
 from orfit_bench.host.registry import registry
 from orfit_bench.isolation import Call, DiedError, Process, finished, threads
+from orfit_bench.report.page import require
+from orfit_bench.reproduce import data as data_sets
 from orfit_bench.reproduce import page
-from orfit_bench.reproduce.data import why_absent
 from orfit_bench.reproduce.experiment import Cell, Experiment, Setup
 from orfit_bench.reproduce.experiments import EXPERIMENTS
+from orfit_bench.spec.setting import inside
 
 if TYPE_CHECKING:
     import xarray
@@ -51,25 +55,43 @@ def find(name: str) -> Experiment:
 def setup(experiment: Experiment, data: str | None = None, **protocol: Any) -> Setup:
     """What a run of it is made of, the backend being numba where it is installed, else numpy.
 
-    ValueError for data that the experiment does not take and for protocol names that it does not have,
-    UnavailableError where the data are not here.
+    ValueError for data that the experiment does not take, protocol names that it does not have and numbers outside
+    their range, TypeError for another kind than the default's, UnavailableError where the data are not here.
     """
     made = data or next(iter(experiment.data), "its own")
     if data and data not in experiment.data:
         takes = f"want one of {', '.join(experiment.data)}" if experiment.data else "it makes its own rows"
         raise ValueError(f"{experiment.name} with data {data!r}: {takes}")
-    if reason := why_absent(made):
+    if reason := data_sets.why_absent(made):
         raise UnavailableError(f"{experiment.name} with data {made!r}: {reason}")
-    for name, value in protocol.items():
+    for name in protocol:
         if name not in experiment.protocol:
             raise ValueError(f"{experiment.name} has no {name!r} to set{hint(name, experiment.protocol)}")
-        if isinstance(value, int) and value < 1:
-            raise ValueError(f"{name}={value}: want an integer >= 1")
     whole = {**experiment.protocol, **protocol}
+    whole = {name: _checked(experiment, name, whole) for name in whole}
     here = [b for b in ("numba", "numpy") if b in registry().backends and not registry().backends[b].reason]
     if not here:
         raise UnavailableError("neither the numba nor the numpy backend is installed")
     return Setup(made, here[0], whole)
+
+
+def _checked(experiment: Experiment, name: str, protocol: Mapping[str, Any]) -> Any:
+    """The number of this name, or the tuple of them, each of the default's kind and in its range."""
+    value, default = protocol[name], experiment.protocol[name]
+    many = isinstance(default, tuple)
+    integer = isinstance(default[0] if many else default, int)
+    interval = experiment.ranges.get(name, "[1, inf)").format(**protocol)
+    wanted = f"{'an integer' if integer else 'a number'} in {interval}"
+    if many:
+        wanted = f"a tuple, each greater than the one before and {wanted}"
+    kinds = (int, np.integer) if integer else (int, float, np.integer, np.floating)
+    found = value if many else (value,)
+    if not isinstance(found, (tuple, list)) or not all(isinstance(v, kinds) and not isinstance(v, bool) for v in found):
+        raise TypeError(f"{experiment.name}: {name}={value!r}, want {wanted}")
+    if not found or not all(inside(v, interval) for v in found) or any(np.diff(found) <= 0):
+        raise ValueError(f"{experiment.name}: {name}={value!r}, want {wanted}")
+    plain = tuple(int(v) if integer else float(v) for v in found)
+    return plain if many else plain[0]
 
 
 def run(
@@ -85,8 +107,9 @@ def run(
 
     After a kill at any moment the same call takes over the finished cells, unless `fresh`, and ends in the same
     numbers. progress(done, all, what was done last) is called once at the start and after each cell. RuntimeError
-    where a cell fails; the finished ones are kept.
+    where a cell fails; the finished ones are kept. UnavailableError at once where matplotlib or Jinja is not installed.
     """
+    require()
     make_folder(folder)
     stem = experiment.name if chosen.data in ("its own", *experiment.data[:1]) else f"{experiment.name}-{chosen.data}"
     file, html = folder / f"{stem}.nc", folder / f"{stem}.html"
@@ -115,7 +138,9 @@ def _made(
     measured: Callable[[str, Setup, Cell], dict[str, Any]],
 ) -> Made:
     told = provenance(said)
-    journal, cells = Journal(file, told), _cells(experiment, chosen)
+    cells = _cells(experiment, chosen)
+    journal = Journal(file, told, lambda: data_sets.files(chosen.data))
+    begun = journal.identity()
     keys = [_key(experiment, chosen, cell) for cell in cells]
     if fresh:
         journal.remove(keys)
@@ -133,6 +158,11 @@ def _made(
             raise RuntimeError(f"{experiment.name} failed at {what or 'its cell'}: {reason}")
         journal.write(records[key])
         progress(len(records), len(cells), what)
+    if journal.identity() != begun:
+        raise RuntimeError(
+            f"{experiment.name}: the files of {chosen.data} changed while it ran, so its cells are of different "
+            "images: run it again, cells of the files as they are now are kept"
+        )
     results = _joined(experiment.axes(chosen), [records[key] for key in keys])
     results.attrs = _attributes(experiment, chosen, told, list(records.values()))
     files.write(results, file)

@@ -32,7 +32,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     X, y, T = found.X / np.linalg.norm(found.X, axis=1, keepdims=True), np.asarray(found.y), setup["steps"]
     c = float((X[0] @ X[1]) ** 2)
     truth = np.linalg.lstsq(X, y, rcond=None)[0]
-    values = [1.0] * T if cell["steps"] == "constant" else [1.0, 1 / (1 - c)] * (T // 2)
+    values = [1.0] * T if cell["steps"] == "constant" else [1.0, 1 / (1 - c)] * ((T + 1) // 2)
     learner = setup.create("lms", step_size=schedules.sequence(values))
     plane = np.linalg.qr(X.T)[0]  # (d, 2): the path from 0 to the solution stays in the span of both tasks
     plane = plane * np.copysign(1, plane.T @ X[0] + 1e-300 * (plane.T @ X[1]))
@@ -149,6 +149,7 @@ SURVEY_FIGURE_2 = Experiment(
     summary="LMS on two recurring tasks, with the step 1 and with alternating steps",
     seconds=10,
     protocol={"runs": 10, "steps": 40},
+    ranges={"steps": "[3, inf)"},
     axes=places,
     measure=measure,
     sections=sections,

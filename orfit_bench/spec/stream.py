@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -56,6 +57,8 @@ class Stream:
     source: str = ""
     probe: Callable[[], str] = lambda: ""
     """Why the stream cannot be loaded here (its data are absent, say); empty when it can."""
+    files: Callable[[], list[Path]] = list
+    """The user's files that are here and that the rows are made of: a killed run goes on with the same ones alone."""
     offers: str = "numbers"
     """One of OFFERS: what y holds, and so which kinds of methods learn the stream."""
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from orfit_bench.catalogue.streams.common import SEED
 from orfit_bench.catalogue.streams.digits import ORDER, classes
-from orfit_bench.catalogue.streams.mnist_files import read, why_absent
+from orfit_bench.catalogue.streams.mnist_files import files, read, why_absent
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Pair, Stream
 
@@ -60,4 +60,5 @@ MNIST = Stream(
     ),
     source=SOURCE,
     probe=lambda: why_absent("test"),
+    files=files,
 )

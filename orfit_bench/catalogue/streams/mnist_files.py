@@ -44,6 +44,11 @@ def why_absent(part: str) -> str:
     return f"{_lack(missing[0])}; a run that names the stream fetches it once when online" if missing else ""
 
 
+def files() -> list[Path]:
+    """The files of both parts that are on this machine."""
+    return [path for name in SHA256 if (path := _find(name))]
+
+
 def _lack(name: str) -> str:
     """That a file is missing, and where it was looked for."""
     folder = os.environ.get("ORFIT_BENCH_DATA")

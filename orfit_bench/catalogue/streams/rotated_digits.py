@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from orfit_bench.catalogue.streams import digits, mnist
 from orfit_bench.catalogue.streams.common import SEED, parts
-from orfit_bench.catalogue.streams.mnist_files import read, why_absent
+from orfit_bench.catalogue.streams.mnist_files import files, read, why_absent
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Array, Data, Pair, Stream
 
@@ -101,4 +101,5 @@ ROTATED_MNIST = Stream(
     (*SETTINGS, mnist.PART, SEED),
     source=f"Y. Min, MIT 2023, ch. 5 with the images of {mnist.SOURCE}",
     probe=lambda: why_absent("test"),
+    files=files,
 )
