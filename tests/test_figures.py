@@ -173,6 +173,25 @@ class TestAll:
         ]
         assert looks[0] == looks[1]
 
+    def test_errors_of_different_kinds_never_share_a_picture(self, draw):
+        cells = [made("lms"), made("rls"), made("oja", test_error=40.0), made("oja", stream="digits_pca")]
+        found = draw(*cells)
+        assert {name for name in found if name.startswith("error")} == {
+            "error-drift-root-mean-squared-error",
+            "error-drift-mean-compression-loss",
+            "error-digits_pca",  # has one kind alone
+        }
+        for picture in ("error", "cost", "throughput", "forgetting"):
+            numbers, losses = (
+                found[f"{picture}-drift-{kind}"] for kind in ("root-mean-squared-error", "mean-compression-loss")
+            )
+            assert numbers.stream == "drift, root mean squared error"
+            assert losses.stream == "drift, mean compression loss"
+        assert names(found["error-drift-root-mean-squared-error"].figure) == ["lms", "rls"]
+        assert names(found["error-drift-mean-compression-loss"].figure) == ["oja"]
+        norm = found["forgetting-drift-root-mean-squared-error"].figure.axes[0].images[0].norm
+        assert norm.vmax < 40
+
     def test_what_failed_is_not_drawn(self, draw):
         found = draw(made("lms"), failed("rls"))
         assert names(found["error-drift"].figure) == ["lms"]

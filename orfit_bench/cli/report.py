@@ -31,8 +31,8 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
                 several --features were run
     forgetting  the error on every earlier task, a heat map a method
 
-    There is one of each for every stream (and size, protocol and machine). What cannot be drawn is said with the
-    reason. Files of the same name are replaced. Needs matplotlib: pip install matplotlib.
+    There is one of each for every stream (and kind of error, size, protocol and machine). What cannot be drawn is said
+    with the reason. Files of the same name are replaced. Needs matplotlib: pip install matplotlib.
 
     \b
     Examples:

@@ -1,9 +1,10 @@
-"""All pictures of some results, one after another, each for one stream under one protocol on one machine."""
+"""All pictures of some results, one after another: each of one stream and error, under one protocol, on one machine."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,7 @@ def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:
     """The cells measured, with a `label` and a `look` for the method of each."""
     named = np.array(labels.methods(results), dtype=str)
-    kinds = results["error"].values  # methods with other errors never meet in a picture
+    kinds = results["error"].values  # methods with other errors never meet in a picture: `_titles` keeps them apart
     orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}
     looks = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
     places = ("cell", np.array(_places(results), dtype=str))
@@ -93,13 +94,21 @@ def _latest(results: xarray.Dataset) -> list[int]:
 
 
 def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
-    """The results of each stream (of each size of it), protocol, dtype and machine, by what tells them apart."""
-    streams = labels.streams(prepared, without=("seed", "d") if sizes else ("seed",))
-    others = [[str(v) for v in prepared[name].values] for name in ("protocol", "dtype", "place")]
-    apart = [texts for texts in others if len(set(texts)) > 1]
-    titles = [", ".join(told) for told in zip(streams, *apart, strict=True)]
-    titled = prepared.assign_coords(title=("cell", np.array(titles, dtype=str)))
+    """The results of each stream (of each size of it), error, protocol, dtype and machine, by what tells them apart."""
+    titled = prepared.assign_coords(title=("cell", np.array(_titles(prepared, sizes), dtype=str)))
     return {title: titled.isel(cell=cells) for title, cells in by(titled, "title").items()}
+
+
+def _titles(prepared: xarray.Dataset, sizes: bool) -> list[str]:
+    """Of each cell what its picture is of; the error is named where a stream has several."""
+    streams = labels.streams(prepared, without=("seed", "d") if sizes else ("seed",))
+    error, *others = ([str(v) for v in prepared[name].values] for name in ("error", "protocol", "dtype", "place"))
+    errors = defaultdict(set)
+    for stream, its in zip(streams, error, strict=True):
+        errors[stream].add(its)
+    named = [its if len(errors[stream]) > 1 else "" for stream, its in zip(streams, error, strict=True)]
+    apart = [texts for texts in others if len(set(texts)) > 1]
+    return [", ".join(filter(None, told)) for told in zip(streams, named, *apart, strict=True)]
 
 
 def _name(text: str, taken: set[str]) -> str:
