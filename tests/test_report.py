@@ -199,6 +199,27 @@ class TestCommands:
         assert done.exit_code == 2
         assert "there is no folder" in done.output
 
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("report", "r.nc", "--output", "r.nc"),
+            ("report", "r.nc", "--output", "link"),
+            ("report", "r.html"),
+            ("run", "--output", "r.html", "--report"),
+            ("export", "r.csv", "r.csv"),
+        ],
+    )
+    def test_results_are_never_replaced_by_what_is_made_of_them(self, arguments, file, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("orfit_bench.bench.run", lambda *given, **more: pytest.fail("a run began"))
+        (tmp_path / "link").symlink_to("r.nc")
+        for name in ("r.html", "r.csv"):
+            (tmp_path / name).write_bytes(file.read_bytes())
+        done = self.call(*arguments)
+        assert done.exit_code == 2
+        assert "it is the file of the results" in done.output
+        assert {(tmp_path / name).read_bytes() for name in ("r.nc", "r.html", "r.csv")} == {file.read_bytes()}
+
     def test_show_has_the_statistics_of_several_seeds(self, tmp_path):
         cells = [made(m, seed=s, test_error=e + s) for m, e in (("lms", 1.0), ("rls", 2.0)) for s in range(2)]
         results.write(table(cells), tmp_path / "r.nc")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import make_folder, replace, writable
+from orfit_bench.files import make_folder, replace, spare, writable
 
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")
@@ -75,6 +75,7 @@ def report_command(file: Path, output: Path | None) -> None:
     results = load(file)
     page = output or file.with_suffix(".html")
     writable(page)
+    spare(file, page)
     write_report(results, page)
 
 

@@ -10,7 +10,7 @@ import click
 
 from orfit_bench.cli.output import show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import writable
+from orfit_bench.files import spare, writable
 
 FILE = click.Path(path_type=Path)
 
@@ -130,5 +130,6 @@ def export_command(file: Path, output: Path) -> None:
     from orfit_bench.bench import collection, load
 
     plugins()
+    spare(file, output)
     collection.export(load(file), output)
     click.echo(f"Written: {output}")
