@@ -169,6 +169,34 @@ class TestMerge:
         assert np.isnan(table["rows_learned"].values[-1, 2:]).all()
         assert "4 ok" in call("show", tmp_path / "m.nc").output
 
+    def test_units_and_meanings_stay(self, measured):
+        less = self.elsewhere(measured, cpu="b").drop_vars("regret")
+        for parts in ([measured, less], [less, measured]):
+            table = collection.merged(parts)
+            for name in measured.variables:
+                assert table[name].attrs == measured[name].attrs, name
+
+    def test_every_table_tells_runs_apart(self, measured, tmp_path):
+        of = files(tmp_path, m=collection.merged([measured, self.elsewhere(measured, cpu="another CPU")]))
+        told = call("show", of["m"]).output
+        rows = [line.split() for line in told.splitlines() if line.startswith((" lms ", " rls "))]
+        assert sorted(row[3:5] for row in rows) == [["run", "1"], ["run", "1"], ["run", "2"], ["run", "2"]]
+        assert "another CPU" in told.splitlines()[0]
+        assert sum(line.startswith(("run 1: ", "run 2: another CPU")) for line in told.splitlines()) == 2
+        assert call("export", of["m"], tmp_path / "m.md").exit_code == 0
+        head, _, *rows = [line.strip("| ").split(" | ") for line in (tmp_path / "m.md").read_text().splitlines()]
+        told = [(row[head.index("method")], row[head.index("run")], row[head.index("processor")]) for row in rows]
+        assert len(set(told)) == 4
+        assert ("lms", "run 2", "another CPU") in told
+
+    def test_a_merged_cell_is_compared_with_where_it_comes_from(self, measured):
+        one, other = measured.isel(cell=[0]), self.elsewhere(measured.isel(cell=[1]), cpu="another CPU")
+        both = collection.merged([one, other])
+        (line,) = comparison.differences(both, measured)
+        assert line.startswith("machine: cpu was another CPU, is ")
+        assert line.endswith(" (1 of 2 cells)")
+        assert comparison.differences(both.isel(cell=[0]), measured) == []
+
     def test_nothing(self):
         with pytest.raises(ValueError, match="no results"):
             collection.merged([])

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from orfit_bench.bench.collection import runs
+
 if TYPE_CHECKING:
     import xarray
 
@@ -37,14 +39,6 @@ def conditions(results: xarray.Dataset) -> dict[str, list[str]]:
     """Of protocol, dtype and run those in which cells differ: each with the text of every cell."""
     found = {name: [str(v) for v in results[name].values] for name in ("protocol", "dtype")} | {"run": runs(results)}
     return {name: texts for name, texts in found.items() if len(set(texts)) > 1}
-
-
-def runs(results: xarray.Dataset) -> list[str]:
-    """Each cell's run, by the order in which a merged file has them; of a file of one run it is "run 1"."""
-    if "run" not in results.coords:
-        return ["run 1"] * results.sizes["cell"]
-    order = {run: f"run {k}" for k, run in enumerate(dict.fromkeys(map(str, results["run"].values)), start=1)}
-    return [order[str(run)] for run in results["run"].values]
 
 
 def is_ok(results: xarray.Dataset, i: int) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orfit_bench.bench import statistics
+from orfit_bench.bench import collection, statistics
 from orfit_bench.host.registry import Registry
 from orfit_bench.report import labels
 from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
@@ -39,9 +40,16 @@ TOO_FEW = "too few"
 
 def origin(results: xarray.Dataset) -> Listing:
     """What ran and where: a column a run, several of which a merged file holds."""
-    runs = [_run(*told) for told in _origins(results)]
-    names = dict.fromkeys(labels.runs(results))
-    return Listing("Where the numbers come from", ("", *names), [(key, *(run[key] for run in runs)) for key in runs[0]])
+    runs = _runs(results)
+    rows = [(key, *(told[key] for told in runs.values())) for key in next(iter(runs.values()))]
+    return Listing("Where the numbers come from", ("", *runs), rows)
+
+
+def origins(results: xarray.Dataset) -> list[str]:
+    """The same in a line for each of several runs, and in none for one."""
+    runs = _runs(results)
+    lines = [f"{name}: {told['processor']}; commit {told['commit']}; {told['date']}" for name, told in runs.items()]
+    return lines if len(lines) > 1 else []
 
 
 def cells(results: xarray.Dataset) -> Iterator[Listing]:
@@ -131,28 +139,26 @@ def settings(results: xarray.Dataset) -> Listing:
     return Listing("Settings", ("of", "model", "settings"), sorted(found))
 
 
-def _origins(results: xarray.Dataset) -> list[tuple[dict[str, Any], list[int]]]:
-    """Of each run where it ran, and its cells."""
-    if "run" not in results.coords:
-        return [(dict(results.attrs), list(range(results.sizes["cell"])))]
-    found: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    names = ("run", "date", "commit", "machine", "versions")
-    for i, (run, *told) in enumerate(zip(*_columns(results, *names), strict=True)):
-        found.setdefault(run, (dict(zip(names[1:], told, strict=True)), []))[1].append(i)
-    return list(found.values())
+def _runs(results: xarray.Dataset) -> dict[str, dict[str, str]]:
+    """Of each run where it ran, in words."""
+    cells = Counter(collection.runs(results))
+    names = ("run", *collection.ORIGIN)
+    columns = (collection.runs(results), *(collection.origin(results, name) for name in collection.ORIGIN))
+    last = {told[0]: dict(zip(names, told, strict=True)) for told in zip(*columns, strict=True)}
+    return {run: _run(told, cells[run]) for run, told in last.items()}
 
 
-def _run(told: dict[str, Any], those: Sequence[int]) -> dict[str, str]:
-    machine, commit, versions = (json.loads(str(told[name])) for name in ("machine", "commit", "versions"))
+def _run(told: dict[str, str], cells: int) -> dict[str, str]:
+    machine, commit, versions = (json.loads(told[name]) for name in ("machine", "commit", "versions"))
     changed = " with changes that are not committed" if commit.get("dirty") else ""
     return {
-        "date": str(told["date"]),
+        "date": told["date"],
         "commit": f"{commit.get('id') or 'unknown'}{changed}",
         "processor": f"{machine['cpu']}, {machine['cores']} cores, {as_bytes(float(machine['memory']))} of memory",
         "system": str(machine["platform"]),
         "threads": ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items()),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
-        "cells": str(len(those)),
+        "cells": str(cells),
     }
 
 

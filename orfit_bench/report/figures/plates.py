@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.bench.collection import origin, runs
 from orfit_bench.report import labels
 from orfit_bench.report.figures import cost, forgetting, stream_error, throughput
 from orfit_bench.report.figures.picture import STYLE, Picture, by
@@ -76,21 +77,17 @@ def _prepared(results: xarray.Dataset) -> xarray.Dataset:
 
 def _places(results: xarray.Dataset) -> list[str]:
     """Each cell's run with its processor."""
-    if "machine" not in results.coords:
-        return labels.runs(results)
-    processors = [json.loads(str(text))["cpu"] for text in results["machine"].values]
-    return [f"{run} ({cpu})" for run, cpu in zip(labels.runs(results), processors, strict=True)]
+    machines = zip(runs(results), origin(results, "machine"), strict=True)
+    return [f"{run} ({json.loads(machine)['cpu']})" for run, machine in machines]
 
 
 def _latest(results: xarray.Dataset) -> list[int]:
     """The cells of each machine's latest run."""
-    if "run" not in results.coords:
-        return list(range(results.sizes["cell"]))
     latest: dict[str, tuple[str, str]] = {}
-    origin = list(zip(*(map(str, results[name].values) for name in ("machine", "date", "run")), strict=True))
-    for machine, date, run in origin:
+    told = list(zip(origin(results, "machine"), origin(results, "date"), runs(results), strict=True))
+    for machine, date, run in told:
         latest[machine] = max(latest.get(machine, ("", "")), (date, run))
-    return [i for i, (machine, _, run) in enumerate(origin) if latest[machine][1] == run]
+    return [i for i, (machine, _, run) in enumerate(told) if latest[machine][1] == run]
 
 
 def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
