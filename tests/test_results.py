@@ -150,6 +150,15 @@ class TestMerge:
         assert len(set(table["run"].values)) == 2
         assert {json.loads(m)["cpu"] for m in table["machine"].values} >= {"a longer name of a processor" * 3}
 
+    @pytest.mark.parametrize(
+        ("name", "other"),
+        [("machine", {"host": "another of the same kind"}), ("commit", {"plugins": {"my-plugin": {"id": "another"}}})],
+    )
+    def test_what_is_alike_but_not_the_same_stays(self, measured, name, other):
+        there = measured.copy(deep=True)
+        there.attrs |= {name: json.dumps(json.loads(there.attrs[name]) | other), "date": "2999-01-01T00:00:00+00:00"}
+        assert collection.merged([measured, there]).sizes["cell"] == 4
+
     def test_the_later_of_one_machine_stays(self, measured):
         later = changed(measured, seconds=2)
         later.attrs["date"] = "2999-01-01T00:00:00+00:00"

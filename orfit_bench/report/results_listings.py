@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,7 +48,10 @@ def origin(results: xarray.Dataset) -> Listing:
 def origins(results: xarray.Dataset) -> list[str]:
     """The same in a line for each of several runs, and in none for one."""
     runs = _runs(results)
-    lines = [f"{name}: {told['processor']}; commit {told['commit']}; {told['date']}" for name, told in runs.items()]
+    lines = [
+        f"{name}: {told['processor']}, host {told['host']}; commit {told['commit']}; {told['date']}"
+        for name, told in runs.items()
+    ]
     return lines if len(lines) > 1 else []
 
 
@@ -150,16 +153,29 @@ def _runs(results: xarray.Dataset) -> dict[str, dict[str, str]]:
 
 def _run(told: dict[str, str], cells: int) -> dict[str, str]:
     machine, commit, versions = (json.loads(told[name]) for name in ("machine", "commit", "versions"))
-    changed = " with changes that are not committed" if commit.get("dirty") else ""
+    memory = f", {as_bytes(float(machine['memory']))} of memory" if machine["memory"] else ""
     return {
         "date": told["date"],
-        "commit": f"{commit.get('id') or 'unknown'}{changed}",
-        "processor": f"{machine['cpu']}, {machine['cores']} cores, {as_bytes(float(machine['memory']))} of memory",
+        "commit": _commits(commit),
+        "processor": f"{machine['cpu']}, {machine['cores']} cores{memory}",
+        "host": machine.get("host", "unknown"),
         "system": str(machine["platform"]),
         "threads": ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items()),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "cells": str(cells),
     }
+
+
+def _commits(commit: dict[str, Any]) -> str:
+    """Of the package, and of the plugins that come from elsewhere."""
+    plugins = commit.pop("plugins", {})
+    elsewhere = {name: of for name, of in plugins.items() if of != commit}
+    return "; ".join([_commit(commit), *(f"{name} {_commit(of)}" for name, of in elsewhere.items())])
+
+
+def _commit(of: dict[str, Any]) -> str:
+    changed = f" with changes {of.get('changes', '')} that are not committed" if of.get("dirty") else ""
+    return f"{of.get('id') or 'unknown'}{changed}"
 
 
 def _numbers(results: xarray.Dataset, columns: Columns, i: int) -> list[Number]:
