@@ -22,7 +22,7 @@ WAYS = (
     "Each p is of Wilcoxon's signed-rank test on the relative differences 2 (a - b) / (a + b) of the test errors a and "
     "b of two methods on the same stream with the same seed, corrected for the number of tests by Holm's procedure. "
     "The effect is the matched-pairs rank-biserial correlation: +1 where the method is better in every pair, -1 in "
-    "none. Differences of rounding are ties. "
+    "none. Differences of rounding are ties, and so are two exact fits. "
     "Cells that were not measured make no pair; pairs of one stream speak of that stream alone."
 )
 SPENT = (
