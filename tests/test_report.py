@@ -175,6 +175,11 @@ class TestResults:
     def test_nothing_measured(self):
         told = Read(results_page(table([failed(status="absent", reason="no such device")]))).tables
         assert "no such device" in told
+        assert told.count("No picture of drift: none of its cells was measured.") == 4
+
+    def test_says_how_many_of_many_methods_are_drawn(self):
+        told = Read(results_page(table([made(settings={"step_size": k}) for k in range(40)]))).tables
+        assert "drift: 20 of 40 methods, those that forget least and most. The error on each task" in told
 
 
 class TestCommands:

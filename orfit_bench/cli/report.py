@@ -51,7 +51,7 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
             click.echo(f"left out: {plate.name}: {plate.reason}")
         else:
             save(plate.figure, output / f"{plate.name}.{ending}")
-            click.echo(str(output / f"{plate.name}.{ending}"))
+            click.echo(f"{output / plate.name}.{ending}{f' ({plate.some})' if plate.some else ''}")
 
 
 @click.command("report")

@@ -65,7 +65,7 @@ def _pictures(results: xarray.Dataset) -> Iterator[Section]:
 def _part(plate: Plate | Omitted) -> Part:
     if isinstance(plate, Omitted):
         return Text([f"No picture of {plate.stream}: {plate.reason}."])
-    caption = f"{plate.stream}: {plate.picture.caption}"
+    caption = f"{plate.stream}: {f'{plate.some}. ' if plate.some else ''}{plate.picture.caption}"
     return drawn(plate.figure, caption, f"{plate.picture.heading}, {plate.stream}; the numbers are in the tables")
 
 

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.report.figures.picture import LINE, Margins, Picture, as_error, by, canvas, mean, one_backend, wide
+from orfit_bench.report.figures.picture import (
+    LINE,
+    Margins,
+    Picture,
+    as_error,
+    by,
+    canvas,
+    ends,
+    mean,
+    one_backend,
+    wide,
+)
 from orfit_bench.report.labels import folded
 from orfit_bench.report.pictures import INK
 
@@ -17,7 +28,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 5
 MAPS = 20
-"""Most maps of one picture: those that forget least."""
+"""Most maps of one picture."""
 SIDE, GAP = 1.35, 0.45
 """Inches of a map, and between maps."""
 SPAN = 100.0
@@ -36,7 +47,8 @@ def draw(part: xarray.Dataset) -> Any:
     """
     found = {label: one_backend(part, cells) for label, cells in by(part, "label").items()}
     forgotten = {label: float(mean(part["forgetting"].values[cells])) for label, cells in found.items()}
-    ordered = sorted(found, key=lambda label: math.inf if math.isnan(forgotten[label]) else forgotten[label])[:MAPS]
+    known = sorted((label for label in found if not math.isnan(forgotten[label])), key=lambda label: forgotten[label])
+    ordered = [*ends(known, MAPS), *(label for label in found if label not in known)][:MAPS]
     maps = {label: _matrix(part["task_error"].values[found[label]]) for label in ordered}
     columns = min(COLUMNS, len(ordered))
     rows = math.ceil(len(ordered) / columns)
@@ -102,4 +114,6 @@ PICTURE = Picture(
     "than the median have the colour of the end of the scale.",
     missing,
     draw,
+    most=lambda part: MAPS,
+    which="those that forget least and most",
 )

@@ -58,6 +58,15 @@ class Picture:
     """The figure, without a title."""
     sizes: bool = False
     """Whether one picture shows all numbers of features at once."""
+    most: Callable[[xarray.Dataset], int] | None = None
+    """How many methods it can show, of more the `ends`; None where it shows all."""
+    which: str = ""
+    """Which methods the `ends` are."""
+
+
+def ends(ordered: list[str], most: int) -> list[str]:
+    """All, or of more than `most` the first and the last: a picture of the best alone would flatter."""
+    return ordered if len(ordered) <= most else ordered[: most - most // 2] + ordered[-(most // 2) :]
 
 
 def by(part: xarray.Dataset, name: str) -> dict[str, list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ class Plate:
     picture: Picture
     stream: str
     figure: Any
+    some: str = ""
+    """How many methods of how many are drawn, and which; empty where all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +58,28 @@ def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
     with matplotlib().rc_context(STYLE):
         for picture in PICTURES:
             for title, part in parts[picture.sizes].items():
-                name = _name(f"{picture.name}-{title}", names)
-                if reason := picture.missing(part):
-                    yield Omitted(name, picture, title, reason)
-                    continue
-                figure = picture.draw(part)
-                figure.suptitle(title, fontsize=11, fontweight="bold")
-                yield Plate(name, picture, title, figure)
+                yield _plate(_name(f"{picture.name}-{title}", names), picture, title, part)
+
+
+def _plate(name: str, picture: Picture, title: str, part: xarray.Dataset) -> Plate | Omitted:
+    if reason := picture.missing(part) if part.sizes["cell"] else "none of its cells was measured":
+        return Omitted(name, picture, title, reason)
+    figure = picture.draw(part)
+    count, most = len(by(part, "label")), picture.most(part) if picture.most else math.inf
+    figure.suptitle(f"{title} ({most} of {count} methods)" if count > most else title, fontsize=11, fontweight="bold")
+    some = f"{most} of {count} methods, {picture.which}" if count > most else ""
+    return Plate(name, picture, title, figure, some)
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:
-    """The cells measured, with a `label` and a `look` for the method of each."""
+    """The cells of each machine's latest run, with a `label` and a `look` for the method of each."""
     named = np.array(labels.methods(results), dtype=str)
     kinds = results["error"].values  # methods with other errors never meet in a picture: `_titles` keeps them apart
     orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}
     looks = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
     places = ("cell", np.array(_places(results), dtype=str))
     labelled = results.assign_coords(label=("cell", named), look=("cell", looks), place=places)
-    return labelled.isel(cell=[i for i in _latest(results) if labels.is_ok(results, i)])
+    return labelled.isel(cell=_latest(results))
 
 
 def _places(results: xarray.Dataset) -> list[str]:
@@ -91,9 +98,10 @@ def _latest(results: xarray.Dataset) -> list[int]:
 
 
 def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
-    """The results of each stream (of each size of it), error, protocol, dtype and machine, by what tells them apart."""
+    """The cells measured of each stream (or size of it), error, protocol, dtype and machine, by their titles."""
     titled = prepared.assign_coords(title=("cell", np.array(_titles(prepared, sizes), dtype=str)))
-    return {title: titled.isel(cell=cells) for title, cells in by(titled, "title").items()}
+    ok = prepared["status"].values == "ok"
+    return {title: titled.isel(cell=[i for i in cells if ok[i]]) for title, cells in by(titled, "title").items()}
 
 
 def _titles(prepared: xarray.Dataset, sizes: bool) -> list[str]:

@@ -21,6 +21,7 @@ from orfit_bench.report.figures.picture import (
     beside,
     by,
     canvas,
+    ends,
     legend,
     log_axis,
     mean,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import xarray
 
 BARS, PANELS = 30, 12
-"""Most methods of one picture: the fastest."""
+"""Most methods of one picture, of one size or of several."""
 LIMIT = "limit of the machine,\none thread"
 
 
@@ -45,7 +46,11 @@ def draw(part: xarray.Dataset) -> Any:
     """The figure: a bar for each method on each backend, or a panel a method where several sizes were run."""
     speed, found = part["samples_per_second"].values, by(part, "label")
     ordered = sorted(found, key=lambda label: -np.nanmax(speed[found[label]], initial=0.0))
-    return _bars(part, ordered[:BARS]) if len(set(part["d"].values)) == 1 else _panels(part, ordered[:PANELS])
+    return (_bars if _most(part) == BARS else _panels)(part, ends(ordered, _most(part)))
+
+
+def _most(part: xarray.Dataset) -> int:
+    return BARS if len(set(part["d"].values)) == 1 else PANELS
 
 
 def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
@@ -143,4 +148,6 @@ PICTURE = Picture(
     missing,
     draw,
     sizes=True,
+    most=_most,
+    which="the fastest and the slowest",
 )
