@@ -143,6 +143,7 @@ class TestResults:
         half = 2.5706 * np.std(np.arange(6) / 100, ddof=1) / 6**0.5
         assert f"1.025 ± {half:.2g}" in told
         assert "lms|rls|0|6|0|" in told
+        assert told.count("±") == 4  # test error and forgetting: the spread of the clock is the machine's load
         assert "-1.00|0.031|0.031" in told
 
     def test_errors_of_different_kinds_never_share_a_table(self):
@@ -168,9 +169,10 @@ class TestResults:
 
     def test_transfer_is_shown_where_it_was_recorded(self):
         one = table([made()])
-        assert "transfer" not in times(one).columns
+        assert "of it transfer" not in times(one).columns
         timed = times(one.assign(seconds_transfer=("cell", [0.25])))
-        assert (timed.columns[-1], timed.rows[0][-1].text) == ("transfer", "250 ms")
+        at = timed.columns.index("learning") + 1
+        assert (timed.columns[at], timed.rows[0][at].text) == ("of it transfer", "250 ms")
 
     def test_nothing_measured(self):
         told = Read(results_page(table([failed(status="absent", reason="no such device")]))).tables

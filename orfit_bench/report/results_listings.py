@@ -24,12 +24,12 @@ WAITING: Columns = {"latency_p50": ("p50", "s"), "latency_p99": ("p99", "s")}
 MEMORY: Columns = {"host_memory": ("peak memory", "B"), "device_memory": ("device memory", "B")}
 TIMES: Columns = {
     "seconds": ("learning", "s"),
+    "seconds_transfer": ("of it transfer", "s"),
     "timed_runs": ("median of runs", ".0f"),
     "seconds_compile": ("first use", "s"),
-    "seconds_transfer": ("transfer", "s"),
 }
 """Only those that the results have: a backend of the host brings its rows nowhere."""
-SPANS = ("seconds", "seconds_compile", "seconds_transfer")
+SPANS = ("seconds", "seconds_transfer", "seconds_compile")
 AVERAGED: Columns = {
     "test_error": ("test error", ".4g"),
     "forgetting": ("forgetting", ".3g"),
@@ -192,8 +192,8 @@ def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
 def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
     found = statistics.estimate(float(v) for v in results[name].values[list(group)])
     form = AVERAGED[name][1]
-    half = format(found.half, ".2g" if form.endswith("g") else form)
-    return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {half}" * (not math.isnan(found.half)))
+    sure = name != "samples_per_second" and not math.isnan(found.half)  # the spread of the clock is the machine's load
+    return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)
 
 
 def _tested(c: statistics.Comparison) -> Iterator[Number]:

@@ -27,6 +27,7 @@ WAYS = (
 )
 SPENT = (
     "Learning is what every rate is made of: the median of some runs of fresh learners, without set-up and evaluation. "
+    "Where a device learns, its part that brings the rows there is named too, as measured by itself. "
     "First use is another learner's first few rows, before the clock: mostly importing and compiling the kernel."
 )
 
