@@ -3,8 +3,10 @@
 import csv
 import json
 import math
+import re
 
 import numpy as np
+import pandas
 import pytest
 import xarray as xr
 from click.testing import CliRunner
@@ -234,10 +236,9 @@ class TestExport:
         assert "device_memory" not in head
 
     def test_parquet(self, measured, tmp_path):
-        pd = pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
         collection.export(measured, tmp_path / "r.parquet")
-        assert list(pd.read_parquet(tmp_path / "r.parquet")["method"]) == list(measured["method"].values)
+        assert list(pandas.read_parquet(tmp_path / "r.parquet")["method"]) == list(measured["method"].values)
 
     def test_another_ending(self, measured, tmp_path):
         of = files(tmp_path, a=measured)
@@ -252,9 +253,36 @@ def test_show_prints_what_the_run_did(measured, tmp_path):
     told = call("show", of["a"])
     assert told.exit_code == 0, told.output
     assert told.output.endswith(f"2 ok. Results: {of['a']}\n")
-    for file in (tmp_path / "none.nc", tmp_path):
+    for file, said in ((tmp_path / "none.nc", "no such file"), (tmp_path, "it is a folder, want a file of results")):
         told = call("show", file)
-        assert (told.exit_code, told.output) == (2, f"Error: {file}: no such file\n")
+        assert (told.exit_code, told.output) == (2, f"Error: {file}: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda r: r.drop_vars("status"), "a damaged file of orfit_bench results 2, without status: run it again"),
+        (lambda r: r.drop_vars(["d", "test_error"]), "without d, test_error"),
+        (lambda r: r.assign_attrs(machine="a CPU"), "machine is no JSON (Expecting value: line 1 column 1"),
+        (lambda r: r.assign_attrs(machine="{}"), "machine is no table of cpu, cores, memory, platform: '{}'"),
+        (lambda r: r.assign_attrs(commit="[]"), "commit is no table: '[]'"),
+        (lambda r: r.assign_coords(settings=("cell", ["{}", "{"])), "settings is no JSON"),
+        (lambda r: r.isel(cell=[]), "results without a cell, want at least one"),
+        (lambda r: r.isel(cell=0), "choose cells by a list, as in isel(cell=[0])"),
+        (lambda r: r.isel(task=0), "task_error over ('cell', 'task_after'), want ('cell', 'task_after', 'task')"),
+        (lambda r: collection.merged([r]).drop_vars("machine"), "without machine"),
+    ],
+)
+def test_what_a_file_lacks_is_said_with_its_name(measured, tmp_path, change, said):
+    results.write(change(measured), tmp_path / "wrong.nc")
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        load(tmp_path / "wrong.nc")
+    assert str(caught.value).startswith(f"{tmp_path / 'wrong.nc'}: ")
+
+
+def test_a_cell_of_results_can_be_read_again(measured, tmp_path):
+    of = files(tmp_path, one=measured.isel(cell=[0]))
+    assert call("show", of["one"]).exit_code == 0
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
