@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.bench.results import FORMAT
+from orfit_bench.bench.results import FORMAT, ORIGIN
 from orfit_bench.errors import UnavailableError
 from orfit_bench.files import replace
 from orfit_bench.host.registry import registry
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-ORIGIN = ("machine", "versions", "commit", "date")
-"""Attributes of a result that become coordinates of its cells."""
 APART = ("stream_settings", "error", "protocol", "dtype", "run", "processor")
 """Columns of a table for readers only where cells differ in them."""
 

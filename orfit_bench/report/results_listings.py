@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.bench import collection, statistics
+from orfit_bench.bench.results import ORIGIN
 from orfit_bench.host.registry import Registry
 from orfit_bench.report import labels
 from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
@@ -145,8 +146,8 @@ def settings(results: xarray.Dataset) -> Listing:
 def _runs(results: xarray.Dataset) -> dict[str, dict[str, str]]:
     """Of each run where it ran, in words."""
     cells = Counter(collection.runs(results))
-    names = ("run", *collection.ORIGIN)
-    columns = (collection.runs(results), *(collection.origin(results, name) for name in collection.ORIGIN))
+    names = ("run", *ORIGIN)
+    columns = (collection.runs(results), *(collection.origin(results, name) for name in ORIGIN))
     last = {told[0]: dict(zip(names, told, strict=True)) for told in zip(*columns, strict=True)}
     return {run: _run(told, cells[run]) for run, told in last.items()}
 

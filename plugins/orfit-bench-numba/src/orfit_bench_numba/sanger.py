@@ -37,8 +37,6 @@ def rule(s: Any, A: Array, p: Any) -> bool:
 
 def rows(s: Any, X: Array, p: Any, i: int) -> int:
     """Row after row, Q being made orthonormal now and then."""
-    if len(X) - i == 1:  # the rule has no more to do for a single row, and rounds C where that moves alone
-        return 0
     (B, R), end = factors(s.basis), i
     several, single = limits(B, LOSS)
     top = float(np.finfo(B.dtype).max) ** 0.5  # Q is far below it, so that C = Q R stays finite
