@@ -172,6 +172,19 @@ def log_axis(axis: Any, form: Callable[[float], str]) -> None:
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: form(value)))
 
 
+def keep_seen_ticks(figure: Any) -> None:
+    """Fix the ticks at those that are seen: matplotlib makes all that a locator names, a millisecond for each."""
+    from matplotlib import ticker
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
+            if not isinstance(axis.get_major_locator(), ticker.FixedLocator):
+                low, high = sorted(axis.get_view_interval())
+                slack = 1e-9 * (high - low)
+                seen = [at for at in axis.get_majorticklocs() if low - slack <= at <= high + slack]
+                axis.set_major_locator(ticker.FixedLocator(seen))
+
+
 def as_count(value: float) -> str:
     """A number of rows in three digits."""
     for letter, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):

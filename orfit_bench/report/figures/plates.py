@@ -15,7 +15,7 @@ import numpy as np
 from orfit_bench.bench.collection import origin, runs
 from orfit_bench.report import labels
 from orfit_bench.report.figures import cost, forgetting, stream_error, throughput
-from orfit_bench.report.figures.picture import STYLE, Picture, by
+from orfit_bench.report.figures.picture import STYLE, Picture, by, keep_seen_ticks
 from orfit_bench.report.pictures import matplotlib
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def _plate(name: str, picture: Picture, title: str, part: xarray.Dataset) -> Pla
     if reason := picture.missing(part) if part.sizes["cell"] else "none of its cells was measured":
         return Omitted(name, picture, title, reason)
     figure = picture.draw(part)
+    keep_seen_ticks(figure)
     count, most = len(by(part, "label")), picture.most(part) if picture.most else math.inf
     figure.suptitle(f"{title} ({most} of {count} methods)" if count > most else title, fontsize=11, fontweight="bold")
     some = f"{most} of {count} methods, {picture.which}" if count > most else ""

@@ -110,14 +110,13 @@ def _lines(names: list[str]) -> int:
     return max(1 + name.count("\n") for name in names)
 
 
-def _cells(part: xarray.Dataset, label: str, backend: str) -> list[int]:
-    on = part["backend"].values
-    return [i for i in by(part, "label")[label] if on[i] == backend]
+def _cells(part: xarray.Dataset, label: str, backend: str) -> NDArray[Any]:
+    return np.flatnonzero((part["label"].values == label) & (part["backend"].values == backend))
 
 
 def _mean(part: xarray.Dataset, name: str, label: str, backend: str) -> float:
     cells = _cells(part, label, backend)
-    return float(mean(part[name].values[cells])) if cells else np.nan
+    return float(mean(part[name].values[cells])) if cells.size else np.nan
 
 
 def _limit(part: xarray.Dataset, label: str, backend: str) -> float:
