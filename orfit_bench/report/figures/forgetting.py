@@ -59,11 +59,13 @@ def draw(part: xarray.Dataset) -> Any:
     figure, ((axes,),) = canvas(columns * pitch - GAP, rows * SIDE + (rows - 1) * (fall - SIDE), margins)
     axes.set_axis_off()
     look = {"norm": _norm(list(maps.values())), "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
+    frames = []  # in one line, broken by NaN: seventeen take seventeen times as long
     for place, (label, name) in enumerate(zip(ordered, names, strict=True)):
         x, y = place % columns * pitch, place // columns * fall
         image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **look)
         axes.text(x, y - 0.06, f"{name}\n{_told(forgotten[label])}", fontsize=7.5, va="bottom")
-        axes.plot([x, x, x + SIDE], [y, y + SIDE, y + SIDE], color=INK, linewidth=0.6)
+        frames += [(x, y), (x, y + SIDE), (x + SIDE, y + SIDE), (np.nan, np.nan)]
+    axes.plot(*zip(*frames, strict=True), color=INK, linewidth=0.6)
     axes.set(xlim=(-0.02, columns * pitch - GAP), ylim=(rows * SIDE + (rows - 1) * (fall - SIDE) + 0.02, -0.02))
     axes.text(-0.1, SIDE / 2, "after task", rotation=90, ha="right", va="center", fontsize=8)
     axes.text(0, SIDE + 0.04, "error on task", va="top", fontsize=8)
