@@ -60,6 +60,12 @@ def refuse(target: Path) -> None:
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in a folder that exists")
 
 
+def spare(source: Path, target: Path) -> None:
+    """ValueError where writing target would replace source, which it is made of."""
+    if os.path.realpath(source) == os.path.realpath(target):
+        raise ValueError(f"{target}: it is the file of the results, which would be lost: want another name")
+
+
 def make_folder(target: Path) -> None:
     """Make the folder, where only it is missing; OSError, saying why, where there is none and none can be made."""
     if target.exists() and not target.is_dir():

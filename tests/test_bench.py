@@ -376,7 +376,7 @@ class TestRun:
         assert json.loads(made.attrs["versions"])["numpy"] == np.__version__
         assert json.loads(made.attrs["machine"])["cores"] == os.cpu_count()
         assert json.loads(made.attrs["suite"])["rows"] == [60]
-        assert set(json.loads(made.attrs["commit"])) == {"id", "dirty", "changes"}
+        assert set(json.loads(made.attrs["commit"])) == {"id", "dirty", "changes", "plugins"}
 
     def test_load_refuses_other_files(self, tmp_path):
         with pytest.raises(FileNotFoundError):

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -301,6 +302,21 @@ class TestUsage:
         result = invoke("list")
         assert result.exit_code == 1
         assert result.stderr == "Error: KeyError: 'oh' (a fault of ours; --debug shows where)\n"
+
+    @pytest.mark.skipif(not hasattr(select, "poll"), reason="no poll on this system")
+    def test_a_reader_that_stops_is_no_mistake(self):
+        """As `orfit-bench list | head -1`: the rest has nowhere to go."""
+        with subprocess.Popen([*COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+            started.stdout.close()
+            assert (started.stderr.read(), started.wait()) == ("", 1)
+
+    def test_another_pipe_that_breaks_is_said(self, monkeypatch):
+        def broken(known):
+            raise BrokenPipeError(32, "Broken pipe")
+
+        monkeypatch.setattr("orfit_bench.report.declared.overview", broken)
+        result = invoke("list")
+        assert (result.exit_code, result.stderr) == (2, "Error: [Errno 32] Broken pipe\n")
 
     def test_ctrl_c_says_how_to_go_on(self, monkeypatch):
         def stop(*_, **__):

@@ -69,6 +69,8 @@ class TestErrorAlongTheStream:
         assert error[-1] == "50 more, worse at the end"
         assert cost[14:] == ["50 more, worse", "on numpy", "Pareto front"]
         assert len(found["throughput-drift"].figure.axes[0].get_yticks()) == 30
+        assert found["throughput-drift"].some == "30 of 64 methods, the fastest and the slowest"
+        assert "(20 of 64 methods)" in found["forgetting-drift"].figure.get_suptitle()
         assert all(fits(plate.figure) for plate in found.values())
 
     def test_errors_of_all_sizes_are_seen(self, draw):
@@ -123,6 +125,18 @@ class TestThroughput:
         assert {"error-drift-d=8", "error-drift-d=32", "error-drift-d=128"} <= set(found)
         assert fits(figure)
 
+    @pytest.mark.parametrize(("sizes", "most"), [((8,), 30), ((8, 32), 12)])
+    def test_of_many_the_fastest_and_the_slowest(self, draw, sizes, most):
+        cells = [
+            made(settings={"step_size": k}, d=d, samples_per_second=10.0 + k, tasks=0) for k in range(40) for d in sizes
+        ]
+        plate = draw(*cells)["throughput-drift"]
+        axes = plate.figure.axes
+        shown = [t.get_text() for t in axes[0].get_yticklabels()] if len(sizes) == 1 else [a.get_title() for a in axes]
+        half = most // 2
+        assert shown == [f"lms step_size={k}" for k in [*range(39, 39 - half, -1), *range(half - 1, -1, -1)]]
+        assert plate.some == f"{most} of 40 methods, the fastest and the slowest"
+
     def test_no_limit_is_drawn_where_none_is_known(self, draw):
         axes = draw(made(share_of_limit=np.nan))["throughput-drift"].figure.axes[0]
         assert not axes.collections
@@ -135,6 +149,13 @@ class TestForgetting:
         first, second = (image.get_array() for image in figure.axes[0].images)
         assert (first.shape, second.shape) == ((5, 5), (3, 3))  # the least forgetting first
         assert second.filled(-1).tolist() == [[2, -1, -1], [3, 4, -1], [4, 5, 6]]
+
+    def test_of_many_those_that_forget_least_and_most(self, draw):
+        cells = [made(settings={"step_size": k}, forgetting=k / 40 if k else np.nan) for k in range(40)]
+        plate = draw(*cells)["forgetting-drift"]
+        shown = [text.get_text().split("\n")[0] for text in plate.figure.axes[0].texts[:20]]
+        assert shown == [f"lms step_size={k}" for k in [*range(1, 11), *range(30, 40)]]
+        assert plate.some == "20 of 40 methods, those that forget least and most"
 
     def test_an_exact_fit_does_not_take_all_the_colours(self, draw):
         cells = [made("icl", test_error=1e-30, tasks=1), made("lms", test_error=1.0, tasks=4)]
@@ -173,10 +194,36 @@ class TestAll:
         ]
         assert looks[0] == looks[1]
 
+    def test_errors_of_different_kinds_never_share_a_picture(self, draw):
+        cells = [made("lms"), made("rls"), made("oja", test_error=40.0), made("oja", stream="digits_pca")]
+        found = draw(*cells)
+        assert {name for name in found if name.startswith("error")} == {
+            "error-drift-root-mean-squared-error",
+            "error-drift-mean-compression-loss",
+            "error-digits_pca",  # has one kind alone
+        }
+        for picture in ("error", "cost", "throughput", "forgetting"):
+            numbers, losses = (
+                found[f"{picture}-drift-{kind}"] for kind in ("root-mean-squared-error", "mean-compression-loss")
+            )
+            assert numbers.stream == "drift, root mean squared error"
+            assert losses.stream == "drift, mean compression loss"
+        assert names(found["error-drift-root-mean-squared-error"].figure) == ["lms", "rls"]
+        assert names(found["error-drift-mean-compression-loss"].figure) == ["oja"]
+        norm = found["forgetting-drift-root-mean-squared-error"].figure.axes[0].images[0].norm
+        assert norm.vmax < 40
+
     def test_what_failed_is_not_drawn(self, draw):
         found = draw(made("lms"), failed("rls"))
         assert names(found["error-drift"].figure) == ["lms"]
-        assert not draw(failed("rls"))
+
+    def test_a_stream_where_all_failed_is_left_out_with_the_reason(self, draw):
+        found = draw(made("lms"), failed("rls", stream="regression"), failed("oja", status="absent"))
+        assert {name: plate.reason for name, plate in found.items() if isinstance(plate, Omitted)} == {
+            f"{picture}-{of}": "none of its cells was measured"
+            for picture in ("error", "cost", "throughput", "forgetting")
+            for of in ("regression", "drift-mean-compression-loss")
+        }
 
     def test_machines_apart_and_of_each_the_latest_run(self):
         def run(cpu, date, error):
@@ -208,6 +255,14 @@ class TestPlot:
         kinds = ("cost", "error", "throughput")
         assert written == {f"{k}-{s}.svg" for k in kinds for s in ("drift", "regression")} | {"forgetting-drift.svg"}
         assert all(str(tmp_path / "p" / name) in done.output for name in written)
+
+    def test_says_what_is_not_drawn(self, tmp_path):
+        many = [made(settings={"step_size": k}) for k in range(40)]
+        results.write(table([*many, failed("rls", stream="regression")]), tmp_path / "r.nc")
+        done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
+        assert "throughput-drift.svg (30 of 40 methods, the fastest and the slowest)" in done.output
+        assert done.output.count("left out: ") == 4
+        assert "left out: cost-regression: none of its cells was measured" in done.output
 
     def test_png(self, tmp_path):
         results.write(table([made(tasks=0)]), tmp_path / "r.nc")

@@ -143,6 +143,7 @@ class TestResults:
         half = 2.5706 * np.std(np.arange(6) / 100, ddof=1) / 6**0.5
         assert f"1.025 ± {half:.2g}" in told
         assert "lms|rls|0|6|0|" in told
+        assert told.count("±") == 4  # test error and forgetting: the spread of the clock is the machine's load
         assert "-1.00|0.031|0.031" in told
 
     def test_errors_of_different_kinds_never_share_a_table(self):
@@ -168,13 +169,19 @@ class TestResults:
 
     def test_transfer_is_shown_where_it_was_recorded(self):
         one = table([made()])
-        assert "transfer" not in times(one).columns
+        assert "of it transfer" not in times(one).columns
         timed = times(one.assign(seconds_transfer=("cell", [0.25])))
-        assert (timed.columns[-1], timed.rows[0][-1].text) == ("transfer", "250 ms")
+        at = timed.columns.index("learning") + 1
+        assert (timed.columns[at], timed.rows[0][at].text) == ("of it transfer", "250 ms")
 
     def test_nothing_measured(self):
         told = Read(results_page(table([failed(status="absent", reason="no such device")]))).tables
         assert "no such device" in told
+        assert told.count("No picture of drift: none of its cells was measured.") == 4
+
+    def test_says_how_many_of_many_methods_are_drawn(self):
+        told = Read(results_page(table([made(settings={"step_size": k}) for k in range(40)]))).tables
+        assert "drift: 20 of 40 methods, those that forget least and most. The error on each task" in told
 
 
 class TestCommands:
@@ -198,6 +205,27 @@ class TestCommands:
         done = self.call("report", file, "--output", tmp_path / "none" / "r.html")
         assert done.exit_code == 2
         assert "there is no folder" in done.output
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("report", "r.nc", "--output", "r.nc"),
+            ("report", "r.nc", "--output", "link"),
+            ("report", "r.html"),
+            ("run", "--output", "r.html", "--report"),
+            ("export", "r.csv", "r.csv"),
+        ],
+    )
+    def test_results_are_never_replaced_by_what_is_made_of_them(self, arguments, file, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("orfit_bench.bench.run", lambda *given, **more: pytest.fail("a run began"))
+        (tmp_path / "link").symlink_to("r.nc")
+        for name in ("r.html", "r.csv"):
+            (tmp_path / name).write_bytes(file.read_bytes())
+        done = self.call(*arguments)
+        assert done.exit_code == 2
+        assert "it is the file of the results" in done.output
+        assert {(tmp_path / name).read_bytes() for name in ("r.nc", "r.html", "r.csv")} == {file.read_bytes()}
 
     def test_show_has_the_statistics_of_several_seeds(self, tmp_path):
         cells = [made(m, seed=s, test_error=e + s) for m, e in (("lms", 1.0), ("rls", 2.0)) for s in range(2)]

@@ -3,8 +3,10 @@
 import csv
 import json
 import math
+import re
 
 import numpy as np
+import pandas
 import pytest
 import xarray as xr
 from click.testing import CliRunner
@@ -150,6 +152,15 @@ class TestMerge:
         assert len(set(table["run"].values)) == 2
         assert {json.loads(m)["cpu"] for m in table["machine"].values} >= {"a longer name of a processor" * 3}
 
+    @pytest.mark.parametrize(
+        ("name", "other"),
+        [("machine", {"host": "another of the same kind"}), ("commit", {"plugins": {"my-plugin": {"id": "another"}}})],
+    )
+    def test_what_is_alike_but_not_the_same_stays(self, measured, name, other):
+        there = measured.copy(deep=True)
+        there.attrs |= {name: json.dumps(json.loads(there.attrs[name]) | other), "date": "2999-01-01T00:00:00+00:00"}
+        assert collection.merged([measured, there]).sizes["cell"] == 4
+
     def test_the_later_of_one_machine_stays(self, measured):
         later = changed(measured, seconds=2)
         later.attrs["date"] = "2999-01-01T00:00:00+00:00"
@@ -168,6 +179,34 @@ class TestMerge:
         assert table.sizes["point"] == measured.sizes["point"]
         assert np.isnan(table["rows_learned"].values[-1, 2:]).all()
         assert "4 ok" in call("show", tmp_path / "m.nc").output
+
+    def test_units_and_meanings_stay(self, measured):
+        less = self.elsewhere(measured, cpu="b").drop_vars("regret")
+        for parts in ([measured, less], [less, measured]):
+            table = collection.merged(parts)
+            for name in measured.variables:
+                assert table[name].attrs == measured[name].attrs, name
+
+    def test_every_table_tells_runs_apart(self, measured, tmp_path):
+        of = files(tmp_path, m=collection.merged([measured, self.elsewhere(measured, cpu="another CPU")]))
+        told = call("show", of["m"]).output
+        rows = [line.split() for line in told.splitlines() if line.startswith((" lms ", " rls "))]
+        assert sorted(row[3:5] for row in rows) == [["run", "1"], ["run", "1"], ["run", "2"], ["run", "2"]]
+        assert "another CPU" in told.splitlines()[0]
+        assert sum(line.startswith(("run 1: ", "run 2: another CPU")) for line in told.splitlines()) == 2
+        assert call("export", of["m"], tmp_path / "m.md").exit_code == 0
+        head, _, *rows = [line.strip("| ").split(" | ") for line in (tmp_path / "m.md").read_text().splitlines()]
+        told = [(row[head.index("method")], row[head.index("run")], row[head.index("processor")]) for row in rows]
+        assert len(set(told)) == 4
+        assert ("lms", "run 2", "another CPU") in told
+
+    def test_a_merged_cell_is_compared_with_where_it_comes_from(self, measured):
+        one, other = measured.isel(cell=[0]), self.elsewhere(measured.isel(cell=[1]), cpu="another CPU")
+        both = collection.merged([one, other])
+        (line,) = comparison.differences(both, measured)
+        assert line.startswith("machine: cpu was another CPU, is ")
+        assert line.endswith(" (1 of 2 cells)")
+        assert comparison.differences(both.isel(cell=[0]), measured) == []
 
     def test_nothing(self):
         with pytest.raises(ValueError, match="no results"):
@@ -197,10 +236,9 @@ class TestExport:
         assert "device_memory" not in head
 
     def test_parquet(self, measured, tmp_path):
-        pd = pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
         collection.export(measured, tmp_path / "r.parquet")
-        assert list(pd.read_parquet(tmp_path / "r.parquet")["method"]) == list(measured["method"].values)
+        assert list(pandas.read_parquet(tmp_path / "r.parquet")["method"]) == list(measured["method"].values)
 
     def test_another_ending(self, measured, tmp_path):
         of = files(tmp_path, a=measured)
@@ -215,9 +253,36 @@ def test_show_prints_what_the_run_did(measured, tmp_path):
     told = call("show", of["a"])
     assert told.exit_code == 0, told.output
     assert told.output.endswith(f"2 ok. Results: {of['a']}\n")
-    for file in (tmp_path / "none.nc", tmp_path):
+    for file, said in ((tmp_path / "none.nc", "no such file"), (tmp_path, "it is a folder, want a file of results")):
         told = call("show", file)
-        assert (told.exit_code, told.output) == (2, f"Error: {file}: no such file\n")
+        assert (told.exit_code, told.output) == (2, f"Error: {file}: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda r: r.drop_vars("status"), "a damaged file of orfit_bench results 2, without status: run it again"),
+        (lambda r: r.drop_vars(["d", "test_error"]), "without d, test_error"),
+        (lambda r: r.assign_attrs(machine="a CPU"), "machine is no JSON (Expecting value: line 1 column 1"),
+        (lambda r: r.assign_attrs(machine="{}"), "machine is no table of cpu, cores, memory, platform: '{}'"),
+        (lambda r: r.assign_attrs(commit="[]"), "commit is no table: '[]'"),
+        (lambda r: r.assign_coords(settings=("cell", ["{}", "{"])), "settings is no JSON"),
+        (lambda r: r.isel(cell=[]), "results without a cell, want at least one"),
+        (lambda r: r.isel(cell=0), "choose cells by a list, as in isel(cell=[0])"),
+        (lambda r: r.isel(task=0), "task_error over ('cell', 'task_after'), want ('cell', 'task_after', 'task')"),
+        (lambda r: collection.merged([r]).drop_vars("machine"), "without machine"),
+    ],
+)
+def test_what_a_file_lacks_is_said_with_its_name(measured, tmp_path, change, said):
+    results.write(change(measured), tmp_path / "wrong.nc")
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        load(tmp_path / "wrong.nc")
+    assert str(caught.value).startswith(f"{tmp_path / 'wrong.nc'}: ")
+
+
+def test_a_cell_of_results_can_be_read_again(measured, tmp_path):
+    of = files(tmp_path, one=measured.isel(cell=[0]))
+    assert call("show", of["one"]).exit_code == 0
 
 
 @pytest.mark.filterwarnings("ignore::Warning")

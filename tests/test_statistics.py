@@ -72,6 +72,23 @@ class TestPairs:
         assert (found.wins, found.losses, found.ties) == (0, 0, 7)
         assert pair(errors, errors * (1 + 100 * apart**0.5), dtype).wins == 7
 
+    @pytest.mark.parametrize(("dtype", "exact"), [("float64", 1e-15), ("float32", 1e-6)])
+    def test_exact_fits_are_ties(self, dtype, exact):
+        errors = np.linspace(0, exact, 7)
+        assert pair(errors, 5 * errors, dtype).ties == 7
+        assert pair(errors, errors + 1e4 * exact, dtype).wins == 7
+
+    def test_ties_do_not_depend_on_other_cells(self):
+        cells = [made(m, seed=s, test_error=1 + e) for m, e in (("lms", 0), ("rls", 2e-4)) for s in range(6)]
+        (alone,) = comparisons(table(cells))
+        for other in (made("ogd", dtype="float32"), made("ogd", test_error=1e300)):
+            beside = [c for c in comparisons(table([*cells, other])) if c.p == c.p]
+            assert beside == [alone]
+        assert (alone.wins, alone.p) == (6, 2 / 2**6)
+
+    def test_no_cells(self):
+        assert comparisons(table([made()]).isel(cell=[])) == []
+
     def test_a_perfect_and_an_infinite_error_have_their_places(self):
         found = pair([0.0, 0.0, 1.0, np.inf], [0.0, 1.0, np.inf, np.inf])
         assert (found.wins, found.losses, found.ties) == (2, 0, 2)

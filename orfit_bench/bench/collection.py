@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.bench.results import FORMAT
+from orfit_bench.bench.results import FORMAT, ORIGIN
 from orfit_bench.errors import UnavailableError
 from orfit_bench.files import replace
 from orfit_bench.host.registry import registry
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-ORIGIN = ("machine", "versions", "commit", "date")
-"""Attributes of a result that become coordinates of its cells."""
+APART = ("stream_settings", "error", "protocol", "dtype", "run", "processor")
+"""Columns of a table for readers only where cells differ in them."""
 
 
 def merged(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
@@ -35,12 +35,27 @@ def merged(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     parts = [_texts(_with_origin(r), object) for r in results]
     longest = {dim: max(r.sizes[dim] for r in parts) for dim in parts[0].dims if dim != "cell"}
     whole = [r.pad({dim: (0, n - r.sizes[dim]) for dim, n in longest.items()}) for r in parts]
-    table = _texts(xarray.concat(whole, "cell", join="outer", combine_attrs="drop"), str)
+    table = _texts(xarray.concat(whole, "cell", join="outer", combine_attrs="drop_conflicts"), str)
     table.attrs = {"format": FORMAT, "merged": json.dumps(len(results))} | _common(results)
     latest: dict[tuple[str, str], int] = {}
     for i in np.argsort(table["date"].values.astype(str), kind="stable"):
         latest[str(table["key"].values[i]), str(table["run"].values[i])] = int(i)
     return table.isel(cell=sorted(latest.values()))
+
+
+def runs(results: xarray.Dataset) -> list[str]:
+    """Each cell's run, by the order in which a merged file has them; of a file of one run it is "run 1"."""
+    if "run" not in results.coords:
+        return ["run 1"] * results.sizes["cell"]
+    order = {run: f"run {k}" for k, run in enumerate(dict.fromkeys(map(str, results["run"].values)), start=1)}
+    return [order[str(run)] for run in results["run"].values]
+
+
+def origin(results: xarray.Dataset, name: str) -> list[str]:
+    """Of each cell one of ORIGIN: what stands beside it in a merged file, else what stands in the file's attributes."""
+    if name in results.coords:
+        return [str(text) for text in results[name].values]
+    return [str(results.attrs[name])] * results.sizes["cell"]
 
 
 def _common(results: Sequence[xarray.Dataset]) -> dict[str, str]:
@@ -80,7 +95,7 @@ def export(results: xarray.Dataset, path: Path) -> None:
     writers: dict[str, Any] = {".csv": _csv, ".parquet": _parquet, ".md": _markdown}
     if path.suffix.lower() not in writers:
         raise ValueError(f"{path}: want a file ending in one of {', '.join(writers)}")
-    table = flat(results)
+    table = _readable(results) if path.suffix.lower() == ".md" else flat(results)
     replace(path, lambda temporary: writers[path.suffix.lower()](table, temporary))
 
 
@@ -95,11 +110,17 @@ def _parquet(table: pd.DataFrame, path: Path) -> None:
         raise UnavailableError("Parquet files need pyarrow, which is not installed: pip install pyarrow") from None
 
 
-def _markdown(table: pd.DataFrame, path: Path) -> None:
+def _readable(results: xarray.Dataset) -> pd.DataFrame:
     """What tells cells apart, and the metrics that apply to any, with four digits."""
-    names = ["method", "settings", "model", "backend", "stream", "seed", "status", *registry().metrics]
+    processors = [json.loads(machine)["cpu"] for machine in origin(results, "machine")]
+    table = flat(results).assign(run=runs(results), processor=processors)
+    apart = [name for name in APART if table[name].nunique() > 1]
+    names = ["method", "settings", "model", "backend", "stream", "seed", *apart, "status", *registry().metrics]
     shown = table[[name for name in names if name in table]].dropna(axis=1, how="all")
-    shown = shown.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))
-    lines = [list(shown.columns), ["---"] * shown.shape[1], *shown.values.tolist()]
+    return shown.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))
+
+
+def _markdown(table: pd.DataFrame, path: Path) -> None:
+    lines = [list(table.columns), ["---"] * table.shape[1], *table.values.tolist()]
     text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
     path.write_text(text + "\n", encoding="utf-8")

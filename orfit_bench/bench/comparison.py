@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from orfit_bench.bench.collection import origin
 from orfit_bench.errors import hint
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import Metric
@@ -53,12 +55,17 @@ def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str],
 
 
 def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
-    """What else differs between the runs, beside the commit: then changes may come from there."""
-    lines = []
+    """What else differs between the runs of the common cells, beside the commit: then changes may come from there."""
+    old, new = _cells(before), _cells(after)
+    pairs = [(i, new[key]) for key, i in old.items() if key in new]
+    found: Counter[str] = Counter()
     for name in ("machine", "versions"):
-        a, b = (json.loads(results.attrs[name]) for results in (before, after))
-        lines += [f"{name}: {key} was {a.get(key)}, is {b.get(key)}" for key in {**a, **b} if a.get(key) != b.get(key)]
-    return lines
+        was, now = origin(before, name), origin(after, name)
+        for texts, n in Counter((was[i], now[j]) for i, j in pairs).items():
+            a, b = map(json.loads, texts)
+            other = [key for key in {**a, **b} if a.get(key) != b.get(key)]
+            found.update({f"{name}: {key} was {a.get(key)}, is {b.get(key)}": n for key in other})
+    return [f"{line} ({n} of {len(pairs)} cells)" if n < len(pairs) else line for line, n in found.items()]
 
 
 def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:

@@ -25,6 +25,21 @@ FORMAT = "orfit_bench results 2"
 """2: kind, model and error stand beside each cell, and forgetting is the survey's (1: the rise of the root of E)."""
 NEEDED = ("date", "versions", "machine", "commit", "suite")
 """Attributes of every file of it."""
+ORIGIN = ("machine", "versions", "commit", "date")
+"""Those that are coordinates of the cells in a merged file, beside their hash `run`."""
+TABLES = ("versions", "machine", "commit", "suite", "settings", "stream_settings")
+"""Attributes and coordinates that are JSON objects."""
+MACHINE = ("cpu", "cores", "memory", "platform")
+METRICS = (
+    "test_error",
+    "forgetting",
+    "samples_per_second",
+    "seconds_per_sample",
+    "share_of_limit",
+    "host_memory",
+    "device_memory",
+)
+"""Metrics that tables and pictures ask for by name."""
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {
@@ -69,6 +84,9 @@ SERIES: dict[str, tuple[str, tuple[str, ...], str, str]] = {
         "mean compression loss",
     ),
 }
+
+KNOWN = (*COORDINATES, *NUMBERS, *SERIES, *METRICS)
+"""Variables of every file."""
 
 
 def dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:
@@ -125,9 +143,11 @@ def write(results: xarray.Dataset, path: Path) -> None:
 
 
 def load(path: str | Path) -> xarray.Dataset:
-    """The results in a file that `run` wrote; ValueError where it is something else."""
+    """The results in a file that `run` wrote, checked; ValueError that says what is wrong where it is another."""
     import xarray
 
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path}: it is a folder, want a file of results")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:
@@ -139,6 +159,42 @@ def load(path: str | Path) -> xarray.Dataset:
         if found.startswith(FORMAT.rstrip("0123456789")):
             raise ValueError(f"{path}: written as {found!r}, this version reads {FORMAT!r}: run it again")
         raise ValueError(f"{path}: no file of {FORMAT}")
-    if missing := [name for name in NEEDED if name not in results.attrs]:
-        raise ValueError(f"{path}: a damaged file of {FORMAT}, without {', '.join(missing)}: run it again")
+    if wrong := _missing(results) or _shapes(results) or _tables(results):
+        raise ValueError(f"{path}: a damaged file of {FORMAT}, {wrong}")
+    if not results.sizes["cell"]:
+        raise ValueError(f"{path}: results without a cell, want at least one")
     return results
+
+
+def _missing(results: xarray.Dataset) -> str:
+    """What the results lack, or nothing."""
+    origin = (*ORIGIN, "run") if "run" in results.variables else ()
+    missing = [name for name in NEEDED if name not in results.attrs]
+    missing += [name for name in (*KNOWN, *origin) if name not in results.variables]
+    return f"without {', '.join(missing)}: run it again" if missing else ""
+
+
+def _shapes(results: xarray.Dataset) -> str:
+    """Which variable does not stand over its dimensions, or nothing."""
+    hint = "" if "cell" in results.dims else ": choose cells by a list, as in isel(cell=[0])"
+    for name in KNOWN:
+        want = ("cell", *SERIES[name][1]) if name in SERIES else ("cell",)
+        if (got := results[name].dims) != want:
+            return f"{name} over {got}, want {want}{hint}"
+    return ""
+
+
+def _tables(results: xarray.Dataset) -> str:
+    """Which text is not the JSON that it should be, or nothing."""
+    for name in TABLES:
+        texts = [results.attrs[name]] if name in results.attrs else []
+        texts += list(results[name].values) if name in results.variables else []
+        for text in {str(text) for text in texts}:
+            try:
+                table = json.loads(text)
+            except ValueError as error:
+                return f"{name} is no JSON ({error}): {text[:40]!r}"
+            needed = MACHINE if name == "machine" else ()
+            if not isinstance(table, dict) or any(key not in table for key in needed):
+                return f"{name} is no table{' of ' if needed else ''}{', '.join(needed)}: {text[:40]!r}"
+    return ""

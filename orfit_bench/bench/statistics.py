@@ -13,6 +13,9 @@ from math import isinf, isnan, nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.host.registry import registry
 
 if TYPE_CHECKING:
     import xarray
@@ -23,6 +26,9 @@ FEWEST = 6
 METHOD = ("method", "settings", "model")
 CASE = ("stream", "stream_settings", "protocol", "dtype", "error")
 """What, with the seed, two methods must have in common for their errors to be a pair."""
+DTYPE = CASE.index("dtype")
+ROUNDING = 100
+"""Roundings of the numbers of the state up to which an error is that of an exact fit."""
 
 
 class Estimate(NamedTuple):
@@ -42,7 +48,7 @@ class Comparison(NamedTuple):
     wins: int
     losses: int
     ties: int
-    """Pairs where `one` has the smaller, the greater, the same error; half the digits alike count as the same."""
+    """Pairs where `one` has the smaller, the greater, the same error: alike in half the digits, or both exact fits."""
     difference: float
     """Median of 2 (a - b) / (a + b) over the pairs (a, b): below 0 `one` is better."""
     effect: float
@@ -92,11 +98,10 @@ def comparisons(results: xarray.Dataset) -> list[Comparison]:
             if known:
                 errors[method][case] = float(np.mean(known))
     tested = []
-    same = max(sqrt(np.finfo(dtype).eps) for dtype in {str(d) for d in results["dtype"].values})
     for one, other in combinations(errors, 2):
-        pairs = [(errors[one][c], errors[other][c]) for c in errors[one] if c in errors[other]]
-        if pairs:
-            tested.append(_compared(first[one], first[other], pairs, same))
+        if met := [case for case in errors[one] if case in errors[other]]:
+            differences = [_difference(errors[one][case], errors[other][case], case[DTYPE]) for case in met]
+            tested.append(_compared(first[one], first[other], np.array(differences)))
     corrected = holm([c.p for c in tested])
     found_all = [c._replace(p_holm=p) for c, p in zip(tested, corrected, strict=True)]
     return sorted(found_all, key=lambda c: (isnan(c.p), c.p_holm, c.p))
@@ -112,12 +117,10 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _compared(one: int, other: int, pairs: Sequence[tuple[float, float]], same: float) -> Comparison:
-    differences = np.array([_relative(a, b) for a, b in pairs])
-    differences[np.abs(differences) <= same] = 0.0  # equal methods differ by rounding, and by nothing else
+def _compared(one: int, other: int, differences: NDArray[np.float64]) -> Comparison:
     wins, losses = int((differences < 0).sum()), int((differences > 0).sum())
     found = Comparison(
-        one, other, wins, losses, len(pairs) - wins - losses, float(np.median(differences)), nan, nan, nan
+        one, other, wins, losses, len(differences) - wins - losses, float(np.median(differences)), nan, nan, nan
     )
     if wins + losses < FEWEST:
         return found
@@ -129,13 +132,20 @@ def _compared(one: int, other: int, pairs: Sequence[tuple[float, float]], same: 
     return found._replace(effect=effect, p=float(wilcoxon(moved).pvalue))
 
 
-def _relative(a: float, b: float) -> float:
-    """The difference relative to the mean of both, so that errors of different sizes and units count alike."""
+def _difference(a: float, b: float, dtype: str) -> float:
+    """The difference relative to the mean of both, so that errors of different sizes and units count alike.
+
+    0 where it is rounding, for equal methods differ by rounding and by nothing else.
+    """
+    epsilon = float(np.finfo(dtype).eps)
+    floor = max(registry().metrics["test_error"].floor, ROUNDING * epsilon)
+    a, b = max(a, floor), max(b, floor)
     if a == b:
         return 0.0
     if isinf(a) or isinf(b):
         return 2.0 if isinf(a) else -2.0
-    return 2 * (a - b) / (a + b)
+    difference = 2 * (a - b) / (a + b)
+    return difference if abs(difference) > sqrt(epsilon) else 0.0
 
 
 def _groups(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
+import select
 import sys
 from typing import Any
 
@@ -23,6 +26,8 @@ from orfit_bench.errors import PluginError, UnavailableError
 
 __all__ = ["main"]
 
+atexit.register(gc.freeze)  # or the end of the process looks for garbage in all that it holds: 0.3 s after a page
+
 MISTAKES = (ValueError, TypeError, OSError, PluginError, UnavailableError)
 """What a user can put right."""
 
@@ -40,11 +45,13 @@ class Interrupted(click.ClickException):
 
 
 def _reader_gone() -> bool:
+    """Whether stdout is a pipe that its reader closed. Writing again would not tell: what failed is not tried again."""
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return True
-    return False
+        watched = select.poll()
+        watched.register(sys.stdout.fileno(), 0)
+    except (AttributeError, OSError):  # a system without poll, or a stdout that is no file
+        return False
+    return any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
 
 
 class Commands(click.Group):

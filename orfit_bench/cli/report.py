@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from typing import Any
 import click
 
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import make_folder, replace, writable
+from orfit_bench.files import make_folder, replace, spare, writable
 
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")
@@ -31,8 +34,8 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
                 several --features were run
     forgetting  the error on every earlier task, a heat map a method
 
-    There is one of each for every stream (and size, protocol and machine). What cannot be drawn is said with the
-    reason. Files of the same name are replaced. Needs matplotlib: pip install matplotlib.
+    There is one of each for every stream (and kind of error, size, protocol and machine). What cannot be drawn is said
+    with the reason. Files of the same name are replaced. Needs matplotlib: pip install matplotlib.
 
     \b
     Examples:
@@ -51,7 +54,7 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
             click.echo(f"left out: {plate.name}: {plate.reason}")
         else:
             save(plate.figure, output / f"{plate.name}.{ending}")
-            click.echo(str(output / f"{plate.name}.{ending}"))
+            click.echo(f"{output / plate.name}.{ending}{f' ({plate.some})' if plate.some else ''}")
 
 
 @click.command("report")
@@ -69,13 +72,26 @@ def report_command(file: Path, output: Path | None) -> None:
       orfit-bench report results.nc
       orfit-bench merge here.nc there.nc --output both.nc && orfit-bench report both.nc
     """
-    from orfit_bench.bench import load
+    with seldom_collected():
+        from orfit_bench.bench import load
 
-    plugins()
-    results = load(file)
-    page = output or file.with_suffix(".html")
-    writable(page)
-    write_report(results, page)
+        plugins()
+        results = load(file)
+        page = output or file.with_suffix(".html")
+        writable(page)
+        spare(file, page)
+        write_report(results, page)
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Look for cycles of garbage seldom: there are few, and looking takes a sixth of the time that a page takes."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def write_report(results: Any, page: Path) -> None:

@@ -10,7 +10,7 @@ import click
 
 from orfit_bench.cli.output import show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import writable
+from orfit_bench.files import spare, writable
 
 FILE = click.Path(path_type=Path)
 
@@ -32,7 +32,7 @@ def show_command(file: Path) -> None:
 
 def show_results(results: Any, path: Path) -> None:
     """Print the tables, what they do not explain themselves, and how many cells came to what."""
-    from orfit_bench.report.results_listings import means, pairs, spent
+    from orfit_bench.report.results_listings import means, origins, pairs, spent
     from orfit_bench.report.table import legend, listed, reasons, results_tables
 
     for table in results_tables(results):
@@ -43,7 +43,7 @@ def show_results(results: Any, path: Path) -> None:
         tested = pairs(results)
         show(tested if isinstance(tested, str) else listed(tested))
         show(spent(results))
-    for line in (*legend(results), *reasons(results)):
+    for line in (*origins(results), *legend(results), *reasons(results)):
         show(line)
     if all(results["status"].values == "absent"):
         click.echo("Nothing was measured: every cell is absent.")
@@ -108,7 +108,8 @@ def _tolerance(text: str) -> tuple[str, float]:
 def merge_command(files: Sequence[Path], output: Path) -> None:
     """Put the results in FILES into one, each cell with the machine, versions, commit and date that it comes from.
 
-    A cell is replaced only by a later one of the same machine, versions and commit.
+    A cell is replaced only by a later one of the same machine, versions and commit. `show`, `report`, `plot` and
+    `export` tell runs apart; `compare` wants one run of each cell.
     """
     from orfit_bench.bench import collection, load, results
 
@@ -130,5 +131,6 @@ def export_command(file: Path, output: Path) -> None:
     from orfit_bench.bench import collection, load
 
     plugins()
+    spare(file, output)
     collection.export(load(file), output)
     click.echo(f"Written: {output}")

@@ -13,7 +13,7 @@ from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
-from orfit_bench.files import writable
+from orfit_bench.files import spare, writable
 
 if TYPE_CHECKING:
     from orfit_bench.bench import Suite
@@ -97,6 +97,7 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
         require("orfit_bench.report.results_page")
         writable(output)  # or it may have no name to take
         writable(output.with_suffix(".html"))
+        spare(output, output.with_suffix(".html"))
     with _progress() as progress:
         results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
     show_results(results, output)

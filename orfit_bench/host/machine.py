@@ -6,11 +6,13 @@ import hashlib
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+import sys
+from importlib.metadata import PackageNotFoundError, distributions, entry_points, version
 from pathlib import Path
 from typing import Any
 
 import orfit_bench
+from orfit_bench.host.loader import GROUP
 from orfit_bench.host.registry import registry
 from orfit_bench.spec import SPEC_VERSION
 
@@ -21,7 +23,7 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
         "spec_version": ".".join(map(str, SPEC_VERSION)),
         "versions": versions(),
         "machine": machine() | {"threads": threads, "devices": devices()},
-        "commit": commit(Path(orfit_bench.__file__).parent),
+        "commit": commit(Path(orfit_bench.__file__)) | {"plugins": plugin_commits()},
     }
 
 
@@ -30,6 +32,7 @@ def versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "orfit-bench": orfit_bench.__version__}
     found |= {name: _version(name) or "unknown" for name in ("numpy", "scipy")}  # or a copy without metadata
     found |= {name: here for name in ("numba", "llvmlite") if (here := _version(name))}
+    found |= {d.name: d.version for d in distributions() if str(d.name).startswith("cupy")}  # cupy-cuda12x and others
     return found | {p.distribution: p.version for p in registry().plugins if p.state == "ok"}
 
 
@@ -47,8 +50,18 @@ def _version(name: str) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """CPU model, cores, bytes of memory (None where the system does not say) and platform."""
-    return {"cpu": _cpu(), "cores": os.cpu_count(), "memory": _memory(), "platform": platform.platform()}
+    """CPU model, cores, bytes of memory (None where the system does not say), platform, and which of such machines."""
+    told = {"cpu": _cpu(), "cores": os.cpu_count(), "memory": _memory(), "platform": platform.platform()}
+    return told | {"host": _host()}
+
+
+def _host() -> str:
+    """A hash that is this machine's own, for two of a cluster are alike in all else; no name can be read from it."""
+    try:
+        number = Path("/etc/machine-id").read_text()
+    except OSError:  # another system, or a container
+        number = ""
+    return hashlib.sha256(f"orfit-bench {platform.node()} {number}".encode()).hexdigest()[:16]
 
 
 def _cpu() -> str:
@@ -67,16 +80,25 @@ def _memory() -> int | None:
         return None
 
 
-def commit(folder: Path) -> dict[str, Any]:
-    """The commit of the sources in folder, "" where git does not track them, and whether they were changed since.
+def plugin_commits() -> dict[str, dict[str, Any]]:
+    """By distribution the commit of each plugin that git tracks: installed editable, it keeps its version for long."""
+    modules = {point.dist.name: point.module for point in entry_points(group=GROUP) if point.dist}
+    used = [p.distribution for p in registry().plugins if p.state == "ok" and p.distribution != "orfit-bench"]
+    files = {name: getattr(sys.modules.get(modules.get(name, "")), "__file__", None) for name in used}
+    told = {name: commit(Path(file)) for name, file in files.items() if file}
+    return {name: found for name, found in told.items() if found["id"]}
+
+
+def commit(file: Path) -> dict[str, Any]:
+    """The commit of the sources around file, "" where git does not track it, and whether they were changed since.
 
     `changes` is a hash of the changes, so that two states of a dirty tree are told apart.
     """
-    if _git(folder, "ls-files", "--error-unmatch", "__init__.py") is None:
+    if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
         return {"id": "", "dirty": False, "changes": ""}
-    changes = _git(folder, "diff", "HEAD") or ""
+    changes = _git(file.parent, "diff", "HEAD") or ""
     digest = hashlib.sha256(changes.encode()).hexdigest()[:16] if changes else ""
-    return {"id": _git(folder, "rev-parse", "HEAD") or "", "dirty": bool(changes), "changes": digest}
+    return {"id": _git(file.parent, "rev-parse", "HEAD") or "", "dirty": bool(changes), "changes": digest}
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.bench import statistics
+from orfit_bench.bench import collection, statistics
+from orfit_bench.bench.results import ORIGIN
 from orfit_bench.host.registry import Registry
 from orfit_bench.report import labels
 from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
@@ -23,12 +25,12 @@ WAITING: Columns = {"latency_p50": ("p50", "s"), "latency_p99": ("p99", "s")}
 MEMORY: Columns = {"host_memory": ("peak memory", "B"), "device_memory": ("device memory", "B")}
 TIMES: Columns = {
     "seconds": ("learning", "s"),
+    "seconds_transfer": ("of it transfer", "s"),
     "timed_runs": ("median of runs", ".0f"),
     "seconds_compile": ("first use", "s"),
-    "seconds_transfer": ("transfer", "s"),
 }
 """Only those that the results have: a backend of the host brings its rows nowhere."""
-SPANS = ("seconds", "seconds_compile", "seconds_transfer")
+SPANS = ("seconds", "seconds_transfer", "seconds_compile")
 AVERAGED: Columns = {
     "test_error": ("test error", ".4g"),
     "forgetting": ("forgetting", ".3g"),
@@ -39,9 +41,19 @@ TOO_FEW = "too few"
 
 def origin(results: xarray.Dataset) -> Listing:
     """What ran and where: a column a run, several of which a merged file holds."""
-    runs = [_run(*told) for told in _origins(results)]
-    names = dict.fromkeys(labels.runs(results))
-    return Listing("Where the numbers come from", ("", *names), [(key, *(run[key] for run in runs)) for key in runs[0]])
+    runs = _runs(results)
+    rows = [(key, *(told[key] for told in runs.values())) for key in next(iter(runs.values()))]
+    return Listing("Where the numbers come from", ("", *runs), rows)
+
+
+def origins(results: xarray.Dataset) -> list[str]:
+    """The same in a line for each of several runs, and in none for one."""
+    runs = _runs(results)
+    lines = [
+        f"{name}: {told['processor']}, host {told['host']}; commit {told['commit']}; {told['date']}"
+        for name, told in runs.items()
+    ]
+    return lines if len(lines) > 1 else []
 
 
 def cells(results: xarray.Dataset) -> Iterator[Listing]:
@@ -131,29 +143,40 @@ def settings(results: xarray.Dataset) -> Listing:
     return Listing("Settings", ("of", "model", "settings"), sorted(found))
 
 
-def _origins(results: xarray.Dataset) -> list[tuple[dict[str, Any], list[int]]]:
-    """Of each run where it ran, and its cells."""
-    if "run" not in results.coords:
-        return [(dict(results.attrs), list(range(results.sizes["cell"])))]
-    found: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    names = ("run", "date", "commit", "machine", "versions")
-    for i, (run, *told) in enumerate(zip(*_columns(results, *names), strict=True)):
-        found.setdefault(run, (dict(zip(names[1:], told, strict=True)), []))[1].append(i)
-    return list(found.values())
+def _runs(results: xarray.Dataset) -> dict[str, dict[str, str]]:
+    """Of each run where it ran, in words."""
+    cells = Counter(collection.runs(results))
+    names = ("run", *ORIGIN)
+    columns = (collection.runs(results), *(collection.origin(results, name) for name in ORIGIN))
+    last = {told[0]: dict(zip(names, told, strict=True)) for told in zip(*columns, strict=True)}
+    return {run: _run(told, cells[run]) for run, told in last.items()}
 
 
-def _run(told: dict[str, Any], those: Sequence[int]) -> dict[str, str]:
-    machine, commit, versions = (json.loads(str(told[name])) for name in ("machine", "commit", "versions"))
-    changed = " with changes that are not committed" if commit.get("dirty") else ""
+def _run(told: dict[str, str], cells: int) -> dict[str, str]:
+    machine, commit, versions = (json.loads(told[name]) for name in ("machine", "commit", "versions"))
+    memory = f", {as_bytes(float(machine['memory']))} of memory" if machine["memory"] else ""
     return {
-        "date": str(told["date"]),
-        "commit": f"{commit.get('id') or 'unknown'}{changed}",
-        "processor": f"{machine['cpu']}, {machine['cores']} cores, {as_bytes(float(machine['memory']))} of memory",
+        "date": told["date"],
+        "commit": _commits(commit),
+        "processor": f"{machine['cpu']}, {machine['cores']} cores{memory}",
+        "host": machine.get("host", "unknown"),
         "system": str(machine["platform"]),
         "threads": ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items()),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
-        "cells": str(len(those)),
+        "cells": str(cells),
     }
+
+
+def _commits(commit: dict[str, Any]) -> str:
+    """Of the package, and of the plugins that come from elsewhere."""
+    plugins = commit.pop("plugins", {})
+    elsewhere = {name: of for name, of in plugins.items() if of != commit}
+    return "; ".join([_commit(commit), *(f"{name} {_commit(of)}" for name, of in elsewhere.items())])
+
+
+def _commit(of: dict[str, Any]) -> str:
+    changed = f" with changes {of.get('changes', '')} that are not committed" if of.get("dirty") else ""
+    return f"{of.get('id') or 'unknown'}{changed}"
 
 
 def _numbers(results: xarray.Dataset, columns: Columns, i: int) -> list[Number]:
@@ -170,8 +193,8 @@ def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
 def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
     found = statistics.estimate(float(v) for v in results[name].values[list(group)])
     form = AVERAGED[name][1]
-    half = format(found.half, ".2g" if form.endswith("g") else form)
-    return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {half}" * (not math.isnan(found.half)))
+    sure = name != "samples_per_second" and not math.isnan(found.half)  # the spread of the clock is the machine's load
+    return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)
 
 
 def _tested(c: statistics.Comparison) -> Iterator[Number]:

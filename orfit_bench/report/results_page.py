@@ -22,11 +22,12 @@ WAYS = (
     "Each p is of Wilcoxon's signed-rank test on the relative differences 2 (a - b) / (a + b) of the test errors a and "
     "b of two methods on the same stream with the same seed, corrected for the number of tests by Holm's procedure. "
     "The effect is the matched-pairs rank-biserial correlation: +1 where the method is better in every pair, -1 in "
-    "none. Differences of rounding are ties. "
+    "none. Differences of rounding are ties, and so are two exact fits. "
     "Cells that were not measured make no pair; pairs of one stream speak of that stream alone."
 )
 SPENT = (
     "Learning is what every rate is made of: the median of some runs of fresh learners, without set-up and evaluation. "
+    "Where a device learns, its part that brings the rows there is named too, as measured by itself. "
     "First use is another learner's first few rows, before the clock: mostly importing and compiling the kernel."
 )
 
@@ -65,7 +66,7 @@ def _pictures(results: xarray.Dataset) -> Iterator[Section]:
 def _part(plate: Plate | Omitted) -> Part:
     if isinstance(plate, Omitted):
         return Text([f"No picture of {plate.stream}: {plate.reason}."])
-    caption = f"{plate.stream}: {plate.picture.caption}"
+    caption = f"{plate.stream}: {f'{plate.some}. ' if plate.some else ''}{plate.picture.caption}"
     return drawn(plate.figure, caption, f"{plate.picture.heading}, {plate.stream}; the numbers are in the tables")
 
 

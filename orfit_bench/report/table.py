@@ -12,6 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from orfit_bench.bench.collection import origin
 from orfit_bench.report import labels
 from orfit_bench.report.labels import distinct, folded, is_ok, number, shown
 from orfit_bench.report.page import Listing
@@ -52,27 +53,30 @@ COLUMNS: dict[str, Columns] = {
 def results_tables(results: xarray.Dataset) -> Iterator[Table]:
     """A table for each kind of error, with a row for each cell that was to be measured.
 
+    Where cells differ in protocol, dtype or run, these are columns.
+
     By stream, the least test error first (the least a-priori error where there is no test set), then the fastest.
     "deviation" is that from the exact solution. n/a stands where a number does not apply. No column wraps: a console
     narrower than the table would cut numbers off.
     """
-    methods, streams = labels.methods(results), labels.streams(results)
+    methods, streams, apart = labels.methods(results), labels.streams(results), labels.conditions(results)
     for error, cells in by_error(results).items():
         numbers = columns_of(results, error, cells)
-        table = grid(f"{_conditions(results)}: {error}", "method", "backend", "stream")
+        table = grid(f"{_conditions(results)}: {error}", "method", "backend", "stream", *apart)
         for heading, _ in numbers.values():
             table.add_column(heading, justify="right")
         for column in table.columns:
             column.no_wrap = True
         for i in ranked(results, streams, cells):
             who = [folded(methods[i]), str(results["backend"].values[i]), folded(streams[i])]
+            who += [texts[i] for texts in apart.values()]
             table.add_row(*map(Text, [*who, *_row(results, numbers, i)]))
         yield table
 
 
 def _conditions(results: xarray.Dataset) -> str:
-    machine = json.loads(results.attrs["machine"])
-    return f"{', '.join(distinct(results, 'protocol'))}, {', '.join(distinct(results, 'dtype'))}, {machine['cpu']}"
+    processors = sorted({json.loads(machine)["cpu"] for machine in origin(results, "machine")})
+    return ", ".join([*distinct(results, "protocol"), *distinct(results, "dtype"), *processors])
 
 
 def by_error(results: xarray.Dataset) -> dict[str, list[int]]:

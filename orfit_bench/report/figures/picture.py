@@ -58,6 +58,15 @@ class Picture:
     """The figure, without a title."""
     sizes: bool = False
     """Whether one picture shows all numbers of features at once."""
+    most: Callable[[xarray.Dataset], int] | None = None
+    """How many methods it can show, of more the `ends`; None where it shows all."""
+    which: str = ""
+    """Which methods the `ends` are."""
+
+
+def ends(ordered: list[str], most: int) -> list[str]:
+    """All, or of more than `most` the first and the last: a picture of the best alone would flatter."""
+    return ordered if len(ordered) <= most else ordered[: most - most // 2] + ordered[-(most // 2) :]
 
 
 def by(part: xarray.Dataset, name: str) -> dict[str, list[int]]:
@@ -161,6 +170,19 @@ def log_axis(axis: Any, form: Callable[[float], str]) -> None:
         axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=7))
     axis.set_minor_locator(ticker.NullLocator())
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: form(value)))
+
+
+def keep_seen_ticks(figure: Any) -> None:
+    """Fix the ticks at those that are seen: matplotlib makes all that a locator names, a millisecond for each."""
+    from matplotlib import ticker
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
+            if not isinstance(axis.get_major_locator(), ticker.FixedLocator):
+                low, high = sorted(axis.get_view_interval())
+                slack = 1e-9 * (high - low)
+                seen = [at for at in axis.get_majorticklocs() if low - slack <= at <= high + slack]
+                axis.set_major_locator(ticker.FixedLocator(seen))
 
 
 def as_count(value: float) -> str:

@@ -1,18 +1,21 @@
-"""All pictures of some results, one after another, each for one stream under one protocol on one machine."""
+"""All pictures of some results, one after another: each of one stream and error, under one protocol, on one machine."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.bench.collection import origin, runs
 from orfit_bench.report import labels
 from orfit_bench.report.figures import cost, forgetting, stream_error, throughput
-from orfit_bench.report.figures.picture import STYLE, Picture, by
+from orfit_bench.report.figures.picture import STYLE, Picture, by, keep_seen_ticks
 from orfit_bench.report.pictures import matplotlib
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ class Plate:
     picture: Picture
     stream: str
     figure: Any
+    some: str = ""
+    """How many methods of how many are drawn, and which; empty where all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,53 +58,63 @@ def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
     with matplotlib().rc_context(STYLE):
         for picture in PICTURES:
             for title, part in parts[picture.sizes].items():
-                name = _name(f"{picture.name}-{title}", names)
-                if reason := picture.missing(part):
-                    yield Omitted(name, picture, title, reason)
-                    continue
-                figure = picture.draw(part)
-                figure.suptitle(title, fontsize=11, fontweight="bold")
-                yield Plate(name, picture, title, figure)
+                yield _plate(_name(f"{picture.name}-{title}", names), picture, title, part)
+
+
+def _plate(name: str, picture: Picture, title: str, part: xarray.Dataset) -> Plate | Omitted:
+    if reason := picture.missing(part) if part.sizes["cell"] else "none of its cells was measured":
+        return Omitted(name, picture, title, reason)
+    figure = picture.draw(part)
+    keep_seen_ticks(figure)
+    count, most = len(by(part, "label")), picture.most(part) if picture.most else math.inf
+    figure.suptitle(f"{title} ({most} of {count} methods)" if count > most else title, fontsize=11, fontweight="bold")
+    some = f"{most} of {count} methods, {picture.which}" if count > most else ""
+    return Plate(name, picture, title, figure, some)
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:
-    """The cells measured, with a `label` and a `look` for the method of each."""
+    """The cells of each machine's latest run, with a `label` and a `look` for the method of each."""
     named = np.array(labels.methods(results), dtype=str)
-    kinds = results["error"].values  # methods with other errors never meet in a picture
+    kinds = results["error"].values  # methods with other errors never meet in a picture: `_titles` keeps them apart
     orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}
     looks = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
     places = ("cell", np.array(_places(results), dtype=str))
     labelled = results.assign_coords(label=("cell", named), look=("cell", looks), place=places)
-    return labelled.isel(cell=[i for i in _latest(results) if labels.is_ok(results, i)])
+    return labelled.isel(cell=_latest(results))
 
 
 def _places(results: xarray.Dataset) -> list[str]:
     """Each cell's run with its processor."""
-    if "machine" not in results.coords:
-        return labels.runs(results)
-    processors = [json.loads(str(text))["cpu"] for text in results["machine"].values]
-    return [f"{run} ({cpu})" for run, cpu in zip(labels.runs(results), processors, strict=True)]
+    machines = zip(runs(results), origin(results, "machine"), strict=True)
+    return [f"{run} ({json.loads(machine)['cpu']})" for run, machine in machines]
 
 
 def _latest(results: xarray.Dataset) -> list[int]:
     """The cells of each machine's latest run."""
-    if "run" not in results.coords:
-        return list(range(results.sizes["cell"]))
     latest: dict[str, tuple[str, str]] = {}
-    origin = list(zip(*(map(str, results[name].values) for name in ("machine", "date", "run")), strict=True))
-    for machine, date, run in origin:
+    told = list(zip(origin(results, "machine"), origin(results, "date"), runs(results), strict=True))
+    for machine, date, run in told:
         latest[machine] = max(latest.get(machine, ("", "")), (date, run))
-    return [i for i, (machine, _, run) in enumerate(origin) if latest[machine][1] == run]
+    return [i for i, (machine, _, run) in enumerate(told) if latest[machine][1] == run]
 
 
 def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
-    """The results of each stream (of each size of it), protocol, dtype and machine, by what tells them apart."""
+    """The cells measured of each stream (or size of it), error, protocol, dtype and machine, by their titles."""
+    titled = prepared.assign_coords(title=("cell", np.array(_titles(prepared, sizes), dtype=str)))
+    ok = prepared["status"].values == "ok"
+    return {title: titled.isel(cell=[i for i in cells if ok[i]]) for title, cells in by(titled, "title").items()}
+
+
+def _titles(prepared: xarray.Dataset, sizes: bool) -> list[str]:
+    """Of each cell what its picture is of; the error is named where a stream has several."""
     streams = labels.streams(prepared, without=("seed", "d") if sizes else ("seed",))
-    others = [[str(v) for v in prepared[name].values] for name in ("protocol", "dtype", "place")]
+    error, *others = ([str(v) for v in prepared[name].values] for name in ("error", "protocol", "dtype", "place"))
+    errors = defaultdict(set)
+    for stream, its in zip(streams, error, strict=True):
+        errors[stream].add(its)
+    named = [its if len(errors[stream]) > 1 else "" for stream, its in zip(streams, error, strict=True)]
     apart = [texts for texts in others if len(set(texts)) > 1]
-    titles = [", ".join(told) for told in zip(streams, *apart, strict=True)]
-    titled = prepared.assign_coords(title=("cell", np.array(titles, dtype=str)))
-    return {title: titled.isel(cell=cells) for title, cells in by(titled, "title").items()}
+    return [", ".join(filter(None, told)) for told in zip(streams, named, *apart, strict=True)]
 
 
 def _name(text: str, taken: set[str]) -> str:

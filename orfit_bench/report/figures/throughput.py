@@ -21,6 +21,7 @@ from orfit_bench.report.figures.picture import (
     beside,
     by,
     canvas,
+    ends,
     legend,
     log_axis,
     mean,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import xarray
 
 BARS, PANELS = 30, 12
-"""Most methods of one picture: the fastest."""
+"""Most methods of one picture, of one size or of several."""
 LIMIT = "limit of the machine,\none thread"
 
 
@@ -45,7 +46,11 @@ def draw(part: xarray.Dataset) -> Any:
     """The figure: a bar for each method on each backend, or a panel a method where several sizes were run."""
     speed, found = part["samples_per_second"].values, by(part, "label")
     ordered = sorted(found, key=lambda label: -np.nanmax(speed[found[label]], initial=0.0))
-    return _bars(part, ordered[:BARS]) if len(set(part["d"].values)) == 1 else _panels(part, ordered[:PANELS])
+    return (_bars if _most(part) == BARS else _panels)(part, ends(ordered, _most(part)))
+
+
+def _most(part: xarray.Dataset) -> int:
+    return BARS if len(set(part["d"].values)) == 1 else PANELS
 
 
 def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
@@ -105,14 +110,13 @@ def _lines(names: list[str]) -> int:
     return max(1 + name.count("\n") for name in names)
 
 
-def _cells(part: xarray.Dataset, label: str, backend: str) -> list[int]:
-    on = part["backend"].values
-    return [i for i in by(part, "label")[label] if on[i] == backend]
+def _cells(part: xarray.Dataset, label: str, backend: str) -> NDArray[Any]:
+    return np.flatnonzero((part["label"].values == label) & (part["backend"].values == backend))
 
 
 def _mean(part: xarray.Dataset, name: str, label: str, backend: str) -> float:
     cells = _cells(part, label, backend)
-    return float(mean(part[name].values[cells])) if cells else np.nan
+    return float(mean(part[name].values[cells])) if cells.size else np.nan
 
 
 def _limit(part: xarray.Dataset, label: str, backend: str) -> float:
@@ -143,4 +147,6 @@ PICTURE = Picture(
     missing,
     draw,
     sizes=True,
+    most=_most,
+    which="the fastest and the slowest",
 )
