@@ -6,7 +6,8 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from multiprocessing import get_context, parent_process
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process, resource_tracker
 from threading import Thread
 from typing import Any, NamedTuple, Self
 
@@ -69,8 +70,9 @@ class Process:
         return future
 
     def _start(self) -> None:
-        self._pool = ProcessPool(max_workers=1, initializer=_end_with_parent, context=get_context("spawn"))
-        self._started = self._pool.schedule(threads, timeout=START_SECONDS)
+        with _uninterrupted():
+            self._pool = ProcessPool(max_workers=1, initializer=_end_with_parent, context=get_context("spawn"))
+            self._started = self._pool.schedule(threads, timeout=START_SECONDS)
 
     def _wait(self) -> dict[str, str]:
         try:
@@ -143,6 +145,20 @@ def _death(code: int | None) -> str:
     if code < 0:
         return f"the worker process was killed by signal {-code} ({signal.strsignal(-code)})"
     return f"the worker process ended with exit code {code}"
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of this; a process started in here never gets it, so that it ends with its parent."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # else the first process starts it, which lets Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent() -> None:

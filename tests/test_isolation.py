@@ -50,3 +50,14 @@ def test_a_process_that_does_not_start_says_what_helps(monkeypatch):
     monkeypatch.setattr("orfit_bench.isolation.threads", os.abort)  # what it is asked first
     with Process() as process, pytest.raises(RuntimeError, match=r"the worker process does not start.*conform\(\)"):
         process.begin(Call(sum, ((),), 60))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")
+def test_ctrl_c_never_reaches_a_process_even_while_it_starts():
+    blocked = Call(signal.pthread_sigmask, (signal.SIG_BLOCK, ()), 60)
+    with Process() as process:
+        for _ in range(2):  # as it was started, and as it was started again
+            assert signal.SIGINT in finished(process.begin(blocked))
+            with pytest.raises(DiedError):
+                finished(process.begin(Call(os._exit, (3,), 60)))
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
