@@ -391,9 +391,17 @@ class TestRun:
         assert result.exit_code == 1
         assert result.stdout.splitlines() == [
             "absent: rls on numpy, regression: rls: an average of its states is not defined",
-            "Nothing was measured: every cell is absent.",
-            f"1 absent. Results: {tmp_path / 'r.nc'}",
+            "1 absent. Nothing was measured: every cell is absent, and nothing is written.",
         ]
+
+    def test_what_was_measured_before_stays_where_nothing_is(self, tmp_path):
+        good = "--method lms --backend numpy --stream regression --rows 30"
+        assert invoke("run", *words(good), "--output", tmp_path / "r.nc").exit_code == 0
+        before = (tmp_path / "r.nc").read_bytes()
+        nothing = "--method rls --backend numpy --stream regression --learners 2 --round 5 --report"
+        assert invoke("run", *words(nothing), "--output", tmp_path / "r.nc").exit_code == 1
+        assert (tmp_path / "r.nc").read_bytes() == before
+        assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
 
     def test_without_a_backend_says_what_to_install(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)

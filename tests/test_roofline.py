@@ -8,6 +8,7 @@ import numpy as np
 import pooch
 import pytest
 from click.testing import CliRunner
+from outcomes import made, table
 
 import orfit_bench as ob
 from orfit_bench import isolation
@@ -15,6 +16,8 @@ from orfit_bench.bench import Suite, limit, roofline, run
 from orfit_bench.bench.roofline import Roofline
 from orfit_bench.cli import main
 from orfit_bench.cli.warm import compile_kernel
+from orfit_bench.report.labels import shown
+from orfit_bench.report.table import BEYOND, LIMIT, legend
 
 FLAT = Roofline({"1000": 1e9, "100000": 1e8}, {"float64": 1e10, "float32": 2e10})
 
@@ -187,3 +190,14 @@ class TestThreads:
     def test_results_record_them(self, monkeypatch):
         monkeypatch.setenv("ORFIT_BENCH_THREADS", "3")
         assert isolation.threads()["ORFIT_BENCH_THREADS"] == "3" == os.environ[isolation.THREADS]
+
+
+def test_more_than_the_limit_is_explained():
+    told = {share: legend(table([made(share_of_limit=share)])) for share in (0.9, 1.1, np.nan)}
+    assert LIMIT in told[0.9]
+    assert BEYOND not in told[0.9]
+    assert told[1.1][-2:] == [LIMIT, BEYOND]
+    assert LIMIT not in told[np.nan]
+    assert [shown(share, "share") for share in (0.00089, 0.5, 0.996, 1.1, 2.16)] == [
+        "0.089%", "50%", "100%", "110%", "216%"
+    ]  # fmt: skip

@@ -17,6 +17,8 @@ from orfit_bench.bench.protocol import Protocol
 from orfit_bench.spec import Data
 
 WARM_ROWS = 8
+BLOCK_ROWS = 64
+"""Rows after which a kernel that works in blocks has worked in one: it may be compiled only then."""
 ENOUGH_SECONDS, MOST_RUNS = 0.2, 9
 """A run too short for the clock is repeated until this much time is spent, but not more often than this."""
 CALLS = 1000
@@ -26,7 +28,7 @@ CALLS = 1000
 def warmed(make: Make, data: Data) -> float:
     """Seconds that a first learner takes for a few rows: mostly importing and compiling its kernel."""
     begin = perf_counter()
-    rows = data.cut(0, WARM_ROWS)
+    rows = data.cut(0, BLOCK_ROWS)
     learner = make().partial_fit(*rows).flush()
     (learner.transform if learner.method.kind == "subspace" else learner.predict)(rows[0][:1])
     learner.backend.synchronize()

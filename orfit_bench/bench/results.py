@@ -142,6 +142,11 @@ def write(results: xarray.Dataset, path: Path) -> None:
     replace(path, lambda temporary: results.to_netcdf(temporary, engine="h5netcdf"))
 
 
+def is_empty(results: xarray.Dataset) -> bool:
+    """Whether nothing was measured: every cell is absent."""
+    return bool((results["status"].values == "absent").all())
+
+
 def load(path: str | Path) -> xarray.Dataset:
     """The results in a file that `run` wrote, checked; ValueError that says what is wrong where it is another."""
     import xarray

@@ -35,11 +35,11 @@ def run(
 ) -> xarray.Dataset:
     """Measure every cell of a suite (the default one: every method and backend) and return the results.
 
-    With `output` they are also written there, and until then a journal beside it keeps each finished cell: the same
-    call after a kill takes these over, unless `fresh`; cells of other calls stay there for these. isolate=False runs
-    the cells in this process, where a crash ends all and `timeout`, seconds a cell, is not watched. progress(done,
-    all, record) is called once with None and the number of cells taken over, then after each cell; absent cells are
-    not counted.
+    With `output` they are also written there, unless every cell is absent, and until then a journal beside it keeps
+    each finished cell: the same call after a kill takes these over, unless `fresh`; cells of other calls stay there for
+    these. isolate=False runs the cells in this process, where a crash ends all and `timeout`, seconds a cell, is not
+    watched. progress(done, all, record) is called once with None and the number of cells taken over, then after each
+    cell; absent cells are not counted.
 
     ValueError or TypeError where the suite is wrong, UnavailableError where no backend is installed, OSError where
     output cannot be written: all before anything is run or written. A cell that fails is a cell with another status
@@ -60,7 +60,8 @@ def run(
         records = _run_all(planned, worker, timeout, journal, fresh, progress or (lambda done, total, record: None))
     table = results.dataset(records, told, suite.config())
     if target is not None and journal is not None:
-        results.write(table, target)
+        if not results.is_empty(table):  # which must not replace what was measured before
+            results.write(table, target)
         journal.remove(cell.key for cell, _ in planned)
     return table
 

@@ -55,7 +55,7 @@ def map_command(output: Path, backend: str) -> None:
     """Draw which methods equal which, under which settings, with the measured deviation on every edge.
 
     It is the survey's figure 8, extended: round are methods, square batch solutions. The ending of OUTPUT (.svg,
-    .pdf, .png) chooses the format. Needs matplotlib: pip install matplotlib.
+    .pdf, .png) chooses the format. Needs matplotlib: pip install 'orfit-bench[plots]'.
     """
     plugins().find("backends", backend)
     refuse(output)  # before the measuring

@@ -35,7 +35,7 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
     forgetting  the error on every earlier task, a heat map a method
 
     There is one of each for every stream (and kind of error, size, protocol and machine). What cannot be drawn is said
-    with the reason. Files of the same name are replaced. Needs matplotlib: pip install matplotlib.
+    with the reason. Files of the same name are replaced. Needs matplotlib: pip install 'orfit-bench[plots]'.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def report_command(file: Path, output: Path | None) -> None:
 
     It is one file that needs no network: what ran and where, all numbers in tables that sort and filter, the pictures
     of `orfit-bench plot`, means over seeds with intervals, methods compared two by two, who computes what, all
-    settings, and what is missing and why. Needs matplotlib and Jinja: pip install matplotlib jinja2.
+    settings, and what is missing and why. Needs matplotlib and Jinja: pip install 'orfit-bench[plots]'.
 
     \b
     Examples:

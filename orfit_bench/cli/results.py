@@ -32,6 +32,7 @@ def show_command(file: Path) -> None:
 
 def show_results(results: Any, path: Path) -> None:
     """Print the tables, what they do not explain themselves, and how many cells came to what."""
+    from orfit_bench.bench.results import is_empty
     from orfit_bench.report.results_listings import means, origins, pairs, spent
     from orfit_bench.report.table import legend, listed, reasons, results_tables
 
@@ -45,10 +46,11 @@ def show_results(results: Any, path: Path) -> None:
         show(spent(results))
     for line in (*origins(results), *legend(results), *reasons(results)):
         show(line)
-    if all(results["status"].values == "absent"):
-        click.echo("Nothing was measured: every cell is absent.")
     counts = ", ".join(f"{sum(results['status'].values == s)} {s}" for s in sorted(set(results["status"].values)))
-    click.echo(f"{counts}. Results: {path}")
+    if is_empty(results):
+        click.echo(f"{counts}. Nothing was measured: every cell is absent, and nothing is written.")
+    else:
+        click.echo(f"{counts}. Results: {path}")
 
 
 @click.command("compare")

@@ -101,7 +101,7 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
     with _progress() as progress:
         results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
     show_results(results, output)
-    if report:
+    if report and not bench.results.is_empty(results):
         page = output.with_suffix(".html")
         write_report(results, page)
         show_page(page)

@@ -56,7 +56,8 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
                 failed.append("{1} on {0}, {2}: {3}".format(*wanted[number], said))
     if failed:
         raise UnavailableError(f"{len(failed)} of {len(wanted)} not compiled: {'; '.join(failed)}")
-    click.echo(f"{len(pairs)} kernels compiled, of {', '.join(compiling) or 'no backend, for none of these compiles'}")
+    kernels = "1 kernel" if len(pairs) == 1 else f"{len(pairs)} kernels"
+    click.echo(f"{kernels} compiled, of {', '.join(compiling) or 'no backend, for none of these compiles'}")
 
 
 def compile_kernel(backend: str, method: str, dtype: str) -> str:

@@ -64,7 +64,9 @@ def shown(value: float, form: str) -> str:
         return as_bytes(value)
     if form == "s":
         return as_seconds(value)
-    return f"{100 * value:.2g}%" if form == "share" else format(value, form)
+    if form == "share":
+        return f"{value:.0%}" if value >= 0.0995 else f"{100 * value:.2g}%"
+    return format(value, form)
 
 
 def as_bytes(value: float) -> str:

@@ -180,7 +180,9 @@ def environment() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise UnavailableError("HTML pages need Jinja, which is not installed: pip install jinja2") from None
+        raise UnavailableError(
+            "HTML pages need Jinja, which is not installed: pip install 'orfit-bench[plots]'"
+        ) from None
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

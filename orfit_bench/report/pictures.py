@@ -18,7 +18,9 @@ def matplotlib() -> Any:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise UnavailableError("pictures need matplotlib, which is not installed: pip install matplotlib") from None
+        raise UnavailableError(
+            "pictures need matplotlib, which is not installed: pip install 'orfit-bench[plots]'"
+        ) from None
     mpl.use("Agg")
     mpl.rcParams.update({"svg.hashsalt": "orfit-bench", "svg.fonttype": "none"})  # the same picture is the same file
     return mpl

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import xarray
 
 WIDTH = 100
+BEYOND = "above 100%: the limit was measured while others used the machine; again: orfit-bench roofline --fresh"
 LIMIT = "limit: samples/s as a share of what the machine allows one thread (command roofline)"
 OVER_PCA = "over PCA: loss on the rows learned beyond that of batch PCA, in percent"
 NOT_APPLICABLE = "n/a: the metric does not apply, e.g. no test set, or no exact solution for these rows and settings"
@@ -104,8 +105,9 @@ def legend(results: xarray.Dataset) -> list[str]:
         fits[str(model)].append(str(method))
     lines = [f"{', '.join(dict.fromkeys(who))}: {model}" for model, who in fits.items() if model != "linear"]
     tables = {error: (columns_of(results, error, cells), cells) for error, cells in by_error(results).items()}
-    if any(not math.isnan(number(results, "share_of_limit", i)) for _, cells in tables.values() for i in cells):
-        lines.append(LIMIT)
+    shares = [number(results, "share_of_limit", i) for _, cells in tables.values() for i in cells]
+    if not all(map(math.isnan, shares)):
+        lines += [LIMIT, *[BEYOND] * any(share > 1 for share in shares)]
     if any("excess_loss" in numbers for numbers, _ in tables.values()):
         lines.append(OVER_PCA)
     good = [(name, i) for numbers, cells in tables.values() for i in cells if is_ok(results, i) for name in numbers]
