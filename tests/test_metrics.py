@@ -523,3 +523,12 @@ def test_recording_and_plain_learning_end_in_the_same_state(same_state: Callable
         learning.recorded(seen, data, protocol)
         learning.learn(plain, data, protocol)
         same_state(seen[0], plain[0])
+
+
+@pytest.mark.parametrize("n", [3, 500])
+def test_the_first_learner_learns_a_block_so_that_none_is_compiled_while_time_is_taken(n: int) -> None:
+    X = np.random.default_rng(0).standard_normal((n, 4))
+    seen: list[ob.Learner] = []
+    measuring.warmed(lambda: seen.append(ob.create("rls")) or seen[0], Data(X, X[:, 0]))
+    assert [learner.n_samples_seen_ for learner in seen] == [min(n, measuring.BLOCK_ROWS)]
+    assert measuring.BLOCK_ROWS >= 64, "kernels that work in blocks begin to at 16 rows"
