@@ -11,7 +11,7 @@ track    asv measures the newest commit, or what `asv run` is told to (arguments
 publish  asv's pages of all that was measured, in .asv/html, and the regressions in it
 freeze   write the trajectories that exactness is measured against (a commit of its own, docs/tracking.md)
 speed    the fast backend beside plain NumPy and the machine's limit: writes docs/performance.md (five minutes)
-gpu      the CuPy backend on a device: the conformance kit, then how fast it is: writes docs/gpu.md
+gpu      the CuPy backend on a device: the conformance kit, how fast it is, the page; resumable (--help), no network
 mutants  change the reference kernels one operator at a time; the conformance kit must see each (an hour)
 wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job and begin a plugin there
 ci       all that CI runs
@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -153,10 +154,13 @@ def speed(*arguments: str) -> None:
 
 
 def gpu(*arguments: str) -> None:
-    """The table of docs/gpu.md; CuPy is installed by hand, to fit the driver."""
-    set_up("test")
-    os.environ.setdefault("ORFIT_BENCH_THREADS", str(os.cpu_count()))  # the host may do what it can
-    python("-m", "benchmarks.gpu", *arguments)
+    """The parts of docs/gpu.md, by an interpreter that has CuPy already: none is made, nothing comes from a network."""
+    if sys.version_info < (3, 11):  # noqa: UP036  # the interpreter is the user's, any may come
+        sys.exit(f"orfit_bench needs Python 3.11 or later, this is {sys.version.split()[0]}")
+    from benchmarks.gpu.launch import launch  # of the standard library alone
+
+    called = shlex.join([sys.executable, sys.argv[0], "gpu"])
+    sys.exit(launch(arguments, called, [sys.executable, binary(HOME, "python")]))
 
 
 def mutants(*arguments: str) -> None:

@@ -10,6 +10,7 @@ bound.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.errors import DivergedError
-from orfit_bench.spec import bound, deviation
+from orfit_bench.spec import LINEAR, bound, deviation
 
 if TYPE_CHECKING:
     from orfit_bench.conformance.trial import Trial
@@ -131,9 +132,15 @@ def nudged(trial: Trial, size: float, random: np.random.Generator) -> Any:
     def near(a: Any) -> Any:
         return a * trial.backend.asarray((1 + size * random.uniform(-1, 1, a.shape)).astype(trial.dtype))
 
-    learner = trial.create()
+    learner = trial.create(**_nudged_model(trial, near))
     learner._kernel = Nudged(learner._kernel, near)  # before the first rows, from which on the learner hands it around
     return learner
+
+
+def _nudged_model(trial: Trial, near: Callable[[Any], Any]) -> dict[str, Any]:
+    """The trial's model, which predicts from slightly other weights: also where no row was learned yet."""
+    model = trial.variant.model
+    return {} if model is LINEAR else {"model": replace(model, predict=lambda w, X: model.predict(near(w), X))}
 
 
 class Nudged:

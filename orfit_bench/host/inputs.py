@@ -14,8 +14,8 @@ import numpy as np
 
 Array = Any
 NUMBERS = "buif"
-HOST = 1
-"""DLPack's number of host memory."""
+HOST = (1, 3, 11)
+"""DLPack's numbers of host memory, pinned for a device's copies or not."""
 
 
 def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None, look: bool = True, xp: Any = np) -> Array:
@@ -100,7 +100,7 @@ def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
 
 def check_finite(value: Array, name: str) -> None:
     """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
-    if math.isfinite(_of(value).vdot(value, value)):  # one pass without a temporary; overflow falls through
+    if _surely_finite(value):
         return
     value = _array(value, name, np)
     bad = np.argwhere(~np.isfinite(value))
@@ -111,6 +111,16 @@ def check_finite(value: Array, name: str) -> None:
             f"{name}[{', '.join(map(str, place))}] is {value[tuple(place)]} (row {place[0]}{column}; "
             f"{len(bad)} such in all): want finite numbers; drop or fill these rows"
         )
+
+
+def _surely_finite(value: Array) -> bool:
+    """Whether a quick look shows that all entries are finite, without a temporary; of huge ones it may not show it."""
+    if type(value) is np.ndarray:
+        return math.isfinite(np.vdot(value, value))  # one pass by BLAS
+    if not math.prod(value.shape):
+        return True
+    xp = _of(value)
+    return math.isfinite(float(xp.max(value) - xp.min(value)))  # NaN and infinities show in either
 
 
 def _convert(value: Any, name: str, dtype: np.dtype[Any], xp: Any = np) -> Array:
@@ -143,7 +153,7 @@ def _array(value: Any, name: str, xp: Any) -> Array:
     if xp is not np and isinstance(value, xp.ndarray):
         return value
     try:
-        if value.__dlpack_device__()[0] == HOST:
+        if value.__dlpack_device__()[0] in HOST:
             return np.from_dlpack(value)
         return np.from_dlpack(value, device="cpu") if xp is np else xp.from_dlpack(value)
     except Exception as error:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec.backend import Backend
-from orfit_bench.spec.method import Draw, Field, Method
+from orfit_bench.spec.method import Diagonal, Draw, Field, Method
 
 _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 
@@ -47,8 +47,9 @@ class Layout:
         return tuple(count if dim == self.grows else self.sizes[dim] for dim in dims)
 
     def _started(self, f: Field, draw: Draw | None) -> Any:
+        """What a field starts at; None for zeros."""
         if not (f.start and draw):
-            return np.zeros(self.shape(f.dims))
+            return None
         layer = f.name[f.name.rfind("_") :] if f.layered else ""
         return f.start(self._settings, self._sizes_of.get(layer, self.sizes), draw)
 
@@ -59,14 +60,23 @@ class Layout:
             value = given.get(f.name)
             if value is None:
                 value = self._started(f, draw)
-            with np.errstate(over="ignore"):
-                start = np.ascontiguousarray(value, self._dtype).reshape(np.shape(value))
-            if not np.isfinite(start).all():
-                raise ValueError(f"the start of {f.name} is not finite in {self._dtype}: choose other settings")
-            arrays[f.name] = self._backend.asarray(start)
+            arrays[f.name] = self._placed(f, value)
         if self.grows:
             arrays["count"] = np.array([self._used(arrays)], np.int64)
         return _record_type(tuple(arrays))(**arrays)
+
+    def _placed(self, f: Field, value: Any) -> Any:
+        """The field's array: numbers in host memory, zeros and diagonal matrices made where the backend computes."""
+        xp = self._backend.namespace() if f.dims else np
+        if value is None:
+            return xp.zeros(self.shape(f.dims), dtype=self._dtype)
+        given = value.values if isinstance(value, Diagonal) else value
+        with np.errstate(over="ignore"):
+            start = np.ascontiguousarray(given, self._dtype).reshape(np.shape(given))
+        if not np.isfinite(start).all():
+            raise ValueError(f"the start of {f.name} is not finite in {self._dtype}: choose other settings")
+        placed = self._backend.asarray(start) if f.dims else start.copy()
+        return xp.eye(value.size, dtype=self._dtype) * placed if isinstance(value, Diagonal) else placed
 
     def _growing(self) -> list[str]:
         return [f.name for f in self.fields if self.grows in f.dims]
@@ -89,7 +99,7 @@ class Layout:
         return s._replace(**{n: self._enlarged(getattr(s, n), room) for n in names})
 
     def _enlarged(self, old: Any, room: int) -> Any:
-        new = self._backend.asarray(np.zeros((room, *old.shape[1:]), self._dtype))
+        new = self._backend.namespace().zeros((room, *old.shape[1:]), dtype=self._dtype)
         new[: len(old)] = old
         return new
 
@@ -99,7 +109,8 @@ class Layout:
         out = {}
         for f in self.fields:
             a = getattr(s, f.name)
-            out[f.name] = self._backend.asnumpy(a[:used] if self.grows in f.dims else a)
+            part = a[:used] if self.grows in f.dims else a
+            out[f.name] = self._backend.asnumpy(part) if f.dims else part.copy()
         return out
 
     def bytes(self, s: Any) -> int:

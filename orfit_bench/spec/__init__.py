@@ -6,7 +6,7 @@ It computes nothing and imports nothing heavy: a plugin may import it at start-u
 from orfit_bench.spec.backend import Absent, Backend, Kernel
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Field, Growth, Method
+from orfit_bench.spec.method import Cost, Diagonal, Field, Growth, Method
 from orfit_bench.spec.metric import Metric, Record
 from orfit_bench.spec.model import LINEAR, Model, Transition
 from orfit_bench.spec.setting import Setting
@@ -22,6 +22,7 @@ __all__ = [
     "Backend",
     "Cost",
     "Data",
+    "Diagonal",
     "Equality",
     "Field",
     "Growth",

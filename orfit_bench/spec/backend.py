@@ -24,8 +24,8 @@ class Backend:
     name: str
     summary: str
     namespace: Callable[[], Any]
-    """The array module: ndarray, empty, zeros, ascontiguousarray, concatenate, vdot, isfinite; for subspaces also
-    copysign, diagonal and linalg.qr."""
+    """The array module: ndarray, empty, zeros, eye, ascontiguousarray, concatenate, max, min, isfinite; for subspaces
+    also copysign, diagonal and linalg.qr."""
     asarray: Callable[[NDArray[Any]], Array] = np.array
     """A host array copied to the backend, C order."""
     asnumpy: Callable[[Array], NDArray[Any]] = np.array
@@ -35,7 +35,7 @@ class Backend:
     synchronize: Callable[[], None] = lambda: None
     """Wait until all work is done."""
     memory: Callable[[], int] | None = None
-    """The most bytes of the device in use since the last call, which begins the count anew; None without a device."""
+    """The most bytes of the device that were taken since the last call; None without a device."""
     device: str = ""
     """What its arrays lie on, "cpu" or "cuda", as DLPack knows it; empty claims nothing. The kit looks."""
     device_info: Callable[[], Mapping[str, str]] = dict
@@ -84,7 +84,7 @@ class Kernel(Protocol):
     A filter's p is an orfit_bench.host.moving.Moving; its rows may have NaN in Y, and it has `transit` and `rts` too.
 
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
-    the method grows. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
+    the method grows. `count`, and fields without dimensions, are NumPy arrays in host memory on every backend. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
     largest integer, or infinity for a number), p.t the number of the chunk's first step, p.batch_size the rows of a
     step, p.draws (steps, k). For layered methods p.shapes are the (inputs, outputs) of the layers and p.inputs what
     each takes in (rows, inputs). p.at(i) is p with the per-step arrays cut down to step i, p.at(i, n) to n steps from

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.spec.arrays import to_host
+
 Array = NDArray[Any]
 
 
@@ -84,8 +86,8 @@ def largest(*deviations: float) -> float:
 
 
 def here(a: Any) -> Any:
-    """A in host memory, in double precision; a device's array comes by `get`."""
-    return np.asarray(a.get() if hasattr(a, "get") else a, float)
+    """A in host memory, in double precision."""
+    return np.asarray(to_host(a), float)
 
 
 def deviation(got: Any, want: Any) -> float:

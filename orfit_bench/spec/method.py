@@ -30,19 +30,29 @@ def _always(settings: Settings) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagonal:
+    """A start that is zero off its diagonal, which the host makes on the backend without copying a matrix there."""
+
+    values: Any
+    """The numbers on the diagonal (size,), or one number for all of them."""
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """One array of a method's state; with `layered`, one array a layer of the model, named basis_1, basis_2, ...
 
     dims are names: "feature" (d), "parameter" (p; on a linear model the d features), "output" (r), the method's
     growing dimension, an integer setting (n_components, say) or, layered, "input" (what the layer takes in, its
     constant included). A field starts at zero, or at start(settings, sizes, draw), draw(shape) being standard normal
-    numbers of the host; `when` says under which settings it exists.
+    numbers of the host; `when` says under which settings it exists. A field without dimensions is a number: on every
+    backend it lies in host memory, as a NumPy array of shape (), so that reading it waits for no device.
     """
 
     name: str
     dims: tuple[str, ...]
     meaning: str
-    start: Callable[[Settings, Sizes, Draw], Array] | None = None
+    start: Callable[[Settings, Sizes, Draw], Array | Diagonal] | None = None
     when: Callable[[Settings], bool] = _always
     layered: bool = False
     compared: str = "entries"

@@ -11,6 +11,7 @@ import numpy as np
 
 from orfit_bench.errors import hint
 from orfit_bench.schedules import Constant, Schedule, from_config
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.model import Transition, named
 
 KINDS = ("number", "integer", "schedule", "choice", "text", "matrix", "transition")
@@ -84,7 +85,8 @@ class Setting:
 
     def _matrix(self, value: Any) -> np.ndarray[Any, Any]:
         try:
-            array = np.array(value, float) if np.asarray(value).dtype.kind in "iuf" else None
+            given = to_host(value)
+            array = np.array(given, float) if given.dtype.kind in "iuf" else None
         except ValueError:  # rows of unequal length
             array = None
         more = ", an orfit_bench.Transition or a pair (function, jacobian)" if self.kind == "transition" else ""

@@ -14,7 +14,7 @@ from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._merging import in_parts
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.method import Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
 
@@ -85,9 +85,8 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     return _merging.information(a, b, _merging.kept(settings["forgetting_factor"], b.steps))
 
 
-def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
-    P: Array = np.eye(sizes["parameter"]) / settings["ridge"]
-    return P
+def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
+    return Diagonal(1 / settings["ridge"], sizes["parameter"])
 
 
 METHOD = Method(

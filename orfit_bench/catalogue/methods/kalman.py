@@ -23,7 +23,7 @@ from orfit_bench.catalogue.methods._digit_laws import digits_of_a_filter
 from orfit_bench.catalogue.methods._gaussian import given, prior
 from orfit_bench.spec.law import Law
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.method import Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.model import Transition, resting
 from orfit_bench.spec.setting import Setting
 
@@ -86,17 +86,17 @@ def _root(P: Array) -> Array:
     return np.asarray(U[:, kept] * np.sqrt(values[kept]))
 
 
-def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
+def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
     """The first state's covariance, symmetric to the last bit."""
     P, p = settings["initial_covariance"], sizes["parameter"]
     if P.shape not in ((), (p,), (p, p)):
         raise ValueError(f"initial_covariance: got shape {P.shape}, want a number, ({p},) or ({p}, {p})")
-    P = _whole(P, p)
-    return np.asarray(P / 2 + P.T / 2)
+    return Diagonal(P, p) if P.ndim < 2 else np.asarray(P / 2 + P.T / 2)
 
 
 def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
-    return np.diagonal(_prior(settings, sizes, draw))
+    P = _prior(settings, sizes, draw)
+    return np.broadcast_to(P.values, P.size) if isinstance(P, Diagonal) else np.diagonal(P)
 
 
 # ---------------------------------------------------------------------- merging

@@ -19,7 +19,7 @@ from orfit_bench.catalogue.methods._merging import inverse, kept, mean
 from orfit_bench.models import MLP
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.method import Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
 SETTINGS = {"step_size": 0.05, "ridge": 0.5, "forgetting_factor": 0.97}
@@ -93,9 +93,8 @@ def _weighted(A: Array) -> Array:
     return weighted(A, A, SETTINGS["ridge"], SETTINGS["forgetting_factor"])[0]
 
 
-def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
-    P: Array = np.eye(sizes["input"]) / settings["ridge"]
-    return P
+def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
+    return Diagonal(1 / settings["ridge"], sizes["input"])
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:

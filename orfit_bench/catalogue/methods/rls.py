@@ -22,9 +22,10 @@ from orfit_bench.catalogue.methods._common import (
 )
 from orfit_bench.catalogue.methods._digit_laws import digits_are_said
 from orfit_bench.catalogue.methods._merging import in_parts, union, unlimited_and_linear
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings, Sizes
+from orfit_bench.spec.method import Cost, Diagonal, Field, Growth, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
 
@@ -43,7 +44,7 @@ def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, lin
         raise ValueError("rls with ridge=0 learns the linear model only: set ridge > 0")
     if not is_step:
         raise ValueError("rls with ridge=0 has no prior: the first call must be step(A0, y0), A0 of full column rank")
-    rank = int(np.linalg.matrix_rank(np.asarray(X), rtol=np.sqrt(np.finfo(X.dtype).eps)))
+    rank = int(np.linalg.matrix_rank(to_host(X), rtol=np.sqrt(np.finfo(X.dtype).eps)))
     if rank < X.shape[1]:
         raise ValueError(
             f"rls with ridge=0: the first block has rank {rank}, want {X.shape[1]}: pass more rows or set ridge > 0"
@@ -137,9 +138,8 @@ def _forgets(settings: Settings) -> bool:
     return bool(settings["forgetting_factor"] != 0)
 
 
-def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array:
-    p = sizes["parameter"]
-    return np.eye(p) / settings["ridge"] if settings["ridge"] else np.zeros((p, p))
+def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
+    return Diagonal(1 / settings["ridge"] if settings["ridge"] else 0.0, sizes["parameter"])
 
 
 METHOD = Method(

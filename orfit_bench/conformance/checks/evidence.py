@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from orfit_bench.conformance.check import check, require
@@ -34,6 +36,11 @@ def device_of(array: object) -> str:
     return name if name == "cpu" else f"{name}:{index}"
 
 
+def numbers_of(learner: Any) -> set[str]:
+    """The names of what lies in host memory on every backend: the count, and fields without dimensions."""
+    return {"count", *(f.name for f in learner._layout_.fields if not f.dims)}
+
+
 @check()
 def arrays_are_of_the_backend(trial: Trial) -> None:
     """Every array of the state, every prediction and all that waits are of the backend's own array type."""
@@ -43,9 +50,10 @@ def arrays_are_of_the_backend(trial: Trial) -> None:
     wanted = trial.backend.namespace().ndarray
     shown = [("an answer", trial.ask_raw(learner, chunk.X)), ("what waits", learner._waiting.joined()[0])]
     shown += [("prequential", told)] if told is not None else []
+    numbers = numbers_of(learner)
     for name, array in [*learner._s._asdict().items(), *shown]:
         kind = type(array)
-        host = name == "count" and kind is np.ndarray
+        host = name in numbers and kind is np.ndarray
         require(host or issubclass(kind, wanted), f"{name} is a {kind.__module__}.{kind.__name__}, want {wanted}")
 
 
@@ -57,7 +65,7 @@ def arrays_lie_on_the_device(trial: Trial) -> None:
     for _ in range(2):
         for name, array in learner._s._asdict().items():
             found = device_of(array)
-            claimed = name == "count" or found.split(":")[0] == trial.backend.device
+            claimed = name in numbers_of(learner) or found.split(":")[0] == trial.backend.device
             require(claimed, f"{name} lies on {found}, the backend claims {trial.backend.device}")
         trial.learn(learner, chunk)
 

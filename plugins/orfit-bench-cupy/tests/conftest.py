@@ -1,138 +1,48 @@
-"""CuPy's place taken by NumPy: all that is not the device itself is proven there.
+"""The backend's code on a strict stand-in for CuPy (standin/cupy), where there is no device."""
 
-Its arrays are as apart from the host's as CuPy's: neither NumPy's functions nor operations with NumPy's arrays take
-them. What is done with them is counted: operations, waits of the host for one of them, the numbers that
-it gets, and copies there.
-"""
-
+import importlib.util
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.spec import Backend
-from orfit_bench_cupy import METHODS
+from orfit_bench_cupy import BACKEND, METHODS
+
+STANDIN = Path(__file__).resolve().parent / "standin"
 
 
-class Device(np.ndarray):
-    """An array that only `get`, a number of it, and DLPack on request bring to the host."""
-
-    operations = waits = numbers = sent = 0
-
-    def __array_namespace__(self, **_):
-        return Namespace(np)
-
-    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **more):
-        more |= {"out": tuple(map(plain, out))} if out else {}
-        result = counted(getattr(ufunc, method), *inputs, **more)
-        return uneven(result) if ufunc is np.matmul else result
-
-    def __array_function__(self, function, types, args, kwargs):
-        raise TypeError(f"numpy.{function.__name__} of an array on the device")
-
-    def __getitem__(self, key):
-        return lifted(super().__getitem__(key))  # a number too stays on the device
-
-    def __setitem__(self, key, value):
-        plain(value)
-        super().__setitem__(key, value)
-
-    def get(self):
-        Device.waits += 1
-        Device.numbers += self.size
-        return np.array(self.view(np.ndarray))
-
-    def __dlpack_device__(self):
-        return 2, 0  # CUDA, the first
-
-    def __dlpack__(self, *, dl_device=None, **more):
-        if dl_device != (1, 0):
-            raise BufferError("it lies on a device")
-        return self.get().__dlpack__(**more)
-
-    def item(self):
-        return self.get().item()
-
-    def __float__(self):
-        return float(self.get())
-
-    def __bool__(self):
-        return bool(self.get())
-
-    def __int__(self):
-        return int(self.get())
-
-    def __index__(self):
-        raise TypeError("CuPy's arrays are no indices")
+def imported(name, path, **places):
+    """A module from a file under a name of its own, with other modules in the places of those that it imports."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    before = {key: sys.modules.get(key) for key in (name, *places)}
+    sys.modules.update({name: module, **places})
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        for key in places:
+            sys.modules.pop(key) if before[key] is None else sys.modules.update({key: before[key]})
+    return module
 
 
-def uneven(product):
-    """A product of matrices whose upper half has other last bits than its lower one, as a device's may."""
-    a = plain(product)
-    if a.ndim == 2 and len(a) == a.shape[1]:
-        np.nextafter(a, np.inf, out=a, where=np.triu(np.ones(a.shape, bool), 1))
-    return product
-
-
-def sent(a, **more):
-    """A copy on the device."""
-    Device.sent += 1
-    return np.array(a, **more).view(Device)
-
-
-def plain(a):
-    """What is on the device as NumPy's arrays; an array of the host is refused."""
-    if isinstance(a, (list, tuple)):
-        return type(a)(map(plain, a))
-    if isinstance(a, Device):
-        return a.view(np.ndarray)
-    if isinstance(a, np.ndarray) and a.ndim:
-        raise TypeError("an array of the host among those of the device")
-    return a
-
-
-def counted(function, *arguments, **more):
-    Device.operations += 1
-    return lifted(function(*map(plain, arguments), **more))
-
-
-def lifted(result):
-    """Results as arrays on the device, numbers too."""
-    if isinstance(result, tuple):
-        return tuple(map(lifted, result))
-    return np.asarray(result).view(Device)
-
-
-class Namespace:
-    """NumPy's functions for arrays on the device."""
-
-    ndarray = Device
-
-    def __init__(self, module):
-        self._module = module
-
-    def asarray(self, a, **more):
-        return a if isinstance(a, Device) else sent(a, **more)
-
-    def __getattr__(self, name):
-        found = getattr(self._module, name)
-        if name == "linalg":
-            return Namespace(found)
-        if isinstance(found, type) or not callable(found):
-            return found
-        return lambda *given, **more: counted(found, *given, **more)
-
-
-IN_PLACE = Backend(
-    "cupy-on-numpy",
-    "the CuPy backend's code on NumPy arrays",
-    namespace=lambda: Namespace(np),
-    asarray=lambda a: sent(a, order="C"),
-    asnumpy=Device.get,
-    device="cuda",
+cupy = imported("cupy_standin", STANDIN / "cupy" / "__init__.py")
+device = imported(
+    "orfit_bench_cupy_device_on_standin", importlib.util.find_spec("orfit_bench_cupy._device").origin, cupy=cupy
+)
+IN_PLACE = replace(
+    BACKEND,
+    name="cupy-on-numpy",
+    summary="the CuPy backend's code on a strict stand-in",
+    namespace=device.namespace,
+    asarray=device.asarray,
+    asnumpy=device.asnumpy,
+    probe=lambda: "",
+    synchronize=device.synchronize,
+    memory=device.peak,
     device_info=lambda: {"device": "NumPy"},
-    complete=True,
 )
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.host.inputs import check_finite
 
-from .conftest import IN_PLACE, Device, Namespace
+from .conftest import IN_PLACE, cupy
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((40, 30)), rng.standard_normal(40)
@@ -24,38 +25,41 @@ class Foreign:
         return self.a.__dlpack__(**more)
 
 
-@pytest.fixture
-def takes(monkeypatch):
-    """CuPy's from_dlpack, of arrays on the device."""
-    monkeypatch.setattr(Namespace, "from_dlpack", lambda self, other: other.a, raising=False)
-
-
 def on_device(a):
-    return IN_PLACE.asarray(a)
+    return IN_PLACE.asarray(np.asarray(a))
+
+
+def copies():
+    """Waits for the device, and copies there."""
+    return cupy.COUNTS.waits, cupy.COUNTS.uploads
+
+
+def since(before):
+    return tuple(now - then for now, then in zip(copies(), before, strict=True))
 
 
 def test_chunks_on_the_device_go_neither_way(in_place):
     learner = ob.create("lms", backend=in_place, step_size=0.01).partial_fit(X[:1], y[:1])
     there, targets = on_device(X), on_device(y)
-    waits, sent = Device.waits, Device.sent
+    before = copies()
     learner._checked(there, targets)
-    assert (Device.waits - waits, Device.sent - sent) == (2, 0)  # the two sums that say whether all is finite
+    assert since(before) == (2, 0)  # whether all is finite in X, and in y
     asked = learner.predict(there)
-    assert (Device.waits - waits, Device.sent - sent) == (3, 0)
-    assert isinstance(asked, Device)
+    assert since(before) == (3, 0)
+    assert isinstance(asked, cupy.ndarray)
 
 
 def test_rows_of_a_filter_are_copied_once_whatever_comes_with_them(in_place):
     learner = ob.create("kalman", backend=in_place).partial_fit(X[:1], y[:1])
     with learner._brought(X, y, None, None, np.ones(40)) as there:
-        sent = Device.sent
+        before = copies()
         learner._checked(there, y)
-        assert Device.sent - sent == 1  # y
+        assert since(before)[1] == 1  # y
 
 
 @pytest.mark.parametrize("method", ["lms", "rls", "class_rls", "kalman", "oja"])
 @pytest.mark.parametrize("as_given", [on_device, lambda a: on_device(np.repeat(a, 2, axis=0))[::2], Foreign])
-def test_rows_from_anywhere_are_the_same(in_place, takes, method, as_given):
+def test_rows_from_anywhere_are_the_same(in_place, method, as_given):
     target = {"class_rls": (np.arange(40) % 3,), "oja": ()}.get(method, (y,))
     mine, other = (ob.create(method, backend=backend) for backend in (in_place, "numpy"))
     mine.partial_fit(as_given(X), *map(as_given, target))
@@ -68,9 +72,9 @@ def test_rows_from_anywhere_are_the_same(in_place, takes, method, as_given):
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_a_backend_of_the_host_brings_them_over_once(backend):
     learner, there, targets = ob.create("lms", backend=backend), on_device(X), on_device(y)
-    waits = Device.waits
+    before = copies()
     learner.partial_fit(there, targets)
-    assert Device.waits - waits == 2
+    assert since(before)[0] == 2
     np.testing.assert_array_equal(
         learner.state()["w"].values, ob.create("lms", backend=backend).partial_fit(X, y).state()["w"].values
     )
@@ -79,10 +83,10 @@ def test_a_backend_of_the_host_brings_them_over_once(backend):
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float32])
 def test_other_dtypes_are_converted_there(in_place, kind):
     given = (X > 0).astype(kind)
-    there, sent = on_device(given), Device.sent
+    there, before = on_device(given), copies()
     learner = ob.create("lms", backend=in_place)
     assert learner._checked(there, y[:40])[0].dtype == np.float64
-    assert Device.sent - sent == 1  # y alone
+    assert since(before)[1] == 1  # y alone
     assert (learner._checked(there, y)[0].get() == given).all()
 
 
@@ -97,3 +101,40 @@ def test_bad_rows_are_named_as_ever(in_place):
     with pytest.raises(ValueError, match=r"X\[0, 0\] = 1e\+300 overflows float32"):
         ob.create("lms", backend=in_place, dtype="float32").partial_fit(on_device(X * 0 + 1e300), y)
     assert learner.n_samples_seen_ == 0
+
+
+class Pinned:
+    """Rows in pinned host memory, which DLPack tells apart from the rest of it."""
+
+    def __init__(self, a):
+        self.a = a
+
+    def __dlpack_device__(self):
+        return 3, 0
+
+    def __dlpack__(self, **more):
+        return self.a.__dlpack__(**more)
+
+
+@pytest.mark.parametrize("backend", ["numpy", None])
+def test_pinned_rows_are_the_hosts(in_place, backend):
+    learner = ob.create("lms", backend=backend or in_place).partial_fit(Pinned(X), Pinned(y))
+    want = ob.create("lms").partial_fit(X, y).state()["w"].values
+    np.testing.assert_allclose(learner.state()["w"].values, want, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 1000])
+def test_rows_are_looked_at_without_a_copy(rows):
+    there = on_device(np.ones((rows, 50)))
+    IN_PLACE.memory()
+    before = cupy.get_default_memory_pool().used_bytes()
+    check_finite(there, "X")
+    assert IN_PLACE.memory() <= before + 3 * 512
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_bad_entry_is_seen(bad):
+    there = on_device(np.where(np.arange(20).reshape(4, 5) == 7, bad, 1e308))
+    with pytest.raises(ValueError, match=r"X\[1, 2\] is "):
+        check_finite(there, "X")
+    check_finite(on_device([[1e308, -1e308]]), "X")  # whose difference is no number, but they are

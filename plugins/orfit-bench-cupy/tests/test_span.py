@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import orfit_bench as ob
 from orfit_bench_cupy import _span
 
-from .conftest import IN_PLACE
+from .conftest import IN_PLACE, cupy
 
 D = 60
 CASES = [
@@ -57,6 +57,29 @@ def test_coordinates_are_those_of_the_rows(rows, exponents, copies):
     assert (np.linalg.norm(back - M, axis=1) <= 1e-13 * size).all()
     close(np.linalg.norm(span.C, axis=1), size)
     assert (abs(span.C @ span.C.T - M @ M.T) <= 1e-13 * np.outer(size, size) + 1e-300).all()
+
+
+@pytest.mark.parametrize("d", [8, 30, 31, 200])
+def test_reflections_of_panels_span_what_those_of_the_whole_do(monkeypatch, d):
+    M = np.random.default_rng(0).standard_normal((7, d))
+    M[3], M[5] = M[2], 0
+    monkeypatch.setattr(_span, "LARGE", 0)
+    span = _span.reflected(on_device(M))
+    assert span.C.shape == (7, 7)
+    close(span.vectors(span.C).get(), M, 1e-14)
+    Q = span.vectors(np.eye(7)).get()
+    close(Q @ Q.T, np.eye(7), 1e-14)
+
+
+def test_reflections_hold_one_more_array_than_they_are_given(monkeypatch):
+    M = on_device(np.random.default_rng(0).standard_normal((20, 20_000)))
+    M[1] = M[0]
+    monkeypatch.setattr(_span, "LARGE", 0)
+    before = cupy.get_default_memory_pool().used_bytes()
+    IN_PLACE.memory()
+    span = _span.reflected(M)
+    assert IN_PLACE.memory() - before < 1.3 * M.nbytes
+    del span
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])

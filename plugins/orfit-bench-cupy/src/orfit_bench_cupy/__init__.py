@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from orfit_bench.host.hooks import hookimpl
@@ -25,23 +26,39 @@ def _on_device(name: str) -> Callable[..., Any]:
 
 def _probe() -> str:
     """Why nothing can be computed here, and what would help; empty where a first computation succeeds."""
+    which = os.environ.get(VARIABLE, "")
+    reason = reason_of(which)
+    if not reason:
+        _on_device("choose")(which)  # once a thread
+    return reason
+
+
+@cache
+def reason_of(which: str) -> str:
+    """What a first computation on the device of this number comes to: the answer of the whole process."""
+    if os.environ.get("CUPY_TF32", "0") not in ("", "0"):
+        return "CUPY_TF32 is set, which leaves 10 bits of products in float32, where learners count on 24: unset it"
     try:
         cupy = importlib.import_module("cupy")
+    except Warning as error:  # where warnings are errors
+        return f"cupy warns at import: {error}"
     except Exception as error:
         return f"cupy is missing ({error}): pip install 'cupy-cuda13x[ctk]', or 12x as nvidia-smi says"
-    runtime = cupy.cuda.runtime
+    runtime, version = cupy.cuda.runtime, f"cupy {cupy.__version__}"
     try:
-        number = runtime.getDeviceCount()
-        if not number:
-            return f"cupy {cupy.__version__}: no CUDA device: nvidia-smi lists them"
-        _on_device("choose")(os.environ.get(VARIABLE, ""), number)
-        (cupy.arange(3) + 1).sum().item()  # the driver, the compiler and the device, all of which it takes
+        if not runtime.getDeviceCount():
+            return f"{version}: no CUDA device: nvidia-smi lists them"
+        _on_device("choose")(which)
+        _on_device("try_libraries")()
     except runtime.CUDARuntimeError as error:
         if error.status == NO_DEVICE:
-            return f"cupy {cupy.__version__}: no CUDA device: nvidia-smi lists them"
-        return f"cupy {cupy.__version__}: driver missing or too old ({error}): nvidia-smi says which it is"
-    except Exception as error:  # a compiler that is missing shows as many things
-        return f"cupy {cupy.__version__} cannot compute: {type(error).__name__}: {error}"
+            return f"{version}: no CUDA device: nvidia-smi lists them"
+        return f"{version}: driver missing or too old ({error}): nvidia-smi says which it is"
+    except Exception as error:  # a library that is missing shows as many things
+        return (
+            f"{version} cannot compute: {type(error).__name__}: {error}; the libraries that it needs come with "
+            "pip install 'cupy-cuda13x[ctk]', or 12x"
+        )
     return ""
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array, Host, fetch, on_host
+from orfit_bench_cupy._host import Array, Host, fetch, inverted, on_host
 from orfit_bench_cupy._signs import LOST, REFUSED, verdict
-from orfit_bench_cupy._steps import take_off
-from orfit_bench_numba._covariance import FEWEST, WIDE
+from orfit_bench_cupy._symmetric import take_off
+from orfit_bench_numba._covariance import WIDE
 
 ROWS = 128
 """Rows of a block at most."""
@@ -50,7 +50,7 @@ def learn_rows(
     for done in range(0, len(X), size):
         part = slice(done, done + size)
         rows, told = (X[part], Y[part], noise[part]), None if out is None else out[part]
-        if wide and len(X[part]) >= FEWEST and learn_block(P, w, *rows, ff, least, most, s.digits_lost, told):
+        if wide and learn_block(P, w, *rows, ff, least, most, s.digits_lost, told):
             continue
         learned = decided(s, *rows, p, told, kernel)
         if learned < len(X[part]):
@@ -61,7 +61,7 @@ def learn_rows(
 def decided(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
     """What the host's kernel learns of the rows."""
     told = None if out is None else np.empty(out.shape, out.dtype)
-    if hasattr(p, "observation_noise"):
+    if hasattr(p, "observation_noise"):  # that of these rows alone
         p = p._replace(observation_noise=noise)
     learned = int(on_host(s, lambda t, x, y: kernel.learn(t, x, y, p, told), X, Y))
     if out is not None:
@@ -82,7 +82,7 @@ def learn_block(
         L = np.linalg.cholesky(K)
     except np.linalg.LinAlgError:
         return False
-    T = np.where(gaps, 0, np.tril(np.linalg.inv(L)))
+    T = np.where(gaps, 0, inverted(L))
     T[gaps] = 0
     Z = T @ np.where(gaps[:, None], 0, y - F)
     V = xp.asarray(T) @ U

@@ -1,4 +1,7 @@
-"""What goes between the host and the device, and rules whose step is left to the host's kernel altogether."""
+"""What goes between the host and the device, and rules whose step is left to the host's kernel altogether.
+
+Of a record's fields the numbers without dimensions, and `count`, lie in host memory already.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import get_lapack_funcs
 
 Array = Any
 """An array on the device."""
@@ -29,23 +33,34 @@ def finite(*arrays: Array) -> bool:
     return bool(np.isfinite(fetch(*(abs(a).max() for a in arrays))).all())
 
 
-def counted(s: Any) -> dict[str, Host]:
-    """A copy of `count`, which lies on the host, where there is one."""
-    return {"count": s.count.copy()} if "count" in s._fields else {}
+def numbers(s: Any) -> dict[str, Host]:
+    """Copies of the record's fields that lie in host memory."""
+    return {name: a.copy() for name, a in s._asdict().items() if isinstance(a, np.ndarray)}
 
 
 def put(s: Any, t: Any, names: Sequence[str]) -> None:
     """These fields of the record s become what they are in t, in host memory."""
     for name in names:
         new, field = getattr(t, name), getattr(s, name)
-        field[...] = new if name == "count" else field.__array_namespace__().asarray(new)
+        field[...] = new if isinstance(field, np.ndarray) else field.__array_namespace__().asarray(new)
+
+
+def inverted(L: Host) -> Host:
+    """The inverse of a lower triangular matrix; LinAlgError where it is singular."""
+    (trtri,) = get_lapack_funcs(("trtri",), (L,))
+    inverse, failed = trtri(L.T, lower=0)  # what C order holds by rows, LAPACK takes by columns
+    if failed:
+        raise np.linalg.LinAlgError("Singular matrix")
+    found: Host = inverse.T
+    return found
 
 
 def on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
     """act(t, *copies) in host memory, where t may be changed; what it returns."""
-    names = [name for name in s._fields if name != "count"]
+    here = numbers(s)
+    names = [name for name in s._fields if name not in here]
     found = fetch(*(getattr(s, name) for name in names), *arrays)
-    t = s._replace(**{k: np.array(v) for k, v in zip(names, found, strict=False)}, **counted(s))
+    t = s._replace(**{k: np.array(v) for k, v in zip(names, found, strict=False)}, **here)
     result = act(t, *found[len(names) :])
     put(s, t, s._fields)
     return result

@@ -7,8 +7,9 @@ is Z Q. Nothing but numbers of the order of r^2 leaves the device, once a block,
 matrices, of r^2 d and r d (r - b) flops, for any number b of rows up to ROWS.
 
 Q is never made where its rows are combinations of M's that lose no digits: C is the Cholesky factor L of M M' and
-Q = L^-1 M. Else it comes from reflections. Of no more features than rows it is I, which rounds nothing. Blocks with
-numbers whose squares leave the floats are learned on the host.
+Q = L^-1 M. Else it comes from reflections, of a large M panel by panel, so that no more than Q is as large as M. Of no
+more features than rows it is I, which rounds nothing. Blocks with numbers whose squares leave the floats are learned on
+the host.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array, Host, counted, fetch, on_host, put
+from orfit_bench_cupy._host import Array, Host, fetch, inverted, numbers, on_host, put
 
 ROWS = 256
 """Rows of a block at most, of a batch more: the products' flops a row grow with it."""
 AMPLE = 2.0
 """How large a row of L^-1 may be, squared, for rows of M of length 1: its square root in digits is lost."""
 
+LARGE, PANELS = 2**28, 8
+"""Bytes of M from which on reflections take it in so many panels of features; each needs two further copies."""
 
 Act = Callable[[Any, Host, Host], Any]
 """What a kernel of the host does to a record, with rows and targets."""
@@ -46,13 +49,30 @@ def spanned(M: Array, K: Host) -> Span:
     unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
     try:
         L = np.linalg.cholesky(K * unit * unit[:, None] + np.diag((size == 0).astype(K.dtype)))
-        T = np.linalg.inv(L)
+        T = inverted(L)
     except np.linalg.LinAlgError:
         T = np.full_like(K, np.inf)
     if (T * T).sum(axis=1).max() <= AMPLE:
-        return Span(L * size[:, None], lambda Z: xp.asarray(Z @ np.tril(T) * unit) @ M)
-    Q, R = xp.linalg.qr(M.T)
-    return Span(np.ascontiguousarray(fetch(R)[0].T), lambda Z: xp.asarray(Z) @ Q.T)
+        return Span(L * size[:, None], lambda Z: xp.asarray(Z @ T * unit) @ M)
+    return reflected(M)
+
+
+def reflected(M: Array) -> Span:
+    """The span of the rows of M by reflections: M_i' = Q_i R_i of each panel i, and then of what all R_i span."""
+    xp, width = M.__array_namespace__(), -(-M.shape[1] // (PANELS if M.nbytes > LARGE else 1))
+    factors = [xp.linalg.qr(M[:, begin : begin + width].T) for begin in range(0, M.shape[1], width)]
+    if len(factors) == 1:
+        Q, R = factors[0]
+        return Span(np.ascontiguousarray(fetch(R)[0].T), lambda Z: xp.asarray(Z) @ Q.T)
+    top, R = xp.linalg.qr(xp.concatenate([R for _, R in factors]))
+    ends = np.cumsum([len(R) for _, R in factors])
+    parts = [(Q, top[end - len(R) : end]) for (Q, R), end in zip(factors, ends, strict=True)]
+
+    def vectors(Z: Host) -> Array:
+        there = xp.asarray(Z)
+        return xp.concatenate([(there @ T.T) @ Q.T for Q, T in parts], axis=1)
+
+    return Span(np.ascontiguousarray(fetch(R)[0].T), vectors)
 
 
 class Along:
@@ -110,7 +130,8 @@ class Along:
         """
         columns = [name for name in self._columns if hasattr(s, name)]
         rows = [self._rows] if hasattr(s, self._rows or " ") else []
-        others = [name for name in s._fields if name not in (*columns, *rows, "count")]
+        here = numbers(s)
+        others = [name for name in s._fields if name not in (*columns, *rows, *here)]
         state = [*(getattr(s, name).T for name in columns), *(getattr(s, name)[: int(s.count[0])] for name in rows)]
         M = J.__array_namespace__().concatenate([J, *state])
         K, y, *values = fetch(M @ M.T, Y, *(getattr(s, name) for name in others))
@@ -122,7 +143,7 @@ class Along:
         for name, part in zip(rows, parts[len(columns) :], strict=True):
             small[name] = np.zeros((len(getattr(s, name)), part.shape[1]), part.dtype)
             small[name][: len(part)] = part
-        t = s._replace(**small, **{k: np.array(v) for k, v in zip(others, values, strict=True)}, **counted(s))
+        t = s._replace(**small, **{k: np.array(v) for k, v in zip(others, values, strict=True)}, **here)
         before = {name: a.copy() for name, a in small.items()}
         result = int(act(t, np.ascontiguousarray(C), np.ascontiguousarray(y)))
         if result < want or any(not np.abs(getattr(t, name)).max(initial=0) < edge(J.dtype) for name in small):
@@ -132,7 +153,7 @@ class Along:
         for name in rows:
             used = int(t.count[0])
             move(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
-        put(s, t, [*others, *(["count"] if rows else [])])
+        put(s, t, [*others, *here])
         return result
 
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array, Host, fetch
+from orfit_bench_cupy._host import Array, Host, fetch, inverted
 from orfit_bench_cupy._signs import LOST, REFUSED, verdict
+from orfit_bench_cupy._symmetric import take_off
 from orfit_bench_numba._covariance import cholesky, pivots
 
 
@@ -65,7 +66,7 @@ def changes(parts: Sequence[tuple[Array, Array]], R: Host, least: float, renewed
         says = verdict(np.diagonal(L) ** 2, r, r + renewed, rounded, widest, least)
         if says == REFUSED:
             return []
-        T = u.__array_namespace__().asarray(np.tril(np.linalg.inv(L)))
+        T = u.__array_namespace__().asarray(inverted(L))
         found.append(Change(T @ u, T, says == LOST))
     return found
 
@@ -90,9 +91,3 @@ def correct(w: Array, moved: Array, parts: Sequence[tuple[Array, Change]], lost:
         if change.lost:
             lost[...] = 1
     return True
-
-
-def take_off(P: Array, V: Array, ff: float) -> None:
-    """P <- (P - V'V) / ff, symmetric to the last bit."""
-    P -= V.T @ V
-    P[...] = (P + P.T) / (2 * ff)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array, Host, fetch, finite
+from orfit_bench_cupy._host import Array, Host, fetch, finite, inverted
 from orfit_bench_numba._layers import layers, matrices
 from orfit_bench_numba._memory import RENEWAL
 
@@ -75,5 +75,5 @@ def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: An
     m = min(len(M), len(basis))
     U = xp.asarray(V[:, :m].T) @ xp.concatenate([basis[:n], q])
     if t % RENEWAL == 0:  # orthonormal to rounding again: U U' is near I
-        U = xp.asarray(np.linalg.inv(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
+        U = xp.asarray(inverted(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
     basis[:m], sigma[:m] = U, xp.asarray(values[:m])

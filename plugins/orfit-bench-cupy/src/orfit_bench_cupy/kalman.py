@@ -22,9 +22,9 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row."""
     noise = np.resize(fetch(p.observation_noise)[0], len(X))
     if not p.moves.any() and (noise > 0).all():
-        return learn_rows(s, s.covariance, s.mean, X, Y, noise, at_home(p), out, kalman)
+        return learn_rows(s, s.covariance, s.mean, X, Y, noise, at_home(p, noise), out, kalman)
     if len(s.covariance) < WIDE or (noise == 0).any():
-        return decided(s, X, Y, noise, at_home(p), out, kalman)
+        return decided(s, X, Y, noise, at_home(p, noise), out, kalman)
     seen = ~np.isnan(fetch(Y)[0])
     for i in range(len(X)):
         row = slice(i, i + 1)
@@ -47,12 +47,10 @@ def of_row(p: Any, i: int, noise: Host) -> Any:
     )
 
 
-def at_home(p: Any) -> Any:
-    """p with its matrices in host memory."""
-    names = [
-        n for n in ("transition", "process_noise", "observation_noise") if hasattr(getattr(p, n), "__array_namespace__")
-    ]
-    return p._replace(**{n: fetch(getattr(p, n))[0] for n in names})
+def at_home(p: Any, noise: Host) -> Any:
+    """p with its matrices in host memory, the rows seen with this noise."""
+    names = [n for n in ("transition", "process_noise") if hasattr(getattr(p, n), "__array_namespace__")]
+    return p._replace(observation_noise=noise, **{n: fetch(getattr(p, n))[0] for n in names})
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
@@ -107,7 +105,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if type(R) is not np.ndarray:
         R = fetch(R)[0]
     if singular(R):  # rows without noise
-        here = at_home(p)._replace(observation_noise=R)
+        here = at_home(p, R)
         return bool(on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
     least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
     more = renewed(J, p)

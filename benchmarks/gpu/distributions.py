@@ -1,0 +1,63 @@
+"""The project's own distributions where nothing can be installed: plugins are found by metadata, which lies in files.
+
+Of the standard library alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.options import ROOT
+
+PROJECTS = (ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml")))
+
+
+def declared(project: Path) -> dict[str, Any]:
+    """The table `project` of its pyproject.toml."""
+    table: dict[str, Any] = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    return table
+
+
+def requirements() -> dict[str, str]:
+    """Distributions of others that the project needs, each with the least version, "" for any."""
+    texts = [text for project in PROJECTS for text in declared(project).get("dependencies", [])]
+    found: dict[str, str] = {}
+    for name, _, least in (text.partition(">=") for text in texts):
+        if not name.startswith("orfit-bench"):
+            found[name] = max(found.get(name, ""), least, key=numbers)
+    return found
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version, which is enough to compare it."""
+    parts = [part for part in version.split(".")[:2] if part.isdecimal()]
+    return tuple(map(int, parts))
+
+
+def write_metadata(folder: Path) -> None:
+    """What an installer would write of each project: its name, its version, its entry points."""
+    for project in PROJECTS:
+        table = declared(project)
+        name, version = table["name"], table["version"]
+        here = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+        here.mkdir(parents=True, exist_ok=True)
+        (here / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (here / "entry_points.txt").write_text(entry_points(table))
+
+
+def entry_points(table: Mapping[str, Any]) -> str:
+    """The file of that name."""
+    groups = {"console_scripts": table.get("scripts", {}), **table.get("entry-points", {})}
+    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in of.items()) for group, of in groups.items() if of]
+    return "\n".join(lines)
+
+
+def python_path(metadata: Path, packages: Path) -> str:
+    """The project's own code and metadata, what was installed for it, and what the user's PYTHONPATH has."""
+    sources = [ROOT, *(project / "src" for project in PROJECTS[1:])]
+    users = filter(None, [os.environ.get("PYTHONPATH", "")])
+    return os.pathsep.join([str(metadata), *map(str, sources), *users, str(packages)])

@@ -1,0 +1,75 @@
+"""What is to be reached on a device, and the arithmetic by which it can be; in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from benchmarks.gpu.cases import limit_of
+
+Told = dict[str, Any]
+MEMORY = 50
+"""Directions that orfit keeps, in its goal."""
+
+
+class Goal(NamedTuple):
+    """A case and a size, the share of what is to be reached, how it is told from what was measured, and why so much."""
+
+    case: str
+    d: int
+    of: str
+    wanted: float
+    reached: Callable[[Told, Told], float]
+    why: str
+
+
+def rls_share(told: Told, limits: Told) -> float:
+    """Of the rate of matrix products: 3 d^2 operations a row."""
+    operations = limit_of("rls", {"d": 4096, "c": 1})[0]
+    return float(operations * told["cupy"] / limits["float64"])
+
+
+def orfit_share(told: Told, limits: Told) -> float:
+    """Of the rate of matrix products: M M' of the r rows of a block and its state, and the state's change Z M."""
+    rows = told["rows"]
+    r = rows + MEMORY + 1
+    operations = (2 * r * r + 2 * (MEMORY + 1) * r) * 10**7 / rows
+    return float(operations * told["cupy"] / limits["float64"])
+
+
+def times_numba(told: Told, limits: Told) -> float:
+    """Beside Numba on the host."""
+    return float(told["cupy"] / told["numba"])
+
+
+GOALS = [
+    Goal(
+        "rls",
+        4096,
+        "of the rate of matrix products",
+        0.05,
+        rls_share,
+        "blocks have 128 rows, and the host decides between them: 5 to 7 % is what the launches and waits leave. 50 % "
+        "is the goal of a design whose state stays wholly on the device, with blocks of 512 rows",
+    ),
+    Goal(
+        "orfit",
+        10**7,
+        "of the rate of matrix products",
+        0.3,
+        orfit_share,
+        "with 256 rows and 50 directions M has r = 307 rows; M M' takes r^2 multiplications and additions a feature, "
+        "38 ms at 50 TFLOP/s, where rows and state once through a memory of 3.4 TB/s take 8.7 ms. So a share of the "
+        "bandwidth says little, and with products of matrices it stays below 10 %; the rows go through the memory "
+        "about eight times, 50 ms more, which leaves less than a half of the rate of products",
+    ),
+    Goal(
+        "implicit_krasulina, 50 components",
+        3072,
+        "times Numba",
+        3.0,
+        times_numba,
+        "the host works on the block's coordinates row by row, about k^2 operations each: 10 to 14 ms for 256 rows, "
+        "where Numba takes 19 ms for the whole of them. 10 times wants the coordinates on the device",
+    ),
+]

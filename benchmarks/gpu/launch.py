@@ -1,0 +1,112 @@
+"""Find an interpreter that has CuPy and all else, without a network, and do the parts with it.
+
+Of the standard library alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.gpu.distributions import python_path, requirements, write_metadata
+from benchmarks.gpu.options import parsed
+
+SECONDS = 300.0
+"""Longest time that the imports of all packages may take, on a disk that has not been read yet."""
+LOOK = """
+import importlib, json, re, sys, warnings
+from importlib.metadata import distributions, version
+warnings.simplefilter("ignore")
+wrong = {}
+for name, least in json.loads(sys.argv[1]).items():
+    try:
+        importlib.import_module(name)
+        have = version(name) if least else ""
+    except Exception as error:
+        wrong[name] = f"{type(error).__name__}: {error}"
+        continue
+    number = lambda text: tuple(int(part) for part in text.split(".")[:2] if part.isdecimal())
+    if number(have) < number(least):
+        wrong[name] = f"{have}, wants {least}"
+have = {re.sub("[-_.]+", "-", str(d.name)).lower() for d in distributions()}
+print(json.dumps({"wrong": wrong, "have": sorted(have), "version": "%d.%d" % sys.version_info[:2]}))
+"""
+"""What an interpreter lacks of the packages, and which distributions it has."""
+
+
+class Interpreter(NamedTuple):
+    """A Python: packages that it cannot use, with reasons, the distributions that it has, and its version."""
+
+    path: str
+    wrong: dict[str, str]
+    have: list[str]
+    version: str
+
+
+def launch(arguments: Sequence[str], called: str, interpreters: Sequence[str]) -> int:
+    """Do what the arguments say by the first interpreter that can; `called` is what the user typed before them."""
+    options = parsed(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    environment = surroundings(options.output)
+    there = [path for path in dict.fromkeys(interpreters) if Path(path).exists()]
+    found = []
+    for path in there:
+        one = looked_at(path, environment)
+        if one.wrong and options.wheels:
+            install(one, options.wheels, options.output / "packages", environment)
+            one = looked_at(path, environment)
+        if not one.wrong:
+            command = [path, "-m", "benchmarks.gpu", called, *arguments]
+            return subprocess.run(command, env=environment, check=False).returncode
+        found.append(one)
+    sys.exit(advice(min(found, key=lambda one: len(one.wrong)), called))
+
+
+def surroundings(output: Path) -> dict[str, str]:
+    """The environment of every process of the call."""
+    write_metadata(output / "metadata")
+    given = {"CUPY_CACHE_DIR": str(output / "kernels"), "ORFIT_BENCH_THREADS": str(os.cpu_count()), **os.environ}
+    return given | {"PYTHONPATH": python_path(output / "metadata", output / "packages")}
+
+
+def looked_at(path: str, environment: dict[str, str]) -> Interpreter:
+    """What an interpreter has and lacks."""
+    wanted = json.dumps({"cupy": "", **requirements()})
+    command = [path, "-c", LOOK, wanted]
+    try:
+        said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
+        return Interpreter(path, **json.loads(said.stdout.splitlines()[-1]))
+    except (subprocess.SubprocessError, OSError, ValueError, IndexError) as error:
+        return Interpreter(path, {"Python": f"{type(error).__name__}: {error}"}, [], "3")
+
+
+def install(one: Interpreter, wheels: Path, target: Path, environment: dict[str, str]) -> None:
+    """Put the wheels of what it lacks into a folder on its path, from no other place than this one."""
+    names = {
+        wheel: wheel.name.split("-")[0].replace("_", "-").replace(".", "-").lower() for wheel in wheels.glob("*.whl")
+    }
+    missing = [str(wheel) for wheel, name in sorted(names.items()) if name not in one.have or name in one.wrong]
+    if missing:
+        pip = [one.path, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--upgrade", "--target", str(target), *missing], env=environment, check=False)
+
+
+def advice(one: Interpreter, called: str) -> str:
+    """What is missing, and how to hand it over."""
+    said = "; ".join(f"{name} ({why})" for name, why in one.wrong.items())
+    others = " ".join(name for name in one.wrong if name != "cupy")
+    lines = [f"{one.path} cannot do this, for it lacks: {said}."]
+    if "cupy" in one.wrong:
+        lines.append("CuPy: pip install 'cupy-cuda13x[ctk]', or 12x as nvidia-smi says.")
+    if others:
+        lines.append(
+            f"The others: with a network, `python3 dev.py python -c pass` makes an environment that has them; without, "
+            f"bring their wheels for Python {one.version}, which `pip download --only-binary :all: --python-version "
+            f"{one.version} -d FOLDER {others}` fetches elsewhere, and call `{called} --wheels FOLDER`."
+        )
+    return "\n".join(lines)

@@ -1,0 +1,136 @@
+"""What the backend counts on, on a device: each fact by itself. What is not as it must be is an AssertionError."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gpu.workers import Tell
+from orfit_bench import backends
+
+VARIABLES = ("CUPY_", "CUBLAS_", "CUDA_", "NVIDIA_TF32_OVERRIDE", "ORFIT_BENCH_", "OPENBLAS_NUM", "OMP_NUM", "MKL_NUM")
+
+
+def look(tell: Tell, backend: str, fact: str) -> None:
+    """One of FACTS."""
+    FACTS[fact](tell, backends()[backend])
+
+
+def libraries(tell: Tell, device: Any) -> None:
+    """Versions of all that computes, as CuPy tells them."""
+    from cupyx import get_runtime_info
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is missing stands in what it says
+        lines = str(get_runtime_info()).splitlines()
+    tell(**{name.strip(): value.strip()[:200] for name, _, value in (line.partition(" : ") for line in lines) if value})
+
+
+def variables(tell: Tell, device: Any) -> None:
+    """Environment variables on which digits and speed depend."""
+    tell(**{name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)})
+
+
+def properties(tell: Tell, device: Any) -> None:
+    """The device's own numbers."""
+    runtime = device.namespace().cuda.runtime
+    known = runtime.getDeviceProperties(runtime.getDevice())
+    names = ("totalGlobalMem", "multiProcessorCount", "clockRate", "memoryClockRate", "memoryBusWidth", "l2CacheSize")
+    tell(**{name: known[name] for name in (*names, "major", "minor", "ECCEnabled") if name in known})
+    tell(free=runtime.memGetInfo()[0])
+
+
+def reason(tell: Tell, device: Any) -> None:
+    """How long it takes to ask whether the backend can compute."""
+    for name in ("first", "again"):
+        begin = time.perf_counter()
+        said = device.reason
+        tell(**{f"{name}, seconds": time.perf_counter() - begin})
+        assert not said, said
+
+
+def memory(tell: Tell, device: Any) -> None:
+    """The count of memory, asked three times with and without an array of 8 MB."""
+    device.memory()
+    there = device.asarray(np.zeros(10**6))
+    most = device.memory()
+    del there
+    tell(bytes=[most, device.memory(), device.memory()])
+    assert most >= 8 * 10**6
+
+
+def no_dimensions(tell: Tell, device: Any) -> None:
+    """An array without dimensions has none on the host either."""
+    shape = device.asnumpy(device.namespace().zeros(())).shape
+    tell(shape=shape)
+    assert shape == ()
+
+
+def nan(tell: Tell, device: Any) -> None:
+    """A maximum does not lose NaN, in any layout."""
+    xp = device.namespace()
+    rows = np.where(np.eye(7, 500) > 0, np.nan, 1.0)
+    layouts = {"C": device.asarray(rows), "Fortran": device.asarray(np.ascontiguousarray(rows.T)).T}
+    layouts["strided"] = device.asarray(np.repeat(rows, 2, axis=1))[:, ::2]
+    kept = {name: bool(xp.isnan(a.max())) and bool(xp.isnan(a.max(axis=1)).all()) for name, a in layouts.items()}
+    tell(**kept)
+    assert all(kept.values())
+
+
+def empty_qr(tell: Tell, device: Any) -> None:
+    """The factors of a matrix without columns."""
+    shapes = [a.shape for a in device.namespace().linalg.qr(device.namespace().zeros((5, 0)))]
+    tell(shapes=shapes)
+    assert shapes == [(5, 0), (0, 0)]
+
+
+def bad_qr(tell: Tell, device: Any) -> None:
+    """What factorisations do with NaN: they may raise nothing, and must not hang."""
+    xp, rows = device.namespace(), device.asarray(np.full((8, 8), np.nan))
+    tell(qr=bool(xp.isnan(xp.linalg.qr(rows)[1]).any()), eigh=bool(xp.isnan(xp.linalg.eigh(rows)[0]).any()))
+
+
+def subnormal(tell: Tell, device: Any) -> None:
+    """What becomes of float32 numbers below the normal ones."""
+    xp, there = device.namespace(), device.asarray(np.full((8, 8), 1e-40, np.float32))
+    unit = device.asarray(np.eye(8, dtype=np.float32))
+    kept = {"!= 0": (there != 0).any(), "+ 0": ((there + 0).max() > 0), "@ I": xp.abs(there @ unit).max() > 0}
+    tell(**{name: bool(a) for name, a in kept.items()})
+    tell(copy=bool((device.asnumpy(there.copy()) > 0).all()))
+
+
+def repeatable(tell: Tell, device: Any) -> None:
+    """Products: the same ones again have the same bits; those of fewer rows differ, told in units of the last place."""
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        eps, name = float(np.finfo(dtype).eps), np.dtype(dtype).name
+        x, p = (rng.standard_normal(shape).astype(dtype) for shape in ((256, 1024), (1024, 1024)))
+        X, P = device.asarray(x), device.asarray(p)
+        whole, most = device.asnumpy(X @ P), 0.0
+        again = bool((whole == device.asnumpy(X @ P)).all())
+        exact = x.astype(np.longdouble) @ p.astype(np.longdouble)
+        size = float(np.abs(exact).max()) * eps
+        for rows in (1, 16, 100, 128):
+            most = max(most, float(np.abs(device.asnumpy(X[:rows] @ P) - whole[:rows]).max()) / size)
+        told = {"again alike": again, "cut, eps": most, "error, eps": float(np.abs(whole - exact).max()) / size}
+        tell(**{f"{name}: {what}": value for what, value in told.items()})
+        assert again, f"{name}: the same product has other bits"
+
+
+FACTS = {
+    "libraries": libraries,
+    "variables": variables,
+    "device": properties,
+    "whether it can compute": reason,
+    "count of memory": memory,
+    "arrays without dimensions": no_dimensions,
+    "NaN in a maximum": nan,
+    "QR of no columns": empty_qr,
+    "factorisations of NaN": bad_qr,
+    "float32 below the normal numbers": subnormal,
+    "products again": repeatable,
+}

@@ -1,0 +1,125 @@
+"""How fast the device is, and how fast a chunk is learned there and by Numba on the host.
+
+Rows are other ones at every turn, for many methods learn a row that they know in another way than a new one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gpu.cases import Case, by_name, data
+from benchmarks.gpu.workers import Tell
+from orfit_bench import backends, create, restore
+from orfit_bench.host.machine import machine
+from orfit_bench.spec import Backend
+
+TURNS = 3
+SECONDS = 4.0
+"""After so many no further turn begins."""
+FEW = 4
+"""Rows from which the time of Numba's chunk is estimated, so that it never has much more than SECONDS."""
+TURNED = 31
+"""Features by which rows are turned from one turn to the next."""
+STEP = 2**20
+"""Numbers of a random series that is repeated to fill a large array."""
+
+
+def describe(tell: Tell, backend: str) -> None:
+    """On what the call runs."""
+    from orfit_bench.host.machine import versions
+
+    one, host = backends()[backend], machine()
+    tell(reason=one.reason)
+    if not one.reason:
+        tell(device=one.described, versions=versions(), cpu=host["cpu"], cores=host["cores"])
+
+
+def seconds(backend: Backend, act: Callable[[int], Any], prepare: Callable[[int], Any] = lambda turn: None) -> float:
+    """The fastest of a few turns, all of its work done, after one that does not count."""
+    found: list[float] = []
+    start = time.perf_counter()
+    while len(found) < 2 or (len(found) <= TURNS and time.perf_counter() - start < SECONDS):
+        given = prepare(len(found))
+        backend.synchronize()
+        begin = time.perf_counter()
+        act(given)
+        backend.synchronize()
+        found.append(time.perf_counter() - begin)
+    return min(found[1:])
+
+
+def limits(tell: Tell, backend: str, small: bool) -> None:
+    """Bytes copied a second within the device, and operations a second in products of matrices of random numbers."""
+    device, size = backends()[backend], 128 if small else 8192
+    rng = np.random.default_rng(0)
+    for dtype in ("float64", "float32"):
+        numbers = np.resize(rng.standard_normal(STEP, np.float32).astype(dtype), (size, size))
+        numbers *= rng.standard_normal((size, 1), np.float32).astype(dtype)
+        A = device.asarray(numbers)
+        tell(**{dtype: 2 * size**3 / seconds(device, lambda _, A=A: A @ A)})
+        tell(bandwidth=2 * A.nbytes / seconds(device, lambda _, A=A: A.copy()))
+    tell(free=free(device))
+
+
+def free(device: Backend) -> int:
+    """Bytes of the device that nobody uses."""
+    return int(device.namespace().cuda.runtime.memGetInfo()[0])
+
+
+def measure(tell: Tell, backend: str, case: str, d: int, dtype: str, small: bool) -> None:
+    """One size of one method. That it does not fit into memory is a result too."""
+    one, item = by_name()[case], np.dtype(dtype).itemsize
+    one, device = one.shrunk() if small else one, backends()[backend]
+    room = min(int(0.8 * free(device)), (machine()["memory"] or 2**34) // 4)
+    if (n := one.chunk(d, item, room)) < 1:
+        tell(why=f"needs {one.bytes(d, 1, item) / 1e9:.0f} GB, has {room / 1e9:.0f} GB")
+        return
+    rows = data(one, d, n, dtype)
+    try:
+        learner = on_device(tell, device, one, d, dtype, rows)
+    except MemoryError:
+        tell(why="out of memory")
+        return
+    on_host(tell, restore(learner.state(), backend="numba", model=one.settings(d).get("model")), rows)
+
+
+def on_device(tell: Tell, device: Backend, case: Case, d: int, dtype: str, rows: tuple[Any, ...]) -> Any:
+    """Rows a second of rows that lie on the device, and of copying them there; the learner, its memory full."""
+    n, settings = len(rows[0]), case.settings(d)
+    there = (device.asarray(rows[0]), *rows[1:])
+    learner = create(case.method, backend=device.name, dtype=dtype, **settings)
+    for turn in range(-(-int(settings.get("memory", 0)) // n)):
+        learner.partial_fit(turned(there[0], turn), *there[1:])
+    turns = 10  # of other rows than those
+    took = seconds(device, lambda X: learner.partial_fit(X, *there[1:]), lambda turn: turned(there[0], turns + turn))
+    tell(rows=n, cupy=n / took)
+    tell(copying=n / seconds(device, lambda _: device.asarray(rows[0])))
+    return learner
+
+
+def on_host(tell: Tell, learner: Any, rows: tuple[Any, ...]) -> None:
+    """Rows a second of Numba's learner, which goes on from the same state; of few rows where one takes long."""
+
+    def act(X: Any) -> None:
+        learner.partial_fit(X, *(y[: len(X)] for y in rows[1:]))
+
+    few = rows[0][:FEW]
+    act(turned(few, 20))  # what is compiled now is not in what follows
+    begin = time.perf_counter()
+    act(turned(few, 21))
+    each = (time.perf_counter() - begin) / len(few)
+    n = int(np.clip(SECONDS / TURNS / each, len(few), len(rows[0])))
+    if each * n < SECONDS:
+        each = seconds(backends()["numba"], act, lambda turn: turned(rows[0][:n], 22 + turn)) / n
+    tell(numba=1 / each, numba_rows=n)
+
+
+def turned(X: Any, turn: int) -> Any:
+    """Rows like these that are not combinations of them: their features moved along."""
+    by = TURNED * turn % X.shape[1]
+    xp = np if isinstance(X, np.ndarray) else X.__array_namespace__()
+    return xp.concatenate([X[:, by:], X[:, :by]], axis=1)

@@ -1,0 +1,78 @@
+"""The words and options of `python3 dev.py gpu`; of the standard library alone, since they are read before all else."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = {
+    "look": "what CuPy does on this device, and what each kind of work costs there",
+    "warm": "compile CuPy's kernels, in one process, before checks and times need them",
+    "check-float64": "the conformance kit in float64, one method after another",
+    "check-float32": "the conformance kit in float32",
+    "tables": "rows a second beside Numba on the host, the most important sizes first",
+    "profile": "where the host spends its time",
+    "page": "docs/gpu.md with all that was measured so far",
+}
+MOST_WORKERS = 8
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def words(text: str) -> list[str]:
+    """The words between commas."""
+    return [word for word in text.split(",") if word]
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    if not (number := float(text)) > 0:
+        raise ValueError(text)
+    return number
+
+
+def parser() -> argparse.ArgumentParser:
+    """What is understood."""
+    listed = "\n".join(f"  {name:15}{what}" for name, what in PARTS.items())
+    made = argparse.ArgumentParser(
+        prog="python3 dev.py gpu",
+        description=f"The CuPy backend on a device. Without a PART, all that is not finished:\n\n{listed}",
+        epilog="Ends with 0 where all is done, with 1 where something failed, with 3 where the time was over before "
+        "all was done, with 2 where the command was wrong.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("parts", nargs="*", metavar="PART")
+    made.add_argument("--list", action="store_true", help="only say what is done, failed and left of each part")
+    made.add_argument("--again", action="store_true", help="do what failed, and only that")
+    made.add_argument("--minutes", type=positive, default=9.0, help="longest time of the call (default: 9)")
+    made.add_argument("--output", type=Path, default=ROOT / "gpu-results", help="folder (default: gpu-results here)")
+    made.add_argument("--wheels", type=Path, help="folder of wheels from which missing packages are installed")
+    made.add_argument("--methods", type=words, default=[], metavar="A,B", help="only these methods")
+    made.add_argument("--cases", type=words, default=[], metavar="A,B", help="only cases whose name has such a word")
+    made.add_argument("--seed", type=int, default=0, help="seed of the kit (default: 0)")
+    made.add_argument("--workers", type=int, default=min(MOST_WORKERS, cores()), help="processes of the kit")
+    made.add_argument("--sizes", choices=("full", "small"), default="full", help="small: a trial of all that is here")
+    made.add_argument("--page", type=Path, help="the page to write, where `page` is asked for (default: docs/gpu.md)")
+    return made
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options; ends the process with 2 where they are wrong."""
+    made = parser()
+    found = made.parse_intermixed_args(arguments)
+    if wrong := [part for part in found.parts if part not in PARTS]:
+        made.error(f"no part {wrong[0]!r}: want one of {', '.join(PARTS)}")
+    if found.workers < 1 or found.seed < 0:
+        made.error("--workers wants a number above 0, and --seed one of 0 or more")
+    if found.wheels and not found.wheels.is_dir():
+        made.error(f"--wheels {found.wheels}: there is no such folder")
+    if found.page and (found.sizes == "small") and found.page.resolve() == ROOT / "docs" / "gpu.md":
+        made.error("--sizes small measures nothing that docs/gpu.md should say: want another --page")
+    found.output = found.output.resolve()
+    return found

@@ -1,0 +1,134 @@
+"""The dated record of docs/gpu.md, from the files of all parts, whole or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.cases import DTYPES
+from benchmarks.gpu.options import ROOT
+from benchmarks.gpu.runner import counts, plain
+from benchmarks.gpu.tables import crossings, goals, main_table, told_of
+from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part
+from benchmarks.pages import filled
+from orfit_bench.files import replace
+
+PAGE = ROOT / "docs" / "gpu.md"
+All = dict[str, dict[str, Found]]
+"""What became of every unit of every part."""
+
+
+def write(folder: Path, parts: Sequence[Part], small: bool, target: Path) -> None:
+    """Put the record between the marks of docs/gpu.md, or of target where it is there already."""
+    found = {part.name: of_size(Journal(folder / f"{part.name}.jsonl").found(), small) for part in parts}
+    page = filled((target if target.exists() else PAGE).read_text(), "".join(record(parts, found, small)))
+    replace(target, lambda temporary: temporary.write_text(page))
+
+
+def of_size(found: dict[str, Found], small: bool) -> dict[str, Found]:
+    """Those of a trial, or those of the real sizes."""
+    return {name: one for name, one in found.items() if one.arguments.get("small", small) == small}
+
+
+def record(parts: Sequence[Part], found: All, small: bool) -> Iterator[str]:
+    """All that was measured, and what was not."""
+    if small:
+        yield "**A trial with tiny sizes: no figure here says anything.**\n\n"
+    yield where([one for of in found.values() for one in of.values()])
+    yield from limits(found["tables"])
+    yield from missing(parts, found)
+    for dtype in DTYPES:
+        yield from kit(dtype, found[f"check-{dtype}"])
+    yield "\n"
+    if found["tables"].keys() - {"limits"}:
+        yield from main_table(found["tables"])
+        yield "\nThe smallest d of these from which on CuPy is faster:\n\n"
+        yield from crossings(found["tables"])
+        yield "\n"
+    yield from goals(found["tables"])
+    yield from costs(found["look"])
+    yield from profiles(found["profile"])
+
+
+def where(found: Sequence[Found]) -> str:
+    """Dates, devices, hosts and versions; more than one of each where calls differed."""
+    if not found:
+        return "Nothing was measured yet.\n"
+    days = sorted({one.date[:10] for one in found})
+    machines = list(dict.fromkeys(machine(one.where) for one in found if one.where))
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"{when}, `python3 dev.py gpu`. {' And: '.join(machines)}\n"
+
+
+def machine(told: dict[str, Any]) -> str:
+    """One machine, and the versions on it."""
+    device = dict(told.get("device", {}))
+    name, versions = device.pop("device", "an unknown device"), device | told.get("versions", {})
+    said = ", ".join(f"{key} {value}" for key, value in versions.items())
+    return f"{name}; host {told.get('cpu', 'unknown')}, {told.get('cores', '?')} cores; {said}."
+
+
+def limits(found: dict[str, Found]) -> Iterator[str]:
+    """What the device allows."""
+    if told := told_of(found, "limits"):
+        rates = ", ".join(f"{told[dtype] / 1e12:.3g} TFLOP/s in {dtype}" for dtype in DTYPES if dtype in told)
+        moved = f"{told['bandwidth'] / 1e9:.0f} GB/s" if "bandwidth" in told else "an unknown bandwidth"
+        yield f"Of random numbers it copies {moved}, and multiplies matrices at {rates}.\n"
+
+
+def missing(parts: Sequence[Part], found: All) -> Iterator[str]:
+    """How much of each part was not done."""
+    lines = []
+    for part in parts:
+        by = counts(part, found[part.name])
+        if by[LEFT] or by[FAILED]:
+            told = [
+                f"{len(by[status])} {text}" for status, text in ((LEFT, "not done"), (FAILED, "failed")) if by[status]
+            ]
+            lines.append(f"- {part.name}: of {len(part.units)}, {', '.join(told)}\n")
+    if lines:
+        yield "\nMissing:\n\n"
+        yield from lines
+
+
+def kit(dtype: str, found: dict[str, Found]) -> Iterator[str]:
+    """The counts of all methods in one dtype, and every check that failed."""
+    total: Counter[str] = Counter()
+    for one in found.values():
+        total.update(one.told.get("counts", {}))
+    whole = [name for name, one in found.items() if "counts" in one.told]
+    seeds = sorted({one.arguments.get("seed", 0) for one in found.values()})
+    said = ", ".join(f"{n} {status}" for status, n in total.items()) or "no check ran"
+    yield f"\nThe kit in {dtype}, of {len(whole)} methods, seed {', '.join(map(str, seeds)) or 0}: {said}.\n"
+    failed = [(name, one) for name, one in found.items() if one.status == FAILED or one.told.get("failed")]
+    if failed:
+        yield "\n"
+    for name, one in failed:
+        for check in one.told.get("failed", []):
+            yield f"- {check['check']} of {name}: {check['reason']}\n"
+        if one.why and not one.told.get("failed"):
+            yield f"- {name}: {one.why}\n"
+
+
+def costs(found: dict[str, Found]) -> Iterator[str]:
+    """The facts of the first look, one a line."""
+    shown = {name: {k: v for k, v in one.told.items() if k != "trace"} for name, one in found.items()}
+    if shown:
+        yield "\nA first look:\n\n"
+    for name, told in shown.items():
+        if name != "libraries":
+            wrong = "" if found[name].status == DONE else f" ({found[name].status}: {found[name].why})"
+            yield f"- {name}: {', '.join(f'{k} {plain(v)}' for k, v in told.items())}{wrong}\n"
+
+
+def profiles(found: dict[str, Found]) -> Iterator[str]:
+    """Where the host's time went, of each profiled case."""
+    for name, one in found.items():
+        if "top" in one.told:
+            yield f"\n{name}, {one.told['ms']:.3g} ms a chunk of {one.told['rows']} rows; by cProfile:\n\n"
+            yield "| function | calls a chunk | ms | ms with calls |\n|---|--:|--:|--:|\n"
+            for line in one.told["top"]:
+                numbers = (f"{line[key]:.3g}" for key in ("calls", "ms", "ms with calls"))
+                yield f"| `{line['function']}` | {' | '.join(numbers)} |\n"

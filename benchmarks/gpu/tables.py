@@ -1,0 +1,115 @@
+"""The tables of docs/gpu.md, from what the units told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from benchmarks.gpu.cases import DTYPES, Case, by_name
+from benchmarks.gpu.goals import GOALS, Goal, Told
+from benchmarks.gpu.plan import size_name
+from benchmarks.gpu.units import DONE, Found
+from benchmarks.limits import LIMITS
+
+HEAD = (
+    "| method | d | dtype | rows a chunk | Numba, rows/s | CuPy, rows/s | times Numba | copying them, rows/s "
+    "| share of the limit |\n|---|--:|---|--:|--:|--:|--:|--:|--:|\n"
+)
+CROSSING = "| method | d, float64 | d, float32 |\n|---|--:|--:|\n"
+AIMS = "| goal, in float64 | rows a chunk | reached | wanted |\n|---|--:|--:|--:|\n"
+NONE = "n/a"
+
+
+def main_table(found: dict[str, Found]) -> Iterator[str]:
+    """Every size that was measured, in the order of the cases."""
+    limits = told_of(found, "limits")
+    yield HEAD
+    for name, case in by_name().items():
+        for _, d, dtype, one in sorted(sizes_of(found, name)):
+            yield row(case, d, dtype, found[one], limits)
+
+
+def sizes_of(found: dict[str, Found], case: str) -> Iterator[tuple[int, int, str, str]]:
+    """The sizes of a case that were tried, with a number to put dtypes in order, and the units' names."""
+    for name, one in found.items():
+        if one.arguments.get("case") == case:
+            d, dtype = one.arguments["d"], one.arguments["dtype"]
+            yield d, d, dtype, name
+
+
+def told_of(found: dict[str, Found], name: str) -> Told:
+    """What a unit told; nothing where it was not tried."""
+    return found[name].told if name in found else {}
+
+
+def row(case: Case, d: int, dtype: str, one: Found, limits: Told) -> str:
+    """A row of the main table: what was measured before a unit failed stands in it."""
+    told, ratio = one.told, NONE
+    rows = str(told.get("rows", f"{NONE} ({told.get('why') or one.why or 'not finished'})"))
+    if "numba" in told and "cupy" in told:
+        ratio = f"{told['cupy'] / told['numba']:.2g}"
+    numba = number(told, "numba")
+    if told.get("numba_rows", told.get("rows")) != told.get("rows"):
+        numba += f" (of {told['numba_rows']} rows)"
+    if "rows" in told and one.status != DONE:
+        numba = f"{NONE} ({one.why or 'not finished'})" if "numba" not in told else numba
+    cells = [case.name, f"{d:,}", dtype, rows, numba, number(told, "cupy"), ratio, number(told, "copying")]
+    return f"| {' | '.join([*cells, share(case, d, dtype, told, limits)])} |\n"
+
+
+def number(told: Told, name: str) -> str:
+    """Rows a second."""
+    return f"{told[name]:,.0f}" if name in told else NONE
+
+
+def share(case: Case, d: int, dtype: str, told: Told, limits: Told) -> str:
+    """How much of what the device allows was reached."""
+    if "cupy" not in told or dtype not in limits or "bandwidth" not in limits:
+        return NONE
+    formula, size = LIMITS[case.limit], {"n": d, "m": d} if case.layered else {"d": d}
+    letters = {k: v for k, v in {**case.letters, **size}.items() if k in formula.__code__.co_varnames}
+    flops, numbers = formula(**letters)
+    least = max(flops / limits[dtype], numbers * np.dtype(dtype).itemsize / limits["bandwidth"])
+    return f"{least * told['cupy']:.1%}"
+
+
+def crossings(found: dict[str, Found]) -> Iterator[str]:
+    """From which size on CuPy was faster than Numba, of every method and dtype."""
+    yield CROSSING
+    for case in by_name():
+        rates: dict[str, list[tuple[int, float, float]]] = {dtype: [] for dtype in DTYPES}
+        for _, d, dtype, name in sizes_of(found, case):
+            told = found[name].told
+            if "cupy" in told and "numba" in told:
+                rates[dtype].append((d, told["cupy"], told["numba"]))
+        if any(rates.values()):
+            yield f"| {case} | {' | '.join(crossing(rates[dtype]) for dtype in DTYPES)} |\n"
+
+
+def crossing(rates: Iterable[tuple[int, float, float]]) -> str:
+    """The smallest size of those from which on CuPy was faster, or none; of size, CuPy's rate and Numba's."""
+    known = list(rates)
+    slower = [d for d, cupy, numba in known if cupy <= numba]
+    faster = [d for d, _, _ in known if d > max(slower, default=0)]
+    return f"{min(faster):,}" if faster else "none measured"
+
+
+def goals(found: dict[str, Found]) -> Iterator[str]:
+    """What was to be reached, and below the table why so much and no more."""
+    limits = told_of(found, "limits")
+    yield AIMS
+    for goal in GOALS:
+        yield goal_row(goal, told_of(found, size_name(goal.case, goal.d, "float64")), limits)
+    yield "\n"
+    yield from (f"- {goal.case}, d = {goal.d:,}: {goal.why}.\n" for goal in GOALS)
+
+
+def goal_row(goal: Goal, told: Told, limits: Told) -> str:
+    """A row of the goals."""
+    what = f"{goal.case}, d = {goal.d:,}, {goal.of}"
+    try:
+        reached = f"{goal.reached(told, limits):.2g}"
+    except KeyError:  # of what was not measured
+        reached = f"{NONE} ({told.get('why', 'not measured')})"
+    return f"| {what} | {told.get('rows', NONE)} | {reached} | {goal.wanted:g} |\n"

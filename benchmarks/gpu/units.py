@@ -1,0 +1,96 @@
+"""What is measured one after another, and what became of it, in files of JSON lines that survive a kill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+LEFT, DONE, FAILED = "left", "done", "failed"
+
+
+class Unit(NamedTuple):
+    """One thing to measure: a function of a module, "module:function", and its arguments, which JSON can hold."""
+
+    name: str
+    call: str
+    arguments: dict[str, Any]
+    limit: float
+    """Seconds that it may take."""
+    method: str = ""
+    case: str = ""
+
+
+class Part(NamedTuple):
+    """Units that are measured in this order."""
+
+    name: str
+    units: list[Unit]
+
+
+@dataclass
+class Found:
+    """What became of a unit: what it told, also before it failed, and on which machine."""
+
+    arguments: dict[str, Any]
+    where: dict[str, Any]
+    date: str
+    number: int
+    """Of its last attempt, counted through the file."""
+    status: str = LEFT
+    why: str = ""
+    told: dict[str, Any] = field(default_factory=dict)
+
+
+class Journal:
+    """The file of one part. A line is written at once; one that a kill has cut is passed over when it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, **line: Any) -> None:
+        """Append a line, on a line of its own."""
+        with self.path.open("ab+") as file:
+            file.seek(max(0, file.tell() - 1))
+            cut = file.read(1) not in (b"", b"\n")
+            file.write(("\n" * cut + json.dumps(line) + "\n").encode())
+
+    def lines(self) -> Iterable[dict[str, Any]]:
+        """All lines that are whole."""
+        if not self.path.exists():
+            return
+        for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(line, dict):
+                yield line
+
+    def found(self) -> dict[str, Found]:
+        """What became of each unit that was begun, by its name."""
+        where: dict[str, Any] = {}
+        found: dict[str, Found] = {}
+        for number, line in enumerate(self.lines()):
+            if "where" in line:
+                where = line["where"]
+            elif "arguments" in line:
+                found[line["unit"]] = Found(line["arguments"], where, line["date"], number)
+            elif one := found.get(line.get("unit", "")):
+                one.told |= line.get("told", {})
+                one.status, one.why = line.get("status", one.status), line.get("why", one.why)
+        return found
+
+    def begin(self, unit: Unit) -> None:
+        """Note that a unit is under way: without a line that ends it, it is left to do."""
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        self.write(unit=unit.name, arguments=unit.arguments, date=date)
+
+
+def status(unit: Unit, found: dict[str, Found]) -> str:
+    """LEFT, DONE or FAILED; of other arguments it is left."""
+    one = found.get(unit.name)
+    return one.status if one and one.arguments == unit.arguments else LEFT

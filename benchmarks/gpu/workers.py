@@ -1,0 +1,156 @@
+"""A process that does units: what hangs, crashes or breaks the device's context takes only it down."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Thread
+from time import monotonic
+from typing import Any, Self
+
+from benchmarks.gpu.units import DONE, FAILED, LEFT, Unit
+
+Tell = Callable[..., None]
+"""Says what a unit found, by names, at once: tell(rows=256)."""
+LONGEST = 500
+"""Characters of an error's message."""
+PARTING = 10.0
+"""Seconds that a process may take to end after its last word."""
+
+
+class Worker:
+    """The process, from outside. It is started for the first unit, and anew after one that failed."""
+
+    def __enter__(self) -> Self:
+        self._process: subprocess.Popen[str] | None = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def do(self, unit: Unit, seconds: float, keep: Callable[[dict[str, Any]], None]) -> tuple[str, str]:
+        """DONE, FAILED, or LEFT where its time was over; and why. keep(told) is called with what it tells."""
+        if self._process is None:
+            self._start()
+        process, end = self._process, monotonic() + seconds
+        assert process is not None and process.stdin is not None
+        with suppress(BrokenPipeError):  # it died in between, which its answer says
+            process.stdin.write(json.dumps([unit.call, unit.arguments]) + "\n")
+            process.stdin.flush()
+        while True:
+            try:
+                said = self._answers.get(timeout=max(0.0, end - monotonic()))
+            except Empty:
+                self._end()
+                return LEFT, f"stopped after {seconds:.3g} s"
+            if said is None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(PARTING)
+                self._end()
+                return FAILED, died(process.returncode)
+            if "told" in said:
+                keep(said["told"])
+            elif why := said["failed"]:
+                self._end()
+                return FAILED, why
+            else:
+                return DONE, ""
+
+    def _start(self) -> None:
+        command = [sys.executable, "-c", "from benchmarks.gpu.workers import serve; serve()"]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._process = subprocess.Popen(command, text=True, start_new_session=True, **pipes)
+        self._answers: Queue[dict[str, Any] | None] = Queue()
+        Thread(target=listen, args=(self._process.stdout, self._answers), daemon=True).start()
+
+    def _end(self) -> None:
+        """Kill it, and all that it started."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                kill(self._process.pid)
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with suppress(BrokenPipeError):
+                    pipe.close()  # type: ignore[union-attr]
+            self._process = None
+
+
+def kill(group: int) -> None:
+    """End a process that leads a group, and the group where the system has such."""
+    if hasattr(os, "killpg"):
+        os.killpg(group, signal.SIGKILL)
+    else:
+        os.kill(group, signal.SIGTERM)
+
+
+def died(code: int) -> str:
+    """How the process ended."""
+    return f"its process was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"it ended: {code}"
+
+
+def listen(lines: Any, queue: Queue[Any]) -> None:
+    """Put what comes as JSON into the queue, and None when nothing more will come."""
+    with suppress(ValueError, OSError):  # closed meanwhile
+        for line in lines:
+            queue.put(json.loads(line))
+    queue.put(None)
+
+
+def serve() -> None:
+    """The process, from inside: units come by its input, answers go to what was its output; ends with its caller."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what anybody prints is no answer
+    calls: Queue[Any] = Queue()
+    Thread(target=end_with_caller, args=(calls,), daemon=True).start()
+    while True:
+        call, arguments = calls.get()
+        answers.write(json.dumps({"failed": outcome(call, arguments, answers)}) + "\n")
+
+
+def end_with_caller(calls: Queue[Any]) -> None:
+    """Take in calls; without a caller, whatever runs here ends."""
+    for line in sys.stdin:
+        calls.put(json.loads(line))
+    kill(os.getpid())
+
+
+def outcome(call: str, arguments: dict[str, Any], answers: Any) -> str:
+    """Do one unit; why it failed, empty where it did not."""
+
+    def tell(**told: Any) -> None:
+        answers.write(json.dumps({"told": told}) + "\n")
+
+    module, _, function = call.partition(":")
+    try:
+        getattr(importlib.import_module(module), function)(tell, **arguments)
+    except BaseException as error:  # of code that runs on a device for the first time
+        tell(trace=traceback.format_exc())
+        return said(error)
+    finally:
+        free()
+    return ""
+
+
+def said(error: BaseException) -> str:
+    """The error on a line, with the place that raised it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+    return f"{text} ({last.filename.rpartition('/')[2]}, line {last.lineno})"
+
+
+def free() -> None:
+    """Give back the memory of the device, and the host's that copies to it lock."""
+    gc.collect()
+    if cupy := sys.modules.get("cupy"):
+        for pool in (cupy.get_default_memory_pool(), cupy.get_default_pinned_memory_pool()):
+            with suppress(Exception):  # where the context is lost, which the unit says
+                pool.free_all_blocks()

@@ -1,0 +1,49 @@
+"""A stand-in for CuPy that computes on the host, for tests on machines without a device.
+
+Put the folder above this package on PYTHONPATH, and `import cupy` gives it. It is as strict as a device: its arrays are
+no NumPy arrays, refuse to become one except by `get`, `asnumpy` and DLPack, and take no arrays of the host; calls
+are held to the signatures of the CuPy that is installed; factorisations return Fortran order and never raise; the last
+bit of a product depends on the shapes; float32 numbers below the normal ones are flushed to zero. `COUNTS` tells the
+launches, uploads and waits that CuPy would make, and the memory pool tells the bytes that arrays hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _functions, cuda, linalg
+from ._array import ndarray
+from ._counts import COUNTS
+from ._kernels import ElementwiseKernel
+from ._memory import POOL
+from ._real import REAL
+
+__version__ = "0 (NumPy in the place of a device)"
+__all__ = ["COUNTS", "ElementwiseKernel", "cuda", "get_default_memory_pool", "linalg", "ndarray"]
+
+
+def get_default_memory_pool() -> Any:
+    """The pool that counts the bytes of all arrays."""
+    return POOL
+
+
+def get_default_pinned_memory_pool() -> Any:
+    """The pool of staging buffers in host memory."""
+    return cuda.PINNED
+
+
+def show_config() -> None:
+    """What this is."""
+    print(__doc__)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    real = getattr(REAL, name)  # AttributeError where CuPy has none
+    if found := _functions.made(name, real):
+        globals()[name] = found
+        return found
+    return getattr(np, name, real)  # a number, a dtype or a class

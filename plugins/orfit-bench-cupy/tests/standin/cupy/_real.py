@@ -1,0 +1,56 @@
+"""The CuPy that is installed, of which names and signatures are read; it imports without a driver."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+def _installed() -> ModuleType:
+    """CuPy imported from elsewhere than this folder, also where this package has its name."""
+    mine = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_named_cupy(name) and _is_here(name)}
+    path = list(sys.path)
+    sys.path[:] = [entry for entry in path if Path(entry or ".").resolve() != HERE]
+    try:
+        return importlib.import_module("cupy")
+    finally:
+        sys.path[:] = path
+        if mine:
+            for name in [name for name in sys.modules if _is_named_cupy(name)]:
+                del sys.modules[name]
+            sys.modules.update(mine)
+
+
+def _is_named_cupy(name: str) -> bool:
+    return name == "cupy" or name.startswith("cupy.")
+
+
+def _is_here(name: str) -> bool:
+    return HERE in Path(getattr(sys.modules[name], "__file__", None) or "/").resolve().parents
+
+
+REAL = _installed()
+
+
+def bound(name: str, real: Any, act: Callable[..., Any]) -> Callable[..., Any]:
+    """The function `act`, which refuses arguments that CuPy's function of this name does not take."""
+    try:
+        signature = inspect.signature(real)
+    except (TypeError, ValueError):  # compiled code does not tell
+        return act
+
+    def checked(*arguments: Any, **options: Any) -> Any:
+        try:
+            signature.bind(*arguments, **options)
+        except TypeError as error:
+            raise TypeError(f"cupy.{name}{signature}: {error}") from None
+        return act(*arguments, **options)
+
+    return checked

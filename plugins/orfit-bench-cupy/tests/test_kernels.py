@@ -1,0 +1,72 @@
+"""CUDA source of our own: every expression is compiled for every architecture, which takes no device."""
+
+import ctypes
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import orfit_bench_cupy as plugin
+from orfit_bench_cupy import _symmetric
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+SOURCE = """
+template <typename T> __device__ void entry(const T G, const T H, const T ff, T& P) {{ {operation}; }}
+extern "C" __global__ void kernel(const {T}* G, const {T}* H, const {T} ff, {T}* P, long long n) {{
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) entry<{T}>(G[i], H[i], ff, P[i]);
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def nvrtc():
+    """The compiler of CuPy's kernels, from its own distribution."""
+    pytest.importorskip("nvidia", reason="nvidia-cuda-nvrtc is not installed")
+    found = [
+        p for folder in importlib.util.find_spec("nvidia").submodule_search_locations or () for p in libraries(folder)
+    ]
+    if not found:
+        pytest.skip("nvidia-cuda-nvrtc is not installed")
+    return ctypes.CDLL(str(found[0]))
+
+
+def libraries(folder):
+    return sorted(
+        p for p in Path(folder).glob("*/lib/libnvrtc.so.*") if "builtins" not in p.name and "alt" not in p.name
+    )
+
+
+def compiled(nvrtc, source, architecture):
+    """The compiler's status and what it says."""
+    program, options = ctypes.c_void_p(), [f"--gpu-architecture={architecture}".encode(), b"-ftz=true"]
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None) == 0
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    size = ctypes.c_size_t()
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return status, log.value.decode()
+
+
+@pytest.mark.parametrize("T", ["double", "float"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_update_of_a_covariance_compiles(nvrtc, architecture, T):
+    status, log = compiled(nvrtc, SOURCE.format(operation=_symmetric.OPERATION, T=T), architecture)
+    assert status == 0, log
+
+
+def test_a_wrong_expression_does_not_compile(nvrtc):
+    status, log = compiled(nvrtc, SOURCE.format(operation="P = P - Q", T="double"), "sm_90")
+    assert status != 0
+    assert "Q" in log
+
+
+def test_there_is_no_other_cuda_source():
+    raw = re.compile(r"Raw(Kernel|Module)|(Elementwise|Reduction)Kernel|cupyx\.jit|fuse\(|__global__")
+    for path in Path(plugin.__file__).parents[1].rglob("*"):
+        assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin"), path
+        if path.suffix == ".py" and path.name != "_symmetric.py":
+            assert not raw.search(path.read_text()), path
