@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "orfit(*names, backends): made by orfit_bench.conformance.suite")
     config.addinivalue_line("markers", "orfit_slow: a check of orfit_bench that takes long; run with --orfit-slow")
     if path := config.getoption("--orfit-json"):
-        from orfit_bench.files import writable
+        from orfit_bench.jobs.files import writable
 
         try:
             writable(path)  # before the work, not after it
@@ -147,8 +147,8 @@ class Totals:
 
     def _write(self, path: Path, report: Report) -> None:
         from orfit_bench.conformance.export import Ran, as_json
-        from orfit_bench.files import replace
-        from orfit_bench.isolation import threads
+        from orfit_bench.jobs.files import replace
+        from orfit_bench.jobs.processes import threads
 
         command = shlex.join(["pytest", *self.config.invocation_params.args])
         text = as_json(report, Ran.now(command, time.perf_counter() - self.begun, threads()))

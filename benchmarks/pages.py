@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from orfit_bench.files import replace
+from orfit_bench.jobs.files import replace
 
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 

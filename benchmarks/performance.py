@@ -21,7 +21,7 @@ from benchmarks.limits import LIMITS
 from benchmarks.pages import fill
 from orfit_bench import create
 from orfit_bench.bench import roofline
-from orfit_bench.host.machine import machine, versions
+from orfit_bench.jobs.provenance import machine, versions
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 CHUNK, TURNS, SECONDS = 256, 7, 0.25

@@ -69,7 +69,7 @@ for _name in [name for name in ("learn", "update", "step", "store") if name in g
 """
 PROBE = """
 import sys
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.tracking.workloads import Workload
 
 method, backend, fault = sys.argv[1:]

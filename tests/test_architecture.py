@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orfit_bench.catalogue.methods import METHODS
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted((ROOT / "plugins/orfit-bench-numba/src/orfit_bench_numba").glob("[a-z_]*.py"))

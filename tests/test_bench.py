@@ -21,8 +21,8 @@ from orfit_bench.bench.suite import DEFAULT_STREAMS, read
 from orfit_bench.bench.worker import Worker
 from orfit_bench.catalogue.streams import mnist_files
 from orfit_bench.errors import UnavailableError
-from orfit_bench.files import replace
-from orfit_bench.host.registry import registry
+from orfit_bench.jobs.files import replace
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Backend, Data, Metric, Stream
 from orfit_bench.spec.method import KINDS
 

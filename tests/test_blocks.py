@@ -185,7 +185,7 @@ def test_apa_does_not_blow_up_on_rows_that_nearly_coincide():
 
 
 def test_parameters_of_one_step_are_those_of_that_step():
-    from orfit_bench.host.params import ParameterMaker
+    from orfit_bench.learners.parameters import ParameterMaker
 
     learner = ob.create("lms", step_size={"sequence": {"values": [0.5, 0.1, 0.2]}})
     p = ParameterMaker(learner.method, dict(learner.settings), learner.dtype, 0)(2, 2, 1, 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import orfit_bench as ob
 from orfit_bench.catalogue.streams.digits import raw
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 KINDS = {
     "int": ([3, -1, 2**40], int),

@@ -24,7 +24,7 @@ from orfit_bench.bench.suite import read
 from orfit_bench.cli import main
 from orfit_bench.cli import run as cli_run
 from orfit_bench.conformance import laws
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 words = shlex.split
 COMMAND = [sys.executable, "-c", "from orfit_bench.cli import main; main()"]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench.host.regressor import Regressor
+from orfit_bench.learners.regressor import Regressor
 
 METHODS = sorted({name for name, _ in EVERY})
 BLOCKS = [name for name in METHODS if ob.methods()[name].blocks]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from orfit_bench.isolation import BLAS_THREADS, Call, DiedError, Process, finished, spread, threads
+from orfit_bench.jobs.processes import BLAS_THREADS, Call, DiedError, Process, finished, spread, threads
 
 
 def test_every_call_has_its_value_or_what_became_of_it():
@@ -47,7 +47,7 @@ def test_no_calls_have_no_values():
 
 
 def test_a_process_that_does_not_start_says_what_helps(monkeypatch):
-    monkeypatch.setattr("orfit_bench.isolation.threads", os.abort)  # what it is asked first
+    monkeypatch.setattr("orfit_bench.jobs.processes.threads", os.abort)  # what it is asked first
     with Process() as process, pytest.raises(RuntimeError, match=r"the worker process does not start.*conform\(\)"):
         process.begin(Call(sum, ((),), 60))
 

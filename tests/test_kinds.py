@@ -15,7 +15,7 @@ from rich.console import Console
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_cell
 from orfit_bench.bench.suite import read
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.report.table import legend, results_tables
 from orfit_bench.spec import Data, Stream
 

@@ -21,7 +21,7 @@ from orfit_bench.conformance.kit import report, run
 from orfit_bench.conformance.plan import planned
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED
 from orfit_bench.conformance.tolerance import Nudged
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Absent
 
 # ---------------------------------------------------------------------- faults

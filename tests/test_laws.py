@@ -9,7 +9,7 @@ from cases import EVERY, offering, said
 import orfit_bench as ob
 from orfit_bench.catalogue.methods import METHODS
 from orfit_bench.conformance import laws
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 STATEMENTS = {
     "thesis": "Lemma 1, Proposition 2, Theorem 3, Corollary 4, Proposition 5, Theorem 6, Lemma 7, Proposition 8, "

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from distributions import install, python
 
-from orfit_bench.host import machine
+from orfit_bench.jobs import provenance
 
 PLUGIN = """
 [project]
@@ -17,14 +17,14 @@ version = "0.1.0"
 [project.entry-points.orfit_bench]
 mine = "my_plugin"
 """
-ASK = "import json; from orfit_bench.host.machine import plugin_commits; print(json.dumps(plugin_commits()))"
+ASK = "import json; from orfit_bench.jobs.provenance import plugin_commits; print(json.dumps(plugin_commits()))"
 
 
 def test_two_machines_alike_are_told_apart_and_neither_is_named(monkeypatch):
-    here = machine.machine()
-    assert machine.machine() == here
+    here = provenance.machine()
+    assert provenance.machine() == here
     monkeypatch.setattr("platform.node", lambda: "a-private-name")
-    there = machine.machine()
+    there = provenance.machine()
     assert {name for name in here if here[name] != there[name]} == {"host"}
     assert "private" not in json.dumps(there)
 
@@ -34,7 +34,7 @@ def test_the_version_of_cupy_whatever_its_distribution_is_called(tmp_path, monke
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cupy-cuda99x\nVersion: 1.2.3\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert machine.versions()["cupy-cuda99x"] == "1.2.3"
+    assert provenance.versions()["cupy-cuda99x"] == "1.2.3"
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git on the PATH")

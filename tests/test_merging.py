@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Merge, bound
 
 WEIGHTED = [

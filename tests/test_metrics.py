@@ -15,7 +15,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, learning, measuring, roofline, run_cell
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Backend, Data, Record, Stream
 
 N, D = 40, 3

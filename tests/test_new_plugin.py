@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from distributions import install, python
 
-from orfit_bench import files
 from orfit_bench.cli import main
+from orfit_bench.jobs import files
 from orfit_bench.new_plugin import KINDS, filled, named, write
 from orfit_bench.spec import SPEC_VERSION
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import orfit_bench as ob
 from orfit_bench.bench import Suite, run
 from orfit_bench.cli import main
-from orfit_bench.host.orders import sampled
+from orfit_bench.orders import sampled
 from orfit_bench.spec import Data, Setting, Stream
 
 LEARNERS = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 D = 16
 BACKENDS = ["numpy", "numba"]

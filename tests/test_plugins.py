@@ -17,7 +17,7 @@ import pytest
 from cases import offering
 
 import orfit_bench as ob
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Absent, Backend, Cost, Field, Method, Setting
 
 Same = Callable[[ob.Learner, ob.Learner], None]
@@ -109,7 +109,7 @@ def install(site: Path, name: str, text: str, metadata: bool = True) -> None:
 REPORT = """
 import json
 import orfit_bench as ob
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 def said(call):
     try:
@@ -202,7 +202,7 @@ def test_strict_names_every_broken_one(report: Any) -> None:
 @pytest.mark.parametrize("only", ["b_good_point", " b_good_point , numpy", ""])
 def test_the_environment_restricts_what_is_loaded(only: str, site: Path) -> None:
     code = (
-        "import json, sys; from orfit_bench.host.registry import registry; "
+        "import json, sys; from orfit_bench.plugins.registry import registry; "
         "print(json.dumps([{p.name: [p.state, p.reason] for p in registry().plugins}, list(sys.modules)]))"
     )
     plugins, modules = run(site, code, ORFIT_BENCH_PLUGINS=only)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from orfit_bench.bench import Suite, collection, comparison, load, results, run
 from orfit_bench.cli import main
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 
 @pytest.fixture(scope="module")

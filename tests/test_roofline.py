@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from outcomes import made, table
 
 import orfit_bench as ob
-from orfit_bench import isolation
 from orfit_bench.bench import Suite, limit, roofline, run
 from orfit_bench.bench.roofline import Roofline
 from orfit_bench.cli import main
 from orfit_bench.cli.warm import compile_kernel
+from orfit_bench.jobs import processes
 from orfit_bench.report.labels import shown
 from orfit_bench.report.table import BEYOND, LIMIT, legend
 
@@ -189,7 +189,7 @@ class TestThreads:
 
     def test_results_record_them(self, monkeypatch):
         monkeypatch.setenv("ORFIT_BENCH_THREADS", "3")
-        assert isolation.threads()["ORFIT_BENCH_THREADS"] == "3" == os.environ[isolation.THREADS]
+        assert processes.threads()["ORFIT_BENCH_THREADS"] == "3" == os.environ[processes.THREADS]
 
 
 def test_more_than_the_limit_is_explained():

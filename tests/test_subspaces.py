@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench.host.subspace import Subspace
+from orfit_bench.learners.subspace import Subspace
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 
@@ -739,7 +739,7 @@ def test_signs_and_rotations_do_not_matter_to_a_merge(method: str) -> None:
     """Against a plain mean of C, which vanishes where one learner holds -C."""
     from dataclasses import replace
 
-    from orfit_bench.host.merging import side
+    from orfit_bench.state.merging import side
 
     rule = ob.methods()[method].merge.rule
     a, b = (side(learner) for learner in pair(method, step_size=0.1))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.tracking import freeze, workloads
 from orfit_bench.tracking.workloads import exactness
 from orfit_bench.tracking.workloads.rows import rows

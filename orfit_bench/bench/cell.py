@@ -12,8 +12,8 @@ from typing import Any
 from orfit_bench.bench import learning, limit, measuring, models, roofline
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import UnavailableError
-from orfit_bench.host.create import create
-from orfit_bench.host.registry import registry
+from orfit_bench.learners.factory import create
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Data, Record
 
 STATUSES = ("ok", "failed", "timeout", "crashed", "absent")

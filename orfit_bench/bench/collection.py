@@ -12,8 +12,8 @@ import numpy as np
 
 from orfit_bench.bench.results import FORMAT, ORIGIN
 from orfit_bench.errors import UnavailableError
-from orfit_bench.files import replace
-from orfit_bench.host.registry import registry
+from orfit_bench.jobs.files import replace
+from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def export(results: xarray.Dataset, path: Path) -> None:
     """Write the flat table as the path's ending says: .csv, .parquet or .md.
 
     ValueError for another ending, UnavailableError where Parquet's library is not installed, OSError as
-    `orfit_bench.files.replace`.
+    `orfit_bench.jobs.files.replace`.
     """
     writers: dict[str, Any] = {".csv": _csv, ".parquet": _parquet, ".md": _markdown}
     if path.suffix.lower() not in writers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from orfit_bench.bench.collection import origin
 from orfit_bench.errors import hint
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from orfit_bench.errors import hint
-from orfit_bench.host.registry import registry
-from orfit_bench.host.snapshot import config
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
 from orfit_bench.spec.setting import checked
+from orfit_bench.state.serialization import config
 
 Chosen = str | Mapping[str, Any]
 """A name, or {"name": ..., "settings": {...}}; of a method also with "model": {"hidden": [32], ...}."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orfit_bench.files import digest, replace
+from orfit_bench.jobs.files import digest, replace
 
 
 class Journal:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from orfit_bench.bench import models
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.bench.protocol import Protocol
-from orfit_bench.files import replace
-from orfit_bench.host.registry import registry
+from orfit_bench.jobs.files import replace
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
 
 if TYPE_CHECKING:

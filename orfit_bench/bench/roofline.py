@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from orfit_bench.files import replace
-from orfit_bench.host.machine import machine
-from orfit_bench.isolation import threads
+from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.processes import threads
+from orfit_bench.jobs.provenance import machine
 
 SIZES = tuple(4**k for k in range(6, 15))
 """Bytes that a loop touches again and again, from the first cache to main memory: 4 KiB to 256 MiB."""

@@ -12,9 +12,9 @@ from orfit_bench.bench.cell import Cell, outcome
 from orfit_bench.bench.journal import Journal, folder_of
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import Here, Worker
-from orfit_bench.files import writable
-from orfit_bench.host.machine import provenance
-from orfit_bench.host.registry import registry
+from orfit_bench.jobs.files import writable
+from orfit_bench.jobs.provenance import provenance
+from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:
     import xarray

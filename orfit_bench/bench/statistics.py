@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:
     import xarray

@@ -14,8 +14,8 @@ from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.entries import Chosen, Entry, filled, find, known, no_method, no_stream
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import UnavailableError, hint
-from orfit_bench.host.create import DTYPES, RANDOM_STATE
-from orfit_bench.host.registry import registry
+from orfit_bench.learners.factory import DTYPES, RANDOM_STATE
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
 
 DEFAULT_STREAMS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from orfit_bench.bench import roofline
 from orfit_bench.bench.cell import Cell, outcome, run_cell, said_by
-from orfit_bench.isolation import Call, DiedError, Process, finished, threads
+from orfit_bench.jobs.processes import Call, DiedError, Process, finished, threads
 
 MACHINE_SECONDS = 120.0
 """Longest time that measuring the machine may take."""

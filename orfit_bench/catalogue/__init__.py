@@ -5,7 +5,7 @@ from __future__ import annotations
 from orfit_bench.catalogue.methods import METHODS
 from orfit_bench.catalogue.metrics import METRICS
 from orfit_bench.catalogue.streams import STREAMS
-from orfit_bench.host.hooks import hookimpl
+from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.spec import Method, Metric, Stream
 
 SPEC_VERSION = (1, 0)

@@ -15,7 +15,7 @@ import click
 
 from orfit_bench.cli.output import bar, show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import replace, writable
+from orfit_bench.jobs.files import replace, writable
 
 if TYPE_CHECKING:
     from orfit_bench.conformance import Record, Report, export
@@ -89,7 +89,7 @@ def conform_command(
     from orfit_bench.conformance import export
     from orfit_bench.conformance.isolated import conform_isolated
     from orfit_bench.conformance.plan import DTYPES
-    from orfit_bench.isolation import BLAS_THREADS
+    from orfit_bench.jobs.processes import BLAS_THREADS
     from orfit_bench.report.conformance import markdown
 
     plugins()

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from orfit_bench.cli.output import bar, show
-from orfit_bench.files import replace, writable
+from orfit_bench.jobs.files import replace, writable
 
 PROFILES = ("quick", "full")
 

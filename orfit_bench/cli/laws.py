@@ -9,7 +9,7 @@ import click
 
 from orfit_bench.cli.output import console, show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import refuse
+from orfit_bench.jobs.files import refuse
 
 if TYPE_CHECKING:
     from orfit_bench.conformance.laws import Case, Finding
@@ -32,7 +32,7 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
       orfit-bench laws rls --dtype float32
     """
     from orfit_bench.conformance.laws import cases
-    from orfit_bench.host.create import DTYPES
+    from orfit_bench.learners.factory import DTYPES
     from orfit_bench.report.laws import laws_table, summary
 
     known = plugins()

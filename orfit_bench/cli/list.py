@@ -11,7 +11,7 @@ from orfit_bench.cli.plugins import plugins
 from orfit_bench.errors import hint
 
 if TYPE_CHECKING:
-    from orfit_bench.host.registry import Registry
+    from orfit_bench.plugins.registry import Registry
 
 
 @click.command("list")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from orfit_bench.host.registry import Registry
+    from orfit_bench.plugins.registry import Registry
 
 
 def plugins() -> Registry:
     """The registry; names every broken plugin on stderr, or raises PluginError under --strict-plugins."""
-    from orfit_bench.host.registry import registry
+    from orfit_bench.plugins.registry import registry
 
     known, asked = registry(), click.get_current_context().find_root().params
     if asked["strict_plugins"]:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import make_folder, replace, spare, writable
+from orfit_bench.jobs.files import make_folder, replace, spare, writable
 
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")

@@ -10,7 +10,7 @@ import click
 
 from orfit_bench.cli.output import show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.files import spare, writable
+from orfit_bench.jobs.files import spare, writable
 
 FILE = click.Path(path_type=Path)
 

@@ -13,7 +13,7 @@ from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
-from orfit_bench.files import spare, writable
+from orfit_bench.jobs.files import spare, writable
 
 if TYPE_CHECKING:
     from orfit_bench.bench import Suite
@@ -147,7 +147,7 @@ def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
 def _kind(text: str, name: str) -> str:
     """What bears the name: "method" or "stream"."""
     from orfit_bench.errors import hint
-    from orfit_bench.host.registry import registry
+    from orfit_bench.plugins.registry import registry
 
     known = registry()
     if name not in known.methods and name not in known.streams:

@@ -31,8 +31,8 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
       orfit-bench warm
       orfit-bench warm rls kalman --dtype float64
     """
-    from orfit_bench.host.create import DTYPES
-    from orfit_bench.isolation import Call, Process, cores, spread
+    from orfit_bench.jobs.processes import Call, Process, cores, spread
+    from orfit_bench.learners.factory import DTYPES
 
     known = plugins()
     for kind, names in (("methods", methods), ("backends", backends)):
@@ -62,7 +62,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
 
 def compile_kernel(backend: str, method: str, dtype: str) -> str:
     """Compile one kernel in this process; what went wrong, empty where nothing did."""
-    from orfit_bench.host.registry import registry
+    from orfit_bench.plugins.registry import registry
 
     try:
         compiles = registry().backends[backend].compile

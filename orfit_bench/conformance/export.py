@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from orfit_bench.conformance.record import EXPECTED, FAILED, SKIPPED, Record, Report
-from orfit_bench.host.machine import provenance
+from orfit_bench.jobs.provenance import provenance
 
 SCHEMA = 1
 """Raised when a reader of the JSON must change."""

@@ -12,8 +12,8 @@ from orfit_bench.conformance.check import CHECKS
 from orfit_bench.conformance.kit import Known, Progress, judged, known, report, run
 from orfit_bench.conformance.plan import DTYPES, Item, Pair, chosen_pairs, of_pair
 from orfit_bench.conformance.record import FAILED, Record, Report
-from orfit_bench.host.registry import registry
-from orfit_bench.isolation import START_SECONDS, Call, Process, cores, finished, spread
+from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, finished, spread
+from orfit_bench.plugins.registry import registry
 
 TIMEOUT = 60.0
 SLOW = 10

@@ -16,7 +16,7 @@ from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, Re
 from orfit_bench.conformance.tolerance import tolerance
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.errors import AccuracyWarning, DivergedError, UnavailableError, hint
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 CATALOGUE = "orfit-bench"
 """The distribution whose methods a complete backend has."""

@@ -14,8 +14,8 @@ from orfit_bench.catalogue.equalities import EQUALITIES
 from orfit_bench.catalogue.theorems import THEOREMS
 from orfit_bench.conformance.check import NO_DIGIT
 from orfit_bench.errors import AccuracyWarning, DivergedError
-from orfit_bench.host.create import create
-from orfit_bench.host.registry import registry
+from orfit_bench.learners.factory import create
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Equality, Law, Measured, Method, Rows, bound
 
 Array = NDArray[Any]

@@ -14,7 +14,7 @@ from orfit_bench.conformance.check import CHECKS, Check, Gap, Violation
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.conformance.variants import variants
 from orfit_bench.errors import UnavailableError, hint
-from orfit_bench.host.registry import Registry, registry
+from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import Absent
 
 DTYPES = ("float64", "float32")

@@ -9,7 +9,7 @@ from typing import Any
 from orfit_bench.conformance.kit import run
 from orfit_bench.conformance.plan import Item
 from orfit_bench.conformance.record import EXPECTED, PASSED, SKIPPED, Record, where
-from orfit_bench.host.registry import HERE, registry
+from orfit_bench.plugins.registry import HERE, registry
 
 
 def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:

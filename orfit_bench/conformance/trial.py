@@ -15,8 +15,8 @@ from orfit_bench.conformance.check import Gap, Violation
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.tolerance import Act, apart, learning, look, tolerance
 from orfit_bench.conformance.variants import Variant
-from orfit_bench.host.create import create
-from orfit_bench.host.registry import registry
+from orfit_bench.learners.factory import create
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Backend, Method
 
 Array = NDArray[Any]

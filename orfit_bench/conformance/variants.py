@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.host.registry import registry
 from orfit_bench.models import MLP
+from orfit_bench.plugins.registry import registry
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import LINEAR, Method, Model, Setting
 from orfit_bench.spec.setting import inside

@@ -12,8 +12,8 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import NamedTuple
 
-from orfit_bench.files import new_folder
-from orfit_bench.host.registry import Registry, registry
+from orfit_bench.jobs.files import new_folder
+from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import SPEC_VERSION
 
 KINDS = {

@@ -11,7 +11,7 @@ from rich.text import Text
 from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import Ran
 from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, Record, Report, where
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 

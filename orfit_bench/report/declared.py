@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.bench.suite import NO_BACKEND
-from orfit_bench.host.registry import Registry
+from orfit_bench.plugins.registry import Registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec import Backend, Method, Metric, Setting, Stream
 from orfit_bench.spec.stream import OFFERS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.errors import UnavailableError
-from orfit_bench.files import replace
+from orfit_bench.jobs.files import replace
 
 INK, PAPER = "#000000", "#fffffe"
 """Black, and what is as good as white: on a page they are its text's colour and its background's, light or dark."""
@@ -37,7 +37,7 @@ def pyplot() -> Any:
 def save(figure: Any, path: Path) -> None:
     """Write the picture, whole or not at all, in the format of the path's ending, and close it.
 
-    ValueError where the ending names no format; OSError as `orfit_bench.files.replace`.
+    ValueError where the ending names no format; OSError as `orfit_bench.jobs.files.replace`.
     """
     ending = path.suffix.lstrip(".").lower() or "svg"
     known = figure.canvas.get_supported_filetypes()

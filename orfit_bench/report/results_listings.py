@@ -12,7 +12,7 @@ import numpy as np
 
 from orfit_bench.bench import collection, statistics
 from orfit_bench.bench.results import ORIGIN
-from orfit_bench.host.registry import Registry
+from orfit_bench.plugins.registry import Registry
 from orfit_bench.report import labels
 from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
 from orfit_bench.report.page import Cell, Listing, Number

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.report import labels
 from orfit_bench.report import results_listings as listings
 from orfit_bench.report.declared import lacking

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orfit_bench.host.create import create
+from orfit_bench.learners.factory import create
 from orfit_bench.report.page import Section
 
 if TYPE_CHECKING:

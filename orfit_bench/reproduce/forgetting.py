@@ -12,7 +12,7 @@ from orfit_bench.bench.error import NUMBERS
 from orfit_bench.bench.learning import recorded
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import DivergedError
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.report.page import Listing, Section, Text, drawn
 from orfit_bench.reproduce import data
 from orfit_bench.reproduce._tasks import forgetting, own

@@ -10,7 +10,7 @@ from orfit_bench.bench.error import NUMBERS
 from orfit_bench.bench.learning import learn
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import DivergedError
-from orfit_bench.host.orders import reshuffled
+from orfit_bench.orders import reshuffled
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about

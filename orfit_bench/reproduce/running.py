@@ -17,10 +17,10 @@ from orfit_bench.bench import results as files
 from orfit_bench.bench.cell import line, said_by
 from orfit_bench.bench.journal import Journal
 from orfit_bench.errors import UnavailableError, hint
-from orfit_bench.files import make_folder, replace, writable
-from orfit_bench.host.machine import provenance
-from orfit_bench.host.registry import registry
-from orfit_bench.isolation import Call, DiedError, Process, finished, threads
+from orfit_bench.jobs.files import make_folder, replace, writable
+from orfit_bench.jobs.processes import Call, DiedError, Process, finished, threads
+from orfit_bench.jobs.provenance import provenance
+from orfit_bench.plugins.registry import registry
 from orfit_bench.report.page import require
 from orfit_bench.reproduce import data as data_sets
 from orfit_bench.reproduce import page

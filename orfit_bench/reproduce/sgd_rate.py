@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench import schedules
 from orfit_bench.catalogue.streams import digits
-from orfit_bench.host.orders import uniform
+from orfit_bench.orders import uniform
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about

@@ -81,14 +81,16 @@ class Absent:
 class Kernel(Protocol):
     """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
 
-    A filter's p is an orfit_bench.host.moving.Moving; its rows may have NaN in Y, and it has `transit` and `rts` too.
+    A filter's p is an orfit_bench.learners.filtering.dynamics.Moving; its rows may have NaN in Y, and it has `transit`
+    and `rts` too.
 
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
-    the method grows. `count`, and fields without dimensions, are NumPy arrays in host memory on every backend. p holds numbers and per-step arrays: every setting by name (schedules evaluated, None as the
-    largest integer, or infinity for a number), p.t the number of the chunk's first step, p.batch_size the rows of a
-    step, p.draws (steps, k). For layered methods p.shapes are the (inputs, outputs) of the layers and p.inputs what
-    each takes in (rows, inputs). p.at(i) is p with the per-step arrays cut down to step i, p.at(i, n) to n steps from
-    it on. Inputs must not be written to nor kept.
+    the method grows. `count`, and fields without dimensions, are NumPy arrays in host memory on every backend. p holds
+    numbers and per-step arrays: every setting by name (schedules evaluated, None as the largest integer, or infinity
+    for a number), p.t the number of the chunk's first step, p.batch_size the rows of a step, p.draws (steps, k). For
+    layered methods p.shapes are the (inputs, outputs) of the layers and p.inputs what each takes in (rows, inputs).
+    p.at(i) is p with the per-step arrays cut down to step i, p.at(i, n) to n steps from it on. Inputs must not be
+    written to nor kept.
 
     A module may say LACKS = {capability: why}, what it leaves out of what the method allows (spec/capability.py), and
     EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone). With

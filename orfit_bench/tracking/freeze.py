@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.files import replace
+from orfit_bench.jobs.files import replace
 from orfit_bench.tracking import workloads
 from orfit_bench.tracking.workloads import exactness
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.host import merging, snapshot
-from orfit_bench.host.learner import Learner
-from orfit_bench.host.params import ParameterMaker
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.parameters import ParameterMaker
 from orfit_bench.spec import Merge
+from orfit_bench.state import merging, serialization
 from wrong.fault import fault
 from wrong.right import (
     DOUBLE,
@@ -24,7 +24,7 @@ from wrong.right import (
 )
 
 merge, copy = Learner.merge, Learner.copy
-to_dataset, from_dataset, read = snapshot.to_dataset, snapshot.from_dataset, snapshot.read
+to_dataset, from_dataset, read = serialization.to_dataset, serialization.from_dataset, serialization.read
 
 
 def _sharing(self: Any, other: Any) -> Any:
@@ -87,7 +87,11 @@ fault(
     "a_state_with_swapped_bytes",
     "the arrays of `state` have their bytes swapped",
     "the_state_is_what_is_declared",
-    host=(snapshot, "to_dataset", lambda learner: to_dataset(learner).map(lambda a: a.astype(a.dtype.newbyteorder()))),
+    host=(
+        serialization,
+        "to_dataset",
+        lambda learner: to_dataset(learner).map(lambda a: a.astype(a.dtype.newbyteorder())),
+    ),
 )
 
 
@@ -100,13 +104,13 @@ fault(
     "restored_in_half_precision",
     "what is restored from a state was rounded to half precision",
     "a_restored_state_goes_on_alike",
-    host=(snapshot, "from_dataset", lambda state: _in_half(from_dataset(state))),
+    host=(serialization, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(
     "loaded_in_half_precision",
     "what is read from a file was rounded to half precision",
     "a_saved_state_goes_on_alike",
-    host=(snapshot, "read", lambda path: _in_half(read(path))),
+    host=(serialization, "read", lambda path: _in_half(read(path))),
 )
 fault(
     "the_first_is_the_mean",

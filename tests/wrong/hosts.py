@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.host import inputs
-from orfit_bench.host.engine import Engine
+from orfit_bench.learners import validation
+from orfit_bench.learners.engine import Engine
 from orfit_bench.spec import setting
 from wrong.fault import fault
 from wrong.right import (
@@ -18,7 +18,7 @@ from wrong.right import (
     real,
 )
 
-convert, matrix, learn = inputs._convert, inputs.matrix, Engine._learn
+convert, matrix, learn = validation._convert, validation.matrix, Engine._learn
 
 
 def _learned_twice(self: Any) -> None:
@@ -46,7 +46,7 @@ fault(
     "numbers_as_they_lie",
     "an array that is not in C order is read in the order of its memory",
     "any_place_in_memory",
-    host=(inputs, "_convert", _as_it_lies),
+    host=(validation, "_convert", _as_it_lies),
 )
 fault(
     "one_row_without_brackets",
@@ -54,7 +54,7 @@ fault(
     "wrong_shapes_are_refused",
     method=OJA,
     kernel=real("oja"),
-    host=(inputs, "matrix", lambda X, *more, **named: matrix(np.atleast_2d(X), *more, **named)),
+    host=(validation, "matrix", lambda X, *more, **named: matrix(np.atleast_2d(X), *more, **named)),
 )
 
 
@@ -69,19 +69,19 @@ fault(
     "other_columns_are_refused",
     method=OJA,
     kernel=real("oja"),
-    host=(inputs, "matrix", _cut_off),
+    host=(validation, "matrix", _cut_off),
 )
 fault(
     "nothing_looks_for_nan",
     "rows that are not finite come to the kernel",
     "numbers_that_are_not_finite_are_refused",
-    host=(inputs, "check_finite", lambda value, name: None),
+    host=(validation, "check_finite", lambda value, name: None),
 )
 fault(
     "masks_are_dropped",
     "a masked array is learned with what its mask hides",
     "what_is_no_number_is_refused",
-    host=(inputs, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
+    host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import orfit_bench as ob
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Cost, Field, Method, Setting
 
 METHODS = ob.methods()

@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import check, require
 from orfit_bench.conformance.trial import Trial
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.registry import registry
 
 DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 10: "rocm", 13: "cuda"}
 """DLPack's numbers (pinned host and managed memory included)."""

@@ -9,8 +9,8 @@ import numpy as np
 from orfit_bench.conformance.check import Gap, check, require, unless
 from orfit_bench.conformance.checks.numbers import finite
 from orfit_bench.conformance.trial import Trial
-from orfit_bench.host.merging import average
 from orfit_bench.spec import LINEAR
+from orfit_bench.state.merging import average
 
 
 def a_merge(trial: Trial) -> str:

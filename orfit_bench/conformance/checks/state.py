@@ -14,7 +14,7 @@ from orfit_bench.conformance.check import Gap, Violation, check, require, worst
 from orfit_bench.conformance.checks.agreement import a_reference
 from orfit_bench.conformance.rows import bits
 from orfit_bench.conformance.trial import REFERENCE, Trial
-from orfit_bench.host.create import load, restore
+from orfit_bench.learners.factory import load, restore
 
 MOMENTS = (0, 1, 10, 20)
 PASSES = 30

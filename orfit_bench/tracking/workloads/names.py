@@ -17,7 +17,7 @@ class Missing(NotImplementedError):
 
 def pairs() -> dict[tuple[str, str], str]:
     """Every (method, backend) that can be had here, with the distribution that brought the kernel or the method."""
-    from orfit_bench.host.registry import registry
+    from orfit_bench.plugins.registry import registry
 
     known = registry()
     found = {}

@@ -47,7 +47,7 @@ class Clock:
 @contextmanager
 def clocked(method: str, backend: str) -> Iterator[Clock]:
     """A clock on the kernel's functions, for learners that are made meanwhile."""
-    from orfit_bench.host.registry import registry
+    from orfit_bench.plugins.registry import registry
 
     kernel, clock = registry().kernel(backend, method), Clock()
     functions = {name: getattr(kernel, name) for name in KERNEL if hasattr(kernel, name)}

@@ -12,7 +12,7 @@ import pytest
 
 import orfit_bench as ob
 import orfit_bench_cupy as plugin
-from orfit_bench.host.machine import provenance
+from orfit_bench.jobs.provenance import provenance
 
 from .conftest import IN_PLACE, device
 from .conftest import cupy as standin

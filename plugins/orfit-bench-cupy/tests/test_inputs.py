@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.host.inputs import check_finite
+from orfit_bench.learners.validation import check_finite
 
 from .conftest import IN_PLACE, cupy
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from orfit_bench.host.hooks import hookimpl
+from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.spec import Backend
 from orfit_bench_numba import METHODS  # whose kernels decide what these need not
 

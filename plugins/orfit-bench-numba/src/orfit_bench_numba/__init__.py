@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.host.hooks import hookimpl
+from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)

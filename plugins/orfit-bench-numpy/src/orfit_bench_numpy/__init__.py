@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.host.hooks import hookimpl
+from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.host import snapshot
-from orfit_bench.host.start import Start
+from orfit_bench.learners.start import Start
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import said, same
+from orfit_bench.state import serialization
 
 if TYPE_CHECKING:
-    from orfit_bench.host.learner import Learner
+    from orfit_bench.learners.learner import Learner
 
 
 def merge(a: Learner, b: Learner) -> None:
@@ -41,13 +41,13 @@ def merge(a: Learner, b: Learner) -> None:
 def _merged(a: Learner, b: Learner, rule: Merge) -> Learner:
     """A new learner in the state of both; ValueError where the rule's fields are none."""
     steps = a._steps + b._steps if rule.kind == "exact" else max(a._steps, b._steps)
-    head = snapshot.header(a) | {"t": steps, "n_samples_seen": a._seen + b._seen}
+    head = serialization.header(a) | {"t": steps, "n_samples_seen": a._seen + b._seen}
     try:
         one, other = side(a), side(b)
         fields = {**one.fields, **rule.rule(one, other, a.settings)}
         with np.errstate(over="ignore"):  # infinite numbers are refused with all that does not fit
             arrays = {name: np.asarray(f).astype(a.dtype) for name, f in _with_derived(a, fields).items()}
-        return snapshot.rebuild(a, head, snapshot.arrays(a) | arrays)
+        return serialization.rebuild(a, head, serialization.arrays(a) | arrays)
     except ValueError as error:
         raise ValueError(f"{a.method.name} cannot be merged here: {error}") from error
 

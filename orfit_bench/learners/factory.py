@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.host import inputs, snapshot
-from orfit_bench.host.classifier import Classifier
-from orfit_bench.host.filter import Filter
-from orfit_bench.host.learner import Learner
-from orfit_bench.host.registry import registry
-from orfit_bench.host.regressor import Regressor
-from orfit_bench.host.subspace import Subspace
+from orfit_bench.learners import validation
+from orfit_bench.learners.classifier import Classifier
+from orfit_bench.learners.filtering.filter import Filter
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.regressor import Regressor
+from orfit_bench.learners.subspace import Subspace
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model, Transition
 from orfit_bench.spec.capability import require
 from orfit_bench.spec.model import named
 from orfit_bench.spec.setting import Setting, checked
+from orfit_bench.state import serialization
 
 if TYPE_CHECKING:
     import xarray
@@ -101,7 +102,7 @@ def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any
     if all(f.name != "w" for f in method.fields):
         named = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
         raise ValueError(f"initial_weights: {method.name} has none; {named[0] if named else 'leave it out'}")
-    weights = inputs.numbers(given, "initial_weights", dtype)
+    weights = validation.numbers(given, "initial_weights", dtype)
     if weights.ndim not in (1, 2):
         raise ValueError(f"initial_weights: got shape {weights.shape}, want (parameters,) or (parameters, outputs)")
     return weights.copy()
@@ -135,7 +136,7 @@ def restore(
     A state of a nonlinear model or transition needs these again: a Model, and a Transition or its pair of functions.
     ValueError where the state is no whole one.
     """
-    return _rebuilt(*snapshot.from_dataset(state), "state", backend, model, transition)
+    return _rebuilt(*serialization.from_dataset(state), "state", backend, model, transition)
 
 
 def load(
@@ -146,7 +147,7 @@ def load(
     transition: Transition | tuple[Any, Any] | None = None,
 ) -> Any:
     """A learner that continues where `save(path)` was called; ValueError where the file is damaged."""
-    return _rebuilt(*snapshot.read(path), str(path), backend, model, transition)
+    return _rebuilt(*serialization.read(path), str(path), backend, model, transition)
 
 
 def _rebuilt(
@@ -157,7 +158,7 @@ def _rebuilt(
     model: Any,
     transition: Any,
 ) -> Any:
-    snapshot.check_header(head, where)
+    serialization.check_header(head, where)
     model = _as_model(LINEAR if model is None else model)
     if model.name != (wanted := head.get("model")):
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
@@ -171,17 +172,17 @@ def _rebuilt(
             initial_weights=arrays.get("initial_weights"),
             **_settings(head["settings"], arrays, transition),
         )
-        return snapshot.rebuild(blank, head, arrays)
+        return serialization.rebuild(blank, head, arrays)
     except KeyError as error:
-        raise ValueError(f"{where}: the header lacks {error}, which format {snapshot.FORMAT} has") from error
+        raise ValueError(f"{where}: the header lacks {error}, which format {serialization.FORMAT} has") from error
     except (TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{where}: {error}") from error
 
 
 def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: Any) -> dict[str, Any]:
     """The settings of a state: plain values, arrays, and a function that the user passes again."""
-    start, transition = len(snapshot.SETTING), named(transition)
-    given = plain | {name[start:]: a for name, a in arrays.items() if name.startswith(snapshot.SETTING)}
+    start, transition = len(serialization.SETTING), named(transition)
+    given = plain | {name[start:]: a for name, a in arrays.items() if name.startswith(serialization.SETTING)}
     saved = given.get("transition")
     got = transition.name if isinstance(transition, Transition) else None if transition is None else "a matrix"
     if isinstance(saved, dict):

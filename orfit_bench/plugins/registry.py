@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from orfit_bench.errors import PluginError, UnavailableError, hint
-from orfit_bench.host import loader
-from orfit_bench.host.loader import Plugin
-from orfit_bench.host.orders import sampled
+from orfit_bench.orders import sampled
+from orfit_bench.plugins import discovery
+from orfit_bench.plugins.discovery import Plugin
 from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking
 
@@ -143,7 +143,7 @@ def registry() -> Registry:
     global _registry
     if _registry is None:
         filling = Registry()
-        for plugin in loader.installed():
+        for plugin in discovery.installed():
             filling.add(plugin)
         _registry = filling
     return _registry
@@ -157,7 +157,7 @@ def register(plugin: Any, name: str | None = None) -> None:
     name = str(name or getattr(plugin, "__name__", type(plugin).__name__))
     if isinstance(plugin, type):
         raise PluginError(f"plugin {name!r}: it is a class, want an instance: register({name}())")
-    added = registry().add(loader.load(lambda: plugin, name, HERE, ""))
+    added = registry().add(discovery.load(lambda: plugin, name, HERE, ""))
     if added.state != "ok":
         registry().plugins.remove(added)
         raise PluginError(f"plugin {name!r}: {added.reason}")

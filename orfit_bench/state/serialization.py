@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from orfit_bench.files import replace
+from orfit_bench.jobs.files import replace
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import SPEC_VERSION, Transition
 
 if TYPE_CHECKING:
     import xarray
 
-    from orfit_bench.host.learner import Learner
+    from orfit_bench.learners.learner import Learner
 
 Kind = TypeVar("Kind", bound="Learner")
 FORMAT = 1

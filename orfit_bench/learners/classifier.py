@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from orfit_bench.host import inputs
-from orfit_bench.host.learner import Learner
+from orfit_bench.learners import validation
+from orfit_bench.learners.learner import Learner
 from orfit_bench.spec.backend import Array
 
 Label = bool | int | str
@@ -72,8 +72,8 @@ class Classifier(Learner):
 
     def _encoded(self, X: Any, y: Any, name: str) -> tuple[Array, Array]:
         """The rows, and their labels one-hot in the columns of all classes, which are then known."""
-        X = inputs.matrix(X, name, self.dtype, self._features, xp=self._xp)
-        labels = inputs.labels(y, name, len(X), type(self._classes[0]) if self._classes else None)
+        X = validation.matrix(X, name, self.dtype, self._features, xp=self._xp)
+        labels = validation.labels(y, name, len(X), type(self._classes[0]) if self._classes else None)
         first: dict[Label, int] = {}
         for row, label in enumerate(labels):
             first.setdefault(label, row)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from orfit_bench.host import inputs, smoothing
-from orfit_bench.host.extended import Extended, moved
-from orfit_bench.host.moving import VARYING, Entries, Motion, Moving, whole
-from orfit_bench.host.record import Layout
-from orfit_bench.host.regressor import Regressor
+from orfit_bench.learners import validation
+from orfit_bench.learners.filtering import smoother
+from orfit_bench.learners.filtering.dynamics import VARYING, Entries, Motion, Moving, whole
+from orfit_bench.learners.filtering.extended import Extended, moved
+from orfit_bench.learners.regressor import Regressor
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 from orfit_bench.spec.method import Draw
 from orfit_bench.spec.model import Transition
+from orfit_bench.state.layout import Layout
 
 if TYPE_CHECKING:
     import xarray
@@ -89,7 +90,7 @@ class Filter(Regressor):
         with twin._brought(X, y, transition, process_noise, observation_noise) as X:
             mean, covariance = twin._guarded(twin._smoothed, X, y)
         to_host = self.backend.asnumpy
-        return smoothing.dataset(to_host(mean), to_host(covariance), first=self._steps + 1)
+        return smoother.dataset(to_host(mean), to_host(covariance), first=self._steps + 1)
 
     # ------------------------------------------------------------------ what the kernel gets
 
@@ -115,14 +116,14 @@ class Filter(Regressor):
         self._begin(X, Y, vector, is_step=False)
         p, xp = self._motion.parameters(self._given, self._steps + 1, 1), self._xp
         with np.errstate(all="ignore"):
-            passed = smoothing.forward(self._extended(), self._s, X, Y, p, xp)
+            passed = smoother.forward(self._extended(), self._s, X, Y, p, xp)
             learned = len(passed.transitions)
             self._steps += learned
             if learned < len(X):
                 self._diverged(learned)
-            known = smoothing.variances(passed.corrected, xp).copy()
+            known = smoother.variances(passed.corrected, xp).copy()
             self._kernel.rts(passed.transitions, *passed.predicted, *passed.corrected)
-            if learned and smoothing.impossible(known, smoothing.variances(passed.corrected, xp), xp):
+            if learned and smoother.impossible(known, smoother.variances(passed.corrected, xp), xp):
                 self._s.digits_lost[...] = 1
         return passed.corrected
 
@@ -153,7 +154,7 @@ class Filter(Regressor):
         return Motion(self.settings, p, c, self._linear, self._to_backend)
 
     def _to_backend(self, host: Any, name: str) -> Array:
-        return self.backend.asarray(inputs.numbers(host, name, self.dtype))
+        return self.backend.asarray(validation.numbers(host, name, self.dtype))
 
     def _answering(self) -> Array:
         mean = self._weights()

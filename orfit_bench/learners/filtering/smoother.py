@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.host.extended import Extended, Moments, moments
+from orfit_bench.learners.filtering.extended import Extended, Moments, moments
 from orfit_bench.spec.backend import Array
 
 if TYPE_CHECKING:

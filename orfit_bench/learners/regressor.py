@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from orfit_bench.host.learner import Learner
+from orfit_bench.learners.learner import Learner
 from orfit_bench.spec.backend import Array
 
 

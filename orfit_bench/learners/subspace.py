@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from orfit_bench.host import inputs
-from orfit_bench.host.learner import Learner
+from orfit_bench.learners import validation
+from orfit_bench.learners.learner import Learner
 from orfit_bench.spec.backend import Array
 
 
@@ -49,13 +49,13 @@ class Subspace(Learner):
         components = self.components_
         if not len(components) and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
             return self._xp.zeros((len(Z), components.shape[1]), self.dtype)
-        Z = inputs.matrix(Z, "Z", self.dtype, None, xp=self._xp)
+        Z = validation.matrix(Z, "Z", self.dtype, None, xp=self._xp)
         if Z.shape[1] != len(components):
             raise ValueError(f"Z: got {Z.shape[1]} columns, want {len(components)}, one for each row of components_")
         return self._placed(Z) @ components
 
     def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self._features, look, self._xp)
+        X = validation.matrix(X, name, self.dtype, self._features, look, self._xp)
         k = self.settings["n_components"]
         if k > X.shape[1]:
             raise ValueError(f"{name}: got {X.shape[1]} columns, want at least n_components={k}")

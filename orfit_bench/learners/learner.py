@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from orfit_bench.host import inputs, merging, snapshot
-from orfit_bench.host.engine import Engine
+from orfit_bench.learners import validation
+from orfit_bench.learners.engine import Engine
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 from orfit_bench.spec.setting import said
+from orfit_bench.state import merging, serialization
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -53,15 +54,15 @@ class Learner(Engine):
 
     def state(self) -> xarray.Dataset:
         """A copy of the state in host memory, with named dimensions; settings and versions in attrs."""
-        return snapshot.to_dataset(self)
+        return serialization.to_dataset(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to an .npz file with a JSON header; the file is replaced whole or not at all."""
-        snapshot.save(self, path)
+        serialization.save(self, path)
 
     def copy(self) -> Self:
         """An independent learner in the same state."""
-        return snapshot.rebuild(self, snapshot.header(self), snapshot.arrays(self))
+        return serialization.rebuild(self, serialization.header(self), serialization.arrays(self))
 
     def merge(self, other: Learner) -> Self:
         """Take in what another learner of the same method, settings and dtype learned from other rows. Returns self.
@@ -89,7 +90,7 @@ class Learner(Engine):
     def _asked(self, X: Any) -> Array:
         """Rows (n, d) that a question is about, checked, on the backend."""
         self._check_begun()
-        return self._placed(inputs.matrix(X, "X", self.dtype, self._features, xp=self._xp))
+        return self._placed(validation.matrix(X, "X", self.dtype, self._features, xp=self._xp))
 
     def _check_begun(self) -> None:
         if self._features is None:
@@ -117,7 +118,7 @@ class Learner(Engine):
 
     def _take(self, other: Any) -> None:
         """Become the other's twin, on the own backend."""
-        twin = snapshot.rebuild(self, snapshot.header(other), snapshot.arrays(other))
+        twin = serialization.rebuild(self, serialization.header(other), serialization.arrays(other))
         self.__dict__.update(twin.__dict__)
 
     def _more_header(self) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orfit_bench.host import layered
-from orfit_bench.host.inputs import NUMBERS
+from orfit_bench.learners import layers
+from orfit_bench.learners.validation import NUMBERS
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.method import Method, Settings
 from orfit_bench.spec.model import Model
@@ -47,7 +47,7 @@ class Linearised:
         """Sizes are features d and outputs c; `like` is an array of the learner's dtype."""
         self._method, self._settings, self._model, self._kernel = method, settings, model, kernel
         self._outputs, self._dtype, self._xp = sizes[1], like.dtype, xp
-        self._shapes = layered.shapes(model, *sizes) if method.layered else ()
+        self._shapes = layers.shapes(model, *sizes) if method.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -90,7 +90,7 @@ class Linearised:
             if not self._proven:  # until a row shows it for every layer, which nearly always is the first
                 cut = float(self._xp.finfo(self._dtype).eps) ** 0.5
                 row = [a[0] for a in p.inputs]
-                self._proven = layered.check(self._model, J[: self._outputs], self._shapes, row, cut)
+                self._proven = layers.check(self._model, J[: self._outputs], self._shapes, row, cut)
         return p
 
     def _fresh(self, s: Any, x: Array, p: Any) -> tuple[Array | None, Any]:
@@ -100,7 +100,7 @@ class Linearised:
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
         """What each layer takes in (rows, inputs)."""
-        rows = [layered.inputs(self._model, w[:, 0], row, len(self._shapes)) for row in x]
+        rows = [layers.inputs(self._model, w[:, 0], row, len(self._shapes)) for row in x]
         return tuple(
             self._xp.stack([self._checked(found[k], f"layers(w, x)[{k}]", (n,)) for found in rows])
             for k, (n, _) in enumerate(self._shapes)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.host import inputs
+from orfit_bench.learners import validation
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.model import Transition, named, resting
 from orfit_bench.spec.setting import no_covariance
@@ -137,7 +137,7 @@ def by_step(value: Any, name: str, size: int, steps: int | None) -> Host:
     since one (p, p) matrix for all of p rows would be taken for their diagonals. TypeError or ValueError naming it
     otherwise, also where a noise is no covariance. A covariance comes back symmetric to the last bit.
     """
-    array = inputs.numbers(value, name, np.dtype(float))
+    array = validation.numbers(value, name, np.dtype(float))
     array = array if steps is not None else array[None]
     entries = ((), (size,), (size, size)) if steps is None or name == "observation_noise" else ((), (size, size))
     if not array.ndim or array.shape[1:] not in entries or len(array) != (1 if steps is None else steps):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import orfit_bench
-from orfit_bench.host.loader import GROUP
-from orfit_bench.host.registry import registry
+from orfit_bench.plugins.discovery import GROUP
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import SPEC_VERSION
 
 

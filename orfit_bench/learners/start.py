@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.host import inputs, layered
-from orfit_bench.host.linearised import Linearised, answering
-from orfit_bench.host.params import ParameterMaker, generator
-from orfit_bench.host.record import Layout
-from orfit_bench.host.waiting import Waiting
+from orfit_bench.learners import layers, validation
+from orfit_bench.learners.linearization import Linearised, answering
+from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.spec.backend import Array, Backend
 from orfit_bench.spec.method import Draw, Method
 from orfit_bench.spec.model import LINEAR, Model
+from orfit_bench.state.layout import Layout
+from orfit_bench.state.pending import Waiting
 
 
 class Start:
@@ -82,7 +82,7 @@ class Start:
         p, r = (d, c) if self._linear else (self.model.size(d, c), 1)
         counts = {name: value for name, value in self.settings.items() if type(value) is int}
         sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self._linear else c}
-        inputs = [n for n, _ in layered.shapes(self.model, d, c)] if self.method.layered else ()
+        inputs = [n for n, _ in layers.shapes(self.model, d, c)] if self.method.layered else ()
         return Layout(self.method, dict(self.settings), sizes, self.backend, self.dtype, inputs)
 
     def _place(self, layout: Layout, d: int, c: int, vector: bool) -> None:
@@ -110,7 +110,7 @@ class Start:
             name = f"start of model {self.model.name!r}"
         if w is None:
             return None
-        w = inputs.numbers(w, name, self.dtype)
+        w = validation.numbers(w, name, self.dtype)
         if w.shape not in (shape, shape[:1] if shape[1] == 1 else shape):
             raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
         return w.reshape(shape)

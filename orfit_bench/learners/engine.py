@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, DivergedError
-from orfit_bench.host import inputs
-from orfit_bench.host.linearised import answered
-from orfit_bench.host.start import Start
+from orfit_bench.learners import validation
+from orfit_bench.learners.linearization import answered
+from orfit_bench.learners.start import Start
 from orfit_bench.spec.backend import Array
 
 
@@ -21,8 +21,8 @@ class Engine(Start):
     _gaps = False  # whether NaN in y says that nothing was seen
 
     def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
-        X = inputs.matrix(X, name, self.dtype, self._features, look, self._xp)
-        Y, vector = inputs.targets(y, name, len(X), self.dtype, self._outputs, self._vector, self._gaps, self._xp)
+        X = validation.matrix(X, name, self.dtype, self._features, look, self._xp)
+        Y, vector = validation.targets(y, name, len(X), self.dtype, self._outputs, self._vector, self._gaps, self._xp)
         return self._placed(X), self._placed(Y), vector
 
     def _placed(self, a: Array) -> Array:
@@ -92,7 +92,7 @@ class Engine(Start):
                 self._interrupted = type(error).__name__
                 raise
         if learned < 0:
-            inputs.check_finite(X, "X")
+            validation.check_finite(X, "X")
             raise TypeError(f"the kernel's learn returned {learned}, but all of X is finite")
         self._steps += learned // batch_size
         if learned < len(X):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pluggy
 
-from orfit_bench.host import hooks
+from orfit_bench.plugins import hooks
 from orfit_bench.spec import SPEC_VERSION, Absent
 
 GROUP = "orfit_bench"

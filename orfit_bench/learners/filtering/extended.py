@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from orfit_bench.host.linearised import Linearised, answered, proper
+from orfit_bench.learners.linearization import Linearised, answered, proper
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.model import LINEAR, Transition
 

@@ -1,0 +1,1 @@
+"""Filters: learners of a state that moves between the rows."""

@@ -1,0 +1,1 @@
+"""The state of a learner: its arrays, its pending rows, files and merging."""
