@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from orfit_bench import orders, schedules
 from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
+from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import create, load, restore
 from orfit_bench.learners.learner import Learner
 from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
 from orfit_bench.spec import Model, Transition
-from orfit_bench.state.merging import average
 
 if TYPE_CHECKING:
     from orfit_bench.spec import Backend, Method, Metric, Stream

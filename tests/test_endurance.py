@@ -37,7 +37,7 @@ def test_rls_keeps_its_digits(ff):
 
 def test_a_P_that_is_wrong_and_positive_is_seen():
     learner = ob.create("rls").partial_fit(np.zeros((0, 16)), np.zeros((0, TASKS)))
-    learner._s.P[...] *= 100
+    learner.live_state.arrays.P[...] *= 100
     last = endure(learner, "P", 2000, Rows(seen=8, condition=1e5), 1.0).looks[-1]
     assert last.least_eigenvalue > 0
     assert last.P_error > 0.1

@@ -36,7 +36,7 @@ def names(case: Any) -> str:
 def matrices(learner: Any) -> list[Any]:
     """The layers' matrices."""
     w = learner.state()["w"].values[:, 0]
-    shapes = learner.model.shapes(learner.n_features_in_, learner._outputs)
+    shapes = learner.model.shapes(learner.n_features_in_, learner.live_state.sizes.n_outputs)
     ends = np.cumsum([n * m for n, m in shapes])
     return [w[end - n * m : end].reshape(n, m) for (n, m), end in zip(shapes, ends, strict=True)]
 

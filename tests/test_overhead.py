@@ -71,8 +71,9 @@ def test_kernel(benchmark, rows, method, backend):
     learner, X, y = learning(method, rows, backend)
     kind = learner.method.kind
     Y = np.empty((len(X), 0)) if kind == "subspace" else np.eye(2)[y] if kind == "classification" else y[:, None]
-    s = learner._layout_.with_room(learner._s, len(X))
-    p = learner._parameters_of(len(X), 1, len(X))
+    state = learner.live_state
+    s = learner.rule.layout(state.sizes).reserve(state.arrays, len(X))
+    p = learner.rule.step_parameters(state, len(X), 1, len(X), None)
     benchmark(registry().kernel(backend, method).learn, s, X, Y, p, None)
 
 
@@ -80,6 +81,6 @@ def test_kernel(benchmark, rows, method, backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_kernel_of_one_row(benchmark, rows, backend):
     learner, X, y = learning("lms", rows, backend)
-    benchmark(
-        registry().kernel(backend, "lms").learn, learner._s, X[:1], y[:1, None], learner._parameters_of(1, 1, 1), None
-    )
+    state = learner.live_state
+    p = learner.rule.step_parameters(state, 1, 1, 1, None)
+    benchmark(registry().kernel(backend, "lms").learn, state.arrays, X[:1], y[:1, None], p, None)

@@ -13,8 +13,8 @@ import numpy as np
 
 from orfit_bench.bench.error import ERRORS, Array, squared
 from orfit_bench.bench.protocol import Protocol
+from orfit_bench.learners.averaging import average
 from orfit_bench.spec import Data
-from orfit_bench.state.merging import average
 
 Make = Callable[[], Any]
 

@@ -13,10 +13,11 @@ def rows_per_second(learner: Any, rows: int, roofline: Roofline | None) -> float
     None where no rates were measured, on a device, for other models than the linear one, whose own functions nobody
     counts, and where the cost is none.
     """
-    if roofline is None or not learner._linear or learner.backend.device not in ("", "cpu"):
+    if roofline is None or not learner.rule.is_linear or learner.backend.device not in ("", "cpu"):
         return None
-    layout, cost = learner._layout_, learner.method.cost
-    used = int(learner._s.count[0]) if layout.grows else 0
+    state, cost = learner.live_state, learner.method.cost
+    layout = learner.rule.layout(state.sizes)
+    used = layout.count(state.arrays)
     sizes = layout.sizes | {"count": used * (1 - used / (2 * max(rows, used, 1)))}  # on average: it fills up first
     flops, moved = (f(learner.settings, sizes) for f in (cost.flops, cost.floats))
     seconds = roofline.seconds(flops, moved * learner.dtype.itemsize, learner.state_bytes, learner.dtype.name)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from orfit_bench.conformance.trial import Trial
+    from orfit_bench.conformance.inspection import with_kernel
+from orfit_bench.conformance.trial import Trial
 
 CUBIC = {
     "svd": 22,
@@ -125,8 +126,7 @@ class Counting:
 
 def flops_of(trial: Trial, d: int) -> float:
     """Operations counted while a learner learns rows of d features."""
-    chunk, learner = trial.rows(d=d), trial.create()
-    learner._kernel = Counting(learner._kernel)  # before the first rows, from which on the learner hands it around
+    chunk, learner = trial.rows(d=d), with_kernel(trial.create(), Counting)
     Counted.flops = 0.0
     trial.learn_raw(learner, chunk)
     return Counted.flops

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of, with_kernel
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec import LINEAR, bound, deviation
@@ -39,12 +40,12 @@ def look(thing: Any) -> dict[str, Array]:
     """What can be compared of a learner, or of an array: arrays by name, and spans."""
     if not hasattr(thing, "method"):
         return {} if thing is None else {"predictions": np.asarray(thing)}
-    counts = np.array([thing._steps, thing.n_samples_seen_, thing.pending])
-    found: dict[str, Array] = {"counts": counts}
-    if thing._features is None:
-        return found
-    fields = thing._layout_.arrays(thing._s)
-    for f in thing._layout_.fields:
+    state = thing.live_state
+    if state is None:
+        return {"counts": np.zeros(3, int)}
+    found: dict[str, Array] = {"counts": np.array([state.n_steps, state.n_samples, state.pending.count])}
+    fields = host_arrays_of(thing)
+    for f in layout_of(thing).fields:
         if f.compared == "entries":
             found[f.name] = fields[f.name]
         elif f.compared == "span":
@@ -132,9 +133,7 @@ def nudged(trial: Trial, size: float, random: np.random.Generator) -> Any:
     def near(a: Any) -> Any:
         return a * trial.backend.asarray((1 + size * random.uniform(-1, 1, a.shape)).astype(trial.dtype))
 
-    learner = trial.create(**_nudged_model(trial, near))
-    learner._kernel = Nudged(learner._kernel, near)  # before the first rows, from which on the learner hands it around
-    return learner
+    return with_kernel(trial.create(**_nudged_model(trial, near)), lambda kernel: Nudged(kernel, near))
 
 
 def _nudged_model(trial: Trial, near: Callable[[Any], Any]) -> dict[str, Any]:

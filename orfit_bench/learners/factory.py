@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,27 +10,31 @@ import numpy as np
 from orfit_bench.learners import validation
 from orfit_bench.learners.classifier import Classifier
 from orfit_bench.learners.filtering.filter import Filter
+from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.regressor import Regressor
+from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.subspace import Subspace
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model, Transition
 from orfit_bench.spec.capability import require
+from orfit_bench.spec.kinds import KINDS
 from orfit_bench.spec.model import named
 from orfit_bench.spec.setting import Setting, checked
 from orfit_bench.state import serialization
+from orfit_bench.state.state import LearnerState
 
 if TYPE_CHECKING:
     import xarray
 
 DTYPES = ("float64", "float32")
-LEARNERS: dict[str, type[Learner]] = {
-    "regression": Regressor,
-    "classification": Classifier,
-    "filter": Filter,
-    "subspace": Subspace,
+LEARNERS: dict[str, tuple[type[Learner], type[Rule]]] = {
+    "regression": (Regressor, Rule),
+    "classification": (Classifier, Rule),
+    "filter": (Filter, FilterRule),
+    "subspace": (Subspace, Rule),
 }
-"""What a learner of each kind of method offers."""
+"""What a learner of each kind of method offers, and how it learns."""
 RANDOM_STATE = Setting("random_state", "integer", 0, "[0, 18446744073709551616)", "the seed of all random draws")
 
 
@@ -58,16 +63,25 @@ def create(
     for name, wanted in (("float32", _dtype(dtype) == "float32"), ("models", fitted is not LINEAR)):
         if wanted:
             require(name, kernel, found, chosen)
-    return LEARNERS[found.kind](
-        found,
-        values,
-        chosen,
-        kernel,
-        _dtype(dtype),
-        RANDOM_STATE.check(random_state),
-        fitted,
-        _weights(initial_weights, found, np.dtype(_dtype(dtype))),
+    _, rule = LEARNERS[found.kind]
+    return learner_of(
+        rule(
+            method=found,
+            settings=MappingProxyType(values),
+            backend=chosen,
+            kernel=kernel,
+            dtype=np.dtype(_dtype(dtype)),
+            random_state=RANDOM_STATE.check(random_state),
+            model=fitted,
+            initial_weights=_weights(initial_weights, found, np.dtype(_dtype(dtype))),
+        )
     )
+
+
+def learner_of(rule: Rule, state: LearnerState | None = None) -> Any:
+    """A learner that follows this rule, from this state on; None is before the first chunk."""
+    learner, _ = LEARNERS[rule.method.kind]
+    return learner(rule, state)
 
 
 def _as_model(model: Any) -> Model:
@@ -97,7 +111,7 @@ def _model(given: Any, method: Method) -> Model:
 def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
     if given is None:
         return None
-    if method.kind == "classification":
+    if KINDS[method.kind].labels:
         raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
     if all(f.name != "w" for f in method.fields):
         named = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
@@ -172,7 +186,7 @@ def _rebuilt(
             initial_weights=arrays.get("initial_weights"),
             **_settings(head["settings"], arrays, transition),
         )
-        return serialization.rebuild(blank, head, arrays)
+        return learner_of(blank.rule, serialization.rebuild(blank.rule, head, arrays))
     except KeyError as error:
         raise ValueError(f"{where}: the header lacks {error}, which format {serialization.FORMAT} has") from error
     except (TypeError, ValueError, AttributeError) as error:

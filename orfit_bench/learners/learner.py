@@ -1,15 +1,21 @@
-"""The learner: a method, its settings, a backend and a state."""
+"""The learner: a rule and a state behind the verbs that users know."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners import validation
-from orfit_bench.learners.engine import Engine
+from orfit_bench.learners.merging import merged
+from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 from orfit_bench.spec.setting import said
-from orfit_bench.state import merging, serialization
+from orfit_bench.state import serialization
+from orfit_bench.state.state import LearnerState
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -17,52 +23,74 @@ if TYPE_CHECKING:
     import xarray
 
 
-class Learner(Engine):
+class Learner:
     """What learners of every kind can do. Made by `orfit_bench.create`.
 
     All that decides how it goes on is in its state.
     """
 
-    _outputs_grow = False  # whether the number of outputs may change as rows come
+    def __init__(self, rule: Rule, state: LearnerState | None = None) -> None:
+        """A learner before its first chunk, or one that goes on from a state of this rule."""
+        self.rule = rule
+        self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
+        self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights
+        self._state = state
 
-    def flush(self) -> Self:
-        """Learn the rows that wait for a full batch as one shorter step. Returns self."""
-        if self.pending:
-            require("blocks", self._kernel, self.method, self.backend)
-            self._guarded(self._learn_waiting)
-        return self
+    # ------------------------------------------------------------------ what it is
+
+    @property
+    def live_state(self) -> LearnerState | None:
+        """The state itself, not a copy: for tools that look at arrays where they lie. None before the first chunk."""
+        return self._usable()
+
+    @live_state.setter
+    def live_state(self, state: LearnerState | None) -> None:
+        self._state = state
+
+    @property
+    def pending(self) -> int:
+        """Rows that wait for a full batch."""
+        return self._state.pending.count if self._state else 0
 
     @property
     def n_features_in_(self) -> int:
         """Number of features d, once a chunk was seen."""
-        if self._features is None:
+        if self._state is None:
             raise AttributeError("n_features_in_ is known after the first call of partial_fit")
-        return self._features
+        return self._state.sizes.n_features
 
     @property
     def n_samples_seen_(self) -> int:
         """Rows taken in, those that wait included."""
-        return self._seen
+        return self._state.n_samples if self._state else 0
 
     @property
     def state_bytes(self) -> int:
         """Bytes of the state's arrays as they are used."""
-        if self._features is None or self._outputs is None:
+        state = self._state
+        if state is None:
             return 0
-        waiting = self.pending * (self._features + self._outputs) * self.dtype.itemsize
-        return self._layout_.bytes(self._s) + waiting
+        waiting = self.pending * (state.sizes.n_features + state.sizes.n_outputs) * self.dtype.itemsize
+        return self.rule.layout(state.sizes).bytes(state.arrays) + waiting
+
+    def __repr__(self) -> str:
+        settings = "".join(f", {k}={said(v)}" for k, v in self.settings.items())
+        return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self.n_samples_seen_} rows seen>"
+
+    # ------------------------------------------------------------------ its state outside of it
 
     def state(self) -> xarray.Dataset:
         """A copy of the state in host memory, with named dimensions; settings and versions in attrs."""
-        return serialization.to_dataset(self)
+        return serialization.to_dataset(self.rule, self._usable())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to an .npz file with a JSON header; the file is replaced whole or not at all."""
-        serialization.save(self, path)
+        serialization.save(self.rule, self._usable(), path)
 
     def copy(self) -> Self:
         """An independent learner in the same state."""
-        return serialization.rebuild(self, serialization.header(self), serialization.arrays(self))
+        state = self._usable()
+        return type(self)(self.rule, self.rule.copy(state) if state else None)
 
     def merge(self, other: Learner) -> Self:
         """Take in what another learner of the same method, settings and dtype learned from other rows. Returns self.
@@ -71,7 +99,9 @@ class Learner(Engine):
         stays as it is. n_samples_seen_ adds up; the schedule's t becomes the larger one, after an exact merge the sum.
         ValueError where the two do not fit, rows wait, or the method has no rule.
         """
-        merging.merge(self, other)
+        if not isinstance(other, Learner):
+            raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
+        self._state = merged(self.rule, self._usable(), other.rule, other.live_state)
         return self
 
     def __copy__(self) -> Self:
@@ -83,47 +113,84 @@ class Learner(Engine):
     def __reduce__(self) -> NoReturn:
         raise TypeError("a learner is not pickled: hand on its state() and restore() it, or save(path) and load(path)")
 
-    def __repr__(self) -> str:
-        settings = "".join(f", {k}={said(v)}" for k, v in self.settings.items())
-        return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self._seen} rows seen>"
+    # ------------------------------------------------------------------ learning
 
-    def _asked(self, X: Any) -> Array:
-        """Rows (n, d) that a question is about, checked, on the backend."""
-        self._check_begun()
-        return self._placed(validation.matrix(X, "X", self.dtype, self._features, xp=self._xp))
+    def flush(self) -> Self:
+        """Learn the rows that wait for a full batch as one shorter step. Returns self."""
+        state = self._state
+        if state and state.pending.count:
+            require("blocks", self.rule.kernel, self.method, self.backend)
+            X, Y = state.pending.concatenate(self.rule.namespace)
+            self._update(Rows(X, Y, state.sizes, state.classes), self.rule.flush)
+        return self
 
-    def _check_begun(self) -> None:
-        if self._features is None:
+    def _update(self, rows: Rows, act: Callable[[LearnerState], Any]) -> Any:
+        """What act(state) returns, the state being ready for these rows. Undone where it fails.
+
+        On a linear model a kernel that fails half-way closes the learner: a copy of the state before each call would
+        double the price of a row, and only a broken kernel or Ctrl-C would ever need it. Where functions of the user's
+        may fail, the state is copied.
+        """
+        old = self._usable()
+        state = with_classes(self.rule, old, rows.classes) if old else self.rule.init(rows.sizes, rows.classes)
+        backup = self.rule.copy(old) if old and self.rule.runs_user_code(rows.inputs) else None
+        steps, seen = (old.n_steps, old.n_samples) if old else (0, 0)
+        try:
+            result = act(state)
+        except DivergedError:
+            learned = state.n_samples - seen
+            known = len(rows.classes) - sum(row >= learned for row in rows.arrivals)
+            self._state = with_classes(self.rule, state, rows.classes[:known])
+            self._warn_of_lost_precision()
+            raise
+        except BaseException:
+            if backup:
+                self._state = backup
+            elif old:
+                old.n_steps, old.n_samples = steps, seen
+            raise
+        self._state = state
+        self._warn_of_lost_precision()
+        return result
+
+    def _warn_of_lost_precision(self) -> None:
+        """Called last, since a user may have made this warning an error. The stack level is that of the user."""
+        state, warns = self._state, self.method.warns
+        if warns and state and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
+            state.has_warned = True
+            warnings.warn(f"{self.method.name}: {warns[1]}", AccuracyWarning, stacklevel=4)
+
+    # ------------------------------------------------------------------ what may not be asked
+
+    def _usable(self) -> LearnerState | None:
+        """The state; RuntimeError where an interrupted kernel may have left it half written."""
+        state = self._state
+        if state and state.interrupted:
+            raise RuntimeError(
+                f"{self.method.name}: {state.interrupted} interrupted its kernel, so that its state may be half "
+                f"written: go on from an earlier copy() or a saved state"
+            )
+        return state
+
+    def _begun(self) -> LearnerState:
+        """The state, where a chunk was seen."""
+        if self._state is None:
             raise ValueError(
                 f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk of no rows will do)"
             )
-        self._check_usable()
+        self._usable()
+        return self._state
+
+    def _question(self, X: Any) -> Array:
+        """Rows (n, d) that a question is about, checked, on the backend."""
+        sizes = self._begun().sizes
+        return self.rule.place(validation.matrix(X, "X", self.dtype, sizes.n_features, xp=self.rule.namespace))
 
     def _check_step(self) -> None:
         if not self.method.blocks:
             raise TypeError(f"{self.method.name} learns row by row and has no rule for a block: use partial_fit")
-        require("blocks", self._kernel, self.method, self.backend)
+        require("blocks", self.rule.kernel, self.method, self.backend)
         if self.pending:
             raise ValueError(
-                f"{self.pending} rows wait for a full batch of {self._batch_size}: call flush() before step()"
+                f"{self.pending} rows wait for a full batch of {self.rule.batch_size}: call flush() before step()"
             )
-
-    def _aligned(self, other: Any) -> Any:
-        """The other learner with outputs in the order of this one's."""
-        return other
-
-    def _put(self, fields: dict[str, Any]) -> None:
-        """Replace the state's arrays by these host arrays."""
-        self._s = self._layout_.start(fields)
-
-    def _take(self, other: Any) -> None:
-        """Become the other's twin, on the own backend."""
-        twin = serialization.rebuild(self, serialization.header(other), serialization.arrays(other))
-        self.__dict__.update(twin.__dict__)
-
-    def _more_header(self) -> dict[str, Any]:
-        """What a kind of learners adds to the header of its state."""
-        return {}
-
-    def _take_header(self, head: dict[str, Any]) -> None:
-        """Read it back; ValueError where it does not fit."""

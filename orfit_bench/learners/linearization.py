@@ -41,12 +41,12 @@ class Linearised:
         model: Model,
         kernel: Any,
         sizes: tuple[int, int],
-        like: Array,
+        dtype: Any,
         xp: Any,
     ) -> None:
-        """Sizes are features d and outputs c; `like` is an array of the learner's dtype."""
+        """Sizes are features d and outputs c."""
         self._method, self._settings, self._model, self._kernel = method, settings, model, kernel
-        self._outputs, self._dtype, self._xp = sizes[1], like.dtype, xp
+        self._outputs, self._dtype, self._xp = sizes[1], dtype, xp
         self._shapes = layers.shapes(model, *sizes) if method.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
 

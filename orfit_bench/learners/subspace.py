@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.targets import without_targets
 from orfit_bench.spec.backend import Array
 
 
@@ -20,7 +21,8 @@ class Subspace(Learner):
         Raises TypeError or ValueError for input that is no finite number or does not fit the earlier rows (the
         learner is then as before), DivergedError where a step would leave the finite numbers.
         """
-        self._guarded(self._learn, X, None, False)
+        rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
+        self._update(rows, lambda state: self.rule.learn(state, rows.X, rows.Y))
         return self
 
     def step(self, A: Any) -> Self:
@@ -29,35 +31,27 @@ class Subspace(Learner):
         ValueError while rows wait (call `flush` first).
         """
         self._check_step()
-        self._guarded(self._learn_block, A, None)
+        rows = without_targets(self.rule, self._usable(), A, "A")
+        self._update(rows, lambda state: self.rule.step(state, rows.X, rows.Y))
         return self
 
     @property
     def components_(self) -> Array:
         """An orthonormal basis of the subspace as rows (k, d); fewer than k while fewer directions were seen."""
-        self._check_begun()
-        xp, C = self._xp, self._s.basis
+        xp, C = self.rule.namespace, self._begun().arrays.basis
         Q, R = xp.linalg.qr(C[:, (C != 0).any(axis=0)])
         return xp.ascontiguousarray((Q * xp.copysign(1, xp.diagonal(R))).T)
 
     def transform(self, X: Any) -> Array:
         """The coordinates (n, k) of the rows of X (n, d): X components_'."""
-        return self._asked(X) @ self.components_.T
+        return self._question(X) @ self.components_.T
 
     def inverse_transform(self, Z: Any) -> Array:
         """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
         components = self.components_
         if not len(components) and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
-            return self._xp.zeros((len(Z), components.shape[1]), self.dtype)
-        Z = validation.matrix(Z, "Z", self.dtype, None, xp=self._xp)
+            return self.rule.namespace.zeros((len(Z), components.shape[1]), self.dtype)
+        Z = validation.matrix(Z, "Z", self.dtype, None, xp=self.rule.namespace)
         if Z.shape[1] != len(components):
             raise ValueError(f"Z: got {Z.shape[1]} columns, want {len(components)}, one for each row of components_")
-        return self._placed(Z) @ components
-
-    def _checked(self, X: Any, y: Any, name: str = "X", look: bool = True) -> tuple[Array, Array, bool]:
-        X = validation.matrix(X, name, self.dtype, self._features, look, self._xp)
-        k = self.settings["n_components"]
-        if k > X.shape[1]:
-            raise ValueError(f"{name}: got {X.shape[1]} columns, want at least n_components={k}")
-        X = self._placed(X)
-        return X, X[:, :0], False  # no targets
+        return self.rule.place(Z) @ components

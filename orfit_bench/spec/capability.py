@@ -7,6 +7,7 @@ from typing import Any
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.spec.backend import Absent, Backend
+from orfit_bench.spec.kinds import KINDS
 from orfit_bench.spec.method import Method
 
 MEANING = {
@@ -22,11 +23,12 @@ MEANING = {
 def allowed(method: Method) -> dict[str, tuple[str, ...]]:
     """What a method allows, with the functions that its kernel offers for it."""
     block = ("update", *(["store"] if method.fresh else []), *(["ahead"] if method.ahead else []))
+    kind = KINDS[method.kind]
     wanted = {
-        "rows": block if method.layered else ("learn", "transit") if method.kind == "filter" else ("learn",),
+        "rows": block if method.layered else kind.rows,
         "models": block if method.models else None,
         "blocks": ("step",) if method.blocks else None,
-        "smoothing": ("rts",) if method.kind == "filter" else None,
+        "smoothing": kind.smoothing,
         "float32": (),
     }
     return {name: functions for name, functions in wanted.items() if functions is not None}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
 
+from orfit_bench.spec.kinds import KINDS
 from orfit_bench.spec.law import Law
 from orfit_bench.spec.merge import Merge
 from orfit_bench.spec.setting import Setting
@@ -18,11 +19,6 @@ Sizes = Mapping[str, int]
 """Lengths by dimension name: "feature" d, "parameter" p, "output" r, "gradients" q of one row."""
 Draw = Callable[[Any], Array]
 COMPARED = ("entries", "span", "nothing")
-KINDS = ("regression", "classification", "filter", "subspace")
-"""What a learner of the method is given and answers: numbers, labels, numbers of a moving state, rows alone.
-
-A subspace is what the columns of a field `basis` span, (feature, n_components), the latter an integer setting.
-"""
 
 
 def _always(settings: Settings) -> bool:
@@ -109,7 +105,7 @@ class Method:
     """A field that is an inverse information, and rows(X, settings) -> A (m, d) with which it is (A'A)^-1 on a linear
     model, by another road than the recursion; None for rows and settings it does not cover."""
     kind: str = "regression"
-    """One of KINDS."""
+    """One of orfit_bench.spec.kinds.KINDS, which says what a method of the kind must declare."""
     weights: str = "w"
     """The field (parameter, output) at which the model is evaluated."""
     models: bool = False
@@ -155,7 +151,7 @@ class Method:
         known |= {self.grows.dim} if self.grows else set()
         weighed = [name for pair in self.averages_by.items() for name in pair]
         wrong = [
-            *([f"its kind is {self.kind!r}, want one of {', '.join(KINDS)}"] if self.kind not in KINDS else []),
+            *self._missing(set(names), fields),
             *(f"two settings are named {n!r}" for n in names if names.count(n) > 1),
             *(f"field {f.name!r} has the dimension {d!r}" for f in self.fields for d in f.dims if d not in known),
             *(f"field {f.name!r} is compared by {f.compared!r}" for f in self.fields if f.compared not in COMPARED),
@@ -167,12 +163,20 @@ class Method:
         if "batch_size" in names and not self.blocks:
             wrong.append("batch_size wants blocks=True, since a flush learns a shorter block")
         wrong += [f"an example has the setting {n!r}" for example in self.examples for n in example if n not in names]
-        if self.kind != "subspace" and self.weights not in fields and not self.predict:
-            wrong.append(f"it has neither a field {self.weights!r} nor predict()")
-        if self.kind == "subspace" and not ("basis" in fields and "n_components" in counts):
-            wrong.append("a subspace wants a field 'basis' and an integer setting 'n_components'")
         if wrong:
             raise ValueError(f"method {self.name!r}: {wrong[0]}; dimensions are {', '.join(sorted(known))}")
+
+    def _missing(self, settings: set[str], fields: set[str]) -> Iterator[str]:
+        """What a method of its kind must declare, and this one does not."""
+        if self.kind not in KINDS:
+            yield f"its kind is {self.kind!r}, want one of {', '.join(KINDS)}"
+            return
+        kind = KINDS[self.kind]
+        for what, needed, declared in (("field", kind.fields, fields), ("setting", kind.settings, settings)):
+            if missing := [name for name in needed if name not in declared]:
+                yield f"a {kind.name} needs a {what} {missing[0]!r}: every {kind.name} has {', '.join(needed)}"
+        if kind.supervised and self.weights not in fields and not self.predict:
+            yield f"it has neither a field {self.weights!r} nor predict()"
 
     @property
     def layered(self) -> bool:

@@ -1,4 +1,4 @@
-"""s: the record of a learner's arrays, made, enlarged and trimmed."""
+"""The arrays of a learner's state: their shapes, their start, room for growing ones, and copies in host memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orfit_bench.spec.method import Diagonal, Draw, Field, Method
 _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 
 
-class Layout:
+class StateLayout:
     """The shapes of a method's fields for given settings and sizes, and the room of its growing dimension."""
 
     def __init__(
@@ -67,16 +67,27 @@ class Layout:
 
     def _placed(self, f: Field, value: Any) -> Any:
         """The field's array: numbers in host memory, zeros and diagonal matrices made where the backend computes."""
-        xp = self._backend.namespace() if f.dims else np
         if value is None:
-            return xp.zeros(self.shape(f.dims), dtype=self._dtype)
+            return self._zeros(self.shape(f.dims)) if f.dims else np.zeros((), self._dtype)
         given = value.values if isinstance(value, Diagonal) else value
         with np.errstate(over="ignore"):
             start = np.ascontiguousarray(given, self._dtype).reshape(np.shape(given))
         if not np.isfinite(start).all():
             raise ValueError(f"the start of {f.name} is not finite in {self._dtype}: choose other settings")
-        placed = self._backend.asarray(start) if f.dims else start.copy()
-        return xp.eye(value.size, dtype=self._dtype) * placed if isinstance(value, Diagonal) else placed
+        if isinstance(value, Diagonal):
+            return self._diagonal(start, value.size)
+        return self._backend.asarray(start) if f.dims else start.copy()
+
+    def _zeros(self, shape: tuple[int, ...]) -> Any:
+        xp = self._backend.namespace()
+        zeros = xp.zeros(shape, dtype=self._dtype)
+        return self._backend.asarray(zeros) if xp is np else zeros  # a backend of the host may align its arrays
+
+    def _diagonal(self, values: np.ndarray[Any, Any], size: int) -> Any:
+        xp = self._backend.namespace()
+        if xp is np:
+            return self._backend.asarray(np.eye(size, dtype=self._dtype) * values)
+        return xp.eye(size, dtype=self._dtype) * self._backend.asarray(values)
 
     def _growing(self) -> list[str]:
         return [f.name for f in self.fields if self.grows in f.dims]
@@ -84,8 +95,16 @@ class Layout:
     def _used(self, arrays: dict[str, Any]) -> int:
         return len(arrays[self._growing()[0]])
 
-    def with_room(self, s: Any, more: int) -> Any:
-        """S with room for `more` further entries behind the used ones, at most up to the limit."""
+    def count(self, s: Any) -> int:
+        """The used length of the growing dimension."""
+        return int(s.count[0]) if self.grows else 0
+
+    def sizes_of_layer(self, layer: int) -> dict[str, int]:
+        """The sizes of a layer, counted from 1; those of the whole where the method does not learn layer by layer."""
+        return self._sizes_of.get(f"_{layer}", self.sizes)
+
+    def reserve(self, s: Any, more: int) -> Any:
+        """The record with room for `more` further entries behind the used ones, at most up to the limit."""
         if not self.grows:
             return s
         names = self._growing()
@@ -99,13 +118,18 @@ class Layout:
         return s._replace(**{n: self._enlarged(getattr(s, n), room) for n in names})
 
     def _enlarged(self, old: Any, room: int) -> Any:
-        new = self._backend.namespace().zeros((room, *old.shape[1:]), dtype=self._dtype)
+        new = self._zeros((room, *old.shape[1:]))
         new[: len(old)] = old
         return new
 
+    def copy(self, s: Any) -> Any:
+        """An independent record, placed as the backend places arrays."""
+        host = self._backend.namespace() is np
+        return type(s)(*(self._backend.asarray(a) if host and a.ndim and a.dtype.kind == "f" else a.copy() for a in s))
+
     def arrays(self, s: Any) -> dict[str, np.ndarray[Any, Any]]:
         """Copies of the fields in host memory, growing ones cut to what is used."""
-        used = int(s.count[0]) if self.grows else 0
+        used = self.count(s)
         out = {}
         for f in self.fields:
             a = getattr(s, f.name)
@@ -115,7 +139,7 @@ class Layout:
 
     def bytes(self, s: Any) -> int:
         """Bytes of the fields in host memory, growing ones as far as they are used."""
-        used = int(s.count[0]) if self.grows else 0
+        used = self.count(s)
         return self._dtype.itemsize * sum(math.prod(self.shape(f.dims, used)) for f in self.fields)
 
 

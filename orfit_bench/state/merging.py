@@ -1,147 +1,157 @@
-"""Two learners that saw different rows become one; several take the mean of their weights."""
+"""Two states that saw different rows become one; several take the mean of their weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.start import Start
-from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import said, same
-from orfit_bench.state import serialization
+from orfit_bench.state.state import LearnerState, Sizes, StateRule
 
-if TYPE_CHECKING:
-    from orfit_bench.learners.learner import Learner
+Fields = dict[str, Any]
 
 
-def merge(a: Learner, b: Learner) -> None:
-    """Make a's state that of one learner for both: see `Learner.merge`."""
-    _check_alike("merge", a, b)
-    rule = a.method.merge
-    if rule is None:
-        raise ValueError(f"{a.method.name} has no rule for merging: learn the rows with one learner")
-    if reason := rule.refuses(a.settings, a._linear):
-        raise ValueError(f"{a.method.name} cannot be merged here: {reason}")
-    if b._features is None:
+def check_alike(act: str, a: StateRule, b: StateRule) -> None:
+    """ValueError where the rules of two learners differ in what decides how they learn."""
+    if b.method != a.method:
+        raise ValueError(f"{act}: the learners differ in method: {a.method.name} and {b.method.name}")
+    if differing := [k for k, v in a.settings.items() if not same(v, b.settings[k])]:
+        what = differing[0]
+        raise ValueError(f"{act}: settings differ: {what} is {said(a.settings[what])} and {said(b.settings[what])}")
+    if a.model != b.model:
+        raise ValueError(f"{act}: the learners differ in model")
+    if a.dtype != b.dtype:
+        raise ValueError(f"{act}: the learners differ in dtype")
+    if not same(a.initial_weights, b.initial_weights):
+        raise ValueError(f"{act}: the learners started from different initial_weights")
+
+
+def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None, labels: bool) -> None:
+    """ValueError where rows wait in one of two states, or their sizes differ; of labels the classes may."""
+    if any(state and state.pending.count for state in (a, b)):
+        raise ValueError(f"{act}: rows wait in one of the learners: call flush() first")
+    if not (a and b):
         return
-    one = a.copy()  # what fails from here on leaves a as it was
-    other = one._aligned(b)
-    if rule.kind == "exact":
-        _check_same_start(one, other)
-    if other._steps:
-        one._take(_merged(one, other, rule) if one._steps else other)
-    elif a._features is None:
-        one._take(other)
-    a.__dict__.update(one.__dict__)
+    if a.sizes.n_features != b.sizes.n_features:
+        raise ValueError(f"{act}: the learners differ in features")
+    if a.sizes.y_is_1d != b.sizes.y_is_1d or (not labels and a.sizes.n_outputs != b.sizes.n_outputs):
+        raise ValueError(f"{act}: the learners differ in outputs")
 
 
-def _merged(a: Learner, b: Learner, rule: Merge) -> Learner:
-    """A new learner in the state of both; ValueError where the rule's fields are none."""
-    steps = a._steps + b._steps if rule.kind == "exact" else max(a._steps, b._steps)
-    head = serialization.header(a) | {"t": steps, "n_samples_seen": a._seen + b._seen}
+def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerState) -> LearnerState:
+    """One state for the rows of both, b's after a's: a new value. Both have the same sizes and classes.
+
+    The other's rule may be on another backend or start from other draws. ValueError where the method's rule for
+    merging does not apply.
+    """
+    how = rule.method.merge
+    assert how is not None  # check_mergeable saw to it
+    if how.kind == "exact":
+        _check_same_start(rule, other_rule, a.sizes)
+    if not b.n_steps:
+        return a
+    if not a.n_steps:
+        return _placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
     try:
-        one, other = side(a), side(b)
-        fields = {**one.fields, **rule.rule(one, other, a.settings)}
-        with np.errstate(over="ignore"):  # infinite numbers are refused with all that does not fit
-            arrays = {name: np.asarray(f).astype(a.dtype) for name, f in _with_derived(a, fields).items()}
-        return serialization.rebuild(a, head, serialization.arrays(a) | arrays)
+        one, other = (side(r, state) for r, state in ((rule, a), (other_rule, b)))
+        fields = {**one.fields, **how.rule(one, other, rule.settings)}
+        merged = _placed(rule, a, _in_dtype(rule, with_derived(rule, fields)))
     except ValueError as error:
-        raise ValueError(f"{a.method.name} cannot be merged here: {error}") from error
+        raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error
+    steps = a.n_steps + b.n_steps if how.kind == "exact" else max(a.n_steps, b.n_steps)
+    return replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples)
 
 
-def side(learner: Learner) -> Side:
-    """What a rule may know of a learner."""
-    fields = learner._layout_.arrays(learner._s)
-    eps = float(np.finfo(learner.dtype).eps)
-    return Side(_wide(fields), _wide(_start(learner, learner)), learner._steps, learner._seen, eps)
+def check_mergeable(rule: StateRule) -> None:
+    """ValueError with the reason where learners of the rule cannot be merged."""
+    how = rule.method.merge
+    if how is None:
+        raise ValueError(f"{rule.method.name} has no rule for merging: learn the rows with one learner")
+    if reason := how.refuses(rule.settings, rule.is_linear):
+        raise ValueError(f"{rule.method.name} cannot be merged here: {reason}")
 
 
-def _start(learner: Learner, like: Learner) -> dict[str, Any]:
-    """The fields before the first row, in the sizes of `like`."""
-    sizes: Any = like._features, like._outputs
-    layout = learner._layout(*sizes)
-    return layout.arrays(learner._start(layout, *sizes))
+def _in_dtype(rule: StateRule, fields: Fields) -> Fields:
+    with np.errstate(over="ignore"):  # infinite numbers are refused with all that does not fit
+        return {name: np.asarray(a).astype(rule.dtype) for name, a in fields.items()}
 
 
-def _check_same_start(a: Learner, b: Learner) -> None:
+def _placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
+    """A state like another with these fields, host arrays; ValueError where they do not fit the rule."""
+    layout = rule.layout(like.sizes)
+    known = {f.name for f in layout.fields}
+    if strange := [name for name in fields if name not in known]:
+        raise ValueError(f"state: {strange[0]!r} is no field of {rule.method.name}")
+    count = next((len(fields[f.name]) for f in layout.fields if layout.grows in f.dims), 0)
+    if layout.limit is not None and count > layout.limit:
+        raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
+    for f in layout.fields:
+        if fields[f.name].shape != (want := layout.shape(f.dims, count)):
+            raise ValueError(f"state: {f.name!r} has shape {fields[f.name].shape}, want {want}")
+        if not np.isfinite(fields[f.name]).all():
+            raise ValueError(f"state: {f.name!r} holds numbers that are not finite")
+    pending = rule.init(like.sizes, like.classes).pending
+    lost = bool(rule.method.warns and fields.get(rule.method.warns[0], False))
+    return replace(like, arrays=layout.start(fields), pending=pending, has_warned=lost)
+
+
+def side(rule: StateRule, state: LearnerState) -> Side:
+    """What a rule for merging may know of a learner."""
+    fields = rule.layout(state.sizes).arrays(state.arrays)
+    eps = float(np.finfo(rule.dtype).eps)
+    return Side(_wide(fields), _wide(_start(rule, state.sizes)), state.n_steps, state.n_samples, eps)
+
+
+def _start(rule: StateRule, sizes: Sizes) -> Fields:
+    """The fields before the first row."""
+    return rule.layout(sizes).arrays(rule.init(sizes).arrays)
+
+
+def _check_same_start(a: StateRule, b: StateRule, sizes: Sizes) -> None:
     """An exact rule takes the prior, or the weights moved from, off both sides; others live with different draws."""
-    one, other = _start(a, b), _start(b, b)
+    one, other = _start(a, sizes), _start(b, sizes)
     if differing := [name for name in one if not np.array_equal(one[name], other[name])]:
         seeds = f"random_state is {a.random_state} and {b.random_state}"
         raise ValueError(f"merge: the learners started from different {differing[0]}: {seeds}")
 
 
-def average(learners: Iterable[Learner]) -> None:
-    """Give all learners the mean of their weights, for rounds of learning apart (Krasulina paper, eq. 18).
-
-    Each keeps its own step count. ValueError where they differ in method, settings, dtype or sizes, where rows
-    wait, or where the method declares no average.
-    """
-    learners = list(learners) if isinstance(learners, Iterable) else [learners]
-    if not learners:
-        raise ValueError("average: got no learners")
-    if strange := [type(a).__name__ for a in learners if not isinstance(a, Start)]:
-        raise TypeError(f"average: got {strange[0]}, want a list of learners")
-    first = learners[0]
-    if not first.method.averages:
-        raise ValueError(f"{first.method.name}: an average of its states is not defined{_instead(first.method)}")
-    for other in learners:
-        _check_alike("average", first, other)
-        for what in ("backend", "_features", "_outputs", "_classes"):
-            if getattr(other, what, None) != getattr(first, what, None):
-                raise ValueError(f"average: the learners differ in {what.strip('_')}")
-    if first._features is None:
-        return
-    fields = [_wide(a._layout_.arrays(a._s)) for a in learners]
-    mean = {name: _mean(fields, name, first.method.averages_by.get(name)) for name in _averaged(first)}
-    for learner, own in zip(learners, fields, strict=True):
-        learner._put(_with_derived(learner, own | mean))
+# ---------------------------------------------------------------------- means
 
 
-def _instead(method: Method) -> str:
-    return "; merge() joins two of its learners" if method.merge else ""
+def mean(rules: Sequence[StateRule], states: Sequence[LearnerState]) -> list[LearnerState]:
+    """The states with the mean of their weights; each keeps its own step count."""
+    first, method = rules[0], rules[0].method
+    fields = [_wide(first.layout(state.sizes).arrays(state.arrays)) for state in states]
+    there = [name for name in method.averages if name in fields[0]]
+    means = {name: _mean(fields, name, method.averages_by.get(name)) for name in there}
+    return [
+        replace(state, arrays=rule.layout(state.sizes).start(with_derived(rule, own | means)))
+        for rule, state, own in zip(rules, states, fields, strict=True)
+    ]
 
 
-def _averaged(learner: Learner) -> list[str]:
-    there = {f.name for f in learner._layout_.fields}
-    return [name for name in learner.method.averages if name in there]
-
-
-def _mean(fields: list[dict[str, Any]], name: str, by: str | None) -> Any:
+def _mean(fields: Sequence[Fields], name: str, by: str | None) -> Any:
     """The mean of a field, weighted by another one; the first learner's where nothing has weight."""
     weights = [float(f[by]) if by else 1.0 for f in fields]
     total = sum(weights)
     return sum(a * f[name] for a, f in zip(weights, fields, strict=True)) / total if total else fields[0][name]
 
 
-def _with_derived(learner: Learner, fields: dict[str, Any]) -> dict[str, Any]:
-    derived = learner.method.derived
-    return fields | derived(fields, learner.settings) if derived else fields
+def with_derived(rule: StateRule, fields: Fields) -> Fields:
+    """The fields, with what follows from them made anew."""
+    derived = rule.method.derived
+    return fields | derived(fields, rule.settings) if derived else fields
 
 
-def _wide(fields: dict[str, Any]) -> dict[str, Any]:
+def _wide(fields: Fields) -> Fields:
     return {name: np.asarray(a, float) for name, a in fields.items()}
 
 
-def _check_alike(act: str, a: Learner, b: Any) -> None:
-    if type(b) is not type(a) or b.method != a.method:
-        got = b.method.name if hasattr(b, "method") else type(b).__name__
-        raise ValueError(f"{act}: the learners differ in method: {a.method.name} and {got}")
-    for learner in (a, b):
-        learner._check_usable()
-    if differing := [k for k, v in a.settings.items() if not same(v, b.settings[k])]:
-        what = differing[0]
-        raise ValueError(f"{act}: settings differ: {what} is {said(a.settings[what])} and {said(b.settings[what])}")
-    for what in ("model", "dtype"):
-        if getattr(a, what) != getattr(b, what):
-            raise ValueError(f"{act}: the learners differ in {what}")
-    if a.pending or b.pending:
-        raise ValueError(f"{act}: rows wait in one of the learners: call flush() first")
-    if not same(a.initial_weights, b.initial_weights):
-        raise ValueError(f"{act}: the learners started from different initial_weights")
-    for what in ("_features", "_vector", *([] if a._outputs_grow else ["_outputs"])):
-        if None not in (a._features, b._features) and getattr(a, what) != getattr(b, what):
-            raise ValueError(f"{act}: the learners differ in {'outputs' if what == '_vector' else what.strip('_')}")
+def alternative(method: Method) -> str:
+    """What to do where an average means nothing."""
+    return "; merge() joins two of its learners" if method.merge else ""

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from orfit_bench.jobs.files import replace
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import SPEC_VERSION, Transition
+from orfit_bench.spec.kinds import KINDS
+from orfit_bench.state.state import LearnerState, Sizes, StateRule
 
 if TYPE_CHECKING:
     import xarray
 
-    from orfit_bench.learners.learner import Learner
-
-Kind = TypeVar("Kind", bound="Learner")
+HostArray = np.ndarray[Any, Any]
 FORMAT = 1
-
-
 SETTING = "setting_"
 """Before the name of a setting that is an array, among the arrays of a state."""
 
 
-def config(settings: Any) -> dict[str, Any]:
+def config(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as JSON knows them; a function (a nonlinear transition) by its name."""
     return {name: _plain_setting(value) for name, value in settings.items()}
 
@@ -38,78 +37,80 @@ def _plain_setting(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def header(learner: Learner) -> dict[str, Any]:
-    """All of the state that is no array."""
-    learner._check_usable()
-    device = learner.backend.described
-    return {
+def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
+    """All of the state that is no array; None stands for a learner before its first chunk."""
+    device = rule.backend.described
+    sizes = Sizes(0, 0) if state is None else state.sizes
+    head = {
         **({"device": device} if device else {}),
         "format": FORMAT,
         "spec_version": list(SPEC_VERSION),
-        "method": learner.method.name,
-        "settings": {k: v for k, v in config(learner.settings).items() if not isinstance(v, list)},
-        "backend": learner.backend.name,
-        "dtype": str(learner.dtype),
-        "random_state": learner.random_state,
-        "model": learner.model.name,
-        "t": learner._steps,
-        "n_samples_seen": learner._seen,
-        "n_features": learner._features,
-        "n_outputs": learner._outputs,
-        "y_is_vector": learner._vector,
-        **learner._more_header(),
+        "method": rule.method.name,
+        "settings": {k: v for k, v in config(rule.settings).items() if not isinstance(v, list)},
+        "backend": rule.backend.name,
+        "dtype": str(rule.dtype),
+        "random_state": rule.random_state,
+        "model": rule.model.name,
+        "t": state.n_steps if state else 0,
+        "n_samples_seen": state.n_samples if state else 0,
+        "n_features": sizes.n_features if state else None,
+        "n_outputs": sizes.n_outputs if state else None,
+        "y_is_vector": sizes.y_is_1d,
     }
+    return head | ({"classes": list(state.classes) if state else []} if KINDS[rule.method.kind].labels else {})
 
 
-def arrays(learner: Learner) -> dict[str, np.ndarray[Any, Any]]:
-    """Copies of the state's arrays, rows that wait included, in host memory."""
-    given = {SETTING + n: np.array(v) for n, v in learner.settings.items() if isinstance(v, np.ndarray) and v.ndim}
-    if learner.initial_weights is not None:
-        given["initial_weights"] = np.array(learner.initial_weights)
-    if learner._features is None:
+def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
+    """Copies of the state's arrays, pending rows included, in host memory."""
+    given = {SETTING + n: np.array(v) for n, v in rule.settings.items() if isinstance(v, np.ndarray) and v.ndim}
+    if rule.initial_weights is not None:
+        given["initial_weights"] = np.array(rule.initial_weights)
+    if state is None:
         return given
-    pending_X, pending_y = (learner.backend.asnumpy(a) for a in learner._waiting.joined())
-    waiting = {"pending_X": pending_X, "pending_y": pending_y}
-    return {**learner._layout_.arrays(learner._s), **waiting, **given}
+    pending_X, pending_y = (rule.backend.asnumpy(a) for a in state.pending.concatenate(rule.namespace))
+    fields = rule.layout(state.sizes).arrays(state.arrays)
+    return {**fields, "pending_X": pending_X, "pending_y": pending_y, **given}
 
 
-def rebuild(like: Kind, head: dict[str, Any], given: dict[str, np.ndarray[Any, Any]]) -> Kind:
-    """A learner of the same declaration as `like`, in the state described; ValueError where it does not fit."""
-    new = type(like)(
-        like.method,
-        dict(like.settings),
-        like.backend,
-        like._kernel,
-        str(like.dtype),
-        like.random_state,
-        like.model,
-        like.initial_weights,
-    )
-    new._take_header(head)
+def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray]) -> LearnerState | None:
+    """The state described; None before the first chunk. ValueError where it does not fit the rule."""
+    classes = _classes(head) if KINDS[rule.method.kind].labels else ()
     if head["n_features"] is None:
-        return new
-    d, c = _count(head, "n_features", least=1), _count(head, "n_outputs")
-    if head["y_is_vector"] and c > 1:
+        return None
+    sizes = Sizes(_count(head, "n_features", least=1), _count(head, "n_outputs"), bool(head["y_is_vector"]))
+    d, c = sizes[:2]
+    if sizes.y_is_1d and c > 1:
         raise ValueError(f"state: y is one-dimensional, but has {c} outputs")
-    new._steps, new._seen = _count(head, "t"), _count(head, "n_samples_seen")
-    layout = new._layout(d, c)
+    steps, samples = _count(head, "t"), _count(head, "n_samples_seen")
+    layout = rule.layout(sizes)
     fields = {f.name: given.get(f.name) for f in layout.fields}
     count = next((len(a) for f in layout.fields if layout.grows in f.dims and (a := fields[f.name]) is not None), 0)
     if layout.limit is not None and count > layout.limit:
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
     for f in layout.fields:
-        _check(f.name, fields[f.name], layout.shape(f.dims, count), new.dtype)
-    new._place(layout, d, c, bool(head["y_is_vector"]))
-    waiting = len(given["pending_X"]) if "pending_X" in given else 0
-    if waiting >= new._batch_size or waiting > new._seen:
-        raise ValueError(f"state: {waiting} rows wait, of {new._seen} seen, for a batch of {new._batch_size}")
-    _check("pending_X", given.get("pending_X"), (waiting, d), new.dtype)
-    _check("pending_y", given.get("pending_y"), (waiting, c), new.dtype)
-    new._s = layout.start(fields)
-    pending_X, pending_y = (np.ascontiguousarray(given[n], new.dtype) for n in ("pending_X", "pending_y"))
-    new._waiting.add(new.backend.asarray(pending_X), new.backend.asarray(pending_y))
-    new._warned = bool(like.method.warns and fields.get(like.method.warns[0], False))
-    return new
+        _check(f.name, fields[f.name], layout.shape(f.dims, count), rule.dtype)
+    pending = len(given["pending_X"]) if "pending_X" in given else 0
+    if pending >= rule.batch_size or pending > samples:
+        raise ValueError(f"state: {pending} rows wait, of {samples} seen, for a batch of {rule.batch_size}")
+    _check("pending_X", given.get("pending_X"), (pending, d), rule.dtype)
+    _check("pending_y", given.get("pending_y"), (pending, c), rule.dtype)
+    state = rule.init(sizes, classes)
+    state.arrays, state.n_steps, state.n_samples = layout.start(fields), steps, samples
+    rows = (np.ascontiguousarray(given[name], rule.dtype) for name in ("pending_X", "pending_y"))
+    X, Y = (rule.backend.asarray(a) for a in rows)
+    state.pending = state.pending.with_rows(X, Y)
+    state.has_warned = bool(rule.method.warns and fields.get(rule.method.warns[0], False))
+    return state
+
+
+def _classes(head: dict[str, Any]) -> tuple[bool | int | str, ...]:
+    classes = head["classes"]
+    kinds = {type(label) for label in classes} if isinstance(classes, list) else {None}
+    if len(kinds) > 1 or not kinds <= {bool, int, str} or len(set(classes)) != len(classes):
+        raise ValueError(f"state: classes are {classes!r}, want different labels of one kind")
+    if len(classes) != (0 if head["n_features"] is None else head["n_outputs"]):
+        raise ValueError(f"state: {len(classes)} classes for {head['n_outputs']} outputs")
+    return tuple(classes)
 
 
 def _count(head: dict[str, Any], key: str, least: int = 0) -> int:
@@ -128,18 +129,18 @@ def _check(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) 
         raise ValueError(f"state: {name!r} holds numbers that are not finite")
 
 
-def to_dataset(learner: Learner) -> xarray.Dataset:
+def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
     """The state with named dimensions; a name that stands twice in one array gets a number."""
     import xarray
 
-    given, head = arrays(learner), header(learner)
+    given, head = arrays(rule, state), header(rule, state)
     dims: dict[str, tuple[str, ...]] = {
         "initial_weights": ("parameter", "output"),
         "pending_X": ("waiting", "feature"),
         "pending_y": ("waiting", "target"),
     }
     dims |= {n: (f"{n}_row", f"{n}_column") for n in given if n.startswith(SETTING)}
-    fields = learner._layout_.fields if learner._features is not None else ()
+    fields = () if state is None else rule.layout(state.sizes).fields
     dims |= {f.name: f.dims for f in fields}
     meaning = {f.name: f.meaning for f in fields}
     variables = {
@@ -158,10 +159,10 @@ def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(d if d not in dims[:i] else f"{d}_{i + 1}" for i, d in enumerate(dims))
 
 
-def save(learner: Learner, path: Any) -> None:
-    """Write header and arrays to path, which holds the old file or the whole new one at every moment."""
-    head = np.frombuffer(json.dumps(header(learner)).encode(), np.uint8)
-    given = arrays(learner)
+def save(rule: StateRule, state: LearnerState | None, path: Any) -> None:
+    """Write header and arrays to path, which holds the old file or the complete new one at every moment."""
+    head = np.frombuffer(json.dumps(header(rule, state)).encode(), np.uint8)
+    given = arrays(rule, state)
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:  # a path would get the ending .npz
@@ -170,7 +171,7 @@ def save(learner: Learner, path: Any) -> None:
     replace(Path(path), write)
 
 
-def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def read(path: Any) -> tuple[dict[str, Any], dict[str, HostArray]]:
     """Header and arrays of a saved file; ValueError naming the file where it is damaged or something else."""
     with open(path, "rb") as raw:  # what the system refuses (no such file, a folder) is no damaged file
         try:
@@ -184,7 +185,7 @@ def read(path: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     return head, given
 
 
-def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostArray]]:
     """Header and arrays of what `state()` returned."""
     if "orfit_bench" not in getattr(state, "attrs", {}):
         raise ValueError(f"this {type(state).__name__} is no learner's state: its attrs have no 'orfit_bench'")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.learner import Learner
-from orfit_bench.learners.parameters import ParameterMaker
 from orfit_bench.spec import Merge
 from orfit_bench.state import merging, serialization
 from wrong.fault import fault
@@ -29,7 +30,7 @@ to_dataset, from_dataset, read = serialization.to_dataset, serialization.from_da
 
 def _sharing(self: Any, other: Any) -> Any:
     merge(self, other)
-    other._s = self._s
+    other.live_state = self.live_state
     return self
 
 
@@ -52,7 +53,7 @@ def _forgetful(self: Any) -> Any:
     twin = copy(self)
     if not self.n_samples_seen_:
         defaults = {s.name: s.default for s in self.method.settings}
-        twin._parameters = ParameterMaker(self.method, defaults, self.dtype, self.random_state)
+        return learner_of(dataclasses.replace(self.rule, settings=defaults), twin.live_state)
     return twin
 
 
@@ -68,8 +69,8 @@ fault(
 
 def _half_shared(self: Any) -> Any:
     twin = copy(self)
-    if self._s is not None:
-        twin._s = twin._s._replace(last=self._s.last)
+    if self.live_state is not None:
+        twin.live_state.arrays = twin.live_state.arrays._replace(last=self.live_state.arrays.last)
     return twin
 
 
@@ -90,7 +91,7 @@ fault(
     host=(
         serialization,
         "to_dataset",
-        lambda learner: to_dataset(learner).map(lambda a: a.astype(a.dtype.newbyteorder())),
+        lambda *learner: to_dataset(*learner).map(lambda a: a.astype(a.dtype.newbyteorder())),
     ),
 )
 

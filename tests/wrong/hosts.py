@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners import validation
-from orfit_bench.learners.engine import Engine
+from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import setting
 from wrong.fault import fault
 from wrong.right import (
@@ -18,14 +18,14 @@ from wrong.right import (
     real,
 )
 
-convert, matrix, learn = validation._convert, validation.matrix, Engine._learn
+convert, matrix, learn = validation._convert, validation.matrix, Rule.learn
 
 
-def _learned_twice(self: Any) -> None:
-    X, Y = self._waiting.joined()
+def _learned_twice(self: Any, state: Any) -> None:
+    X, Y = state.pending.concatenate(self.namespace)
     for _ in range(2):
-        self._advance(X, Y, len(X), None, block=True)
-    self._waiting.clear()
+        self.advance(state, X, Y, len(X), None, block=True)
+    state.pending = state.pending.without_rows()
 
 
 fault(
@@ -33,7 +33,7 @@ fault(
     "a flush learns the rows that wait twice",
     "rows_wait_for_a_whole_batch",
     method=BATCHES,
-    host=(Engine, "_learn_waiting", _learned_twice),
+    host=(Rule, "flush", _learned_twice),
 )
 
 
@@ -95,16 +95,16 @@ fault(
 )
 
 
-def _rounded_for_nothing(self: Any, X: Any, y: Any, predict: bool) -> Any:
-    told = learn(self, X, y, predict)
+def _rounded_for_nothing(self: Any, state: Any, X: Any, *more: Any, **options: Any) -> Any:
+    predictions = learn(self, state, X, *more, **options)
     if not len(X):
-        self._s.w[...] = np.nextafter(self._s.w, 0)
-    return told
+        state.arrays.w[...] = np.nextafter(state.arrays.w, 0)
+    return predictions
 
 
 fault(
     "no_rows_round",
     "learning no rows moves the weights by a rounding",
     "a_chunk_of_no_rows_changes_nothing",
-    host=(Engine, "_learn", _rounded_for_nothing),
+    host=(Rule, "learn", _rounded_for_nothing),
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import check, require
 from orfit_bench.conformance.counting import flops_of
+from orfit_bench.conformance.inspection import arrays_of, layout_of
 from orfit_bench.conformance.trial import Trial
 
 SIZES = (32, 64)
@@ -50,10 +51,9 @@ def _in_proportion(trial: Trial, what: str, got: list[float], *prices: str) -> N
 def _at(trial: Trial, d: int) -> tuple[Any, dict[str, int]]:
     """Settings and sizes as the declaration of costs takes them."""
     learner = trial.learned(trial.rows(d=d))
-    layout = learner._layout_
-    used = int(learner._s.count[0]) if layout.grows else 0
-    return learner.settings, {**layout._sizes_of.get("_1", layout.sizes), "count": used}
+    layout = layout_of(learner)
+    return learner.settings, {**layout.sizes_of_layer(1), "count": layout.count(arrays_of(learner))}
 
 
 def _bytes(learner: Any) -> float:
-    return float(sum(a.nbytes for a in learner._s))
+    return float(sum(a.nbytes for a in arrays_of(learner)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, require
+from orfit_bench.conformance.inspection import arrays_of, layout_of, state_of
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.plugins.registry import registry
 
@@ -38,7 +39,7 @@ def device_of(array: object) -> str:
 
 def numbers_of(learner: Any) -> set[str]:
     """The names of what lies in host memory on every backend: the count, and fields without dimensions."""
-    return {"count", *(f.name for f in learner._layout_.fields if not f.dims)}
+    return {"count", *(f.name for f in layout_of(learner).fields if not f.dims)}
 
 
 @check()
@@ -48,10 +49,11 @@ def arrays_are_of_the_backend(trial: Trial) -> None:
     learner = trial.create()
     told = trial.learn_raw(learner, chunk)
     wanted = trial.backend.namespace().ndarray
-    shown = [("an answer", trial.ask_raw(learner, chunk.X)), ("what waits", learner._waiting.joined()[0])]
+    pending, _ = state_of(learner).pending.concatenate(trial.backend.namespace())
+    shown = [("an answer", trial.ask_raw(learner, chunk.X)), ("what waits", pending)]
     shown += [("prequential", told)] if told is not None else []
     numbers = numbers_of(learner)
-    for name, array in [*learner._s._asdict().items(), *shown]:
+    for name, array in [*arrays_of(learner)._asdict().items(), *shown]:
         kind = type(array)
         host = name in numbers and kind is np.ndarray
         require(host or issubclass(kind, wanted), f"{name} is a {kind.__module__}.{kind.__name__}, want {wanted}")
@@ -63,7 +65,7 @@ def arrays_lie_on_the_device(trial: Trial) -> None:
     chunk = trial.rows()
     learner = trial.begun(chunk)
     for _ in range(2):
-        for name, array in learner._s._asdict().items():
+        for name, array in arrays_of(learner)._asdict().items():
             found = device_of(array)
             claimed = name in numbers_of(learner) or found.split(":")[0] == trial.backend.device
             require(claimed, f"{name} lies on {found}, the backend claims {trial.backend.device}")

@@ -8,9 +8,10 @@ import numpy as np
 
 from orfit_bench.conformance.check import Gap, check, require, unless
 from orfit_bench.conformance.checks.numbers import finite
+from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.spec import LINEAR
-from orfit_bench.state.merging import average
+from orfit_bench.learners.averaging import average
 
 
 def a_merge(trial: Trial) -> str:
@@ -78,7 +79,7 @@ def averages_as_declared(trial: Trial) -> Gap:
     """`average` gives every learner the mean of the declared fields, and each goes on from there."""
     chunk = trial.rows(n=12 * trial.batch_size)
     parts = [trial.learned(chunk.cut(lo, lo + 4 * trial.batch_size)) for lo in (0, 4 * trial.batch_size)]
-    fields = [{name: np.asarray(a, float) for name, a in p._layout_.arrays(p._s).items()} for p in parts]
+    fields = [{name: np.asarray(a, float) for name, a in host_arrays_of(p).items()} for p in parts]
     names = [n for n in trial.method.averages if n in fields[0] and n not in trial.method.averages_by]
     want = {n: np.mean([own[n] for own in fields], axis=0) for n in names}
     if trial.method.derived:

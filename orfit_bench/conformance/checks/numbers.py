@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import Gap, Inapplicable, check, require, unless
+from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.conformance.tolerance import NEAR, nudged, roundings
 from orfit_bench.conformance.trial import Trial
@@ -220,13 +221,13 @@ def _all_finite(learner: Any, said: str) -> None:
 
 
 def _same_fields(got: Any, want: Any, said: str) -> None:
-    one, other = (learner._layout_.arrays(learner._s) for learner in (got, want))
+    one, other = (host_arrays_of(learner) for learner in (got, want))
     for name in other:
         require(np.array_equal(one[name], other[name]), f"{said}: {name} is not what it was before")
 
 
 def _moved(got: Any, want: Any) -> bool:
     """Whether the weights differ, or the basis of a subspace, or, where there are none, anything."""
-    one, other = (learner._layout_.arrays(learner._s) for learner in (got, want))
+    one, other = (host_arrays_of(learner) for learner in (got, want))
     weights = [n for n in (got.method.weights, "basis") if n in other][:1] or list(other)
     return any(not np.array_equal(one[n], other[n]) for n in weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.conformance.check import Gap, check, require
+from orfit_bench.conformance.inspection import arrays_of
 from orfit_bench.conformance.tolerance import apart, look, nudge_of
 from orfit_bench.conformance.trial import Trial
 
@@ -28,7 +29,7 @@ def the_dtype_is_kept(trial: Trial) -> None:
     for part in (wide.cut(0, 0), wide.cut(0, 1), wide.cut(1, 24)):
         told = trial.learn(learner, part)
         answers = trial.ask(learner, part.X)
-        for what, array in (("prequential", told), ("an answer", answers), *learner._s._asdict().items()):
+        for what, array in (("prequential", told), ("an answer", answers), *arrays_of(learner)._asdict().items()):
             kind = getattr(array, "dtype", learner.dtype)
             require(what == "count" or kind == learner.dtype, f"{what} is of {kind}, want {learner.dtype}")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import Gap, Violation, check, require, worst
 from orfit_bench.conformance.checks.agreement import a_reference
+from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import bits
 from orfit_bench.conformance.trial import REFERENCE, Trial
 from orfit_bench.learners.factory import load, restore
@@ -89,7 +90,7 @@ def the_state_is_what_is_declared(trial: Trial) -> None:
     chunk = trial.rows()
     learner = trial.learned(chunk)
     state = learner.state()
-    for f in learner._layout_.fields:
+    for f in layout_of(learner).fields:
         require(f.name in state, f"the state lacks {f.name!r}")
         a = state[f.name]
         require(a.dtype == trial.dtype, f"{f.name} is of {a.dtype}, want {trial.dtype}")
@@ -114,13 +115,13 @@ def the_state_stays_in_bounds(trial: Trial) -> None:
     """More rows make the state no larger, except along a dimension that is declared to grow, up to its limit."""
     chunk = trial.rows(n=96)
     learner = trial.learned(chunk.cut(0, 48))
-    before, layout = learner.state_bytes, learner._layout_
+    before, layout = learner.state_bytes, layout_of(learner)
     trial.learn(learner, chunk.cut(48, 96))
     trial.flushed(learner)
     if layout.grows is None:
         require(learner.state_bytes <= before, f"{before} bytes after 48 rows, {learner.state_bytes} after 96")
     elif layout.limit is not None:
-        used = int(learner._s.count[0])
+        used = layout.count(arrays_of(learner))
         require(used <= layout.limit, f"{used} entries along {layout.grows!r}, the method allows {layout.limit}")
 
 
@@ -147,7 +148,7 @@ def nothing_is_kept_beside_the_state(trial: Trial) -> None:
 def _beside(learner: Any) -> int:
     """Bytes at present, garbage and free lists cleared, without those of the state."""
     gc.collect()
-    return tracemalloc.get_traced_memory()[0] - sum(int(a.nbytes) for a in learner._s)
+    return tracemalloc.get_traced_memory()[0] - sum(int(a.nbytes) for a in arrays_of(learner))
 
 
 def a_derivation(trial: Trial) -> str:
@@ -161,7 +162,7 @@ def what_follows_from_other_fields_does(trial: Trial) -> Gap:
     assert trial.method.derived
     chunk = trial.rows(n=3000)
     learner = trial.learned(chunk)
-    fields = {name: np.asarray(a, float) for name, a in learner._layout_.arrays(learner._s).items()}
+    fields = {name: np.asarray(a, float) for name, a in host_arrays_of(learner).items()}
     derived = trial.method.derived(fields, learner.settings)
     pairs = [(fields[name], np.asarray(a)) for name, a in derived.items()]
     return trial.gap(chunk, *pairs, of=", ".join(derived))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.learners.targets import with_numbers
 from orfit_bench.learners.validation import check_finite
 
 from .conftest import IN_PLACE, cupy
@@ -42,7 +43,7 @@ def test_chunks_on_the_device_go_neither_way(in_place):
     learner = ob.create("lms", backend=in_place, step_size=0.01).partial_fit(X[:1], y[:1])
     there, targets = on_device(X), on_device(y)
     before = copies()
-    learner._checked(there, targets)
+    with_numbers(learner.rule, learner.live_state, there, targets)
     assert since(before) == (2, 0)  # whether all is finite in X, and in y
     asked = learner.predict(there)
     assert since(before) == (3, 0)
@@ -51,10 +52,9 @@ def test_chunks_on_the_device_go_neither_way(in_place):
 
 def test_rows_of_a_filter_are_copied_once_whatever_comes_with_them(in_place):
     learner = ob.create("kalman", backend=in_place).partial_fit(X[:1], y[:1])
-    with learner._brought(X, y, None, None, np.ones(40)) as there:
-        before = copies()
-        learner._checked(there, y)
-        assert since(before)[1] == 1  # y
+    before = copies()
+    learner.partial_fit(X, y, observation_noise=np.ones(40))
+    assert since(before)[1] == 3  # X, y, and what came with them
 
 
 @pytest.mark.parametrize("method", ["lms", "rls", "class_rls", "kalman", "oja"])
@@ -85,9 +85,9 @@ def test_other_dtypes_are_converted_there(in_place, kind):
     given = (X > 0).astype(kind)
     there, before = on_device(given), copies()
     learner = ob.create("lms", backend=in_place)
-    assert learner._checked(there, y[:40])[0].dtype == np.float64
+    assert with_numbers(learner.rule, None, there, y).X.dtype == np.float64
     assert since(before)[1] == 1  # y alone
-    assert (learner._checked(there, y)[0].get() == given).all()
+    assert (with_numbers(learner.rule, None, there, y).X.get() == given).all()
 
 
 def test_bad_rows_are_named_as_ever(in_place):

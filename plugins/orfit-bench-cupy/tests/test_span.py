@@ -112,7 +112,7 @@ def taught(method, backend, given, X, y, cuts=(0, 1, 17, 40)):
 def same(mine, other, eps=1e-9):
     """Entries alike, or what is spanned where only that counts."""
     a, b = mine.state(), other.state()
-    for field in mine._layout_.fields:
+    for field in mine.rule.layout(mine.live_state.sizes).fields:
         got, want = a[field.name].values, b[field.name].values
         if field.compared == "span":
             axis = next(i for i, dim in enumerate(field.dims) if dim.startswith(("feature", "parameter")))

@@ -41,7 +41,7 @@ class TestCompiling:
 import numpy as np, orfit_bench as ob
 learner = ob.create("lms", backend="numba").partial_fit(np.ones((3, 2)), np.ones(3))
 import orfit_bench_numba as plugin
-versions = [v for f in plugin._functions(learner._kernel) for v in f._versions.values()]
+versions = [v for f in plugin._functions(learner.rule.kernel) for v in f._versions.values()]
 print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in ("cache_hits", "cache_misses")))
 """
         first, second = (python(code, **where).split() for _ in range(2))
@@ -120,7 +120,10 @@ def test_arrays_begin_a_line_of_the_cache(method, tmp_path):
         learner.partial_fit(rng.standard_normal((n, 50)), np.ones(n))
     learner.save(tmp_path / "s.npz")
     for one in (learner, learner.copy(), ob.load(tmp_path / "s.npz"), ob.restore(learner.state(), backend="numba")):
-        assert {getattr(one._s, f.name).ctypes.data % 64 for f in one._layout_.fields} == {0}
+        assert {
+            getattr(one.live_state.arrays, f.name).ctypes.data % 64
+            for f in one.rule.layout(one.live_state.sizes).fields
+        } == {0}
 
 
 PEAK = """
@@ -139,7 +142,7 @@ settings = full
 one = learner(d)
 X, y = rng.standard_normal((n, d)), np.ones(n)
 one.partial_fit(X[:0], y[:0])
-if one._layout_.grows: one.partial_fit(X[:60], y[:60])
+if one.rule.layout(one.live_state.sizes).grows: one.partial_fit(X[:60], y[:60])
 def peak():
     (line,) = [l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmHWM")]
     return int(line.split()[1]) * 1024

@@ -1,0 +1,41 @@
+"""What checks look at inside a learner that has seen a chunk: its live arrays and their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.factory import learner_of
+from orfit_bench.state.layout import StateLayout
+from orfit_bench.state.state import LearnerState
+
+
+def state_of(learner: Any) -> LearnerState:
+    """The live state."""
+    state: LearnerState | None = learner.live_state
+    assert state is not None
+    return state
+
+
+def layout_of(learner: Any) -> StateLayout:
+    """The shapes of the state's arrays."""
+    layout: StateLayout = learner.rule.layout(state_of(learner).sizes)
+    return layout
+
+
+def arrays_of(learner: Any) -> Any:
+    """The arrays themselves, one attribute a field."""
+    return state_of(learner).arrays
+
+
+def host_arrays_of(learner: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """Copies of the fields in host memory, growing ones cut to what is used."""
+    return layout_of(learner).arrays(arrays_of(learner))
+
+
+def with_kernel(learner: Any, wrap: Callable[[Any], Any]) -> Any:
+    """A learner before its first chunk like this one, whose kernel is wrapped."""
+    return learner_of(replace(learner.rule, kernel=wrap(learner.rule.kernel)))

@@ -1,0 +1,39 @@
+"""Rounds of learning apart: all learners get the mean of their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orfit_bench.learners.learner import Learner
+from orfit_bench.state import merging
+
+
+def average(learners: Iterable[Learner]) -> None:
+    """Give all learners the mean of their weights, for rounds of learning apart (Krasulina paper, eq. 18).
+
+    Each keeps its own step count. ValueError where they differ in method, settings, dtype or sizes, where rows
+    wait, or where the method declares no average.
+    """
+    learners = list(learners) if isinstance(learners, Iterable) else [learners]
+    if not learners:
+        raise ValueError("average: got no learners")
+    if strange := [type(a).__name__ for a in learners if not isinstance(a, Learner)]:
+        raise TypeError(f"average: got {strange[0]}, want a list of learners")
+    first = learners[0]
+    if not first.method.averages:
+        raise ValueError(
+            f"{first.method.name}: an average of its states is not defined{merging.alternative(first.method)}"
+        )
+    states = [learner.live_state for learner in learners]
+    for other, state in zip(learners, states, strict=True):
+        merging.check_alike("average", first.rule, other.rule)
+        merging.check_states_alike("average", states[0], state, labels=False)
+        if other.backend != first.backend:
+            raise ValueError("average: the learners differ in backend")
+        if (state is None) != (states[0] is None):
+            raise ValueError("average: the learners differ in features")
+        if state and states[0] and state.classes != states[0].classes:
+            raise ValueError("average: the learners differ in classes")
+    begun = [state for state in states if state]
+    for learner, state in zip(learners, merging.mean([a.rule for a in learners], begun) if begun else [], strict=False):
+        learner.live_state = state

@@ -1,0 +1,23 @@
+"""Learners that saw different rows: one for both, or the mean of all."""
+
+from __future__ import annotations
+
+from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.targets import with_classes
+from orfit_bench.state import merging
+from orfit_bench.state.state import LearnerState
+
+
+def merged(rule: Rule, a: LearnerState | None, other_rule: Rule, b: LearnerState | None) -> LearnerState | None:
+    """The state of one learner for the rows of both; `a` where the other has seen no chunk."""
+    merging.check_alike("merge", rule, other_rule)
+    merging.check_states_alike("merge", a, b, rule.kind.labels)
+    merging.check_mergeable(rule)
+    if b is None:
+        return a
+    if a is None:
+        a = rule.init(b.sizes, b.classes)
+    classes = tuple(dict.fromkeys([*a.classes, *b.classes]))
+    if len(kinds := {type(label).__name__ for label in [*a.classes, *b.classes]}) > 1:
+        raise ValueError(f"merge: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
+    return merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes))

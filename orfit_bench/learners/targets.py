@@ -1,0 +1,87 @@
+"""Rows and their targets, checked and encoded for the kernel: one function for each kind of target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners import validation
+from orfit_bench.learners.rule import Rule
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import Label, LearnerState, Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows on the backend, encoded, and what the state must know before it learns them."""
+
+    X: Array
+    Y: Array
+    """(n, c): numbers, one-hot labels, or for a subspace no column."""
+    sizes: Sizes
+    classes: tuple[Label, ...] = ()
+    """All classes known with these rows, in order of first appearance."""
+    arrivals: tuple[int, ...] = ()
+    """The rows at which the last of these classes come."""
+    inputs: Any = None
+    """What came with the rows beside the targets."""
+
+
+def with_numbers(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: str = "X", look: bool = True) -> Rows:
+    """Targets that are numbers: y (n,) or (n, c), of which NaN is a gap where the kind of method knows gaps."""
+    sizes = state.sizes if state else None
+    X = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace)
+    outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
+    Y, y_is_1d = validation.targets(y, name, len(X), rule.dtype, outputs, vector, rule.kind.gaps, rule.namespace)
+    return Rows(rule.place(X), rule.place(Y), Sizes(X.shape[1], Y.shape[1], y_is_1d))
+
+
+def with_labels(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: str = "X") -> Rows:
+    """Targets that are labels (n,): one-hot in the columns of all classes, which are then known."""
+    known = state.classes if state else ()
+    X = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, xp=rule.namespace)
+    labels = validation.labels(y, name, len(X), type(known[0]) if known else None)
+    first: dict[Label, int] = {}
+    for row, label in enumerate(labels):
+        first.setdefault(label, row)
+    new = [label for label in first if label not in known]
+    classes = (*known, *new)
+    column = {label: i for i, label in enumerate(classes)}
+    Y = np.zeros((len(X), len(classes)), rule.dtype)
+    Y[np.arange(len(X)), [column[label] for label in labels]] = 1
+    sizes = Sizes(X.shape[1], len(classes), y_is_1d=False)
+    return Rows(rule.place(X), rule.place(Y), sizes, classes, tuple(first[label] for label in new))
+
+
+def without_targets(rule: Rule, state: LearnerState | None, X: Any, name: str = "X", look: bool = True) -> Rows:
+    """Rows alone."""
+    X = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, look, rule.namespace)
+    k = rule.settings["n_components"]
+    if k > X.shape[1]:
+        raise ValueError(f"{name}: got {X.shape[1]} columns, want at least n_components={k}")
+    X = rule.place(X)
+    return Rows(X, X[:, :0], Sizes(X.shape[1], 0, y_is_1d=False))
+
+
+def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
+    """The state with a column for each of these classes, zero where it is new; itself where they are its own."""
+    if classes == state.classes:
+        return state
+    column = {label: i for i, label in enumerate(state.classes)}
+    source = [column.get(label, -1) for label in classes]
+    old, sizes = rule.layout(state.sizes), state.sizes._replace(n_outputs=len(classes))
+    fields = old.arrays(state.arrays)
+    for f in old.fields:
+        if "output" in f.dims:
+            fields[f.name] = _columns(fields[f.name], f.dims.index("output"), source)
+    X, Y = state.pending.concatenate(rule.namespace)
+    pending = rule.no_rows(sizes).with_rows(X, rule.backend.asarray(_columns(rule.backend.asnumpy(Y), 1, source)))
+    return replace(state, sizes=sizes, arrays=rule.layout(sizes).start(fields), pending=pending, classes=classes)
+
+
+def _columns(a: np.ndarray[Any, Any], axis: int, source: list[int]) -> np.ndarray[Any, Any]:
+    """The entries of a along axis in this order, -1 standing for zeros."""
+    before_and_after = [(0, int(i == axis)) for i in range(a.ndim)]
+    return np.take(np.pad(a, before_and_after), source, axis)

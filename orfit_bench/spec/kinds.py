@@ -1,0 +1,61 @@
+"""The kinds of methods: what each must declare, and what its learners are given and answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Targets = Literal["numbers", "numbers with gaps", "labels", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a method of a kind must declare; `Method` refuses a declaration that lacks some of it."""
+
+    name: str
+    answers: str
+    """What its learners answer."""
+    targets: Targets
+    """What comes with the rows; in "numbers with gaps" NaN says that nothing was seen."""
+    fields: tuple[str, ...] = ()
+    """Fields that the learner itself reads or writes."""
+    settings: tuple[str, ...] = ()
+    """Settings that the learner itself reads."""
+    rows: tuple[str, ...] = ("learn",)
+    """Functions with which a kernel learns the rows of a linear model."""
+    smoothing: tuple[str, ...] | None = None
+    """Functions behind a smoother, where learners of the kind have one."""
+
+    @property
+    def labels(self) -> bool:
+        """Whether targets are labels, each with an output of its own."""
+        return self.targets == "labels"
+
+    @property
+    def gaps(self) -> bool:
+        """Whether NaN in the targets says that nothing was seen."""
+        return self.targets == "numbers with gaps"
+
+    @property
+    def supervised(self) -> bool:
+        """Whether rows come with targets."""
+        return self.targets != "none"
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("regression", "numbers", "numbers"),
+        Kind("classification", "labels", "labels"),
+        Kind(
+            "filter",
+            "forecasts of a state that moves between the rows",
+            "numbers with gaps",
+            fields=("mean", "covariance", "moved"),
+            settings=("transition", "process_noise", "observation_noise", "initial_mean"),
+            rows=("learn", "transit"),
+            smoothing=("rts",),
+        ),
+        Kind("subspace", "coordinates in a subspace", "none", fields=("basis",), settings=("n_components",)),
+    )
+}

@@ -1,0 +1,96 @@
+"""The state of a learner as a value, and what this package needs to know of the rule that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from orfit_bench.spec.backend import Array, Backend
+from orfit_bench.spec.method import Method
+from orfit_bench.spec.model import Model
+from orfit_bench.state.layout import StateLayout
+from orfit_bench.state.pending import PendingRows
+
+Label = bool | int | str
+
+
+class Sizes(NamedTuple):
+    """What the first chunk fixes."""
+
+    n_features: int
+    n_outputs: int
+    y_is_1d: bool = True
+    """Whether targets come as (n,) and predictions go so."""
+
+
+@dataclass(slots=True)
+class LearnerState:
+    """Everything of a learner that changes. Kernels write to `arrays` in place; `Rule.copy` copies all of it."""
+
+    sizes: Sizes
+    arrays: Any
+    """One array a field, by name."""
+    pending: PendingRows
+    n_steps: int = 0
+    """Steps done; the next one is number n_steps + 1."""
+    n_samples: int = 0
+    """Rows taken in, pending ones included."""
+    classes: tuple[Label, ...] = ()
+    """The label of each output, in order of first appearance, where targets are labels."""
+    interrupted: str = ""
+    """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
+    has_warned: bool = False
+    """Whether the user was warned that precision is lost."""
+
+
+class StateRule(Protocol):
+    """What saving, restoring and merging ask of a learner's rule (orfit_bench.learners.rule.Rule)."""
+
+    @property
+    def method(self) -> Method:
+        """The declared method."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """All of its settings by name."""
+
+    @property
+    def backend(self) -> Backend:
+        """Where its arrays are."""
+
+    @property
+    def namespace(self) -> Any:
+        """The backend's array functions."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its arrays."""
+
+    @property
+    def random_state(self) -> int:
+        """The seed of its draws."""
+
+    @property
+    def model(self) -> Model:
+        """What it fits."""
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the model is the linear one."""
+
+    @property
+    def initial_weights(self) -> Array | None:
+        """The weights that it starts from, where the user gave them."""
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a step."""
+
+    def layout(self, sizes: Sizes) -> StateLayout:
+        """The shapes of its arrays."""
+
+    def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
+        """The state before the first row."""
