@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic, time
 from typing import Any
 
 from benchmarks.gpu import page
+from benchmarks.gpu.cases import CASES
 from benchmarks.gpu.options import parsed
 from benchmarks.gpu.plan import plan
-from benchmarks.gpu.runner import Call, counts, run, summary
+from benchmarks.gpu.runner import Call, chosen, counts, run, summary
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Part, Unit
 from benchmarks.gpu.workers import Worker
+from orfit_bench_cupy import METHODS
 
 START = 240.0
 """Longest time that a first computation on the device may take: libraries are loaded from a cold disk."""
@@ -22,31 +27,48 @@ TIME_OVER = 3
 """The status of a call that ended before all was done."""
 
 
-def main(called: str, *arguments: str, backend: str = "cupy") -> int:
-    """Do what the arguments say; the exit status."""
+def main(called: str, began: str, *arguments: str, backend: str = "cupy") -> int:
+    """Do what the arguments say; the exit status. `called` is what the user typed before them, at the time `began`."""
     options = parsed(arguments)
-    everything = [part for part in plan(options, backend) if not options.parts or part.name in options.parts]
-    call = Call(options.output, options.minutes, options.again)
-    parts = [part for part in everything if part.units]
-    if parts and not options.list:
-        call.where = machine(backend)
-        start_cold(options.output)
-        try:
-            run(call, parts)
-        except KeyboardInterrupt:
-            call.say("stopped")
+    refuse_unknown(options)
+    call = Call(options.output, options.minutes, options.again, began=monotonic() - (time() - float(began)))
+    parts = [part for part in plan(options, backend) if not options.parts or part.name in options.parts]
+    if not options.list:
+        measure(call, parts, backend)
     for line in summary(call, parts):
         call.say(line)
-    written = "page" in options.parts or not options.list
-    wrong = written and not write_page(call, options, backend)
-    return ending(call, parts, f"{called} {shlex.join(arguments)}".strip(), options.list) or int(wrong)
+    wrong = not options.list and not write_page(call, options, backend)
+    status = ending(call, parts, f"{called} {shlex.join(arguments)}".strip())
+    return 0 if options.list else status or int(wrong)
 
 
-def machine(backend: str) -> dict[str, Any]:
+def measure(call: Call, parts: Sequence[Part], backend: str) -> None:
+    """Do what is to be done of the parts, until it is, the time is over or the user stops it."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    try:
+        start_cold(call.folder)
+        if any(chosen(call, part) for part in parts):
+            call.where = machine(backend, call.left())
+            run(call, parts)
+    except KeyboardInterrupt:
+        call.say("stopped")
+
+
+def refuse_unknown(options: argparse.Namespace) -> None:
+    """End the process with 2 where a method or a case is named that there is not."""
+    names = [case.name for case in CASES]
+    wrong = [name for name in options.methods if name not in METHODS]
+    wrong += [word for word in options.cases if not any(word in name for name in names)]
+    if wrong:
+        print(f"no {wrong[0]!r} among {', '.join([*METHODS, *names])}", file=sys.stderr)
+        sys.exit(2)
+
+
+def machine(backend: str, seconds: float) -> dict[str, Any]:
     """What the call runs on; ends the process where that cannot compute."""
     told: dict[str, Any] = {}
     with Worker() as worker:
-        unit = Unit("machine", "benchmarks.gpu.measuring:describe", {"backend": backend}, START)
+        unit = Unit("machine", "benchmarks.gpu.measuring:describe", {"backend": backend}, min(START, seconds))
         became, why = worker.do(unit, unit.limit, told.update)
     if became != DONE or told["reason"]:
         sys.exit(f"{backend}: {why or told['reason']}")
@@ -63,16 +85,16 @@ def start_cold(output: Path) -> None:
         mark.touch()
 
 
-def write_page(call: Call, options: Any, backend: str) -> bool:
+def write_page(call: Call, options: argparse.Namespace, backend: str) -> bool:
     """The page in the output, and where it is asked for, docs/gpu.md; whether that went well."""
     small = options.sizes == "small"
     targets = [options.output / "gpu.md"]
     if "page" in options.parts and (options.page or not small):
         targets.append(options.page or page.PAGE)
-    options.methods, options.cases = [], []  # the page tells of all
+    everything = plan(argparse.Namespace(**{**vars(options), "methods": [], "cases": []}), backend)
     for target in targets:
         try:
-            page.write(options.output, plan(options, backend), small, target)
+            page.write(options.output, everything, small, target)
         except Exception as error:  # what was measured is in the files all the same
             call.say(f"{target} cannot be written: {type(error).__name__}: {error}")
             return False
@@ -80,19 +102,16 @@ def write_page(call: Call, options: Any, backend: str) -> bool:
     return True
 
 
-def ending(call: Call, parts: Sequence[Part], command: str, listed: bool) -> int:
+def ending(call: Call, parts: Sequence[Part], command: str) -> int:
     """Say how to go on; the exit status."""
     by = {part.name: counts(part, call.journal(part).found()) for part in parts}
     failed = [name for name, of in by.items() if of[FAILED]]
     left = any(of[LEFT] for of in by.values())
-    words = shlex.split(command)
-    if left and not call.again:
-        call.say(f"what is left:   {command}")
+    words = [word for word in shlex.split(command) if word not in ("--list", "--again")]
+    if left:
+        call.say(f"what is left:   {shlex.join(words)}")
     if failed:
-        again = words if "--again" in words else [*words, "--again"]
-        call.say(f"what failed:    {shlex.join(again)}")
-    if listed:
-        return 0
+        call.say(f"what failed:    {shlex.join([*words, '--again'])}")
     return 1 if failed else TIME_OVER if left else 0
 
 

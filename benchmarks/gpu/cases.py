@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.limits import LIMITS
 from benchmarks.performance import moving
 from orfit_bench.models import MLP
 
@@ -145,6 +146,13 @@ def sizes(all_cases: list[Case]) -> Iterator[tuple[Case, int, str]]:
     for dtype in DTYPES:
         yield from ((case, d, dtype) for case, d in found if d in first.get(case.name, ()))
     yield from ((case, d, dtype) for case, d in found if d not in first.get(case.name, ()) for dtype in DTYPES)
+
+
+def limit_of(name: str, letters: dict[str, int]) -> tuple[float, float]:
+    """Operations, and numbers read or written, that a row takes at least: of LIMITS, with the letters that it takes."""
+    formula: Any = LIMITS[name]
+    operations, numbers = formula(**{k: v for k, v in letters.items() if k in formula.__code__.co_varnames})
+    return operations, numbers
 
 
 def data(case: Case, d: int, n: int, dtype: str) -> tuple[NDArray[Any], ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from benchmarks.gpu.workers import Tell
 from orfit_bench.conformance import Record
@@ -19,15 +18,21 @@ FEW = ("agrees_with_reference", "any_chunking", "arrays_are_of_the_backend")
 def check(tell: Tell, backend: str, method: str, dtype: str, seed: int, workers: int, small: bool) -> None:
     """Every check, in worker processes; AssertionError where one failed or too little ran."""
     os.environ.pop("ORFIT_BENCH_THREADS", None)  # the cores are the workers'
-    failed: list[dict[str, Any]] = []
 
     def progress(done: int, total: int, record: Record) -> None:
         if record.status == FAILED:
-            failed.append({"check": record.check, "reason": record.reason, "repeat": record.repeat})
-            tell(failed=failed)
+            tell(**{f"{FAILED} {record.check}": record.reason})
 
-    chosen = {"backends": [backend], "dtypes": [dtype], "seed": seed, "only": FEW if small else ()}
-    report = conform_isolated(method, **chosen, timeout=TIMEOUT, workers=workers, progress=progress)
+    report = conform_isolated(
+        method,
+        backends=[backend],
+        dtypes=[dtype],
+        only=FEW if small else (),
+        seed=seed,
+        timeout=TIMEOUT,
+        workers=workers,
+        progress=progress,
+    )
     ratios = [record.ratio for record in report.records if record.ratio is not None]
     tell(counts=report.counts, problems=report.problems, largest_ratio=max(ratios, default=0.0))
-    assert report.passed, f"{len(failed)} checks failed" + "".join(f"; {problem}" for problem in report.problems)
+    assert report.passed, "; ".join([f"{report.counts[FAILED]} checks failed", *report.problems])

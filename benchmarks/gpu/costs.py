@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import add, matmul
 from typing import Any
 
 import numpy as np
@@ -31,19 +33,20 @@ def cost(tell: Tell, backend: str, work: str, small: bool) -> None:
     """Milliseconds of one of WORK, the device waited for after many in a row."""
     device = backends()[backend]
     for name, act, times in WORK[work](device, small):
+        tell(**{name: 1e3 * seconds(device, partial(repeated, act, times)) / times})
 
-        def turn(_: int, act: Act = act, times: int = times) -> None:
-            for _ in range(times):
-                act()
 
-        tell(**{name: 1e3 * seconds(device, turn) / times})
+def repeated(act: Act, times: int, _: int) -> None:
+    """The same so many times."""
+    for _ in range(times):
+        act()
 
 
 def launches(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
     """The least that an operation takes, and the least that a wait for a number does."""
     one = device.asarray(np.zeros(1))
-    yield "a launch, ms", lambda: one + 1, 10 if small else 2000
-    yield "a wait, ms", lambda: device.asnumpy(one), 10 if small else 500
+    yield "a launch, ms", partial(add, one, 1), 10 if small else 2000
+    yield "a wait, ms", partial(device.asnumpy, one), 10 if small else 500
 
 
 def copies(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
@@ -51,8 +54,8 @@ def copies(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
     for n in LENGTHS[: 2 if small else None]:
         host = np.random.default_rng(0).standard_normal(n)
         there = device.asarray(host)
-        yield f"{n:,} numbers there, ms", lambda host=host: device.asarray(host), 3
-        yield f"{n:,} numbers back, ms", lambda there=there: device.asnumpy(there), 3
+        yield f"{n:,} numbers there, ms", partial(device.asarray, host), 3
+        yield f"{n:,} numbers back, ms", partial(device.asnumpy, there), 3
 
 
 def random(device: Any, *shape: int, dtype: str = "float64") -> Any:
@@ -65,8 +68,8 @@ def products(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
     d, p = (64, 1000) if small else (1024, 100_000)
     for dtype in ("float64", "float32"):
         X, P, M = (random(device, *shape, dtype=dtype) for shape in ((128, d), (d, d), (307, p)))
-        yield f"128 x {d} x {d}, {dtype}, ms", lambda X=X, P=P: X @ P, 20
-        yield f"M M', M 307 x {p:,}, {dtype}, ms", lambda M=M: M @ M.T, 3
+        yield f"128 x {d} x {d}, {dtype}, ms", partial(matmul, X, P), 20
+        yield f"M M', M 307 x {p:,}, {dtype}, ms", partial(matmul, M, M.T), 3
 
 
 def factors(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
@@ -74,15 +77,15 @@ def factors(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
     linalg, n = device.namespace().linalg, 60 if small else 784
     A, M = random(device, n, 257 if n > 257 else 20), random(device, n, n)
     S = M @ M.T + n * device.asarray(np.eye(n))
-    yield f"QR of {n} x {A.shape[1]}, ms", lambda: linalg.qr(A), 3
-    yield f"eigh of {n} x {n}, ms", lambda: linalg.eigh(S), 3
-    yield f"Cholesky of {n} x {n}, ms", lambda: linalg.cholesky(S), 3
+    yield f"QR of {n} x {A.shape[1]}, ms", partial(linalg.qr, A), 3
+    yield f"eigh of {n} x {n}, ms", partial(linalg.eigh, S), 3
+    yield f"Cholesky of {n} x {n}, ms", partial(linalg.cholesky, S), 3
 
 
 def reductions(device: Any, small: bool) -> Iterator[tuple[str, Act, int]]:
     """A full reduction, as the look at rows does it."""
     xp, X = device.namespace(), random(device, 256, 1000 if small else 100_000)
-    yield f"vdot of {X.size:,} numbers, ms", lambda: xp.vdot(X, X), 3
+    yield f"vdot of {X.size:,} numbers, ms", partial(xp.vdot, X, X), 3
 
 
 WORK = {
@@ -107,5 +110,5 @@ def rate(tell: Tell, backend: str, name: str, small: bool) -> None:
         begin = time.perf_counter()
         learner.partial_fit(rows, *y)
         tell(**{f"{label}, first chunk, seconds": time.perf_counter() - begin})
-        took = seconds(device, lambda _, learner=learner, rows=rows: learner.partial_fit(rows, *y))
-        tell(**{f"{label}, rows/s": n / took})
+        act = partial(learner.partial_fit, rows, *y)
+        tell(**{f"{label}, rows/s": n / seconds(device, partial(repeated, act, 1))})

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -50,18 +52,22 @@ class Interpreter(NamedTuple):
 
 def launch(arguments: Sequence[str], called: str, interpreters: Sequence[str]) -> int:
     """Do what the arguments say by the first interpreter that can; `called` is what the user typed before them."""
-    options = parsed(arguments)
+    began, options = time.time(), parsed(arguments)
+    computes = not options.list and options.parts != ["page"]
+    wanted = requirements() | ({"cupy": ""} if computes else {})
     options.output.mkdir(parents=True, exist_ok=True)
     environment = surroundings(options.output)
     there = [path for path in dict.fromkeys(interpreters) if Path(path).exists()]
     found = []
     for path in there:
-        one = looked_at(path, environment)
+        one = looked_at(path, wanted, environment)
         if one.wrong and options.wheels:
             install(one, options.wheels, options.output / "packages", environment)
-            one = looked_at(path, environment)
+            one = looked_at(path, wanted, environment)
         if not one.wrong:
-            command = [path, "-m", "benchmarks.gpu", called, *arguments]
+            command = [path, "-m", "benchmarks.gpu", called, str(began), *arguments]
+            if os.name == "posix":  # one process, so that who ends it ends all
+                os.execve(path, command, environment)
             return subprocess.run(command, env=environment, check=False).returncode
         found.append(one)
     sys.exit(advice(min(found, key=lambda one: len(one.wrong)), called))
@@ -74,10 +80,9 @@ def surroundings(output: Path) -> dict[str, str]:
     return given | {"PYTHONPATH": python_path(output / "metadata", output / "packages")}
 
 
-def looked_at(path: str, environment: dict[str, str]) -> Interpreter:
-    """What an interpreter has and lacks."""
-    wanted = json.dumps({"cupy": "", **requirements()})
-    command = [path, "-c", LOOK, wanted]
+def looked_at(path: str, wanted: dict[str, str], environment: dict[str, str]) -> Interpreter:
+    """What an interpreter has, and lacks of the packages that are wanted in these versions or later."""
+    command = [path, "-c", LOOK, json.dumps(wanted)]
     try:
         said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
         return Interpreter(path, **json.loads(said.stdout.splitlines()[-1]))
@@ -87,10 +92,8 @@ def looked_at(path: str, environment: dict[str, str]) -> Interpreter:
 
 def install(one: Interpreter, wheels: Path, target: Path, environment: dict[str, str]) -> None:
     """Put the wheels of what it lacks into a folder on its path, from no other place than this one."""
-    names = {
-        wheel: wheel.name.split("-")[0].replace("_", "-").replace(".", "-").lower() for wheel in wheels.glob("*.whl")
-    }
-    missing = [str(wheel) for wheel, name in sorted(names.items()) if name not in one.have or name in one.wrong]
+    names = {wheel: re.sub("[_.]", "-", wheel.name.partition("-")[0]).lower() for wheel in sorted(wheels.glob("*.whl"))}
+    missing = [str(wheel) for wheel, name in names.items() if name not in one.have or name in one.wrong]
     if missing:
         pip = [one.path, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check"]
         subprocess.run([*pip, "--upgrade", "--target", str(target), *missing], env=environment, check=False)

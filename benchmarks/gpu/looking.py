@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 import warnings
@@ -22,8 +23,7 @@ def look(tell: Tell, backend: str, fact: str) -> None:
 
 def libraries(tell: Tell, device: Any) -> None:
     """Versions of all that computes, as CuPy tells them."""
-    from cupyx import get_runtime_info
-
+    get_runtime_info = importlib.import_module("cupyx").get_runtime_info
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is missing stands in what it says
         lines = str(get_runtime_info()).splitlines()
@@ -122,10 +122,10 @@ def repeatable(tell: Tell, device: Any) -> None:
 
 
 FACTS = {
+    "whether it can compute": reason,
     "libraries": libraries,
     "variables": variables,
     "device": properties,
-    "whether it can compute": reason,
     "count of memory": memory,
     "arrays without dimensions": no_dimensions,
     "NaN in a maximum": nan,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from benchmarks.gpu.cases import Case, by_name, data
 from benchmarks.gpu.workers import Tell
 from orfit_bench import backends, create, restore
-from orfit_bench.host.machine import machine
+from orfit_bench.host.machine import machine, versions
 from orfit_bench.spec import Backend
 
 TURNS = 3
@@ -30,8 +31,6 @@ STEP = 2**20
 
 def describe(tell: Tell, backend: str) -> None:
     """On what the call runs."""
-    from orfit_bench.host.machine import versions
-
     one, host = backends()[backend], machine()
     tell(reason=one.reason)
     if not one.reason:
@@ -60,9 +59,20 @@ def limits(tell: Tell, backend: str, small: bool) -> None:
         numbers = np.resize(rng.standard_normal(STEP, np.float32).astype(dtype), (size, size))
         numbers *= rng.standard_normal((size, 1), np.float32).astype(dtype)
         A = device.asarray(numbers)
-        tell(**{dtype: 2 * size**3 / seconds(device, lambda _, A=A: A @ A)})
-        tell(bandwidth=2 * A.nbytes / seconds(device, lambda _, A=A: A.copy()))
+        tell(**{dtype: 2 * size**3 / seconds(device, partial(squared, A))})
+        if dtype == "float64":
+            tell(bandwidth=2 * A.nbytes / seconds(device, partial(copied, A)))
     tell(free=free(device))
+
+
+def squared(A: Any, _: int) -> Any:
+    """The product of a matrix with itself."""
+    return A @ A
+
+
+def copied(A: Any, _: int) -> Any:
+    """A copy in the same memory."""
+    return A.copy()
 
 
 def free(device: Backend) -> int:

@@ -43,8 +43,9 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python3 dev.py gpu",
         description=f"The CuPy backend on a device. Without a PART, all that is not finished:\n\n{listed}",
-        epilog="Ends with 0 where all is done, with 1 where something failed, with 3 where the time was over before "
-        "all was done, with 2 where the command was wrong.",
+        epilog="Every call puts the page into the output; docs/gpu.md is written where `page` is named.\n"
+        "Ends with 0 where all is done, with 1 where something failed, with 3 where the time was over\n"
+        "before all was done, with 2 where the command was wrong.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("parts", nargs="*", metavar="PART")

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.gpu.cases import DTYPES
 from benchmarks.gpu.options import ROOT
-from benchmarks.gpu.runner import counts, plain
+from benchmarks.gpu.runner import plain
 from benchmarks.gpu.tables import crossings, goals, main_table, told_of
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part
 from benchmarks.pages import filled
@@ -82,11 +82,10 @@ def missing(parts: Sequence[Part], found: All) -> Iterator[str]:
     """How much of each part was not done."""
     lines = []
     for part in parts:
-        by = counts(part, found[part.name])
-        if by[LEFT] or by[FAILED]:
-            told = [
-                f"{len(by[status])} {text}" for status, text in ((LEFT, "not done"), (FAILED, "failed")) if by[status]
-            ]
+        here = found[part.name]
+        by = Counter(here[unit.name].status if unit.name in here else LEFT for unit in part.units)
+        told = [f"{by[status]} {text}" for status, text in ((LEFT, "not done"), (FAILED, "failed")) if by[status]]
+        if told:
             lines.append(f"- {part.name}: of {len(part.units)}, {', '.join(told)}\n")
     if lines:
         yield "\nMissing:\n\n"
@@ -102,14 +101,16 @@ def kit(dtype: str, found: dict[str, Found]) -> Iterator[str]:
     seeds = sorted({one.arguments.get("seed", 0) for one in found.values()})
     said = ", ".join(f"{n} {status}" for status, n in total.items()) or "no check ran"
     yield f"\nThe kit in {dtype}, of {len(whole)} methods, seed {', '.join(map(str, seeds)) or 0}: {said}.\n"
-    failed = [(name, one) for name, one in found.items() if one.status == FAILED or one.told.get("failed")]
-    if failed:
-        yield "\n"
-    for name, one in failed:
-        for check in one.told.get("failed", []):
-            yield f"- {check['check']} of {name}: {check['reason']}\n"
-        if one.why and not one.told.get("failed"):
-            yield f"- {name}: {one.why}\n"
+    lines = [line for name, one in found.items() for line in failures(name, one)]
+    yield from ["\n", *lines] if lines else []
+
+
+def failures(method: str, one: Found) -> Iterator[str]:
+    """The checks of a method that failed, also where it came to no end; else why it failed."""
+    failed = {key.partition(" ")[2]: why for key, why in one.told.items() if key.startswith(f"{FAILED} ")}
+    yield from (f"- {check} of {method}: {why}\n" for check, why in failed.items())
+    if one.status == FAILED and (not failed or "counts" not in one.told):
+        yield f"- {method}: {one.why}\n"
 
 
 def costs(found: dict[str, Found]) -> Iterator[str]:

@@ -67,8 +67,8 @@ def warm(common: dict[str, Any]) -> list[Unit]:
 
 def check(common: dict[str, Any], dtype: str, options: argparse.Namespace) -> list[Unit]:
     """Every method in one dtype."""
-    chosen = common | {"dtype": dtype, "seed": options.seed, "workers": options.workers}
-    return [Unit(m, "benchmarks.gpu.checking:check", chosen | {"method": m}, KIT, m) for m in METHODS]
+    chosen, how = common | {"dtype": dtype, "seed": options.seed}, {"workers": options.workers}
+    return [Unit(m, "benchmarks.gpu.checking:check", chosen | {"method": m}, KIT, m, how=how) for m in METHODS]
 
 
 def tables(common: dict[str, Any]) -> list[Unit]:

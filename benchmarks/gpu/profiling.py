@@ -43,14 +43,10 @@ def profile(tell: Tell, backend: str, case: str, d: int, small: bool) -> None:
 def most(stats: Any, chunks: int) -> list[dict[str, Any]]:
     """Functions in the order of their own time: of each the calls, and milliseconds, a chunk."""
     timed = sorted(stats.stats.items(), key=lambda one: -one[1][2])[:LINES]
+    scale = 1e3 / chunks
     return [
-        {
-            "function": place(*where),
-            "calls": calls / chunks,
-            "ms": 1e3 * own / chunks,
-            "ms with calls": 1e3 * all_of / chunks,
-        }
-        for where, (_, calls, own, all_of, _) in timed
+        {"function": place(*where), "calls": calls / chunks, "ms": own * scale, "ms with calls": whole * scale}
+        for where, (_, calls, own, whole, _) in timed
     ]
 
 

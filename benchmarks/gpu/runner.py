@@ -67,7 +67,8 @@ def done(call: Call, journal: Journal, unit: Unit, worker: Worker, first: bool) 
 
     def keep(told: dict[str, Any]) -> None:
         journal.write(unit=unit.name, told=told)
-        call.say(f"    {short({k: v for k, v in told.items() if k != 'trace'})}")
+        if text := short({name: value for name, value in told.items() if name != "trace"}):
+            call.say(f"    {text}")
 
     journal.begin(unit)
     became, why = worker.do(unit, seconds, keep)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from benchmarks.gpu.cases import DTYPES, Case, by_name
+from benchmarks.gpu.cases import DTYPES, Case, by_name, limit_of
 from benchmarks.gpu.goals import GOALS, Goal, Told
 from benchmarks.gpu.plan import size_name
 from benchmarks.gpu.units import DONE, Found
-from benchmarks.limits import LIMITS
 
 HEAD = (
     "| method | d | dtype | rows a chunk | Numba, rows/s | CuPy, rows/s | times Numba | copying them, rows/s "
@@ -26,7 +25,7 @@ def main_table(found: dict[str, Found]) -> Iterator[str]:
     limits = told_of(found, "limits")
     yield HEAD
     for name, case in by_name().items():
-        for _, d, dtype, one in sorted(sizes_of(found, name)):
+        for d, _, dtype, one in sorted(sizes_of(found, name)):
             yield row(case, d, dtype, found[one], limits)
 
 
@@ -35,7 +34,7 @@ def sizes_of(found: dict[str, Found], case: str) -> Iterator[tuple[int, int, str
     for name, one in found.items():
         if one.arguments.get("case") == case:
             d, dtype = one.arguments["d"], one.arguments["dtype"]
-            yield d, d, dtype, name
+            yield d, DTYPES.index(dtype), dtype, name
 
 
 def told_of(found: dict[str, Found], name: str) -> Told:
@@ -67,9 +66,8 @@ def share(case: Case, d: int, dtype: str, told: Told, limits: Told) -> str:
     """How much of what the device allows was reached."""
     if "cupy" not in told or dtype not in limits or "bandwidth" not in limits:
         return NONE
-    formula, size = LIMITS[case.limit], {"n": d, "m": d} if case.layered else {"d": d}
-    letters = {k: v for k, v in {**case.letters, **size}.items() if k in formula.__code__.co_varnames}
-    flops, numbers = formula(**letters)
+    size = {"n": d, "m": d} if case.layered else {"d": d}
+    flops, numbers = limit_of(case.limit, case.letters | size)
     least = max(flops / limits[dtype], numbers * np.dtype(dtype).itemsize / limits["bandwidth"])
     return f"{least * told['cupy']:.1%}"
 
@@ -79,7 +77,7 @@ def crossings(found: dict[str, Found]) -> Iterator[str]:
     yield CROSSING
     for case in by_name():
         rates: dict[str, list[tuple[int, float, float]]] = {dtype: [] for dtype in DTYPES}
-        for _, d, dtype, name in sizes_of(found, case):
+        for d, _, dtype, name in sizes_of(found, case):
             told = found[name].told
             if "cupy" in told and "numba" in told:
                 rates[dtype].append((d, told["cupy"], told["numba"]))

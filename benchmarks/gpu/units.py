@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 LEFT, DONE, FAILED = "left", "done", "failed"
@@ -22,6 +23,8 @@ class Unit(NamedTuple):
     """Seconds that it may take."""
     method: str = ""
     case: str = ""
+    how: Mapping[str, Any] = MappingProxyType({})
+    """Further arguments, which change the time that it takes and not what it finds."""
 
 
 class Part(NamedTuple):

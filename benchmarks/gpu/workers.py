@@ -31,7 +31,7 @@ class Worker:
     """The process, from outside. It is started for the first unit, and anew after one that failed."""
 
     def __enter__(self) -> Self:
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Any = None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -39,12 +39,10 @@ class Worker:
 
     def do(self, unit: Unit, seconds: float, keep: Callable[[dict[str, Any]], None]) -> tuple[str, str]:
         """DONE, FAILED, or LEFT where its time was over; and why. keep(told) is called with what it tells."""
-        if self._process is None:
-            self._start()
-        process, end = self._process, monotonic() + seconds
-        assert process is not None and process.stdin is not None
+        process = self._process = self._process or self._started()
+        end = monotonic() + seconds
         with suppress(BrokenPipeError):  # it died in between, which its answer says
-            process.stdin.write(json.dumps([unit.call, unit.arguments]) + "\n")
+            process.stdin.write(json.dumps([unit.call, unit.arguments | dict(unit.how)]) + "\n")
             process.stdin.flush()
         while True:
             try:
@@ -65,12 +63,13 @@ class Worker:
             else:
                 return DONE, ""
 
-    def _start(self) -> None:
+    def _started(self) -> Any:
         command = [sys.executable, "-c", "from benchmarks.gpu.workers import serve; serve()"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = subprocess.Popen(command, text=True, start_new_session=True, **pipes)
+        process = subprocess.Popen(command, text=True, start_new_session=True, **pipes)
         self._answers: Queue[dict[str, Any] | None] = Queue()
-        Thread(target=listen, args=(self._process.stdout, self._answers), daemon=True).start()
+        Thread(target=listen, args=(process.stdout, self._answers), daemon=True).start()
+        return process
 
     def _end(self) -> None:
         """Kill it, and all that it started."""
@@ -80,7 +79,7 @@ class Worker:
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout):
                 with suppress(BrokenPipeError):
-                    pipe.close()  # type: ignore[union-attr]
+                    pipe.close()
             self._process = None
 
 
