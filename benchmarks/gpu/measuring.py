@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.gpu.cases import Case, by_name, data
 from benchmarks.gpu.workers import Tell
 from orfit_bench import backends, create, restore
-from orfit_bench.host.machine import machine, versions
+from orfit_bench.jobs.provenance import machine, versions
 from orfit_bench.spec import Backend
 
 TURNS = 3

@@ -99,7 +99,7 @@ def endure(learner: Any, P_field: str, n: int, rows: Rows, ridge: float, forgett
     """
     truth, V, looks = Truth(rows.d, ridge, forgetting_factor), rows.directions(), []
     points = {int(p) for p in np.unique(np.geomspace(1, max(1, n // BLOCK), 50).round())}
-    labels, warned, refused, done = learner.method.kind == "classification", 0, 0, 0
+    labels, warned, refused, done = learner.method.traits.labels, 0, 0, 0
     for i, (X, Y) in enumerate(rows.blocks(n), start=1):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AccuracyWarning)
@@ -122,7 +122,7 @@ def look(learner: Any, P_field: str, truth: Truth, V: Array, rows: int) -> Look:
     """The learner's weights and P beside the batch solution."""
     state = learner.state()
     w = np.asarray(state[learner.method.weights].values, float).reshape(len(V), -1)
-    if learner.method.kind == "classification":
+    if learner.method.traits.labels:
         w = w[:, np.argsort(learner.classes_)]
     P, (w_true, P_true) = np.asarray(state[P_field].values, float), truth.solution()
     values = np.linalg.eigvalsh(P)

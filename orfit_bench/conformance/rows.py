@@ -60,12 +60,12 @@ def draw(
     y: Any = X @ rng.standard_normal(shape) + 0.1 * rng.standard_normal((n, *shape[1:]))
     if sign:
         y = np.where(y < 0, -1.0, 1.0)
-    if method.kind == "classification":
+    if method.traits.labels:
         y = np.array(["b", "c", "a"])[(X @ rng.standard_normal((d, 3))).argmax(axis=1)]
-    if method.kind == "filter":
+    if method.traits.gaps:
         y[3::7] = np.nan  # unseen
     varying = _along(rng, n, d) if along else {}
-    chunk = Chunk(X.astype(dtype), None if method.kind == "subspace" else y, varying)
+    chunk = Chunk(X.astype(dtype), None if not method.traits.supervised else y, varying)
     return chunk.map(lambda a: frozen(a.astype(dtype) if a.dtype.kind == "f" else a))
 
 

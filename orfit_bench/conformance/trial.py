@@ -69,7 +69,7 @@ class Trial:
 
     def step(self, learner: Any, chunk: Chunk) -> None:
         """Learn all the rows as one step."""
-        if self.method.kind == "subspace":
+        if not self.method.traits.supervised:
             learner.step(chunk.X)
         else:
             learner.step(chunk.X, chunk.y)
@@ -94,16 +94,16 @@ class Trial:
 
     def learn_raw(self, learner: Any, chunk: Chunk) -> Any:
         """As `learn`, returning the backend's own array."""
-        if self.method.kind == "subspace":
+        if not self.method.traits.supervised:
             learner.partial_fit(chunk.X)
             return None
         return learner.prequential(chunk.X, chunk.y, **chunk.along)
 
     def ask_raw(self, learner: Any, X: Array) -> Any:
         """As `ask`, returning the backend's own array."""
-        if self.method.kind == "subspace":
+        if not self.method.traits.supervised:
             return learner.inverse_transform(self.backend_of(learner).asnumpy(learner.transform(X)))
-        return (learner.decision_function if self.method.kind == "classification" else learner.predict)(X)
+        return (learner.decision_function if self.method.traits.labels else learner.predict)(X)
 
     def forecast(self, learner: Any, row: Chunk) -> Array:
         """What is predicted for one row; a filter is told of the transition that comes with it."""
@@ -118,7 +118,7 @@ class Trial:
     def joined(self, parts: Sequence[Array | None]) -> Array | None:
         """Predictions of chunks as of one: scores of a classifier are zero in columns of classes unseen by then."""
         known = [part for part in parts if part is not None]
-        if self.method.kind == "classification" and known:
+        if self.method.traits.labels and known:
             most = max(part.shape[1] for part in known)
             known = [np.pad(part, ((0, 0), (0, most - part.shape[1]))) for part in known]
         return np.concatenate(known) if known else None
@@ -126,13 +126,13 @@ class Trial:
     def targets(self, learner: Any, chunk: Chunk) -> Array:
         """Y (n, r) as the kernel learned it: labels one-hot, in the order in which the classes appeared."""
         y = np.asarray(chunk.y)
-        if self.method.kind == "classification":
+        if self.method.traits.labels:
             return np.asarray(y[:, None] == learner.classes_, float)
         return np.asarray(y, float).reshape(len(y), -1)
 
     def first_weights(self, learner: Any, chunk: Chunk) -> Array:
         """The weights before the first row, (p, r) like the learner's now."""
-        if self.method.kind == "classification":
+        if self.method.traits.labels:
             return np.zeros(learner.state()[self.method.weights].shape)
         return np.asarray(self.begun(chunk).state()[self.method.weights].values, float)
 

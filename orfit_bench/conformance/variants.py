@@ -43,9 +43,9 @@ def variants(method: Method, backend: str) -> list[Variant]:
     found = [Variant(s, model, promised=s in named) for s in settings]
     if method.layered:
         return [*found, Variant({}, MLP((3, 2), "relu"), 2)]
-    if method.kind in ("regression", "filter"):
+    if method.traits.numbers:
         found += [Variant(s, outputs=2) for s in named]
-    if method.kind == "filter":
+    if method.traits.gaps:
         found += [Variant({}, along=True), Variant({}, outputs=2, along=True)]
     if method.models and not lacks["models"]:
         found += [Variant(s, MLP((3,)), 2) for s in named]

@@ -18,7 +18,6 @@ from orfit_bench.learners.subspace import Subspace
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model, Transition
 from orfit_bench.spec.capability import require
-from orfit_bench.spec.kinds import KINDS
 from orfit_bench.spec.model import named
 from orfit_bench.spec.setting import Setting, checked
 from orfit_bench.state import serialization
@@ -111,7 +110,7 @@ def _model(given: Any, method: Method) -> Model:
 def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
     if given is None:
         return None
-    if KINDS[method.kind].labels:
+    if method.traits.labels:
         raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
     if all(f.name != "w" for f in method.fields):
         named = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]

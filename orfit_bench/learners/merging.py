@@ -11,7 +11,7 @@ from orfit_bench.state.state import LearnerState
 def merged(rule: Rule, a: LearnerState | None, other_rule: Rule, b: LearnerState | None) -> LearnerState | None:
     """The state of one learner for the rows of both; `a` where the other has seen no chunk."""
     merging.check_alike("merge", rule, other_rule)
-    merging.check_states_alike("merge", a, b, rule.kind.labels)
+    merging.check_states_alike("merge", a, b, rule.method.traits.labels)
     merging.check_mergeable(rule)
     if b is None:
         return a

@@ -14,7 +14,6 @@ from orfit_bench.learners import layers, validation
 from orfit_bench.learners.linearization import Linearised, answered, answering
 from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.spec.backend import Array, Backend
-from orfit_bench.spec.kinds import KINDS, Kind
 from orfit_bench.spec.method import Draw, Method
 from orfit_bench.spec.model import LINEAR, Model
 from orfit_bench.state.layout import StateLayout
@@ -43,11 +42,6 @@ class Rule:
     def namespace(self) -> Any:
         """The backend's array functions."""
         return self.backend.namespace()
-
-    @cached_property
-    def kind(self) -> Kind:
-        """What learners of the method are given and answer."""
-        return KINDS[self.method.kind]
 
     @cached_property
     def is_linear(self) -> bool:

@@ -34,7 +34,9 @@ def with_numbers(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: s
     sizes = state.sizes if state else None
     X = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace)
     outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
-    Y, y_is_1d = validation.targets(y, name, len(X), rule.dtype, outputs, vector, rule.kind.gaps, rule.namespace)
+    Y, y_is_1d = validation.targets(
+        y, name, len(X), rule.dtype, outputs, vector, rule.method.traits.gaps, rule.namespace
+    )
     return Rows(rule.place(X), rule.place(Y), Sizes(X.shape[1], Y.shape[1], y_is_1d))
 
 

@@ -32,6 +32,11 @@ class Kind:
         return self.targets == "labels"
 
     @property
+    def numbers(self) -> bool:
+        """Whether targets are numbers."""
+        return self.targets.startswith("numbers")
+
+    @property
     def gaps(self) -> bool:
         """Whether NaN in the targets says that nothing was seen."""
         return self.targets == "numbers with gaps"

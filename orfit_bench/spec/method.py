@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from orfit_bench.spec.kinds import KINDS
+from orfit_bench.spec.kinds import KINDS, Kind
 from orfit_bench.spec.law import Law
 from orfit_bench.spec.merge import Merge
 from orfit_bench.spec.setting import Setting
@@ -177,6 +177,11 @@ class Method:
                 yield f"a {kind.name} needs a {what} {missing[0]!r}: every {kind.name} has {', '.join(needed)}"
         if kind.supervised and self.weights not in fields and not self.predict:
             yield f"it has neither a field {self.weights!r} nor predict()"
+
+    @property
+    def traits(self) -> Kind:
+        """What its learners are given and answer."""
+        return KINDS[self.kind]
 
     @property
     def layered(self) -> bool:

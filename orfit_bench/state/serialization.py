@@ -12,7 +12,6 @@ import numpy as np
 from orfit_bench.jobs.files import replace
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import SPEC_VERSION, Transition
-from orfit_bench.spec.kinds import KINDS
 from orfit_bench.state.state import LearnerState, Sizes, StateRule
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
         "n_outputs": sizes.n_outputs if state else None,
         "y_is_vector": sizes.y_is_1d,
     }
-    return head | ({"classes": list(state.classes) if state else []} if KINDS[rule.method.kind].labels else {})
+    return head | ({"classes": list(state.classes) if state else []} if rule.method.traits.labels else {})
 
 
 def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
@@ -74,7 +73,7 @@ def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
 
 def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray]) -> LearnerState | None:
     """The state described; None before the first chunk. ValueError where it does not fit the rule."""
-    classes = _classes(head) if KINDS[rule.method.kind].labels else ()
+    classes = _classes(head) if rule.method.traits.labels else ()
     if head["n_features"] is None:
         return None
     sizes = Sizes(_count(head, "n_features", least=1), _count(head, "n_outputs"), bool(head["y_is_vector"]))

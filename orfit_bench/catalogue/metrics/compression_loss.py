@@ -5,7 +5,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 def measure(record: Record) -> float | None:
     """Mean over all rows of the stream after the last one; None where no subspace is learned."""
-    return record.stream_error if record.learner.method.kind == "subspace" else None
+    return record.stream_error if not record.learner.method.traits.supervised else None
 
 
 METRIC = Metric(

@@ -10,7 +10,7 @@ from orfit_bench.spec.stream import Array
 def measure(record: Record) -> float | None:
     """Deviation of the weights from the method's batch solution over the rows learned; None where it has none."""
     learner, method = record.learner, record.learner.method
-    if method.batch is None or method.kind == "subspace" or not learned_once(record):
+    if method.batch is None or not method.traits.supervised or not learned_once(record):
         return None
     X, Y = np.asarray(record.data.X, float), targets(record)
     want = method.batch(X, Y, np.zeros((X.shape[1], Y.shape[1])), learner.settings)
@@ -29,7 +29,7 @@ def learned_once(record: Record) -> bool:
 def targets(record: Record) -> Array:
     """Y (n, r) as the method learned it: labels are one-hot, in the order in which the classes appeared."""
     y = np.asarray(record.data.y)
-    if record.learner.method.kind == "classification":
+    if record.learner.method.traits.labels:
         return np.asarray(y[:, None] == record.learner.classes_, float)
     return np.asarray(y, float).reshape(len(y), -1)
 

@@ -19,7 +19,7 @@ def measure(record: Record) -> float | None:
         return None
     name, rows = learner.method.information
     X, state = np.asarray(record.data.X, float), learner.state()
-    X = X[known(record)] if learner.method.kind == "filter" else X
+    X = X[known(record)] if learner.method.traits.gaps else X
     A = rows(X, learner.settings) if name in state else None
     if A is None:
         return None

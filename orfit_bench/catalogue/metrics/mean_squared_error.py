@@ -5,7 +5,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 def measure(record: Record) -> float | None:
     """Mean over all rows of the stream after the last one; None for labels and subspaces."""
-    return record.stream_error if record.learner.method.kind in ("regression", "filter") else None
+    return record.stream_error if record.learner.method.traits.numbers else None
 
 
 METRIC = Metric(

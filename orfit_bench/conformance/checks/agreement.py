@@ -40,7 +40,7 @@ def a_reference(trial: Trial) -> str:
 
 def a_batch_problem(trial: Trial) -> str:
     """The method must declare what its weights solve."""
-    if trial.method.batch is None or trial.method.kind == "subspace":
+    if trial.method.batch is None or not trial.method.traits.supervised:
         return "the method declares no batch problem for its weights"
     return ""
 

@@ -19,7 +19,7 @@ def blocks(trial: Trial) -> str:
 
 def predictions(trial: Trial) -> str:
     """A subspace predicts nothing."""
-    return "it learns a subspace and predicts nothing" if trial.method.kind == "subspace" else ""
+    return "it learns a subspace and predicts nothing" if not trial.method.traits.supervised else ""
 
 
 def batches(trial: Trial) -> str:

@@ -48,7 +48,7 @@ def merges_as_declared(trial: Trial) -> Gap | None:
     """Exact: as if one had learned the other's rows too. Averaged: the mean of the weights by rows. Else finite."""
     one, other = _halves(trial)
     chunk = trial.rows(n=12 * trial.batch_size)
-    weights = "basis" if trial.method.kind == "subspace" else trial.method.weights
+    weights = "basis" if not trial.method.traits.supervised else trial.method.weights
     before = [np.asarray(a.state()[weights].values, float) for a in (one, other) if weights in a.state()]
     rows = np.array([one.n_samples_seen_, other.n_samples_seen_])
     merged = _merged(trial, one, other)

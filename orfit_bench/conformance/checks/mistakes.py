@@ -59,7 +59,7 @@ def other_columns_are_refused(trial: Trial) -> None:
         ("a column too few", good.X[:, :-1], good.y),
         ("a column too many", np.hstack([good.X, good.X[:, :1]]), good.y),
     ]
-    if trial.method.kind in ("regression", "filter") and good.y is not None:
+    if trial.method.traits.numbers and good.y is not None:
         bad.append(("another number of outputs", good.X, np.ones((4, 3))))
     for what, X, y in bad:
         try:
@@ -79,11 +79,7 @@ def numbers_that_are_not_finite_are_refused(trial: Trial) -> None:
             X = good.X.copy()
             X[2, 1] = value
             yield f"X with {value}", X, good.y
-            if (
-                good.y is not None
-                and good.y.dtype.kind == "f"
-                and not (np.isnan(value) and trial.method.kind == "filter")
-            ):
+            if good.y is not None and good.y.dtype.kind == "f" and not (np.isnan(value) and trial.method.traits.gaps):
                 y = good.y.copy()
                 y[2] = value
                 yield f"y with {value}", good.X, y

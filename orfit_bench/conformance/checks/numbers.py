@@ -161,7 +161,7 @@ def no_step_is_skipped_in_silence(trial: Trial) -> None:
     chunk = trial.rows(n=2 * B, d=6 * B)  # so many features that no row is a combination of those before
     before = trial.learned(chunk.cut(0, B))
     for sizes in WILD:
-        if sizes[0] is None and trial.method.kind in ("subspace", "classification"):
+        if sizes[0] is None and not trial.method.traits.numbers:
             continue  # there is no answer that could be wild
         for block in (False, True)[: 1 + (trial.can("blocks") and not trial.variant.along)]:
             after = [_after_wild_row(trial, chunk, B, sizes, sign, block) for sign in (1, -1)]

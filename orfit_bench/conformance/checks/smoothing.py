@@ -13,7 +13,7 @@ from orfit_bench.conformance.trial import Trial
 
 def a_smoother(trial: Trial) -> str:
     """Only filters smooth, and only kernels with `rts`."""
-    return "" if trial.method.kind == "filter" and trial.can("smoothing") else "it has no smoother"
+    return "" if trial.can("smoothing") else "it has no smoother"
 
 
 def a_smoother_and_a_reference(trial: Trial) -> str:
