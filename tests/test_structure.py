@@ -1,4 +1,4 @@
-"""Rules of structure that import contracts cannot say: no private access, no import cycles, no tests of a kind's name."""
+"""Rules of structure beside import contracts: no private access, no import cycles, no comparison of kinds by name."""
 
 import ast
 from pathlib import Path

@@ -22,7 +22,7 @@ class Classifier(Learner):
         fit the earlier rows (the learner is then as before), DivergedError where a step would leave the finite numbers.
         """
         rows = with_labels(self.rule, self._usable(), X, y)
-        self._update(rows, lambda state: self.rule.learn(state, rows.X, rows.Y))
+        self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
     def prequential(self, X: Any, y: Any) -> Array:
@@ -31,13 +31,13 @@ class Classifier(Learner):
         There is a column for every class known after the call, zero until that class was seen.
         """
         rows = with_labels(self.rule, self._usable(), X, y)
-        return self._update(rows, lambda state: self.rule.learn(state, rows.X, rows.Y, predict=True))
+        return self._update(rows, self.rule.learn, rows.X, rows.Y, True)
 
     def step(self, A: Any, y: Any) -> Self:
         """Learn the rows of A (M, d), M >= 1, with labels y (M,) as one step. Returns self."""
         self._check_step()
         rows = with_labels(self.rule, self._usable(), A, y, "A")
-        self._update(rows, lambda state: self.rule.step(state, rows.X, rows.Y))
+        self._update(rows, self.rule.step, rows.X, rows.Y)
         return self
 
     @property

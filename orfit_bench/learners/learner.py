@@ -120,23 +120,27 @@ class Learner:
         state = self._state
         if state and state.pending.count:
             require("blocks", self.rule.kernel, self.method, self.backend)
+            self._usable()
             X, Y = state.pending.concatenate(self.rule.namespace)
             self._update(Rows(X, Y, state.sizes, state.classes), self.rule.flush)
         return self
 
-    def _update(self, rows: Rows, act: Callable[[LearnerState], Any]) -> Any:
-        """What act(state) returns, the state being ready for these rows. Undone where it fails.
+    def _update(self, rows: Rows, act: Callable[..., Any], *arguments: Any) -> Any:
+        """What act(state, *arguments) returns, the state being ready for these rows. Undone where it fails.
 
         On a linear model a kernel that fails half-way closes the learner: a copy of the state before each call would
         double the price of a row, and only a broken kernel or Ctrl-C would ever need it. Where functions of the user's
         may fail, the state is copied.
         """
-        old = self._usable()
-        state = with_classes(self.rule, old, rows.classes) if old else self.rule.init(rows.sizes, rows.classes)
+        old = state = self._state
+        if state is None:
+            state = self.rule.init(rows.sizes, rows.classes)
+        elif rows.classes != state.classes:
+            state = with_classes(self.rule, state, rows.classes)
         backup = self.rule.copy(old) if old and self.rule.runs_user_code(rows.inputs) else None
         steps, seen = (old.n_steps, old.n_samples) if old else (0, 0)
         try:
-            result = act(state)
+            result = act(state, *arguments)
         except DivergedError:
             learned = state.n_samples - seen
             known = len(rows.classes) - sum(row >= learned for row in rows.arrivals)
@@ -150,7 +154,8 @@ class Learner:
                 old.n_steps, old.n_samples = steps, seen
             raise
         self._state = state
-        self._warn_of_lost_precision()
+        if self.method.warns:
+            self._warn_of_lost_precision()
         return result
 
     def _warn_of_lost_precision(self) -> None:

@@ -19,13 +19,13 @@ class Regressor(Learner):
         learner is then as before), DivergedError where a step would leave the finite numbers.
         """
         rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
-        self._update(rows, lambda state: self.rule.learn(state, rows.X, rows.Y))
+        self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
     def prequential(self, X: Any, y: Any) -> Array:
         """Learn the rows as `partial_fit` does; returns for each what `predict` would have said before its step."""
         rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
-        return self._shaped(self._update(rows, lambda state: self.rule.learn(state, rows.X, rows.Y, predict=True)))
+        return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True))
 
     def predict(self, X: Any) -> Array:
         """Predictions for X (n, d): (n,) or (n, c), the shape of y. Changes nothing; ignores rows that wait."""
@@ -39,7 +39,7 @@ class Regressor(Learner):
         """
         self._check_step()
         rows = with_numbers(self.rule, self._usable(), A, y, "A")
-        self._update(rows, lambda state: self.rule.step(state, rows.X, rows.Y))
+        self._update(rows, self.rule.step, rows.X, rows.Y)
         return self
 
     def _shaped(self, predictions: Array) -> Array:

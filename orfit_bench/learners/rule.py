@@ -44,6 +44,16 @@ class Rule:
         return self.backend.namespace()
 
     @cached_property
+    def on_host(self) -> bool:
+        """Whether the backend computes with NumPy's arrays, so that rows go to the kernel as they are."""
+        return self.namespace is np
+
+    @cached_property
+    def allows_gaps(self) -> bool:
+        """Whether NaN in the targets says that nothing was seen."""
+        return self.method.traits.gaps
+
+    @cached_property
     def is_linear(self) -> bool:
         """Whether the model is the linear one."""
         return self.model is LINEAR
@@ -60,7 +70,7 @@ class Rule:
 
     def place(self, a: Array) -> Array:
         """An array on the backend: itself where it lies there."""
-        return a if isinstance(a, self.namespace.ndarray) else self.backend.asarray(a)
+        return a if self.on_host or isinstance(a, self.namespace.ndarray) else self.backend.asarray(a)
 
     # ------------------------------------------------------------------ the state before the first row
 
@@ -139,8 +149,8 @@ class Rule:
         """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size; with `predict` return what
         was predicted for each before its step.
         """
-        if len(X):
-            self.admit(state, X, Y)
+        if self.method.admit and len(X):
+            self.method.admit(self.settings, state.n_steps, X, Y, False, self.is_linear)
         if self.batch_size > 1:
             return self._learn_batches(state, X, Y, predict)
         out = self.namespace.empty(Y.shape, self.dtype) if predict else None
@@ -171,7 +181,8 @@ class Rule:
         """Learn all rows of A as one step."""
         if not len(A):
             raise ValueError("A: got no rows, want at least one")
-        self.admit(state, A, Y, is_step=True)
+        if self.method.admit:
+            self.method.admit(self.settings, state.n_steps, A, Y, True, self.is_linear)
         self.advance(state, A, Y, len(A), None, inputs, block=True)
         state.n_samples += len(A)
 
@@ -180,11 +191,6 @@ class Rule:
         X, Y = state.pending.concatenate(self.namespace)
         self.advance(state, X, Y, len(X), None, block=True)
         state.pending = state.pending.without_rows()
-
-    def admit(self, state: LearnerState, X: Array, Y: Array, is_step: bool = False) -> None:
-        """ValueError where the method cannot learn these rows now."""
-        if self.method.admit:
-            self.method.admit(self.settings, state.n_steps, X, Y, is_step, self.is_linear)
 
     def advance(
         self,
@@ -199,7 +205,8 @@ class Rule:
         """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""
         layout, steps = self.layout(state.sizes), len(X) // batch_size
         gradients = batch_size * layout.sizes["gradients"]
-        state.arrays = layout.reserve(state.arrays, steps * gradients)
+        if layout.grows:
+            state.arrays = layout.reserve(state.arrays, steps * gradients)
         with np.errstate(all="ignore"):  # kernels answer with False instead
             p = self.step_parameters(state, steps, batch_size, gradients, inputs)
             kernel = self.kernel_for(state.sizes, inputs)

@@ -22,7 +22,7 @@ class Subspace(Learner):
         learner is then as before), DivergedError where a step would leave the finite numbers.
         """
         rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
-        self._update(rows, lambda state: self.rule.learn(state, rows.X, rows.Y))
+        self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
     def step(self, A: Any) -> Self:
@@ -32,7 +32,7 @@ class Subspace(Learner):
         """
         self._check_step()
         rows = without_targets(self.rule, self._usable(), A, "A")
-        self._update(rows, lambda state: self.rule.step(state, rows.X, rows.Y))
+        self._update(rows, self.rule.step, rows.X, rows.Y)
         return self
 
     @property

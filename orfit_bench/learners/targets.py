@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """Rows on the backend, encoded, and what the state must know before it learns them."""
 
     X: Array
@@ -34,10 +33,10 @@ def with_numbers(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: s
     sizes = state.sizes if state else None
     X = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace)
     outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
-    Y, y_is_1d = validation.targets(
-        y, name, len(X), rule.dtype, outputs, vector, rule.method.traits.gaps, rule.namespace
-    )
-    return Rows(rule.place(X), rule.place(Y), Sizes(X.shape[1], Y.shape[1], y_is_1d))
+    Y, y_is_1d = validation.targets(y, name, len(X), rule.dtype, outputs, vector, rule.allows_gaps, rule.namespace)
+    if not rule.on_host:
+        X, Y = rule.place(X), rule.place(Y)
+    return Rows(X, Y, Sizes(X.shape[1], Y.shape[1], y_is_1d))
 
 
 def with_labels(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: str = "X") -> Rows:

@@ -100,7 +100,10 @@ def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
 
 def check_finite(value: Array, name: str) -> None:
     """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
-    if _surely_finite(value):
+    if type(value) is np.ndarray:
+        if math.isfinite(np.vdot(value, value)):  # one pass by BLAS, without a temporary; overflow falls through
+            return
+    elif _surely_finite(value):
         return
     value = _array(value, name, np)
     bad = np.argwhere(~np.isfinite(value))
@@ -115,8 +118,6 @@ def check_finite(value: Array, name: str) -> None:
 
 def _surely_finite(value: Array) -> bool:
     """Whether a quick look shows that all entries are finite, without a temporary; of huge ones it may not show it."""
-    if type(value) is np.ndarray:
-        return math.isfinite(np.vdot(value, value))  # one pass by BLAS
     if not math.prod(value.shape):
         return True
     xp = _of(value)

@@ -10,8 +10,8 @@ from orfit_bench.conformance.check import Gap, check, require, unless
 from orfit_bench.conformance.checks.numbers import finite
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.trial import Trial
-from orfit_bench.spec import LINEAR
 from orfit_bench.learners.averaging import average
+from orfit_bench.spec import LINEAR
 
 
 def a_merge(trial: Trial) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from orfit_bench.learners.filtering import smoother
@@ -34,7 +33,7 @@ class Filter(Regressor):
         of the identity; observation_noise is (n,) variances (on a model with c outputs also (n, c) or (n, c, c)).
         """
         rows = self._rows(X, y, transition, process_noise, observation_noise)
-        self._update(rows, lambda state: self.rule.learn(state, rows.X, rows.Y, inputs=rows.inputs))
+        self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)
         return self
 
     def prequential(
@@ -42,8 +41,7 @@ class Filter(Regressor):
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
         rows = self._rows(X, y, transition, process_noise, observation_noise)
-        act = lambda state: self.rule.learn(state, rows.X, rows.Y, predict=True, inputs=rows.inputs)  # noqa: E731
-        return self._shaped(self._update(rows, act))
+        return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True, rows.inputs))
 
     def step(
         self, A: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
@@ -55,7 +53,7 @@ class Filter(Regressor):
         """
         self._check_step()
         rows = self._rows(A, y, transition, process_noise, observation_noise, block=True)
-        self._update(rows, lambda state: self.rule.step(state, rows.X, rows.Y, rows.inputs))
+        self._update(rows, self.rule.step, rows.X, rows.Y, rows.inputs)
         return self
 
     def predict(self, X: Any, *, transition: Any = None) -> Array:
@@ -79,7 +77,7 @@ class Filter(Regressor):
         rows = self._rows(X, y, transition, process_noise, observation_noise)
         self._state = self.rule.copy(kept) if kept else None
         try:
-            mean, covariance = self._update(rows, lambda state: self.rule.smooth(state, rows.X, rows.Y, rows.inputs))
+            mean, covariance = self._update(rows, self.rule.smooth, rows.X, rows.Y, rows.inputs)
         finally:
             self._state = kept
         to_host = self.backend.asnumpy
@@ -89,4 +87,4 @@ class Filter(Regressor):
         """The rows with what came with them, all of it checked."""
         look = block or not self.rule.kernel_checks_rows or any(v is not None for v in varying)
         rows = with_numbers(self.rule, self._usable(), X, y, "A" if block else "X", look)
-        return replace(rows, inputs=self.rule.step_inputs(rows.sizes, varying, len(rows.X), block))
+        return rows._replace(inputs=self.rule.step_inputs(rows.sizes, varying, len(rows.X), block))
