@@ -18,7 +18,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"))
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "ORFIT_BENCH_THREADS"), "1"))
 
 import click
 import numpy as np

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.conformance.inspection import with_kernel
+
 if TYPE_CHECKING:
-    from orfit_bench.conformance.inspection import with_kernel
 from orfit_bench.conformance.trial import Trial
 
 CUBIC = {
