@@ -204,7 +204,7 @@ class TestList:
     def test_unknown_name(self):
         result = invoke("list", "orift")
         assert result.exit_code == 2
-        assert result.stderr.startswith("Error: nothing is named 'orift'. Did you mean 'orfit'?")
+        assert result.stderr.startswith("Error: no method, backend, stream or metric 'orift'. Did you mean 'orfit'?")
         assert len(result.stderr.splitlines()) == 1
 
 
@@ -222,7 +222,7 @@ class TestUsage:
         assert max(map(len, invoke(*command, "--help").output.splitlines())) <= 80
 
     def test_the_suite_file_of_the_help_is_one(self, tmp_path):
-        text = invoke("run", "--help").output.split("may be left out:\n")[1].split("\n\n")[0]
+        text = invoke("run", "--help").output.split("every line is optional:\n")[1].split("\n\n")[0]
         assert text.count("=") > 8
         path = tmp_path / "mine.toml"
         path.write_text(text)
@@ -297,11 +297,11 @@ class TestUsage:
     def test_debug_keeps_the_traceback(self):
         assert isinstance(invoke("--debug", "run", "--method", "rsl").exception, ValueError)
 
-    def test_a_fault_of_ours_is_no_mistake(self, monkeypatch):
+    def test_an_internal_error_is_not_a_usage_error(self, monkeypatch):
         monkeypatch.setattr("orfit_bench.report.declared.overview", lambda known: {}["oh"])
         result = invoke("list")
         assert result.exit_code == 1
-        assert result.stderr == "Error: KeyError: 'oh' (a fault of ours; --debug shows where)\n"
+        assert result.stderr == "Error: KeyError: 'oh' (internal error; run with --debug for a traceback)\n"
 
     @pytest.mark.skipif(not hasattr(select, "poll"), reason="no poll on this system")
     def test_a_reader_that_stops_is_no_mistake(self):
@@ -318,14 +318,14 @@ class TestUsage:
         result = invoke("list")
         assert (result.exit_code, result.stderr) == (2, "Error: [Errno 32] Broken pipe\n")
 
-    def test_ctrl_c_says_how_to_go_on(self, monkeypatch):
+    def test_ctrl_c_says_how_to_resume(self, monkeypatch):
         def stop(*_, **__):
             raise KeyboardInterrupt
 
         monkeypatch.setattr("orfit_bench.bench.run", stop)
         result = invoke("run")
         assert result.exit_code == 130
-        assert "the same command goes on" in result.stderr
+        assert "run the same command again to resume" in result.stderr
 
 
 class TestRun:
@@ -391,7 +391,7 @@ class TestRun:
         assert result.exit_code == 1
         assert result.stdout.splitlines() == [
             "absent: rls on numpy, regression: rls: an average of its states is not defined",
-            "1 absent. Nothing was measured: every cell is absent, and nothing is written.",
+            "1 absent. Nothing was measured, so no file is written.",
         ]
 
     def test_what_was_measured_before_stays_where_nothing_is(self, tmp_path):
@@ -584,7 +584,7 @@ class TestKill:
 
         resumed = call(*self.RUN, "--output", "cut.nc", environment=environment, folder=tmp_path)
         assert resumed.returncode == 0, resumed.stderr
-        assert resumed.stderr.startswith(f"{len(kept)} of 10 cells are finished already, taken from the journal\n")
+        assert resumed.stderr.startswith(f"resuming: {len(kept)} of 10 cells are already finished\n")
         assert resumed.stderr.count("\n[") == 10 - len(kept)
         assert not journal.exists()
 

@@ -250,7 +250,7 @@ class TestPlot:
         results.write(table([made("lms"), made("rls", stream="regression", tasks=0)]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
         assert done.exit_code == 0, done.output
-        assert "left out: forgetting-regression: the stream has no tasks" in done.output
+        assert "not drawn: forgetting-regression: the stream has no tasks" in done.output
         written = {path.name for path in (tmp_path / "p").iterdir()}
         kinds = ("cost", "error", "throughput")
         assert written == {f"{k}-{s}.svg" for k in kinds for s in ("drift", "regression")} | {"forgetting-drift.svg"}
@@ -261,8 +261,8 @@ class TestPlot:
         results.write(table([*many, failed("rls", stream="regression")]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
         assert "throughput-drift.svg (30 of 40 methods, the fastest and the slowest)" in done.output
-        assert done.output.count("left out: ") == 4
-        assert "left out: cost-regression: none of its cells was measured" in done.output
+        assert done.output.count("not drawn: ") == 4
+        assert "not drawn: cost-regression: none of its cells was measured" in done.output
 
     def test_png(self, tmp_path):
         results.write(table([made(tasks=0)]), tmp_path / "r.nc")

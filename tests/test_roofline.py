@@ -143,7 +143,7 @@ class TestCommands:
     def test_warm_compiles_what_can_be_compiled(self):
         told = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
         assert told.exit_code == 0, told.output
-        assert "2 kernels compiled, of numba" in told.output
+        assert "2 kernels compiled for numba" in told.output
 
     def test_what_cannot_be_compiled_is_said(self):
         assert compile_kernel("numba", "no_method", "float64").startswith("UnavailableError: no_method on numba: ")
