@@ -139,7 +139,7 @@ class TestList:
         of_backends = row[1 : 1 + len(ob.backends())]
         assert (row[0], set(of_backends) - {"no"}, row[1 + len(of_backends)]) == (name, {"yes"}, said)
         summary = ob.methods()[name].merge.summary
-        assert f"merging: {said}: {summary}" in " ".join(invoke("list", name).output.split())
+        assert f"merge: {said}: {summary}" in " ".join(invoke("list", name).output.split())
 
     def test_a_method(self):
         output = invoke("list", "rls").output
@@ -154,14 +154,14 @@ class TestList:
             assert text in output
         for law in rls.laws:
             assert law.name in output
-        assert "cost of a row: 30,000 flops" in output
-        assert "numpy: yes, by orfit-bench-numpy" in output
+        assert "cost per sample: 30,000 flops" in output
+        assert "numpy: yes, supplied by orfit-bench-numpy" in output
 
     @pytest.mark.parametrize(
         ("name", "said"),
         [
             ("drift", "root mean square length of one step"),
-            ("numpy", "available here"),
+            ("numpy", "available"),
             ("forgetting", "lower is better"),
         ],
     )
@@ -176,11 +176,10 @@ class TestList:
         assert said["class_digits"] == ["labels", "yes"]
         assert said["drift"] == ["numbers", "yes"]
         assert said["mnist"] == ["numbers", "no"]
-        assert f"no: mnist, rotated_mnist: the folder in ORFIT_BENCH_DATA, {tmp_path}" in " ".join(text.split())
-        assert (
-            "offers: labels, for methods of the kinds classification, subspace" in invoke("list", "class_digits").output
-        )
-        assert "kind: regression; streams that suit it: regression, drift," in invoke("list", "lms").output
+        reason = f"not available: mnist, rotated_mnist: the folder in ORFIT_BENCH_DATA, {tmp_path}"
+        assert reason in " ".join(text.split())
+        assert "targets: labels, for methods of kind classification, subspace" in invoke("list", "class_digits").output
+        assert "kind: regression; suitable streams: regression, drift," in invoke("list", "lms").output
 
     @pytest.mark.parametrize("name", [*ob.methods(), *ob.backends(), *ob.streams(), *ob.metrics()])
     def test_every_name_has_details(self, name):
@@ -371,7 +370,7 @@ class TestRun:
         assert "n/a" not in invoke(*common, "--stream", "drift").stdout
         said = [s for s in invoke(*common, "--stream", "regression").stdout.splitlines() if s.startswith("n/a: ")]
         assert said == [
-            "n/a: the metric does not apply, e.g. no test set, or no exact solution for these rows and settings"
+            "n/a: not applicable, e.g. the stream has no test set or the settings have no exact batch solution"
         ]
 
     def test_set_reaches_streams_too(self, tmp_path):
@@ -474,7 +473,7 @@ class TestNarrowTerminal:
         lines = re.sub("\x1b\\[[0-9;]*m", "", output).splitlines()
         done = load(tmp_path / "r.nc")
         (heads,) = [line.split() for line in lines if line.startswith(" method ")]
-        assert heads == words("method backend stream samples/s limit state test rmse forgetting deviation")
+        assert heads == words("method backend stream samples/s roofline state test RMSE forgetting deviation")
         for i, method in enumerate(done["method"].values):
             (row,) = [line.split() for line in lines if line.strip().startswith(f"{method} ")]
             assert row[:3] == [method, "numpy", "rotated_digits"]

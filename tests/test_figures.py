@@ -66,7 +66,7 @@ class TestErrorAlongTheStream:
         found = draw(*cells)
         error, cost = names(found["error-drift"].figure), names(found["cost-drift"].figure)
         assert len(error) == 15
-        assert error[-1] == "50 more, worse at the end"
+        assert error[-1] == "50 more, with larger final error"
         assert cost[14:] == ["50 more, worse", "on numpy", "Pareto front"]
         assert len(found["throughput-drift"].figure.axes[0].get_yticks()) == 30
         assert found["throughput-drift"].some == "30 of 64 methods, the fastest and the slowest"

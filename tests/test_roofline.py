@@ -136,7 +136,7 @@ class TestCommands:
         monkeypatch.setattr("orfit_bench.bench.worker.Worker.measure_machine", lambda worker, fresh: roofline_of_worker)
         told = CliRunner().invoke(main, ["roofline"])
         assert told.exit_code == 0, told.output
-        assert re.search(r"100 kB in use +0.1 GB", told.output)
+        assert re.search(r"a working set of 100 kB +0.1 GB", told.output)
         assert "float64" in told.output
         assert str(roofline_of_worker) in told.output.replace("\n", "")
 

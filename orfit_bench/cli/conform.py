@@ -136,7 +136,7 @@ def _refuse(paths: list[Path]) -> None:
     for path in paths:
         writable(path)
     if len({os.path.realpath(path) for path in paths}) < len(paths):
-        raise ValueError("--json, --junit and --markdown must name different files; two of them are the same")
+        raise ValueError("--json, --junit and --markdown: two of them name the same file; give each its own")
 
 
 def _write(path: Path | None, data: bytes) -> None:
