@@ -155,7 +155,7 @@ class TestForgetting:
         plate = draw(*cells)["forgetting-drift"]
         shown = [text.get_text().split("\n")[0] for text in plate.figure.axes[0].texts[:20]]
         assert shown == [f"lms step_size={k}" for k in [*range(1, 11), *range(30, 40)]]
-        assert plate.some == "20 of 40 methods, those that forget least and most"
+        assert plate.some == "20 of 40 methods, those with the least and the most forgetting"
 
     def test_an_exact_fit_does_not_take_all_the_colours(self, draw):
         cells = [made("icl", test_error=1e-30, tasks=1), made("lms", test_error=1.0, tasks=4)]
