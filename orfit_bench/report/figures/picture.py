@@ -132,7 +132,7 @@ def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns
     figure = Figure(figsize=(total_width, tall))
     axes = figure.subplots(rows, columns, gridspec_kw=place, squeeze=False, **more)
     for one in axes.flat:
-        one.locator_params(nbins=6)  # half of the time goes into ticks, and a fifth into the labels' places beside them
+        one.locator_params(nbins=6)  # ticks take half of the time to draw, and placing their labels a fifth
         one.xaxis.set_label_coords(0.5, -0.29 / height)
         one.yaxis.set_label_coords(-(margins.left - 0.25) / width, 0.5)
     return figure, axes
