@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""Every daily act is one word: `python3 dev.py WORD [arguments]`. Needs Python 3.11 or later and pip, nothing else.
+"""Developer tasks: `python3 dev.py COMMAND [arguments]`. Requires only Python 3.11 or later and pip.
 
-run      set up and run the main job: every method on real digits (arguments go to `orfit-bench run`)
-test     set up and pass the tests (arguments go to pytest)
-slow     the tests that take longer than ten seconds
-check    lint, format, types and import contracts, as CI runs them
-fix      mend what lint and format can mend
-bench    micro-benchmarks of calls and kernels, beside their peers
-track    asv measures the newest commit, or what `asv run` is told to (arguments go there)
-publish  asv's pages of all that was measured, in .asv/html, and the regressions in it
-freeze   write the trajectories that exactness is measured against (a commit of its own, docs/tracking.md)
-speed    the fast backend beside plain NumPy and the machine's limit: writes docs/performance.md (five minutes)
-gpu      the CuPy backend on a device: the conformance kit, how fast it is, the page; resumable (--help), no network
-mutants  change the reference kernels one operator at a time; the conformance kit must see each (an hour)
-wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job and begin a plugin there
-ci       all that CI runs
-python   the Python of the environment, with everything installed
+The environment .venv is created on first use and updated when needed.
+
+run      run the benchmark; arguments are passed to `orfit-bench run`
+test     run the tests; arguments are passed to pytest
+slow     run the tests that take longer than ten seconds
+check    check lint, formatting, types and import contracts
+fix      fix lint errors and formatting where possible
+bench    run the micro-benchmarks of calls and kernels, compared with other packages
+track    measure the newest commit with asv; arguments are passed to `asv run`
+publish  write the history of asv as HTML to .asv/html, and print the regressions
+freeze   write the reference trajectories, in a commit of its own (docs/tracking.md)
+speed    compare the Numba backend with plain NumPy and write docs/performance.md (five minutes)
+gpu      test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
+mutants  run mutation testing of the reference kernels (an hour)
+wheels   build all distributions and test the wheels in a clean environment
+ci       run everything that CI runs
+python   start the Python of the environment
 """
 
 from __future__ import annotations
@@ -55,17 +57,17 @@ def python(*arguments: object) -> None:
 
 
 def set_up(*extras: str) -> None:
-    """Make the environment, or bring it up to date: only where a pyproject.toml or the wanted extras changed."""
-    if sys.version_info < (3, 11):  # noqa: UP036  # the interpreter is the user's, any may come
-        sys.exit(f"orfit_bench needs Python 3.11 or later, this is {sys.version.split()[0]}")
+    """Create the environment, or update it if a pyproject.toml or the required extras have changed."""
+    if sys.version_info < (3, 11):  # noqa: UP036  # users may call this with any interpreter
+        sys.exit(f"orfit_bench requires Python 3.11 or later; this is Python {sys.version.split()[0]}")
     stamp = HOME / "orfit-bench-stamp"
     files = [ROOT / "pyproject.toml", *(p / "pyproject.toml" for p in PLUGINS)]
     digest = hashlib.sha256(b"".join(f.read_bytes() for f in files) + str(ROOT).encode()).hexdigest()
     seen, *have = stamp.read_text().split() if stamp.exists() else [""]
     if seen == digest and set(extras) <= set(have):
         return
-    if not stamp.exists():  # also where an earlier set-up was killed half-way
-        print(f"making {HOME} (once, about a minute)", file=sys.stderr)
+    if not stamp.exists():  # also if an earlier set-up was interrupted
+        print(f"creating {HOME} (once, about a minute)", file=sys.stderr)
         venv.create(HOME, with_pip=True)
     extras = tuple(sorted(set(extras) | (set(have) if seen == digest else set())))
     host = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
@@ -75,25 +77,25 @@ def set_up(*extras: str) -> None:
 
 
 def run(*arguments: str) -> None:
-    """The main job."""
+    """Run the benchmark."""
     set_up()
     call(binary(HOME, "orfit-bench"), "run", *arguments)
 
 
 def test(*arguments: str) -> None:
-    """The tests."""
+    """Run the tests."""
     set_up("test")
     python("-m", "pytest", "-m", "not slow", *arguments)
 
 
 def slow(*arguments: str) -> None:
-    """The long tests."""
+    """Run the slow tests."""
     set_up("test")
     python("-m", "pytest", "-m", "slow or orfit_slow", "--orfit-slow", *arguments)
 
 
 def check() -> None:
-    """Lint, format, types, import contracts."""
+    """Check lint, formatting, types and import contracts."""
     set_up("test", "dev")
     python("-m", "ruff", "check", *CODE)
     python("-m", "ruff", "format", "--check", *CODE)
@@ -102,27 +104,27 @@ def check() -> None:
 
 
 def fix() -> None:
-    """Mend."""
+    """Fix lint errors and formatting."""
     set_up("test", "dev")
     python("-m", "ruff", "check", "--fix", *CODE)
     python("-m", "ruff", "format", *CODE)
 
 
 def bench(*arguments: str) -> None:
-    """Micro-benchmarks."""
+    """Run the micro-benchmarks."""
     set_up("test", "peers")
     python("-m", "pytest", "tests/test_overhead.py", "--benchmark-only", "--benchmark-enable", *arguments)
 
 
 def track(*arguments: str) -> None:
-    """A commit's numbers for the history."""
+    """Measure a commit with asv."""
     set_up("history")
     asv("machine", "--yes")
     asv("run", *(arguments or ("HEAD^!", "--bench", "Quick|Device|Start")))
 
 
 def publish() -> None:
-    """The pages, and what got worse."""
+    """Write the HTML pages of asv and print the regressions."""
     set_up("history")
     asv("publish")
     pages = ROOT / ".asv" / "html"
@@ -130,7 +132,7 @@ def publish() -> None:
     found = json.loads((pages / "regressions.json").read_text())["regressions"]
     for name, *_, jumps in found:
         for first, last, before, after in jumps:
-            since = f"between {commits[str(first)][:12]} and" if first else "at"  # not all between were measured
+            since = f"between {commits[str(first)][:12]} and" if first else "at"  # not every commit is measured
             print(f"{name}: {before:.3g} to {after:.3g} {since} {commits[str(last)][:12]}")
     print(f"{len(found)} regressions. Pages: {pages} (asv preview shows them)")
 
@@ -141,23 +143,23 @@ def asv(*arguments: str) -> None:
 
 
 def freeze() -> None:
-    """The frozen trajectories."""
+    """Write the reference trajectories."""
     set_up()
     python("-m", "orfit_bench.tracking.freeze")
 
 
 def speed(*arguments: str) -> None:
-    """The table of docs/performance.md."""
+    """Update docs/performance.md."""
     set_up("test")
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     python("-m", "benchmarks.performance", *arguments)
 
 
 def gpu(*arguments: str) -> None:
-    """The parts of docs/gpu.md, by an interpreter that has CuPy already: none is made, nothing comes from a network."""
+    """Test and measure the CuPy backend, with an interpreter that has CuPy; no environment is created."""
     if sys.version_info < (3, 11):  # noqa: UP036  # the interpreter is the user's, any may come
-        sys.exit(f"orfit_bench needs Python 3.11 or later, this is {sys.version.split()[0]}")
-    from benchmarks.gpu.launch import launch  # of the standard library alone
+        sys.exit(f"orfit_bench requires Python 3.11 or later; this is Python {sys.version.split()[0]}")
+    from benchmarks.gpu.launch import launch  # uses the standard library only
 
     called = shlex.join([sys.executable, sys.argv[0], "gpu"])
     sys.exit(launch(arguments, called, [sys.executable, binary(HOME, "python")]))
@@ -170,7 +172,7 @@ def mutants(*arguments: str) -> None:
 
 
 def wheels() -> None:
-    """Build the distributions; prove that they work from outside the repository."""
+    """Build the distributions and test the wheels outside the repository."""
     set_up("dev")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     for source in (ROOT, *PLUGINS):
@@ -180,13 +182,13 @@ def wheels() -> None:
         venv.create(fresh, with_pip=True)
         built = sorted((ROOT / "dist").glob("*.whl"))
         call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *built)
-        some = ("--method", "lms", "--method", "oja")  # of all, Numba would compile everything once more
+        some = ("--method", "lms", "--method", "oja")  # with all methods, Numba would compile everything again
         call(binary(fresh, "orfit-bench"), "run", *some, "--output", Path(folder, "results.nc"), cwd=Path(folder))
         new_plugin(fresh, Path(folder))
 
 
 def new_plugin(fresh: Path, folder: Path) -> None:
-    """A plugin as a user begins one: written, installed, checked, listed."""
+    """Create, install, check and run a new plugin, as a user would."""
     call(binary(fresh, "orfit-bench"), "new-plugin", "my-lms", cwd=folder)
     call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", folder / "my-lms")
     for command in (["conform", "my-lms"], ["list", "my_lms"], ["run", "--method", "my_lms", "--rows", "60"]):
@@ -194,21 +196,21 @@ def new_plugin(fresh: Path, folder: Path) -> None:
 
 
 def ci() -> None:
-    """What CI runs."""
+    """Run everything that CI runs."""
     set_up()
-    warm = ("warm", "--dtype", "float64")  # by all cores at once, before every worker of the tests does
+    warm = ("warm", "--dtype", "float64")  # in parallel, before every test worker does it
     call(binary(HOME, "orfit-bench"), *warm)
     run()
     check()
     wheels()
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the cores are the workers'
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one thread per worker
     test("-n", "auto")
 
 
 def main() -> None:
-    """Do the word."""
-    words = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
-    words |= {
+    """Run the command."""
+    commands = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
+    commands |= {
         "gpu": gpu,
         "track": track,
         "publish": publish,
@@ -218,10 +220,10 @@ def main() -> None:
         "ci": ci,
         "python": lambda *arguments: (set_up("test", "dev"), python(*arguments)),
     }
-    word, *arguments = sys.argv[1:] or ["help"]
-    if word not in words:
+    command, *arguments = sys.argv[1:] or ["help"]
+    if command not in commands:
         sys.exit(__doc__)
-    words[word](*arguments)
+    commands[command](*arguments)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def values(texts):
 
 def test_sorts_by_click_and_key(opened):
     page = opened()
-    heading = page.locator(f"{FIRST} th", has_text="test rmse")
+    heading = page.locator(f"{FIRST} th", has_text="test RMSE")
     heading.locator("button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
     up = column(page, 3)

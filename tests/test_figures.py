@@ -66,7 +66,7 @@ class TestErrorAlongTheStream:
         found = draw(*cells)
         error, cost = names(found["error-drift"].figure), names(found["cost-drift"].figure)
         assert len(error) == 15
-        assert error[-1] == "50 more, worse at the end"
+        assert error[-1] == "50 more, with larger final error"
         assert cost[14:] == ["50 more, worse", "on numpy", "Pareto front"]
         assert len(found["throughput-drift"].figure.axes[0].get_yticks()) == 30
         assert found["throughput-drift"].some == "30 of 64 methods, the fastest and the slowest"
@@ -155,7 +155,7 @@ class TestForgetting:
         plate = draw(*cells)["forgetting-drift"]
         shown = [text.get_text().split("\n")[0] for text in plate.figure.axes[0].texts[:20]]
         assert shown == [f"lms step_size={k}" for k in [*range(1, 11), *range(30, 40)]]
-        assert plate.some == "20 of 40 methods, those that forget least and most"
+        assert plate.some == "20 of 40 methods, those with the least and the most forgetting"
 
     def test_an_exact_fit_does_not_take_all_the_colours(self, draw):
         cells = [made("icl", test_error=1e-30, tasks=1), made("lms", test_error=1.0, tasks=4)]
@@ -250,7 +250,7 @@ class TestPlot:
         results.write(table([made("lms"), made("rls", stream="regression", tasks=0)]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
         assert done.exit_code == 0, done.output
-        assert "left out: forgetting-regression: the stream has no tasks" in done.output
+        assert "not drawn: forgetting-regression: the stream has no tasks" in done.output
         written = {path.name for path in (tmp_path / "p").iterdir()}
         kinds = ("cost", "error", "throughput")
         assert written == {f"{k}-{s}.svg" for k in kinds for s in ("drift", "regression")} | {"forgetting-drift.svg"}
@@ -261,8 +261,8 @@ class TestPlot:
         results.write(table([*many, failed("rls", stream="regression")]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
         assert "throughput-drift.svg (30 of 40 methods, the fastest and the slowest)" in done.output
-        assert done.output.count("left out: ") == 4
-        assert "left out: cost-regression: none of its cells was measured" in done.output
+        assert done.output.count("not drawn: ") == 4
+        assert "not drawn: cost-regression: none of its cells was measured" in done.output
 
     def test_png(self, tmp_path):
         results.write(table([made(tasks=0)]), tmp_path / "r.nc")

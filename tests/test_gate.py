@@ -159,7 +159,7 @@ class TestReport:
         assert "| lms | numpy | 64 | frozen_deviation | 0.0e+00 | 1.0e-06 | worse |" in text
         assert "broken: gp on numpy, peak_bytes: ValueError: no" in text
         assert text.count("\n| ") == 5
-        assert summary(self.FOUND) == "4 numbers: 2 worse, 1 broken, 1 same"
+        assert summary(self.FOUND) == "4 values: 2 worse, 1 broken, 1 same"
         assert notes(self.FOUND[:2]) == []
 
     def test_what_nobody_could_measure_is_said(self):
@@ -168,9 +168,9 @@ class TestReport:
         failing = settled("state_bytes", KEY, (MeasureError("died"),) * 2, {})
         found = [*missing, same, failing]
         assert notes(found) == [
-            "peak_bytes was measured of nothing: no memray", "failing: rls on numba, state_bytes: died"
+            "peak_bytes was not measured: no memray", "failing: rls on numba, state_bytes: died"
         ]  # fmt: skip
-        assert summary(found) == "4 numbers: 1 failing, 1 same, 2 n/a"
+        assert summary(found) == "4 values: 1 failing, 1 same, 2 n/a"
         assert "| rls | numba | 64 | state_bytes | n/a | n/a | failing |" in as_markdown(found, "a", "b")
         assert not any(f.bad for f in found)
 

@@ -271,11 +271,11 @@ def test_the_file_says_what_each_error_is(results: xr.Dataset) -> None:
 def test_errors_of_different_kinds_stand_in_tables_of_their_own(results: xr.Dataset) -> None:
     tables = {text[0].rpartition(": ")[2]: text for text in map(shown, results_tables(results))}
     heads = {name: " ".join(text[2].split()) for name, text in tables.items()}
-    speed = "method backend stream samples/s limit state"
+    speed = "method backend stream samples/s roofline state"
     assert heads == {
-        "root mean squared error": f"{speed} test rmse a-priori mse forgetting deviation",
-        "share of wrong labels": f"{speed} test wrong forgetting deviation",
-        "mean compression loss": f"{speed} test loss over PCA forgetting",
+        "root mean squared error": f"{speed} test RMSE a-priori MSE forgetting deviation",
+        "share of wrong labels": f"{speed} error rate forgetting deviation",
+        "mean compression loss": f"{speed} test loss % over PCA forgetting",
     }
     rows = {name: [line.split()[0] for line in text[4:] if line] for name, text in tables.items()}
     assert rows["share of wrong labels"] == ["my_labels"]
@@ -307,5 +307,5 @@ def test_models_are_named(results: xr.Dataset) -> None:
     lines = legend(results)
     assert lines[0] == "my_layers: mlp(32; tanh)"
     assert "rls: mlp(3; tanh)" in lines
-    assert any(line.startswith("over PCA: ") for line in lines)
-    assert lines[-1].startswith("n/a: the metric does not apply")
+    assert any(line.startswith("% over PCA: ") for line in lines)
+    assert lines[-1].startswith("n/a: not applicable")

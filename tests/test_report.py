@@ -131,10 +131,10 @@ class TestResults:
         for told in ("0.123", "0.0456", "10,000", "10 us", "100 us", "800 B", "10 kB", "0123456789", "a CPU", "8 GB"):
             assert told in read.tables
         assert HOSTILE in read.tables
-        assert "3 cells, a method on a backend over a stream each: 2 ok, 1 failed" in read.tables
+        assert "3 cells (method, backend and stream): 2 ok, 1 failed" in read.tables
         assert read.tags.count("svg") == 4
         assert read.tables.count("|failed|") == 2  # in the place of its error, and with the reason
-        assert "One seed" in read.tables
+        assert "Only one seed" in read.tables
         assert "at most 1 pairs" in read.tables
 
     def test_seeds_have_intervals_and_methods_a_verdict(self):
@@ -153,7 +153,7 @@ class TestResults:
         told = Read(results_page(table(records))).tables
         for kind in ("root mean squared error", "share of wrong labels"):
             assert f"Cells: {kind}" in told
-            assert f"Means over seeds with 95 % intervals (Student's t): {kind}" in told
+            assert f"Means over seeds with 95 % confidence intervals (Student's t): {kind}" in told
 
     def test_several_machines(self):
         def here(cpu):
@@ -169,19 +169,19 @@ class TestResults:
 
     def test_transfer_is_shown_where_it_was_recorded(self):
         one = table([made()])
-        assert "of it transfer" not in times(one).columns
+        assert "thereof transfer" not in times(one).columns
         timed = times(one.assign(seconds_transfer=("cell", [0.25])))
         at = timed.columns.index("learning") + 1
-        assert (timed.columns[at], timed.rows[0][at].text) == ("of it transfer", "250 ms")
+        assert (timed.columns[at], timed.rows[0][at].text) == ("thereof transfer", "250 ms")
 
     def test_nothing_measured(self):
         told = Read(results_page(table([failed(status="absent", reason="no such device")]))).tables
         assert "no such device" in told
-        assert told.count("No picture of drift: none of its cells was measured.") == 4
+        assert told.count("No figure for drift: none of its cells was measured.") == 4
 
     def test_says_how_many_of_many_methods_are_drawn(self):
         told = Read(results_page(table([made(settings={"step_size": k}) for k in range(40)]))).tables
-        assert "drift: 20 of 40 methods, those that forget least and most. The error on each task" in told
+        assert "drift: 20 of 40 methods, those with the least and the most forgetting. The error on each task" in told
 
 
 class TestCommands:

@@ -125,7 +125,7 @@ class TestCompare:
         slow = changed(measured, "lms", seconds_per_sample=3)
         of = files(tmp_path, a=measured, b=slow)
         same = call("compare", of["a"], of["a"])
-        assert (same.exit_code, same.output) == (0, "0 numbers got worse, 0 better\n")
+        assert (same.exit_code, same.output) == (0, "0 values got worse, 0 got better\n")
         worse = call("compare", of["a"], of["b"])
         assert worse.exit_code == 1
         row = next(line.split() for line in worse.output.splitlines() if "lms" in line)

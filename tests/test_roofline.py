@@ -136,14 +136,14 @@ class TestCommands:
         monkeypatch.setattr("orfit_bench.bench.worker.Worker.measure_machine", lambda worker, fresh: roofline_of_worker)
         told = CliRunner().invoke(main, ["roofline"])
         assert told.exit_code == 0, told.output
-        assert re.search(r"100 kB in use +0.1 GB", told.output)
+        assert re.search(r"a working set of 100 kB +0.1 GB", told.output)
         assert "float64" in told.output
         assert str(roofline_of_worker) in told.output.replace("\n", "")
 
     def test_warm_compiles_what_can_be_compiled(self):
         told = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
         assert told.exit_code == 0, told.output
-        assert "2 kernels compiled, of numba" in told.output
+        assert "2 kernels compiled for numba" in told.output
 
     def test_what_cannot_be_compiled_is_said(self):
         assert compile_kernel("numba", "no_method", "float64").startswith("UnavailableError: no_method on numba: ")

@@ -26,36 +26,42 @@ from orfit_bench.errors import PluginError, UnavailableError
 
 __all__ = ["main"]
 
-atexit.register(gc.freeze)  # or the end of the process looks for garbage in all that it holds: 0.3 s after a page
+atexit.register(gc.freeze)  # skip the last garbage collection, which takes 0.3 s after an HTML page was written
 
-MISTAKES = (ValueError, TypeError, OSError, PluginError, UnavailableError)
-"""What a user can put right."""
+USER_ERRORS = (ValueError, TypeError, OSError, PluginError, UnavailableError)
+"""Errors that the user can correct."""
 
 
-class Mistake(click.ClickException):
-    """What a user can put right, said in one line."""
+class UsageError(click.ClickException):
+    """An error that the user can correct, reported in one line."""
 
     exit_code = 2
 
 
 class Interrupted(click.ClickException):
-    """The user's Ctrl-C."""
+    """The user pressed Ctrl-C."""
 
     exit_code = 130
 
 
-def _reader_gone() -> bool:
-    """Whether stdout is a pipe that its reader closed. Writing again would not tell: what failed is not tried again."""
+def _is_stdout_closed() -> bool:
+    """Whether stdout is a pipe whose reader has closed it.
+
+    The pipe is polled because a second write would not fail again after the first one did.
+    """
     try:
         watched = select.poll()
         watched.register(sys.stdout.fileno(), 0)
-    except (AttributeError, OSError):  # a system without poll, or a stdout that is no file
+    except (AttributeError, OSError):  # a system without poll, or stdout is not a file
         return False
     return any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
 
 
 class Commands(click.Group):
-    """A group whose errors end in one line and 2, or 1 where they are ours; under --debug in a traceback."""
+    """A command group that reports errors in one line: exit status 2 for usage errors, 1 for internal errors.
+
+    With --debug the traceback is shown instead.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -64,45 +70,50 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            goes_on = (
-                "; the same command goes on after the last finished cell"
+            how_to_resume = (
+                "; run the same command again to resume after the last finished cell"
                 if ctx.invoked_subcommand in ("run", "reproduce")
                 else ""
             )
-            raise Interrupted(f"interrupted{goes_on}") from None
+            raise Interrupted(f"interrupted{how_to_resume}") from None
         except Exception as error:
-            if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _reader_gone()):
-                raise  # a pipe that its reader closed (as head does) is no mistake: click ends quietly
-            if isinstance(error, MISTAKES):
-                raise Mistake(str(error)) from None
-            said = f"{type(error).__name__}: {error} (a fault of ours; --debug shows where)"
-            raise click.ClickException(said) from None
+            if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _is_stdout_closed()):
+                raise  # a reader such as head may close the pipe: not an error, click exits quietly
+            if isinstance(error, USER_ERRORS):
+                raise UsageError(str(error)) from None
+            message = f"{type(error).__name__}: {error} (internal error; run with --debug for a traceback)"
+            raise click.ClickException(message) from None
 
 
 @click.group(cls=Commands)
 @click.version_option(__version__, prog_name="orfit-bench")
-@click.option("--strict-plugins", is_flag=True, help="A broken plugin is an error, and nothing runs.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option(
+    "--strict-plugins", is_flag=True, help="Stop if an installed plugin is broken. Default: report it and continue."
+)
+@click.option("--debug", is_flag=True, help="Show the traceback of an error. Must come before the command.")
 def main(strict_plugins: bool, debug: bool) -> None:
-    """Compare streaming learners: what is there, and how well and fast it learns.
+    """Benchmark and test streaming learners.
 
     \b
-    orfit-bench list                  what is installed, and what computes here
-    orfit-bench list rls              all about a method, stream, backend, metric
-    orfit-bench run                   compare every method on every backend
-    orfit-bench show results.nc       print results again
-    orfit-bench report results.nc     make a page of results for the browser
-    orfit-bench plot results.nc       draw results, a picture a file
-    orfit-bench compare A.nc B.nc     say what got worse; also merge, export
-    orfit-bench conform               check that learners are as they are declared
-    orfit-bench gate main             say what got worse between two commits
-    orfit-bench laws                  measure the theorems that the methods obey
-    orfit-bench map                   draw which methods equal which
-    orfit-bench reproduce             compute the sources' figures once more
-    orfit-bench roofline              measure what this machine allows a kernel
-    orfit-bench warm                  compile kernels before anybody waits
-    orfit-bench new-plugin my-lms     write a plugin of your own to start from
-    orfit-bench --debug run ...       the same, with tracebacks
+    Examples:
+      orfit-bench list                  list methods, backends, streams, plugins
+      orfit-bench list rls              describe one method, stream, ...
+      orfit-bench run                   compare all methods on all backends
+      orfit-bench show results.nc       print the result tables again
+      orfit-bench report results.nc     write an HTML report
+      orfit-bench plot results.nc       write the figures to files
+      orfit-bench compare A.nc B.nc     report what got worse in B
+      orfit-bench conform rls           run the conformance checks of a method
+      orfit-bench gate main             compare two commits for regressions
+      orfit-bench laws                  measure the theorems about the methods
+      orfit-bench map                   draw a map of equivalent methods
+      orfit-bench reproduce             recompute the experiments of the papers
+      orfit-bench roofline              measure the limits of this machine
+      orfit-bench warm                  compile all kernels ahead of time
+      orfit-bench new-plugin my-lms     create a plugin from a template
+      orfit-bench --debug run           show tracebacks of errors
+
+    Use orfit-bench COMMAND --help for the options of a command.
     """
 
 

@@ -1,4 +1,4 @@
-"""`orfit-bench conform`: check that learners are what their declarations say."""
+"""`orfit-bench conform`: run the conformance checks."""
 
 from __future__ import annotations
 
@@ -23,32 +23,40 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0
 EVERY = 100
-"""Off a terminal, a line after so many checks."""
+"""Where stderr is not a terminal, print a line after this many checks."""
 FILE = click.Path(path_type=Path)
 
 
 @click.command("conform")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--backend", "backends", multiple=True, metavar="NAME", help="A backend. Default: every one.")
 @click.option(
-    "--check", "only", multiple=True, metavar="NAME", help="A check, slow or not. Default: all that are fast."
+    "--backend", "backends", multiple=True, metavar="NAME", help="Check this backend. Default: all installed backends."
+)
+@click.option(
+    "--check", "only", multiple=True, metavar="NAME", help="Run this check, even a slow one. Default: all fast checks."
 )
 @click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="float64 or float32. Default: both.")
-@click.option("--seed", default=0, show_default=True, metavar="S", help="Seed of the rows and learners.")
-@click.option("--slow", is_flag=True, help="The slow checks too: streams of a hundred thousand rows.")
+@click.option(
+    "--seed", default=0, show_default=True, metavar="S", help="Seed of the data and the learners, an integer."
+)
+@click.option("--slow", is_flag=True, help="Also run the slow checks, on streams of 100,000 rows.")
 @click.option(
     "--timeout",
     type=float,
     default=TIMEOUT,
     show_default=True,
     metavar="S",
-    help="Seconds a check may take; a slow one ten times as many.",
+    help="Time limit for a check, in seconds; slow checks get ten times as long.",
 )
-@click.option("--list", "listed", is_flag=True, help="Only print the checks and their rules.")
-@click.option("--workers", type=int, metavar="N", help="Processes at work. Default: the cores, at most 8.")
-@click.option("--json", "as_json", type=FILE, metavar="PATH", help="File for all records and what ran, as JSON.")
-@click.option("--junit", "as_junit", type=FILE, metavar="PATH", help="File for a CI's pages, as JUnit XML.")
-@click.option("--markdown", "as_page", type=FILE, metavar="PATH", help="File for a page fit for a README.")
+@click.option("--list", "listed", is_flag=True, help="List the checks and what they test, without running them.")
+@click.option(
+    "--workers", type=int, metavar="N", help="Number of worker processes. Default: the number of cores, at most 8."
+)
+@click.option("--json", "as_json", type=FILE, metavar="PATH", help="Also write all results to this JSON file.")
+@click.option(
+    "--junit", "as_junit", type=FILE, metavar="PATH", help="Also write a JUnit XML file, for continuous integration."
+)
+@click.option("--markdown", "as_page", type=FILE, metavar="PATH", help="Also write a summary in Markdown.")
 def conform_command(
     names: tuple[str, ...],
     timeout: float,
@@ -59,14 +67,17 @@ def conform_command(
     listed: bool,
     **chosen: Any,
 ) -> None:
-    """Check every learner, or those of the methods, backends, plugins or distributions NAMEd.
+    """Check that implementations match their declarations.
 
-    A check is a rule that every learner keeps (any chunking of the rows ends alike, a copy goes on alike, the kernel
-    agrees with the reference, bad input changes nothing, ...) or a law of its method. Each is measured under many
-    settings against a bound that is derived from the dtype, the rows and the condition of the problem, never fitted.
+    NAME is a method, a backend, a plugin or a distribution. Without NAME everything installed is checked.
 
-    Checks run in worker processes with one BLAS thread each: a crash or a hang fails the check that it is in, and no
-    other. Behind every failure stands the command that repeats it. --backend, --check and --dtype may be repeated.
+    Some checks apply to every learner: results do not depend on chunking, a copy behaves like the original, the kernel
+    agrees with the reference, rejected input leaves the learner unchanged. Others are the laws (theorems) of a method.
+    Each check runs with several settings. The bound on the deviation is derived from the dtype, the data and the
+    condition number of the problem; it is never tuned.
+
+    Checks run in worker processes with one BLAS thread each, so a crash or a hang fails only the check that caused it.
+    Every failure is printed with the command that repeats it. --backend, --check and --dtype may be given repeatedly.
 
     \b
     Examples:
@@ -78,12 +89,12 @@ def conform_command(
       orfit-bench conform numpy --seed 1 --workers 4 --json conform.json
 
     \b
-    A kernel says what it lacks of its method, and which checks it is known to fail:
-      LACKS = {"models": "waits for a block kernel"}
+    A kernel module declares unsupported features and known failures:
+      LACKS = {"models": "no update() yet"}
       EXPECTED_FAILURES = {"any_chunking float32": "sums in another order", "merges_as_declared": "..."}
 
-    Ends with 0 where all passed, or failed as expected, and enough ran; with 1 where a check failed, one passed that
-    was expected to fail, or too little ran to tell; with 2 where the command was wrong.
+    Exit status: 0 if all checks passed or failed as expected; 1 if a check failed, an expected failure passed, or too
+    few checks ran; 2 for a usage error.
     """
     _refuse([path for path in (as_json, as_junit, as_page) if path])
     from orfit_bench.conformance import export
@@ -111,7 +122,7 @@ def conform_command(
 
 
 def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
-    """Every check that there is for what was named, with its rule."""
+    """Print the checks that apply to the selection, with what they test."""
     from orfit_bench.conformance.plan import of_method, pairs
     from orfit_bench.report.conformance import checks_table
 
@@ -121,11 +132,11 @@ def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
 
 
 def _refuse(paths: list[Path]) -> None:
-    """OSError or ValueError, before anything runs, where the files cannot be written."""
+    """Raise OSError or ValueError, before anything runs, if an output file cannot be written."""
     for path in paths:
         writable(path)
     if len({os.path.realpath(path) for path in paths}) < len(paths):
-        raise ValueError("--json, --junit and --markdown: two of them name the same file, want a file for each")
+        raise ValueError("--json, --junit and --markdown: two of them name the same file; give each its own")
 
 
 def _write(path: Path | None, data: bytes) -> None:
@@ -134,7 +145,7 @@ def _write(path: Path | None, data: bytes) -> None:
 
 
 def _command(names: Sequence[str], chosen: dict[str, Any]) -> str:
-    """The command without its files and processes: what decides the result."""
+    """The part of the command line that determines the result, without output files and workers."""
     words = ["orfit-bench", "conform", *names]
     for option, key in (("--backend", "backends"), ("--check", "only"), ("--dtype", "dtypes")):
         words += [word for value in chosen[key] for word in (option, value)]
@@ -144,19 +155,19 @@ def _command(names: Sequence[str], chosen: dict[str, Any]) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """What to call after each check. On stderr: a line for each failure, and a bar, or off a terminal now and then."""
+    """Yield the callback that reports progress on stderr: a bar on a terminal, occasional lines otherwise."""
     from orfit_bench.conformance.record import FAILED, where
 
     with bar() as shown:
 
-        def tell(done: int, total: int, record: Record) -> None:
+        def report_progress(done: int, total: int, record: Record) -> None:
             if record.status == FAILED:
                 shown.say(f"[{done}/{total}] {where(record)}: failed: {record.reason}")
             elif not shown.moves and done % EVERY == 0:
                 shown.say(f"[{done}/{total}]")
             shown.update(done, total, f"{record.method} on {record.backend}")
 
-        yield tell
+        yield report_progress
 
 
 def _show(report: Report, ran: export.Ran) -> None:

@@ -1,4 +1,4 @@
-"""`orfit-bench gate`: two commits beside each other."""
+"""`orfit-bench gate`: compare two commits for regressions."""
 
 from __future__ import annotations
 
@@ -16,34 +16,54 @@ PROFILES = ("quick", "full")
 @click.command("gate")
 @click.argument("base")
 @click.argument("head", default="HEAD")
-@click.option("--profile", type=click.Choice(PROFILES), default="quick", show_default=True, help="Which sizes.")
-@click.option("--method", "methods", multiple=True, help="Compare this method alone; may be repeated.")
-@click.option("--backend", "backends", multiple=True, help="Compare this backend alone; may be repeated.")
 @click.option(
-    "--tolerate", "shares", multiple=True, metavar="METRIC=SHARE", help="A relative change that is none, as 0.1."
+    "--profile",
+    type=click.Choice(PROFILES),
+    default="quick",
+    show_default=True,
+    help="quick: 64 features only. full: more sizes.",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="File for what changed (.md) or for all (.json).")
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="Measure this method only; may be repeated.")
+@click.option(
+    "--backend", "backends", multiple=True, metavar="NAME", help="Measure this backend only; may be repeated."
+)
+@click.option(
+    "--tolerate",
+    "shares",
+    multiple=True,
+    metavar="METRIC=SHARE",
+    help="Relative change of a metric to ignore, e.g. 0.5 for 50 %; may be repeated.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Also write the changes (.md) or all measurements (.json) to this file.",
+)
 def gate_command(
     base: str, head: str, profile: str, methods: Sequence[str], backends: Sequence[str], shares: Sequence[str],
     output: Path | None,
 ) -> None:  # fmt: skip
-    """Compare two commits, BASE and HEAD, of the repository here: what got slower, larger or less exact.
+    """Compare two commits of the current repository for regressions.
 
-    The distributions of both commits (at the root, in plugins/ and in packages/) are installed beside each other, in a
-    folder .orfit-bench-gate that git leaves alone; all else comes from this environment. Every method on every backend
-    that they bring is then measured: of a repository with a plugin alone its own ones, of orfit-bench's all.
+    BASE and HEAD (default: HEAD) are commits, tags or branches. The distributions of both commits (in the root, in
+    plugins/ and in packages/) are installed in the folder .orfit-bench-gate, which git ignores; all other packages come
+    from the current environment. Every method/backend pair that the repository provides is measured; for the repository
+    of a plugin, only that plugin's pairs.
 
     \b
-    seconds_a_sample         of learning a chunk of rows
-    kernel_seconds_a_sample  what the kernel takes of it
-    seconds_a_row            of a call with a single row
-    import_seconds, start_seconds   of a new interpreter
-    peak_bytes, state_bytes  most memory asked for, and what the learner keeps
-    batch_deviation          from the method's exact batch solution
-    frozen_deviation         from the trajectory that was frozen, or from BASE's
+    seconds_a_sample         time per sample, learning a chunk
+    kernel_seconds_a_sample  the part of it spent in the kernel
+    seconds_a_row            time of a call with a single sample
+    import_seconds           time to import the package
+    start_seconds            time to start the command line
+    peak_bytes               peak memory while learning a chunk
+    state_bytes              size of the learner's state
+    batch_deviation          deviation from the exact batch solution
+    frozen_deviation         deviation from a stored reference trajectory
 
-    Times are taken in turns by both commits, beside a reference workload that tells the machine's speed. What looks
-    slower is measured again by new processes, up to three times, and counts only where every look says so.
+    The timings of the two commits are interleaved and normalized by a reference workload. A suspected slowdown is
+    measured again in new processes, up to three times, and reported only if every repetition confirms it.
 
     \b
     Examples:
@@ -51,8 +71,7 @@ def gate_command(
       orfit-bench gate v1.0 HEAD --backend numba --profile full
       orfit-bench gate main --tolerate seconds_a_row=0.5 --output gate.md
 
-    Ends with 0 where nothing got worse, with 1 where something did, is gone or broken, with 2 where the command was
-    wrong.
+    Exit status: 0 if nothing got worse; 1 if something got worse, disappeared or broke; 2 for a usage error.
     """
     from orfit_bench.report import gate as report
     from orfit_bench.tracking import workloads
@@ -70,7 +89,7 @@ def gate_command(
         shown.update(0, 1, "installing both commits")
         before, after = (environment(root, commit) for commit in (base, head))
         if uncommitted(root, after.commit):
-            shown.say(f"{root} has changes that are not committed: {head} is measured without them")
+            shown.say(f"{root} has uncommitted changes, which are not measured: {head} is compared as committed")
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
         found = Gate(before, after, sizes, methods, backends, tolerated, shown.update).findings()
     if any(f.verdict not in report.UNCHANGED for f in found):
@@ -79,7 +98,7 @@ def gate_command(
         show(line)
     if output is not None:
         written = report.as_markdown if output.suffix == ".md" else report.as_json
-        said = written(found, before.commit[:12], after.commit[:12])
-        replace(output, lambda path: path.write_text(said, encoding="utf-8"))
+        text = written(found, before.commit[:12], after.commit[:12])
+        replace(output, lambda path: path.write_text(text, encoding="utf-8"))
     if any(f.bad for f in found):
         raise click.exceptions.Exit(1)

@@ -1,4 +1,4 @@
-"""`orfit-bench laws` and `orfit-bench map`: the mathematics of the sources, measured."""
+"""`orfit-bench laws` and `orfit-bench map`: measure the theorems about the methods."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ if TYPE_CHECKING:
 
 @click.command("laws")
 @click.argument("method", required=False)
-@click.option("--backend", default="numpy", show_default=True, metavar="NAME", help="The backend to measure.")
+@click.option("--backend", default="numpy", show_default=True, metavar="NAME", help="Backend to test.")
 @click.option("--dtype", default="float64", show_default=True, metavar="DTYPE", help="float64 or float32.")
 def laws_command(method: str | None, backend: str, dtype: str) -> None:
-    """Measure every law, or those that speak of METHOD, and print what came out.
+    """Measure the laws of all methods, or of METHOD.
 
-    A law is a theorem of the sources as a function: it learns, computes the truth by another road, and returns how far
-    the two are apart. The bound is derived from the dtype, the rows and the condition of the problem, never fitted.
-    Shown is the kind of rows that comes nearest to its bound. The exit status is 1 where a law does not hold.
+    A law is a theorem from the literature written as a test: it runs the learner, computes the same quantity with an
+    independent algorithm and returns the deviation between the two. The bound on the deviation is derived from the
+    dtype, the number of rows and the condition number of the problem; it is never tuned. Each law is measured on
+    several data sets; the table shows the one with the largest deviation relative to its bound.
 
     \b
     Examples:
       orfit-bench laws
       orfit-bench laws rls --dtype float32
+
+    Exit status: 0 if all laws hold; 1 if a law does not hold; 2 for a usage error.
     """
     from orfit_bench.conformance.laws import cases
     from orfit_bench.learners.factory import DTYPES
@@ -49,13 +52,21 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
 
 
 @click.command("map")
-@click.option("--output", type=click.Path(path_type=Path), default="map.svg", show_default=True, help="The picture.")
-@click.option("--backend", default="numpy", show_default=True, metavar="NAME", help="The backend to measure.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default="map.svg",
+    show_default=True,
+    metavar="PATH",
+    help="File for the figure, ending in .svg, .pdf or .png.",
+)
+@click.option("--backend", default="numpy", show_default=True, metavar="NAME", help="Backend to measure.")
 def map_command(output: Path, backend: str) -> None:
-    """Draw which methods equal which, under which settings, with the measured deviation on every edge.
+    """Draw a map of equivalent methods.
 
-    It is the survey's figure 8, extended: round are methods, square batch solutions. The ending of OUTPUT (.svg,
-    .pdf, .png) chooses the format. Needs matplotlib: pip install 'orfit-bench[plots]'.
+    Every edge of the map is a law, measured on this machine. The figure extends figure 8 of the survey (Peng and Vidal,
+    2025). Circles are methods, squares are batch solutions; an edge shows the settings under which two methods agree
+    and the measured deviation. Requires matplotlib: pip install 'orfit-bench[plots]'.
     """
     plugins().find("backends", backend)
     refuse(output)  # before the measuring
@@ -70,7 +81,7 @@ def map_command(output: Path, backend: str) -> None:
 
 
 def measured(cases: list[Case], backend: str, dtype: str) -> dict[Case, list[Finding]]:
-    """All of these laws that the backend has the kernels for; what it lacks is said on stderr."""
+    """Measure the laws for which the backend has kernels; report the others on stderr."""
     from rich.progress import track
 
     from orfit_bench.conformance import laws
@@ -85,5 +96,5 @@ def measured(cases: list[Case], backend: str, dtype: str) -> dict[Case, list[Fin
     for reason in dict.fromkeys(lacking.values()):
         click.echo(f"not measured: {reason}", err=True)
     if not found:
-        raise ValueError(f"no law was measured on {backend}")
+        raise ValueError(f"no law was measured on {backend}: it has no kernel for the methods concerned")
     return found

@@ -1,4 +1,4 @@
-"""`orfit-bench list`: what is declared, and what computes here."""
+"""`orfit-bench list`: list and describe methods, backends, streams, metrics and plugins."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 @click.command("list")
 @click.argument("name", required=False)
 def list_command(name: str | None) -> None:
-    """Show what is declared, or all about NAME.
+    """List what is installed, or describe NAME.
 
-    Without NAME: every method with the backends that compute it here, and all backends, streams, metrics and
-    plugins. With the NAME of one of them: its formulas, settings, state, laws with their sources, and cost.
+    Without NAME, list all methods with the backends that support them, and all backends, streams, metrics and plugins.
+    With the NAME of a method, show its formulas, settings, state, laws with their sources, and cost; with the NAME of a
+    backend, stream or metric, show its description and settings.
 
     \b
     Examples:
@@ -39,4 +40,5 @@ def list_command(name: str | None) -> None:
 
 
 def _unknown(known: Registry, name: str) -> str:
-    return f"nothing is named {name!r}{hint(name, {*known.methods, *known.backends, *known.streams, *known.metrics})}"
+    names = {*known.methods, *known.backends, *known.streams, *known.metrics}
+    return f"no method, backend, stream or metric {name!r}{hint(name, names)}"

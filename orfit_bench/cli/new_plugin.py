@@ -1,4 +1,4 @@
-"""`orfit-bench new-plugin`: a starting point for a method or a backend of one's own."""
+"""`orfit-bench new-plugin`: create a plugin from a template."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from orfit_bench.cli.plugins import plugins
     type=click.Choice(("method", "backend", "both")),
     default="method",
     show_default=True,
-    help="What it brings: a learning rule, an array type with kernels, or both.",
+    help="What the plugin provides: a learning rule, an array type with kernels, or both.",
 )
-@click.option("--folder", type=click.Path(path_type=Path), metavar="PATH", help="A new folder. Default: ./NAME.")
+@click.option("--folder", type=click.Path(path_type=Path), metavar="PATH", help="Folder to create. Default: ./NAME.")
 def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:
-    """Write a plugin of your own: a distribution that installs and conforms as it stands.
+    """Create a plugin called NAME from a template.
 
-    It is whole and small (a method: leaky LMS with its batch solution and two laws; a backend: NumPy arrays with a
-    kernel for lms), to be changed into your own file by file. NAME becomes the distribution, the package and the method
-    or backend; one that is taken is refused. docs/tutorial.md of the repository goes on from here.
+    The plugin is a small, complete distribution that installs and passes all checks: a method (leaky LMS, with its
+    batch solution and two laws), a backend (NumPy arrays, with a kernel for lms), or both. Replace its files one by one
+    with your own. NAME is used for the distribution, the package and the method or backend; a NAME that is already
+    taken is an error. docs/tutorial.md in the repository is a worked example.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Where the commands write."""
+"""Terminal output of the commands: consoles, tables and progress bars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 NARROWEST = 60
-"""Columns at which every name of a list is whole; a narrower terminal wraps the lines itself."""
+"""Least width at which no name in a list is cut; a narrower terminal wraps the lines itself."""
 
 
 def console(err: bool = False) -> Console:
@@ -23,21 +23,21 @@ def console(err: bool = False) -> Console:
     from orfit_bench.report.table import WIDTH
 
     terminal = (sys.stderr if err else sys.stdout).isatty()
-    made = Console(stderr=err, width=None if terminal else WIDTH, highlight=False, soft_wrap=False)
+    out = Console(stderr=err, width=None if terminal else WIDTH, highlight=False, soft_wrap=False)
     if not err:
-        widen(made, NARROWEST)
-    return made
+        widen(out, NARROWEST)
+    return out
 
 
 def widen(out: Console, columns: int) -> None:
-    """Make the console at least so wide."""
+    """Make the console at least `columns` wide."""
     from rich.console import ConsoleDimensions
 
     out.size = ConsoleDimensions(max(out.width, columns), out.height)  # a width alone is ignored where TERM=dumb
 
 
 def show(item: RenderableType) -> None:
-    """Print on stdout without blanks at the ends of lines, as wide as the words that must not be cut."""
+    """Print to stdout without trailing blanks; a table that must not wrap is printed at its full width."""
     from rich.measure import Measurement
     from rich.table import Table
 
@@ -52,18 +52,19 @@ def show(item: RenderableType) -> None:
 
 
 class Bar(NamedTuple):
-    """A progress bar on stderr, which moves on a terminal only."""
+    """A progress bar on stderr, shown only on a terminal."""
 
     moves: bool
+    """Whether stderr is a terminal."""
     say: Callable[[str], None]
     """Print a line above the bar."""
     update: Callable[[int, int, str], None]
-    """How many are done, of how many, and what is at work."""
+    """Takes the number done, the total and the name of the current item."""
 
 
 @contextmanager
 def bar() -> Iterator[Bar]:
-    """A bar, which is gone at the end."""
+    """Show a progress bar, which is removed at the end."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     err = console(err=True)

@@ -1,4 +1,4 @@
-"""The registry as a command needs it: loaded, and its broken plugins said aloud."""
+"""Load the plugins for a command and report the broken ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def plugins() -> Registry:
-    """The registry; names every broken plugin on stderr, or raises PluginError under --strict-plugins."""
+    """Return the registry. Broken plugins are reported on stderr; with --strict-plugins they raise PluginError."""
     from orfit_bench.plugins.registry import registry
 
     known, asked = registry(), click.get_current_context().find_root().params

@@ -1,4 +1,4 @@
-"""`orfit-bench plot` and `orfit-bench report`: results to look at."""
+"""`orfit-bench plot` and `orfit-bench report`: figures and an HTML report of results."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ FORMATS = ("svg", "png")
 
 @click.command("plot")
 @click.argument("file", type=FILE)
-@click.option("--output", type=FILE, default="pictures", show_default=True, help="Folder for the pictures.")
-@click.option("--format", "ending", type=click.Choice(FORMATS), default="svg", show_default=True, help="Their format.")
+@click.option(
+    "--output", type=FILE, default="pictures", show_default=True, metavar="DIR", help="Folder for the figures."
+)
+@click.option("--format", "ending", type=click.Choice(FORMATS), default="svg", show_default=True, help="File format.")
 def plot_command(file: Path, output: Path, ending: str) -> None:
-    """Draw the results in FILE, a picture a file into a folder.
+    """Write the figures of the results in FILE to a folder.
 
     \b
-    error       the error on the test set along the stream, a line a method
-    cost        that error against time and memory, with the Pareto front
-    throughput  rows a second beside the machine's limit; over sizes where
-                several --features were run
-    forgetting  the error on every earlier task, a heat map a method
+    error       test error along the stream, one line per method
+    cost        final test error against time and memory, with the Pareto front
+    throughput  samples/s and the roofline limit of the machine; against the
+                number of features if several were run
+    forgetting  error on every earlier task, one heat map per method
 
-    There is one of each for every stream (and kind of error, size, protocol and machine). What cannot be drawn is said
-    with the reason. Files of the same name are replaced. Needs matplotlib: pip install 'orfit-bench[plots]'.
+    There is one figure of each kind for every stream (and kind of error, size, protocol and machine). A figure that
+    cannot be drawn is reported with the reason. Existing files of the same name are replaced. Requires matplotlib:
+    pip install 'orfit-bench[plots]'.
 
     \b
     Examples:
@@ -51,7 +54,7 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
     make_folder(output)
     for plate in plates(results):
         if isinstance(plate, Omitted):
-            click.echo(f"left out: {plate.name}: {plate.reason}")
+            click.echo(f"not drawn: {plate.name}: {plate.reason}")
         else:
             save(plate.figure, output / f"{plate.name}.{ending}")
             click.echo(f"{output / plate.name}.{ending}{f' ({plate.some})' if plate.some else ''}")
@@ -59,13 +62,14 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
 
 @click.command("report")
 @click.argument("file", type=FILE)
-@click.option("--output", type=FILE, help="The page. Default: FILE ending in .html.")
+@click.option("--output", type=FILE, metavar="PATH", help="HTML file to write. Default: FILE with the ending .html.")
 def report_command(file: Path, output: Path | None) -> None:
-    """Write the results in FILE, one run's or several merged, as a page for the browser.
+    """Write an HTML report of the results in FILE.
 
-    It is one file that needs no network: what ran and where, all numbers in tables that sort and filter, the pictures
-    of `orfit-bench plot`, means over seeds with intervals, methods compared two by two, who computes what, all
-    settings, and what is missing and why. Needs matplotlib and Jinja: pip install 'orfit-bench[plots]'.
+    The report is a single file that works offline. It contains the machine and versions, all numbers in tables that can
+    be sorted and filtered, the figures of `orfit-bench plot`, means over seeds with confidence intervals, pairwise
+    comparisons of methods, all settings, and the reasons for missing results. Requires matplotlib and Jinja2:
+    pip install 'orfit-bench[plots]'.
 
     \b
     Examples:
@@ -85,7 +89,7 @@ def report_command(file: Path, output: Path | None) -> None:
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Look for cycles of garbage seldom: there are few, and looking takes a sixth of the time that a page takes."""
+    """Run the cyclic garbage collector rarely: it takes a sixth of the time of writing a report and finds little."""
     usual = gc.get_threshold()
     gc.set_threshold(100_000, *usual[1:])
     try:
@@ -95,7 +99,7 @@ def seldom_collected() -> Iterator[None]:
 
 
 def write_report(results: Any, page: Path) -> None:
-    """Make the page, and say where it is."""
+    """Write the report and print its path."""
     from orfit_bench.report.results_page import results_page
 
     text = results_page(results)
@@ -104,7 +108,7 @@ def write_report(results: Any, page: Path) -> None:
 
 
 def show_page(page: Path) -> None:
-    """Open the page in the user's browser, where somebody sits at a terminal."""
+    """Open the report in a browser if stdout is a terminal."""
     import webbrowser
 
     if sys.stdout.isatty() and not os.environ.get("CI"):

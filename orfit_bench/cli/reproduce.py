@@ -1,4 +1,4 @@
-"""`orfit-bench reproduce`: the sources' experiments, computed again."""
+"""`orfit-bench reproduce`: recompute the experiments of the papers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder for NAME.nc (netCDF) and NAME.html.",
 )
-@click.option("--data", metavar="DATA", help="digits, mnist or cifar10. Default: the digits that ship.")
-@click.option("--runs", type=int, metavar="N", help="Runs with seeds of their own. Default: as many as the source's.")
-@click.option("--fresh", is_flag=True, help="Forget the finished cells of a run that was killed.")
+@click.option("--data", metavar="DATA", help="digits, mnist or cifar10. Default: the bundled digits.")
+@click.option("--runs", type=int, metavar="N", help="Number of runs with different seeds. Default: as in the paper.")
+@click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 def reproduce_command(name: str | None, output: Path, data: str | None, runs: int | None, fresh: bool) -> None:
-    """List the sources' experiments, or compute NAME again: its figures and tables, our numbers beside the source's.
+    """List the experiments of the papers, or recompute NAME.
 
-    The page says what the source leaves open and how much that moves the result. Finished cells are kept beside the
-    results, so that the same command goes on after a kill.
+    Recomputing writes the figures and tables of the experiment as an HTML page, with our numbers next to the published
+    ones, and states which details the paper leaves open and how much they change the result. An interrupted run is
+    resumed by giving the same command again.
 
     \b
     Examples:
@@ -40,38 +41,38 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
       orfit-bench reproduce orfit-rotated-digits --data mnist
       orfit-bench reproduce krasulina-table-1 --runs 3 --output mine
 
-    Ends with 0, with 1 where a cell failed, with 2 where the command was wrong.
+    Exit status: 0 on success; 1 if a cell failed; 2 for a usage error.
     """
     from orfit_bench import reproduce
 
     plugins()
     if name is None:
-        show(_listed())
+        show(_experiments_table())
         return
     experiment = reproduce.find(name)
     given = {} if runs is None else {"runs": runs}
     setup = reproduce.setup(experiment, data, **given)
     with bar() as shown:
 
-        def tell(done: int, total: int, now: str) -> None:
+        def report_progress(done: int, total: int, now: str) -> None:
             if done and not now:
-                shown.say(f"{done} of {total} cells are finished already, taken from the journal")
+                shown.say(f"resuming: {done} of {total} cells are already finished")
             shown.update(done, total, now)
 
-        made = reproduce.run(experiment, setup, output, fresh=fresh, progress=tell)
-    click.echo(f"Results: {made.file}. Page: {made.page}")
+        result = reproduce.run(experiment, setup, output, fresh=fresh, progress=report_progress)
+    click.echo(f"Results: {result.file}. Page: {result.page}")
 
 
-def _listed() -> Table:
-    """A row for each experiment."""
+def _experiments_table() -> Table:
+    """One row per experiment."""
     from rich.text import Text
 
     from orfit_bench.report.table import grid
     from orfit_bench.reproduce import EXPERIMENTS
 
-    table = grid("Experiments of the sources", "experiment", "source", "what", "data")
-    table.add_column("about", justify="right", no_wrap=True)
+    table = grid("Experiments of the papers", "experiment", "source", "content", "data")
+    table.add_column("run time", justify="right", no_wrap=True)
     for e in EXPERIMENTS.values():
-        row: tuple[Any, ...] = (e.name, e.source, e.summary, ", ".join(e.data) or "its own", f"{e.seconds} s")
+        row: tuple[Any, ...] = (e.name, e.source, e.summary, ", ".join(e.data) or "synthetic", f"{e.seconds} s")
         table.add_row(*map(Text, row))
     return table

@@ -1,4 +1,4 @@
-"""`orfit-bench show`, `compare`, `merge` and `export`: what to do with results that are there."""
+"""`orfit-bench show`, `compare`, `merge` and `export`: commands for files of results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FILE = click.Path(path_type=Path)
 @click.command("show")
 @click.argument("file", type=FILE)
 def show_command(file: Path) -> None:
-    """Print the results in FILE again, as the run that wrote it did.
+    """Print the result tables in FILE.
 
-    Where there are several seeds: the means with 95 % intervals, and the methods two by two. Each p is of Wilcoxon's
-    signed-rank test on the relative differences of the errors on the same streams with the same seeds, corrected for
-    the number of tests by Holm's procedure.
+    With several seeds, also print means with 95 % confidence intervals and pairwise comparisons of methods. The
+    p-values are those of Wilcoxon's signed-rank test on the relative differences of the errors on the same streams and
+    seeds, with Holm's correction for multiple testing.
     """
     from orfit_bench.bench import load
 
@@ -31,7 +31,7 @@ def show_command(file: Path) -> None:
 
 
 def show_results(results: Any, path: Path) -> None:
-    """Print the tables, what they do not explain themselves, and how many cells came to what."""
+    """Print the tables, the explanations of their columns, and the number of cells by status."""
     from orfit_bench.bench.results import is_empty
     from orfit_bench.report.results_listings import means, origins, pairs, spent
     from orfit_bench.report.table import legend, listed, reasons, results_tables
@@ -48,7 +48,7 @@ def show_results(results: Any, path: Path) -> None:
         show(line)
     counts = ", ".join(f"{sum(results['status'].values == s)} {s}" for s in sorted(set(results["status"].values)))
     if is_empty(results):
-        click.echo(f"{counts}. Nothing was measured: every cell is absent, and nothing is written.")
+        click.echo(f"{counts}. Nothing was measured, so no file is written.")
     else:
         click.echo(f"{counts}. Results: {path}")
 
@@ -57,23 +57,28 @@ def show_results(results: Any, path: Path) -> None:
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
 @click.option(
-    "--tolerate", "shares", multiple=True, metavar="METRIC=SHARE", help="A relative change that is none, as 0.1."
+    "--tolerate",
+    "shares",
+    multiple=True,
+    metavar="METRIC=SHARE",
+    help="Relative change of a metric to ignore, e.g. 0.5 for 50 %; may be repeated.",
 )
-@click.option("--all", "everything", is_flag=True, help="Show what got better too.")
+@click.option("--all", "everything", is_flag=True, help="Also show improvements.")
 def compare_command(before: Path, after: Path, shares: Sequence[str], everything: bool) -> None:
-    """Say what got worse between two files of results, BEFORE and AFTER.
+    """Report what got worse between two result files.
 
-    Cells are compared with the same cell (method, settings, backend, stream, sizes, seed, protocol), number by number.
-    Each metric declares which direction is worse and what change is none (orfit-bench list METRIC); --tolerate, which
-    may be repeated, says otherwise. Where machine or versions differ, that is said, for times may differ by them.
+    Cells of BEFORE and AFTER with the same method, settings, backend, stream, sizes, seed and protocol are compared,
+    metric by metric. Each metric declares whether lower or higher is better and how large a relative change may be
+    ignored (see orfit-bench list METRIC); --tolerate overrides the latter. A warning is printed if the machines or the
+    versions differ, since timings are then not comparable.
 
     \b
     Examples:
       orfit-bench compare before.nc results.nc
       orfit-bench compare before.nc results.nc --tolerate seconds_per_sample=0.5
 
-    Ends with 0 where nothing got worse, with 1 where something did or a cell of BEFORE is gone, with 2 where the
-    command was wrong.
+    Exit status: 0 if nothing got worse; 1 if something got worse or a cell of BEFORE is missing in AFTER; 2 for a usage
+    error.
     """
     from orfit_bench.bench import comparison, load
     from orfit_bench.report.comparison import changes_table
@@ -86,12 +91,12 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
     if shown:
         show(changes_table(shown))
     for line in comparison.differences(old, new):
-        click.echo(f"not the same run: {line}")
+        click.echo(f"different conditions: {line}")
     for cells, where in ((lost, before), (added, after)):
         if cells:
-            click.echo(f"only in {where}: {len(cells)} cells, the first {cells[0]}")
+            click.echo(f"only in {where}: {len(cells)} cells, e.g. {cells[0]}")
     worse = sum(c.worse for c in found)
-    click.echo(f"{worse} numbers got worse, {len(found) - worse} better")
+    click.echo(f"{worse} values got worse, {len(found) - worse} got better")
     if worse or lost:
         raise click.exceptions.Exit(1)
 
@@ -101,17 +106,25 @@ def _tolerance(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(share)
     except ValueError:
-        raise ValueError(f"--tolerate {text}: want METRIC=SHARE, as in seconds_per_sample=0.5") from None
+        raise ValueError(f"--tolerate {text}: want METRIC=SHARE with a number, e.g. seconds_per_sample=0.5") from None
 
 
 @click.command("merge")
 @click.argument("files", type=FILE, nargs=-1, required=True)
-@click.option("--output", type=FILE, default="merged.nc", show_default=True, help="File for all of them (netCDF).")
+@click.option(
+    "--output",
+    type=FILE,
+    default="merged.nc",
+    show_default=True,
+    metavar="PATH",
+    help="File for the merged results (netCDF).",
+)
 def merge_command(files: Sequence[Path], output: Path) -> None:
-    """Put the results in FILES into one, each cell with the machine, versions, commit and date that it comes from.
+    """Merge several FILES of results into one.
 
-    A cell is replaced only by a later one of the same machine, versions and commit. `show`, `report`, `plot` and
-    `export` tell runs apart; `compare` wants one run of each cell.
+    Each cell keeps its machine, versions, commit and date. If a cell occurs more than once with the same machine,
+    versions and commit, the latest is kept. `show`, `report`, `plot` and `export` distinguish the runs in a merged
+    file; `compare` requires files with one run of each cell.
     """
     from orfit_bench.bench import collection, load, results
 
@@ -126,9 +139,10 @@ def merge_command(files: Sequence[Path], output: Path) -> None:
 @click.argument("file", type=FILE)
 @click.argument("output", type=FILE)
 def export_command(file: Path, output: Path) -> None:
-    """Write the numbers in FILE, a row a cell, to OUTPUT: .csv, .parquet (needs pyarrow) or .md.
+    """Export the results in FILE to OUTPUT, one row per cell.
 
-    Trajectories and error matrices stay in the netCDF file.
+    The ending of OUTPUT selects the format: .csv, .parquet (requires pyarrow) or .md. Trajectories and error matrices
+    are not exported; they are available in the netCDF file.
     """
     from orfit_bench.bench import collection, load
 

@@ -1,4 +1,4 @@
-"""`orfit-bench roofline`: what this machine allows a kernel."""
+"""`orfit-bench roofline`: measure the limits of this machine."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from orfit_bench.cli.output import console, show
 
 
 @click.command("roofline")
-@click.option("--fresh", is_flag=True, help="Measure again, though there are figures of this machine.")
+@click.option("--fresh", is_flag=True, help="Measure again, even if this machine was measured before.")
 def roofline_command(fresh: bool) -> None:
-    """Measure what the machine allows one thread, keep it, and print it.
+    """Measure the limits of this machine.
 
-    Two numbers limit every kernel: the bytes a second that can be read and written where its state lies (the smaller
-    the state, the nearer the cache), and the rate of matrix products. Every throughput in a table stands beside its
-    share of the smaller limit, by the operations and bytes that the method is declared to take. They are measured once
-    a machine, by the first run; on a machine that was busy then, measure again.
+    Two numbers, measured for one thread, limit the throughput of a kernel: the bandwidth of the memory that holds its
+    state (the smaller the state, the faster the cache), and the rate of floating-point operations in a matrix product.
+    From these and from the operations and bytes per sample that a method declares, the result tables compute the share
+    of the roofline limit that each throughput reaches. The first run measures and stores the two numbers; use --fresh
+    if the machine was busy at that time.
 
     \b
     Examples:
@@ -27,10 +28,10 @@ def roofline_command(fresh: bool) -> None:
     from orfit_bench.report.roofline import roofline_table
 
     out = console(err=True)
-    with Worker() as worker, out.status("measuring the machine, a few seconds"):
+    with Worker() as worker, out.status("measuring the machine (a few seconds)"):
         path = worker.measure_machine(fresh)
     kept = roofline.read(path)
     if kept is None:
-        raise OSError(f"{path}: what was measured cannot be kept there: is the folder writable?")
+        raise OSError(f"{path}: the measurements cannot be stored there. Check that the folder is writable.")
     show(roofline_table(kept))
-    click.echo(f"Kept in {path}")
+    click.echo(f"Stored in {path}")

@@ -1,4 +1,4 @@
-"""`orfit-bench run`: measure a suite, show the table, keep the file."""
+"""`orfit-bench run`: run a benchmark suite, print the tables, write the results file."""
 
 from __future__ import annotations
 
@@ -23,45 +23,85 @@ GOOD = ("ok", "absent")
 
 
 @click.command("run")
-@click.option("--suite", "file", type=click.Path(path_type=Path), help="A suite in a TOML file; options override it.")
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="A method. Default: every one.")
-@click.option("--backend", "backends", multiple=True, metavar="NAME", help="A backend. Default: every one.")
-@click.option("--stream", "streams", multiple=True, metavar="NAME", help="A stream. Default: by the method's kind.")
-@click.option("--rows", multiple=True, type=int, metavar="N", help="Rows of the streams. Default: each stream's own.")
-@click.option("--features", multiple=True, type=int, metavar="D", help="Features of the streams. Default: their own.")
-@click.option("--seed", "seeds", multiple=True, type=int, metavar="S", help="Seed of learner and stream. Default: 0.")
+@click.option(
+    "--suite",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Suite in a TOML file; options override it.",
+)
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="Run this method. Default: all.")
+@click.option("--backend", "backends", multiple=True, metavar="NAME", help="Run this backend. Default: all.")
+@click.option(
+    "--stream",
+    "streams",
+    multiple=True,
+    metavar="NAME",
+    help="Run on this stream. Default: depends on the kind of method.",
+)
+@click.option(
+    "--rows",
+    multiple=True,
+    type=int,
+    metavar="N",
+    help="Number of samples of the streams. Default: set by each stream.",
+)
+@click.option(
+    "--features",
+    multiple=True,
+    type=int,
+    metavar="D",
+    help="Number of features of the streams. Default: set by each stream.",
+)
+@click.option(
+    "--seed",
+    "seeds",
+    multiple=True,
+    type=int,
+    metavar="S",
+    help="Random seed of learner and stream, an integer. Default: 0.",
+)
 @click.option(
     "--set",
     "sets",
     multiple=True,
     metavar="NAME.SETTING=VALUE",
-    help="A setting of a method or stream, as in rls.ridge=0.1 or drift.drift=0.1; VALUE is TOML, or none.",
+    help="Setting of a method or a stream, e.g. rls.ridge=0.1 or drift.drift=0.1. VALUE is a TOML value or none.",
 )
-@click.option("--dtype", metavar="DTYPE", help="float64 (default) or float32.")
-@click.option("--passes", type=int, metavar="E", help="Times the rows are learned. Default: 1.")
-@click.option("--learners", type=int, metavar="M", help="Learners that share the rows and are averaged. Default: 1.")
+@click.option("--dtype", metavar="DTYPE", help="float64 or float32. Default: float64.")
+@click.option("--passes", type=int, metavar="E", help="Number of passes over the stream. Default: 1.")
 @click.option(
-    "--round", "rounds", type=int, metavar="R", help="Rows a learner learns between averages. Default: a pass."
+    "--learners", type=int, metavar="M", help="Number of learners that share the stream and are averaged. Default: 1."
 )
-@click.option("--timeout", type=float, default=TIMEOUT, show_default=True, metavar="S", help="Seconds a cell may take.")
+@click.option(
+    "--round", "rounds", type=int, metavar="R", help="Samples per learner between two averages. Default: one pass."
+)
+@click.option(
+    "--timeout", type=float, default=TIMEOUT, show_default=True, metavar="S", help="Time limit for a cell, in seconds."
+)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     default="results.nc",
     show_default=True,
-    help="File for the results (netCDF), replaced at the end.",
+    metavar="PATH",
+    help="File for the results (netCDF); an existing file is replaced at the end.",
 )
-@click.option("--fresh", is_flag=True, help="Forget the finished cells of a run that was killed.")
-@click.option("--report", is_flag=True, help="Make a page of the results too, OUTPUT ending in .html, and open it.")
+@click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
+@click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
 def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chosen: Any) -> None:
-    """Measure methods on backends over streams, one cell at a time, and show them in a table for each kind of error.
+    """Benchmark methods on backends and streams.
 
-    Without --stream each method learns streams that suit its kind: numbers (rotated_digits, drift), labels
-    (class_digits) or, for subspaces, rows alone (digits_pca). A method named must suit a stream named.
+    A cell is one measurement: a method with its settings on a backend and a stream. The results are printed in one
+    table per kind of error and written to OUTPUT.
 
-    Every cell runs in a process of its own with one BLAS thread: a crash or a hang costs that cell only. Finished
-    cells are kept beside OUTPUT, so that the same command goes on after a kill. --method, --backend, --stream,
-    --rows, --features, --seed and --set may be repeated.
+    Without --stream, each method runs on streams that match its kind: rotated_digits and drift for regression,
+    class_digits for classification, digits_pca for subspace methods. It is an error to combine a method with a stream
+    that it cannot learn.
+
+    Each cell runs in its own process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
+    run is resumed by giving the same command again. --method, --backend, --stream, --rows, --features, --seed and --set
+    may be given repeatedly.
 
     \b
     Examples:
@@ -75,7 +115,7 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
       orfit-bench run --seed 0 --seed 1 --seed 2 --report
 
     \b
-    A suite file, every line of which may be left out:
+    A suite file; every line is optional:
       methods = ["lms", {name = "rls", settings = {forgetting_factor = 0.99}},
                  {name = "orfit", model = {hidden = [32], activation = "tanh"}}]
       backends = ["numpy"]
@@ -84,8 +124,8 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
       settings = {drift = {drift = 0.1}}
       protocol = {passes = 1, learners = 4, round = 100}
 
-    Ends with 0, also where some cells are absent (their data or their kernel is not here); with 1 where a cell
-    failed, crashed or timed out, or where nothing was measured; with 2 where the command was wrong.
+    Exit status: 0 on success, even if some cells are absent because their data or their kernel is not available; 1 if a
+    cell failed, crashed or timed out, or nothing was measured; 2 for a usage error.
     """
     from orfit_bench import bench
 
@@ -95,7 +135,7 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
         from orfit_bench.report.page import require
 
         require("orfit_bench.report.results_page")
-        writable(output)  # or it may have no name to take
+        writable(output)  # raises if the output has no file name
         writable(output.with_suffix(".html"))
         spare(output, output.with_suffix(".html"))
     with _progress() as progress:
@@ -111,7 +151,7 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
 
 
 def _suite(chosen: dict[str, Any]) -> Suite:
-    """The file's suite, or the default one, with what the options say in its place."""
+    """The suite from the file, or the default suite, overridden by the options."""
     from dataclasses import replace
 
     from orfit_bench.bench import Suite
@@ -129,7 +169,7 @@ def _suite(chosen: dict[str, Any]) -> Suite:
 
 
 def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
-    """The suite with NAME.SETTING=VALUE laid over the settings of the method or stream of that name."""
+    """The suite with the given NAME.SETTING=VALUE applied."""
     from dataclasses import replace
 
     if not sets:
@@ -145,7 +185,7 @@ def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
 
 
 def _kind(text: str, name: str) -> str:
-    """What bears the name: "method" or "stream"."""
+    """Whether the name is that of a "method" or a "stream"."""
     from orfit_bench.errors import hint
     from orfit_bench.plugins.registry import registry
 
@@ -156,14 +196,14 @@ def _kind(text: str, name: str) -> str:
 
 
 def _parsed(text: str) -> tuple[str, str, Any]:
-    """Name, setting and value; the value as TOML has it, with `none` for None and bare words for texts."""
+    """Name, setting and value. The value is parsed as TOML; `none` is None, and a bare word is a string."""
     import tomllib
 
     name, equals, value = text.partition("=")
     owner, dot, setting = name.strip().partition(".")
     if not (equals and dot and owner and setting):
         raise ValueError(
-            f"--set {text}: want NAME.SETTING=VALUE for a method or stream, as in rls.ridge=0.1 or drift.drift=0.1"
+            f"--set {text}: want NAME.SETTING=VALUE for a method or stream, e.g. rls.ridge=0.1 or drift.drift=0.1"
         )
     if value.strip().lower() == "none":
         return owner, setting, None
@@ -175,19 +215,19 @@ def _parsed(text: str) -> tuple[str, str, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    """What to call after each cell. On stderr: a bar and a line for each failure on a terminal, else a line a cell."""
+    """Yield the callback that reports progress on stderr: a bar and failures on a terminal, else a line per cell."""
     with bar() as shown:
 
-        def tell(done: int, total: int, record: dict[str, Any] | None) -> None:
+        def report_progress(done: int, total: int, record: dict[str, Any] | None) -> None:
             if record is None:
                 if done:
-                    shown.say(f"{done} of {total} cells are finished already, taken from the journal")
+                    shown.say(f"resuming: {done} of {total} cells are already finished")
             elif not shown.moves or record["status"] not in GOOD:
                 shown.say(f"[{done}/{total}] {_line(record)}")
             now = f"{record['cell']['method']} on {record['cell']['backend']}" if record else ""
             shown.update(done, total, now)
 
-        yield tell
+        yield report_progress
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`orfit-bench warm`: everything compiled before anybody waits for it."""
+"""`orfit-bench warm`: compile kernels ahead of time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,30 @@ from orfit_bench.cli.plugins import plugins
 from orfit_bench.errors import UnavailableError
 
 SECONDS = 600.0
-"""Longest time that the functions of one kernel may take to compile."""
+"""Time limit for compiling the functions of one kernel, in seconds."""
 
 
 @click.command("warm")
 @click.argument("methods", nargs=-1, metavar="[METHOD]...")
-@click.option("--backend", "backends", multiple=True, metavar="NAME", help="A backend. Default: all that compile.")
+@click.option(
+    "--backend",
+    "backends",
+    multiple=True,
+    metavar="NAME",
+    help="Compile for this backend. Default: all that compile kernels.",
+)
 @click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="float64 or float32. Default: both.")
-@click.option("--workers", type=int, metavar="N", help="Processes at work. Default: the cores, at most 8.")
+@click.option(
+    "--workers", type=int, metavar="N", help="Number of worker processes. Default: the number of cores, at most 8."
+)
 def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequence[str], workers: int | None) -> None:
-    """Compile the kernels of every METHOD, so that no later process on this machine waits for it.
+    """Compile kernels ahead of time.
 
-    Backends that compile keep their machine code on disk. Without this the first use of a method takes seconds;
-    images and CI run it once. What is on disk already is not compiled again.
+    Without METHOD, the kernels of all methods are compiled.
+
+    Backends such as numba compile a kernel on first use, which takes seconds, and cache the machine code on disk. Run
+    this once, for instance when building a container image or at the start of a CI job. Kernels that are already in the
+    cache are not compiled again.
 
     \b
     Examples:
@@ -50,18 +61,20 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
         count = min(workers or cores(), len(wanted))
         processes = [stack.enter_context(Process()) for _ in range(count)]
         calls = enumerate(Call(compile_kernel, one, SECONDS) for one in wanted)
-        for done, (number, said) in enumerate(spread(processes, calls), start=1):
+        for done, (number, error) in enumerate(spread(processes, calls), start=1):
             shown.update(done, len(wanted), "{1} on {0}, {2}".format(*wanted[number]))
-            if said:
-                failed.append("{1} on {0}, {2}: {3}".format(*wanted[number], said))
+            if error:
+                failed.append("{1} on {0}, {2}: {3}".format(*wanted[number], error))
     if failed:
-        raise UnavailableError(f"{len(failed)} of {len(wanted)} not compiled: {'; '.join(failed)}")
+        raise UnavailableError(f"{len(failed)} of {len(wanted)} kernels were not compiled: {'; '.join(failed)}")
     kernels = "1 kernel" if len(pairs) == 1 else f"{len(pairs)} kernels"
-    click.echo(f"{kernels} compiled, of {', '.join(compiling) or 'no backend, for none of these compiles'}")
+    click.echo(
+        f"{kernels} compiled for {', '.join(compiling) or 'no backend: none of the selected backends compiles kernels'}"
+    )
 
 
 def compile_kernel(backend: str, method: str, dtype: str) -> str:
-    """Compile one kernel in this process; what went wrong, empty where nothing did."""
+    """Compile one kernel in this process; return the error message, or an empty string."""
     from orfit_bench.plugins.registry import registry
 
     try:

@@ -1,6 +1,6 @@
-"""A new plugin: a distribution that installs, conforms and appears beside the others, to be changed file by file.
+"""Create a new plugin from templates.
 
-The templates are a plugin named my-plugin, whose name is replaced; what a kind is made of is laid one over another.
+The templates form a plugin named my-plugin, whose name is replaced. Each kind of plugin combines several folders.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ KINDS = {
     "backend": ("common", "arrays", "backend"),
     "both": ("common", "method", "arrays", "both"),
 }
-"""The templates of each kind; a later file takes the place of an earlier one."""
+"""The template folders of each kind; a later file replaces an earlier one of the same name."""
 HOOKS = ("methods", "backends", "streams", "metrics")
 
 
 class Names(NamedTuple):
-    """What a plugin is called: its distribution, and its package, which is also its method or backend."""
+    """The names of a plugin: its distribution, and its package, which is also the name of its method or backend."""
 
     distribution: str
     package: str
 
 
 def write(name: str, kind: str = "method", folder: Path | None = None) -> Names:
-    """Write the distribution into a new folder, ./NAME unless told, whole or not at all.
+    """Write the distribution atomically into a new folder, by default ./NAME.
 
-    ValueError for a name that cannot be or is taken, OSError for a folder that is not empty.
+    Raises ValueError for a name that is invalid or taken, OSError for a folder that is not empty.
     """
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r}: want one of {', '.join(KINDS)}")
@@ -46,32 +46,32 @@ def write(name: str, kind: str = "method", folder: Path | None = None) -> Names:
 
 
 def named(name: str) -> Names:
-    """Distribution and package of this name; ValueError where it can be neither."""
+    """The distribution and package of this name. Raises ValueError if the name is invalid."""
     package = re.sub(r"[-_.]+", "_", name).lower()
     if not re.fullmatch(r"[a-z]([a-z0-9_]*[a-z0-9])?", package) or iskeyword(package):
         raise ValueError(
-            f"name {name!r}: want letters, digits and dashes, a letter first and no dash last, as in my-lms, "
-            f"and no word of Python's own"
+            f"name {name!r}: want letters, digits and dashes, starting with a letter and not ending with a dash, "
+            f"e.g. my-lms, and not a keyword of Python"
         )
     return Names(package.replace("_", "-"), package)
 
 
 def refuse_taken(names: Names, known: Registry) -> None:
-    """ValueError, saying by whom, where a declaration or an importable module has the name already."""
-    other = f"choose another name, as in my-{names.distribution}"
+    """Raise ValueError if a declaration, a plugin or an importable module already has the name."""
+    other = f"choose another name, e.g. my-{names.distribution}"
     for hook in HOOKS:
         if names.package in getattr(known, hook):
             owner = known.suppliers[hook, names.package]
             raise ValueError(f"the {hook.removesuffix('s')} {names.package!r} is already supplied by {owner}: {other}")
     if holder := next((p.supplier for p in known.plugins if names.package == p.name), ""):
-        raise ValueError(f"a plugin {names.package!r} is already here, of {holder}: {other}")
+        raise ValueError(f"a plugin {names.package!r} is already installed by {holder}: {other}")
     module = find_spec(names.package)
-    if module and module.origin:  # a folder of that name alone is no module
-        raise ValueError(f"a module {names.package!r} is already here ({module.origin}): {other}")
+    if module and module.origin:  # a folder without __init__.py is not a module
+        raise ValueError(f"a module {names.package!r} already exists ({module.origin}): {other}")
 
 
 def filled(kind: str, names: Names) -> dict[str, str]:
-    """The files of a kind by their paths, with the names put in."""
+    """The files of a kind by their paths, with the names inserted."""
     found = {}
     for template in KINDS[kind]:
         root = Path(str(files(__name__) / "templates" / template))

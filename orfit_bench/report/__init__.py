@@ -1,1 +1,1 @@
-"""What people read: tables of results and of what is declared."""
+"""Tables, figures and HTML pages of results and declarations."""

@@ -1,4 +1,4 @@
-"""What changed between two results, as a table."""
+"""Changes between two result files, as a table."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from orfit_bench.report.table import grid
 
 
 def changes_table(changes: Sequence[Change]) -> Table:
-    """A row a change, in the order given; settings where cells of one name differ in them."""
-    table = grid("What changed", "method", "backend", "stream", "metric", "before", "after", "change")
+    """One row per change, in the given order. Settings are shown if a method occurs with several."""
+    table = grid("Changes", "method", "backend", "stream", "metric", "before", "after", "change")
     for column in table.columns:
         column.no_wrap = True
     settings = {(c.cell["method"], c.cell["settings"]) for c in changes}
     several = {m for m, _ in settings if sum(name == m for name, _ in settings) > 1}
     for c in changes:
-        told = f" {json.loads(c.cell['settings'])}" if c.cell["method"] in several else ""
-        cells = [c.cell["method"] + told, c.cell["backend"], c.cell["stream"], c.metric]
+        suffix = f" {json.loads(c.cell['settings'])}" if c.cell["method"] in several else ""
+        cells = [c.cell["method"] + suffix, c.cell["backend"], c.cell["stream"], c.metric]
         table.add_row(*map(Text, [*cells, _number(c.before), _number(c.after), _relative(c)]))
     return table
 

@@ -1,4 +1,4 @@
-"""What people read of a conformance report: tables and lines for a terminal, a page in Markdown for a README."""
+"""Conformance reports: tables and lines for a terminal, a summary in Markdown."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 
 NOT_ALLOWED = "-"
-"""Shown where a method does not allow a capability."""
+"""Shown if a method does not allow a capability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many records have which status, and the largest deviation over its bound."""
+    """Number of records by status, and the largest ratio of deviation to bound."""
 
     counts: dict[str, int]
     ratio: float | None
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> Count:
-        """Count them."""
+        """Count the records."""
         ratios = [r.ratio for r in records if r.ratio is not None]
         worst = max((float("inf") if ratio != ratio else ratio for ratio in ratios), default=None)
         return cls({status: sum(r.status == status for r in records) for status in STATUSES}, worst)
 
     @property
     def shown(self) -> str:
-        """The ratio as a text."""
+        """The ratio as text."""
         return "" if self.ratio is None else f"{self.ratio:.2g}"
 
     def __str__(self) -> str:
-        said = ", ".join(f"{n} {status}" for status, n in self.counts.items() if n or status == PASSED)
-        return f"{said}; {self.shown}" if self.shown else said
+        text = ", ".join(f"{n} {status}" for status, n in self.counts.items() if n or status == PASSED)
+        return f"{text}; {self.shown}" if self.shown else text
 
 
 def records_table(report: Report) -> Table:
-    """A row for each method on each backend in each dtype."""
+    """One row per method, backend and dtype."""
     table = grid("Conformance", "method", "backend", "device", "dtype")
     for heading in ("passed", "failed", "expected", "skipped", "deviation/bound"):
         table.add_column(heading, justify="right")
@@ -58,8 +58,8 @@ def records_table(report: Report) -> Table:
 
 
 def checks_table(checks: Sequence[Check]) -> Table:
-    """A row for each check: its rule, slow ones marked."""
-    table = grid("Checks", "check", "rule")
+    """One row per check with what it tests; slow checks are marked."""
+    table = grid("Checks", "check", "requirement")
     table.columns[0].no_wrap = True
     for one in checks:
         table.add_row(Text(one.name), Text(one.rule + (" (slow)" if one.slow else "")))
@@ -67,57 +67,60 @@ def checks_table(checks: Sequence[Check]) -> Table:
 
 
 def lines(report: Report, status: str) -> Iterator[str]:
-    """Every record of a status with its reason, and the command that repeats it; many skipped for one reason as one."""
-    for told, same in _told(report, status):
-        yield f"{status}: {told}" + (f"\n  again: {same[0].repeat}" if len(same) == 1 else "")
+    """The records of a status with their reasons and the commands that repeat them; equal skips are combined."""
+    for text, same in _described(report, status):
+        yield f"{status}: {text}" + (f"\n  repeat: {same[0].repeat}" if len(same) == 1 else "")
 
 
 def capabilities_table(report: Report) -> Table:
-    """What each kernel offers of what its method allows."""
+    """What each kernel supports of what its method allows."""
     table = grid("Declared capabilities (-: the method does not allow it)", "method", "backend", *MEANING)
     for column in table.columns:
         column.no_wrap = True
-    for (backend, method), told in report.capabilities.items():
-        table.add_row(*map(Text, (method, backend, *_offers(told))))
+    for (backend, method), reasons in report.capabilities.items():
+        table.add_row(*map(Text, (method, backend, *_support(reasons))))
     return table
 
 
 def lacking(report: Report) -> Iterator[str]:
-    """Why kernels lack what their methods allow, and which methods declare nothing that could prove them wrong."""
+    """Unsupported capabilities with their reasons, and methods that declare nothing to test their numbers against."""
     for method in dict.fromkeys(method for _, method in report.capabilities):
         declared = registry().methods.get(method)
         if declared and not declared.laws and not declared.batch:
-            yield f"lacks: {method} declares neither a law nor a batch problem: nothing says that its numbers are right"
+            yield f"unproven: {method} declares neither a law nor a batch solution, so its results cannot be verified"
     names = {backend for backend, _ in report.capabilities}
-    here = {name for name in names if not (b := registry().backends.get(name)) or b.available}  # else all is skipped
-    for (backend, method), told in report.capabilities.items():
-        if backend not in here:
-            continue
-        yield from (f"lacks: {name} of {method} on {backend}: {why}" for name, why in told.items() if why)
+    here = {
+        name for name in names if not (b := registry().backends.get(name)) or b.available
+    }  # all checks of the others are skipped
+    for (backend, method), reasons in report.capabilities.items():
+        if backend in here:
+            yield from (
+                f"not supported: {name} of {method} on {backend}: {why}" for name, why in reasons.items() if why
+            )
 
 
 def summary(report: Report, ran: Ran) -> str:
-    """How many checks ran, where, how long, and the verdict."""
+    """The number of checks, the devices, the time and the verdict."""
     done = sum(r.status != SKIPPED for r in report.records)
     devices = ", ".join(_devices(report)) or "no device"
     counts = ", ".join(f"{n} {status}" for status, n in report.counts.items() if n) or "none"
-    verdict = "It conforms" if report.passed else "It does not conform"
-    only = ", as far as it was asked" if report.partial and report.passed else ""
+    verdict = "Conforming" if report.passed else "Not conforming"
+    only = " (selected checks only)" if report.partial and report.passed else ""
     return f"{done} checks ran on {devices} in {ran.seconds:.1f} s: {counts}. {verdict}{only}."
 
 
 def markdown(report: Report, ran: Ran) -> str:
-    """A page for the README of a plugin."""
+    """A summary in Markdown, for example for the README of a plugin."""
     versions = ", ".join(f"{name} {version}" for name, version in ran.provenance["versions"].items())
     parts = [
         ["# Conformance", "", summary(report, ran), ""],
         [f"- date: {ran.date}", f"- versions: {versions}", f"- CPU: {ran.provenance['machine']['cpu']}"],
-        [f"- command: `{ran.command}`", "", "Checks, and the largest deviation as a share of its bound:", ""],
+        [f"- command: `{ran.command}`", "", "Checks by result; largest ratio of deviation to bound:", ""],
         _matrix(report),
         ["", "Declared capabilities (-: the method does not allow it):", ""],
         _table(
             ("method", "backend", *MEANING),
-            ((m, b, *_offers(told)) for (b, m), told in report.capabilities.items()),
+            ((m, b, *_support(reasons)) for (b, m), reasons in report.capabilities.items()),
         ),
         *(_listed(title, found) for title, found in _sections(report)),
     ]
@@ -136,7 +139,7 @@ def _matrix(report: Report) -> list[str]:
 
 
 def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
-    yield "Lacking capabilities", [line.removeprefix("lacks: ") for line in lacking(report)]
+    yield "Unsupported capabilities", [line.removeprefix("not supported: ") for line in lacking(report)]
     yield "Expected failures", _reasons(report, EXPECTED)
     yield "Failures", _reasons(report, FAILED)
     yield "Skipped", _reasons(report, SKIPPED)
@@ -144,11 +147,11 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
 
 
 def _reasons(report: Report, status: str) -> list[str]:
-    return [told for told, _ in _told(report, status)]
+    return [text for text, _ in _described(report, status)]
 
 
-def _told(report: Report, status: str) -> Iterator[tuple[str, list[Record]]]:
-    """What is said of the records of a status, and of which: where a backend is not here, of all of them at once."""
+def _described(report: Report, status: str) -> Iterator[tuple[str, list[Record]]]:
+    """The descriptions of the records of a status, each with its records; equal skips of a backend are combined."""
     some = [r for r in report.records if r.status == status]
     for (backend, reason), same in _by(some, "backend", "reason"):
         if status == SKIPPED and len(same) > 1:
@@ -167,14 +170,14 @@ def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """The text without what Markdown would take for its own."""
+    """The text with the special characters of Markdown escaped."""
     one = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\|*_`<>[]" else c for c in one)
 
 
-def _offers(told: dict[str, str]) -> Iterator[str]:
+def _support(reasons: dict[str, str]) -> Iterator[str]:
     for name in MEANING:
-        yield NOT_ALLOWED if name not in told else "no" if told[name] else "yes"
+        yield NOT_ALLOWED if name not in reasons else "no" if reasons[name] else "yes"
 
 
 def _devices(report: Report) -> list[str]:
@@ -182,7 +185,7 @@ def _devices(report: Report) -> list[str]:
 
 
 def _by(records: Sequence[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
-    """The records in groups that agree in these fields, in order of their first."""
+    """The records grouped by these fields, in order of first occurrence."""
     found: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         found.setdefault(tuple(getattr(record, name) for name in names), []).append(record)

@@ -1,4 +1,4 @@
-"""The picture and the table of long streams."""
+"""The figure and the table of long streams."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PANELS = {
 }
 STYLES = ("-", "--", "-.", ":")
 FLOOR = 1e-17
-"""Where a zero is drawn on a logarithmic axis."""
+"""Where zero is drawn on a logarithmic axis."""
 
 
 def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
-    """One column a stream, one row a number, one line a method; triangles warn of lost digits, crosses refuse."""
+    """One column per stream, row per quantity and line per method; triangles mark warnings, crosses refusals."""
     figure, axes = pyplot().subplots(
         len(PANELS), len(found), figsize=(11, 11), sharex="col", sharey="row", squeeze=False
     )
@@ -37,8 +37,8 @@ def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
                         panel.plot(row, values[-1] if mark == "x" else FLOOR, mark, color=line.get_color())
             panel.grid(alpha=0.3)
         column[-1].set_xlabel("rows")
-    for panel, said in zip(axes[:, 0], PANELS.values(), strict=True):
-        panel.set_ylabel(said)
+    for panel, label in zip(axes[:, 0], PANELS.values(), strict=True):
+        panel.set_ylabel(label)
     for panel in axes[0]:
         panel.legend(fontsize=8)
     figure.tight_layout()
@@ -46,7 +46,7 @@ def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
 
 
 def table(found: Mapping[str, Mapping[str, Endured]]) -> str:
-    """The last look at every learner, and when it warned or refused, in Markdown."""
+    """The last measurement of every learner, and when it warned or refused, in Markdown."""
     lines = [
         "| stream | method | rows | error of w | error of P | least eigenvalue | asymmetry | warned | refused |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

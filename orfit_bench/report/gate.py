@@ -1,4 +1,4 @@
-"""What the gate found, as a table, Markdown or JSON."""
+"""The findings of the gate as a table, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """A row a number that changed or that neither commit can measure, the bad first."""
-    table = grid("What changed", *HEADINGS)
+    """One row per value that changed or that neither commit can measure, regressions first."""
+    table = grid("Changes", *HEADINGS)
     for column in table.columns:
         column.no_wrap = True
     for row in _rows(findings):
@@ -29,31 +29,31 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 
 def notes(findings: Sequence[Finding]) -> list[str]:
-    """Why a number is not there, and why a metric is not there at all."""
-    told = [f for f in findings if f.note and f.verdict not in UNCHANGED]
+    """The reasons for missing values and for metrics that were not measured at all."""
+    noted = [f for f in findings if f.note and f.verdict not in UNCHANGED]
     known = {f.metric for f in findings if f.verdict != "n/a"}
-    nowhere = {f"{f.metric} was measured of nothing: {f.note}": f for f in findings if f.metric not in known}
-    return [*nowhere, *(f"{f.verdict}: {f.method} on {f.backend}, {f.metric}: {f.note}" for f in told)]
+    nowhere = {f"{f.metric} was not measured: {f.note}": f for f in findings if f.metric not in known}
+    return [*nowhere, *(f"{f.verdict}: {f.method} on {f.backend}, {f.metric}: {f.note}" for f in noted)]
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many numbers came to what."""
+    """The number of values by verdict."""
     counts = Counter(f.verdict for f in findings)
     known = ("worse", "gone", "broken", "failing", "better", "new", "same", "n/a")
-    return f"{len(findings)} numbers: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
+    return f"{len(findings)} values: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
 
 
 def as_markdown(findings: Sequence[Finding], base: str, head: str) -> str:
-    """For the page of a pull request."""
+    """A summary in Markdown, for a pull request."""
     rows = _rows(findings)
     lines = ["| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *rows)]
     table = lines if rows else ["Nothing changed."]
-    told = [summary(findings), *(f"- {note}" for note in notes(findings))]
-    return "\n".join([f"### {base} to {head}", "", *table, "", *told, ""])
+    text = [summary(findings), *(f"- {note}" for note in notes(findings))]
+    return "\n".join([f"### {base} to {head}", "", *table, "", *text, ""])
 
 
 def as_json(findings: Sequence[Finding], base: str, head: str) -> str:
-    """All numbers, null where there is none."""
+    """All values, null for missing ones."""
     rows = [{k: _plain(v) for k, v in f._asdict().items()} | {"change": _plain(f.change)} for f in findings]
     return json.dumps({"base": base, "head": head, "findings": rows}, indent=1)
 

@@ -1,4 +1,4 @@
-"""How cells and their numbers are called, in tables, figures and pages alike."""
+"""Labels of cells and formats of numbers, common to tables, figures and pages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import xarray
 
 LABEL = 24
-"""Longest line of a label with settings, which goes on in a further line; a single word may be longer."""
+"""Longest line of a label with settings; longer labels are wrapped, single words are not broken."""
 
 
 def methods(results: xarray.Dataset) -> list[str]:
-    """Each cell's method, with settings and model where cells of that method differ in them."""
+    """The method of each cell, with settings and model if cells of that method differ in them."""
     names, models = ([str(v) for v in results[name].values] for name in ("method", "model"))
     labels = _differing(names, [json.loads(s) for s in results["settings"].values])
     several = {name for name in names if len({m for n, m in zip(names, models, strict=True) if n == name}) > 1}
@@ -28,7 +28,7 @@ def methods(results: xarray.Dataset) -> list[str]:
 
 
 def streams(results: xarray.Dataset, without: Collection[str] = ()) -> list[str]:
-    """Each cell's stream, with settings and seed where cells of that stream differ in them, but for those `without`."""
+    """The stream of each cell, with settings and seed (except `without`) if cells of that stream differ in them."""
     given = [json.loads(s) for s in results["stream_settings"].values]
     seeded = [{**s, "seed": int(seed)} for s, seed in zip(given, results["seed"].values, strict=True)]
     kept = [{key: value for key, value in s.items() if key not in without} for s in seeded]
@@ -36,7 +36,7 @@ def streams(results: xarray.Dataset, without: Collection[str] = ()) -> list[str]
 
 
 def conditions(results: xarray.Dataset) -> dict[str, list[str]]:
-    """Of protocol, dtype and run those in which cells differ: each with the text of every cell."""
+    """Those of protocol, dtype and run in which cells differ, with the text of every cell."""
     found = {name: [str(v) for v in results[name].values] for name in ("protocol", "dtype")} | {"run": runs(results)}
     return {name: texts for name, texts in found.items() if len(set(texts)) > 1}
 
@@ -47,17 +47,17 @@ def is_ok(results: xarray.Dataset, i: int) -> bool:
 
 
 def number(results: xarray.Dataset, name: str, i: int) -> float:
-    """The cell's number, NaN where the results have none of that name."""
+    """The value of a cell; NaN if the results have no variable of that name."""
     return float(results.variables[name].values[i]) if name in results.variables else math.nan
 
 
 def distinct(results: xarray.Dataset, name: str) -> list[str]:
-    """The texts of a coordinate, each once, sorted."""
+    """The distinct texts of a coordinate, sorted."""
     return sorted({str(v) for v in results[name].values})
 
 
 def shown(value: float, form: str) -> str:
-    """The number as people read it: `form` is "B" (bytes), "s" (seconds), "share" (percent) or a format of Python."""
+    """The number as text: `form` is "B" (bytes), "s" (seconds), "share" (percent) or a Python format."""
     if math.isnan(value):
         return "n/a"
     if form == "B":
@@ -87,19 +87,19 @@ def as_seconds(value: float) -> str:
 
 
 def folded(label: str) -> str:
-    """The label in lines that end between words, for a name or a value cut in two is none."""
+    """The label wrapped between words; names and values are never broken."""
     return textwrap.fill(label, LABEL, break_long_words=False, break_on_hyphens=False)
 
 
 def plain(value: Any) -> str:
-    """A setting as a user writes it: a constant schedule is its number."""
+    """A setting as a user writes it: a constant schedule is shown as a number."""
     if isinstance(value, dict) and list(value) == ["constant"]:
         value = value["constant"]["value"]
     return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
 
 
 def _differing(names: list[str], given: list[dict[str, Any]]) -> list[str]:
-    """Each name with those of its settings in which others of this name differ."""
+    """Each name with those of its settings in which cells of this name differ."""
     kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
     for n, s in zip(names, given, strict=True):
         for key, value in s.items():

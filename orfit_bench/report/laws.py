@@ -1,4 +1,4 @@
-"""The laws as a table: what was claimed, by whom, of which methods, how far off it was and how far it may be."""
+"""The laws as a table: name, methods, source, measured deviation and bound."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from orfit_bench.report.table import grid
 
 
 def laws_table(found: dict[Case, list[Finding]], title: str) -> Table:
-    """A row a law: where deviation over bound is largest among the rows of which it speaks."""
+    """One row per law: the data set with the largest deviation relative to its bound."""
     table = grid(title, "law", "methods", "source")
-    for name in ("deviation", "bound", "rows"):
+    for name in ("deviation", "bound", "data set"):
         table.add_column(name, justify="right", no_wrap=True)
     table.columns[0].no_wrap = True
     for case, measured in found.items():
@@ -24,9 +24,9 @@ def laws_table(found: dict[Case, list[Finding]], title: str) -> Table:
 
 
 def summary(found: dict[Case, list[Finding]]) -> str:
-    """How many hold, and the one that comes nearest to its bound."""
+    """How many laws hold, and which has the largest deviation relative to its bound."""
     measured = [worst(findings) for findings in found.values()]
     broken = [f for f in measured if not f.ratio < 1]
     nearest = max(measured, key=lambda f: f.ratio)
-    said = f"{len(measured) - len(broken)} of {len(measured)} laws hold"
-    return f"{said}; nearest to its bound: {nearest.law.name} of {nearest.method}, at {nearest.ratio:.2g} of it"
+    count = f"{len(measured) - len(broken)} of {len(measured)} laws hold"
+    return f"{count}; largest deviation/bound: {nearest.ratio:.2g} ({nearest.law.name} of {nearest.method})"

@@ -1,4 +1,4 @@
-"""Which methods equal which, as a picture: the survey's figure 8, extended, with measured deviations on its edges."""
+"""The map of equivalent methods: figure 8 of the survey, extended, with measured deviations on its edges."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ PLACES = {
     "implicit_krasulina": (3.2, 1.0),
     "batch EM": (5.4, 1.0),
 }
-"""Where each stands; a method that is not named here stands in a row below."""
+"""Positions of the methods; a method that is not listed here is placed in a row below."""
 
 
 def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
-    """Write the picture. UnavailableError without matplotlib, ValueError where the ending names no format of it."""
+    """Write the figure. Raises UnavailableError without matplotlib, ValueError for an unknown file format."""
     save(picture({edge: worst(findings).measured.deviation for edge, findings in found.items()}), path)
 
 
 def picture(deviations: Mapping[Equality, float]) -> Any:
-    """The picture as a matplotlib figure, from the deviation measured on each edge."""
+    """The map as a matplotlib figure, from the deviation measured on each edge."""
     figure, axes = pyplot().subplots(figsize=(11.5, 8), layout="constrained")
     places = placed(deviations)
-    for (one, other), said in labels(deviations).items():
-        _edge(axes, places[one], places[other], said)
+    for (one, other), label in labels(deviations).items():
+        _edge(axes, places[one], places[other], label)
     solutions = {edge.other for edge in deviations if edge.batch}
     for name, place in places.items():
         _node(axes, name, place, name in solutions)
     axes.set_title(
-        "Which streaming learners equal which\nround: methods; square: batch solutions; "
-        "on each edge the settings under which they agree, and the relative deviation measured",
+        "Equivalent streaming learners\ncircles: methods; squares: batch solutions; "
+        "edges: the settings under which two agree, and the measured relative deviation",
         fontsize=11,
     )
     axes.set_axis_off()
@@ -59,26 +59,26 @@ def picture(deviations: Mapping[Equality, float]) -> Any:
 
 
 def labels(deviations: Mapping[Equality, float]) -> dict[tuple[str, str], str]:
-    """What is written on the line between two ends: under which settings they agree, and how far apart they were."""
-    said: dict[tuple[str, str], list[str]] = {}
+    """The label of each edge: the settings under which its ends agree, and the measured deviation."""
+    found: dict[tuple[str, str], list[str]] = {}
     for edge, deviation in deviations.items():
         number = f"{deviation:.0e}".replace("0e+00", "0")
-        said.setdefault((edge.one, edge.other), []).append(f"{edge.when}: {number}" if edge.when else number)
-    return {ends: "\n".join(lines) for ends, lines in said.items()}
+        found.setdefault((edge.one, edge.other), []).append(f"{edge.when}: {number}" if edge.when else number)
+    return {ends: "\n".join(lines) for ends, lines in found.items()}
 
 
 def placed(edges: Iterable[Equality]) -> dict[str, tuple[float, float]]:
-    """A place for every end of an edge."""
+    """The position of every node."""
     names = dict.fromkeys(name for edge in edges for name in (edge.one, edge.other))
     others = [name for name in names if name not in PLACES]
     return {name: PLACES.get(name, (1.5 * others.index(name) if name in others else 0.0, -1.0)) for name in names}
 
 
-def _edge(axes: Any, one: tuple[float, float], other: tuple[float, float], said: str) -> None:
+def _edge(axes: Any, one: tuple[float, float], other: tuple[float, float], label: str) -> None:
     (x0, y0), (x1, y1) = one, other
     axes.plot([x0, x1], [y0, y1], color="0.55", linewidth=1.6, zorder=1)
     paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
-    axes.text((x0 + x1) / 2, (y0 + y1) / 2, said, fontsize=8, ha="center", va="center", zorder=2, bbox=paper)
+    axes.text((x0 + x1) / 2, (y0 + y1) / 2, label, fontsize=8, ha="center", va="center", zorder=2, bbox=paper)
 
 
 def _node(axes: Any, name: str, place: tuple[float, float], solution: bool) -> None:

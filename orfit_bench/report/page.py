@@ -1,8 +1,8 @@
-"""One HTML page in one file: words, tables and figures, which need no network, no script and no server to be read.
+"""HTML pages in a single file: text, tables and figures that can be read offline and without scripts.
 
 >>> from orfit_bench.report.page import Listing, Number, Section, Text, render
->>> table = Listing("Speed", ("method", "rows/s"), [("rls", Number(1.2e6, "1,200,000"))], sortable=True)
->>> page = render("A run", "All cells are ok.", [Section("Results", [Text(["One row a cell."]), table])])
+>>> table = Listing("Speed", ("method", "samples/s"), [("rls", Number(1.2e6, "1,200,000"))], sortable=True)
+>>> page = render("A run", "All cells are ok.", [Section("Results", [Text(["One row per cell."]), table])])
 >>> page.count("<table"), "https://" in page
 (1, False)
 """
@@ -27,11 +27,11 @@ from orfit_bench.report.pictures import INK, PAPER, close, matplotlib
 TEMPLATES = Path(__file__).parent / "templates"
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 REFERRING = ("id", "href", "clip-path", "mask", "fill", "stroke", "style")
-"""Attributes that name an element, or refer to one."""
+"""Attributes that name an element or refer to one."""
 
 
 class Number(NamedTuple):
-    """A cell that is sorted by its value and read as its text; NaN stands last in every order."""
+    """A cell that is sorted by its value and displayed as its text; NaN is last in either order."""
 
     value: float
     text: str
@@ -49,7 +49,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A table. With `sortable` its rows can be sorted by any column, and filtered by words."""
+    """A table. If `sortable`, its rows can be sorted by any column and filtered by words."""
 
     caption: str
     columns: Sequence[str]
@@ -63,13 +63,13 @@ class Listing:
 
     @property
     def numeric(self) -> list[bool]:
-        """Which columns hold numbers, and stand to the right."""
+        """Which columns hold numbers and are right-aligned."""
         return [any(isinstance(row[i], Number) for row in self.rows) for i in range(len(self.columns))]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing: an SVG element, what stands under it, and what it shows, for those who cannot see it."""
+    """A figure: an SVG element, a caption and an alternative text."""
 
     svg: str
     caption: str
@@ -81,16 +81,16 @@ Part = Text | Listing | Figure
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and its contents."""
 
     heading: str
     parts: Sequence[Part]
 
 
 def drawn(figure: Any, caption: str, alt: str) -> Figure:
-    """Make a matplotlib figure, which is closed then, part of a page: no date, no font, no background.
+    """Turn a matplotlib figure into a part of a page, without date, font and background, and close it.
 
-    INK and PAPER become the colours of the page's text and background; other colours stay as they are, light or dark.
+    INK and PAPER become the text and background colours of the page (light or dark); other colours are unchanged.
     """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
@@ -108,15 +108,15 @@ def drawn(figure: Any, caption: str, alt: str) -> Figure:
 
 
 def render(title: str, summary: str, sections: Sequence[Section]) -> str:
-    """The page as one text: a title, what to know first, a table of contents and the sections.
+    """The page as HTML: a title, a summary, a table of contents and the sections.
 
-    All strings are plain text and are escaped; a figure's SVG alone is taken as it is, but for its ids, which become
-    its own on this page. UnavailableError where Jinja is not installed.
+    All strings are plain text and are escaped, except the SVG of figures, whose ids are made unique on the page. Raises
+    UnavailableError if Jinja2 is not installed.
     """
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-    whole = environment().get_template("page.html")
+    template = environment().get_template("page.html")
     return str(
-        whole.render(
+        template.render(
             title=title,
             summary=summary,
             sections=sections,
@@ -128,7 +128,7 @@ def render(title: str, summary: str, sections: Sequence[Section]) -> str:
 
 
 def embedded(figure: Figure, prefix: str) -> Any:
-    """The figure's SVG, labelled by its alt text, every id and reference to it with the prefix."""
+    """The SVG of the figure with its alternative text, all ids and references prefixed."""
     root = ElementTree.fromstring(figure.svg)
     root.attrib |= {"role": "img", "aria-label": figure.alt}
     for element in root.iter():
@@ -147,7 +147,7 @@ def _prefixed(name: str, value: str, prefix: str) -> str:
 
 
 def _strip(root: ElementTree.Element) -> None:
-    """Drop what is not drawn: metadata, and styles, which would hold for the whole page; links are plain `href`s."""
+    """Remove metadata and styles (which would apply to the entire page); turn links into plain `href`s."""
     for element in root.iter():
         for child in [c for c in element if c.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style")]:
             element.remove(child)
@@ -163,11 +163,11 @@ def _written(root: ElementTree.Element) -> str:
 def _safe(text: str) -> Any:
     from markupsafe import Markup
 
-    return Markup(text)  # our own: what comes from outside goes through Jinja's escapes
+    return Markup(text)  # our own text; everything else is escaped by Jinja2
 
 
 def require(*modules: str) -> None:
-    """UnavailableError where what makes pages is not installed: said, and imported, before long work and not after."""
+    """Raise UnavailableError if Jinja2 or matplotlib is missing; called before long computations, not after."""
     environment()
     matplotlib()
     for module in ("matplotlib.figure", "matplotlib.backends.backend_svg", *modules):
@@ -176,27 +176,27 @@ def require(*modules: str) -> None:
 
 @cache
 def environment() -> Any:
-    """What fills the template. UnavailableError where Jinja is not installed."""
+    """The Jinja2 environment. Raises UnavailableError if Jinja2 is not installed."""
     try:
         import jinja2
     except ImportError:
         raise UnavailableError(
-            "HTML pages need Jinja, which is not installed: pip install 'orfit-bench[plots]'"
+            "HTML pages require Jinja2, which is not installed: pip install 'orfit-bench[plots]'"
         ) from None
-    made = jinja2.Environment(
+    found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    found.filters |= {
         "embedded": embedded,
         "number": lambda value: str(value).replace("inf", "Infinity"),
-    }  # as JS has it
-    made.tests["text"] = lambda part: isinstance(part, Text)
-    made.tests["listing"] = lambda part: isinstance(part, Listing)
-    made.tests["figure"] = lambda part: isinstance(part, Figure)
-    made.tests["missing"] = lambda cell: isinstance(cell, Number) and math.isnan(cell.value)
-    made.tests["valued"] = lambda cell: isinstance(cell, Number) and not math.isnan(cell.value)
-    return made
+    }  # as in JavaScript
+    found.tests["text"] = lambda part: isinstance(part, Text)
+    found.tests["listing"] = lambda part: isinstance(part, Listing)
+    found.tests["figure"] = lambda part: isinstance(part, Figure)
+    found.tests["missing"] = lambda cell: isinstance(cell, Number) and math.isnan(cell.value)
+    found.tests["valued"] = lambda cell: isinstance(cell, Number) and not math.isnan(cell.value)
+    return found

@@ -1,4 +1,4 @@
-"""What there is to say of results in tables: for a page, and through `report.table.listed` for a terminal."""
+"""Tables of results for an HTML page and, through `report.table.listed`, for a terminal."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WAITING: Columns = {"latency_p50": ("p50", "s"), "latency_p99": ("p99", "s")}
 MEMORY: Columns = {"host_memory": ("peak memory", "B"), "device_memory": ("device memory", "B")}
 TIMES: Columns = {
     "seconds": ("learning", "s"),
-    "seconds_transfer": ("of it transfer", "s"),
-    "timed_runs": ("median of runs", ".0f"),
+    "seconds_transfer": ("thereof transfer", "s"),
+    "timed_runs": ("timed runs", ".0f"),
     "seconds_compile": ("first use", "s"),
 }
-"""Only those that the results have: a backend of the host brings its rows nowhere."""
+"""Shown only if the results have them; for instance, a CPU backend transfers no data."""
 SPANS = ("seconds", "seconds_transfer", "seconds_compile")
 AVERAGED: Columns = {
     "test_error": ("test error", ".4g"),
@@ -40,24 +40,24 @@ TOO_FEW = "too few"
 
 
 def origin(results: xarray.Dataset) -> Listing:
-    """What ran and where: a column a run, several of which a merged file holds."""
+    """Where and when the results were measured, with one column per run."""
     runs = _runs(results)
-    rows = [(key, *(told[key] for told in runs.values())) for key in next(iter(runs.values()))]
-    return Listing("Where the numbers come from", ("", *runs), rows)
+    rows = [(key, *(run[key] for run in runs.values())) for key in next(iter(runs.values()))]
+    return Listing("Environment", ("", *runs), rows)
 
 
 def origins(results: xarray.Dataset) -> list[str]:
-    """The same in a line for each of several runs, and in none for one."""
+    """The environment of each run in one line; empty if there is only one run."""
     runs = _runs(results)
     lines = [
-        f"{name}: {told['processor']}, host {told['host']}; commit {told['commit']}; {told['date']}"
-        for name, told in runs.items()
+        f"{name}: {run['processor']}, host {run['host']}; commit {run['commit']}; {run['date']}"
+        for name, run in runs.items()
     ]
     return lines if len(lines) > 1 else []
 
 
 def cells(results: xarray.Dataset) -> Iterator[Listing]:
-    """Every cell that could be measured, a table for each kind of error; `failures` says what became of the others."""
+    """All cells that could be measured, one table per kind of error; the others are listed by `failures`."""
     headings, who = _who(results)
     streams = labels.streams(results)
     for error, those in by_error(results).items():
@@ -70,7 +70,7 @@ def cells(results: xarray.Dataset) -> Iterator[Listing]:
 
 
 def times(results: xarray.Dataset) -> Listing:
-    """Wall time by what it was spent on."""
+    """Wall time of each cell by activity."""
     headings, who = _who(results)
     every = range(len(who))
     numbers = {name: column for name, column in TIMES.items() if _known(results, name, every)}
@@ -80,14 +80,14 @@ def times(results: xarray.Dataset) -> Listing:
 
 
 def spent(results: xarray.Dataset) -> str:
-    """The wall time of all cells together, by what it was spent on."""
+    """Total wall time of all cells by activity."""
     here = [name for name in SPANS if _known(results, name, range(results.sizes["cell"]))]
     sums = {TIMES[name][0]: float(np.nansum(results[name].values)) for name in here}
-    return f"Wall time of all cells: {', '.join(f'{heading} {as_seconds(value)}' for heading, value in sums.items())}"
+    return f"Total wall time: {', '.join(f'{heading} {as_seconds(value)}' for heading, value in sums.items())}"
 
 
 def means(results: xarray.Dataset) -> Iterator[Listing]:
-    """Means over seeds with their 95 % intervals, a table for each kind of error that has two seeds."""
+    """Means over seeds with 95 % confidence intervals, one table per kind of error with at least two seeds."""
     headings, who = _who(results, without=("seed",))
     kinds: dict[str, list[list[Cell]]] = {}
     for group in (g for g in statistics.over_seeds(results) if len(g) > 1):
@@ -96,67 +96,73 @@ def means(results: xarray.Dataset) -> Iterator[Listing]:
         kinds.setdefault(str(results["error"].values[group[0]]), []).append(row)
     columns = (*headings, "seeds", *(heading for heading, _ in AVERAGED.values()))
     for error, rows in kinds.items():
-        yield Listing(f"Means over seeds with 95 % intervals (Student's t): {error}", columns, rows, sortable=True)
+        yield Listing(
+            f"Means over seeds with 95 % confidence intervals (Student's t): {error}", columns, rows, sortable=True
+        )
 
 
 def pairs(results: xarray.Dataset) -> Listing | str:
-    """Methods two by two; a sentence where no two met often enough for a test."""
+    """Pairwise comparisons of methods; a sentence if no pair has enough data for a test."""
     found = statistics.comparisons(results)
     methods = labels.methods(results)
     if not any(c.p == c.p for c in found):
         most = max((c.wins + c.losses for c in found), default=0)
         return (
-            f"No two methods can be told apart: at most {most} pairs of test errors (a stream with a seed each) "
-            f"differ, and a test wants {statistics.FEWEST}. More seeds or streams give more pairs."
+            f"Not enough data to compare methods: at most {most} pairs of test errors (one per stream and seed) "
+            f"differ; the test requires {statistics.FEWEST}. Run more seeds or streams."
         )
     rows: list[list[Cell]] = [
         [methods[c.one], methods[c.other], *(Number(n, str(n)) for n in (c.wins, c.losses, c.ties)), *_tested(c)]
         for c in found
     ]
-    columns = ("method", "against", "wins", "losses", "ties", "median difference", "effect", "p", "p by Holm")
-    return Listing("Methods two by two: who has the smaller test error", columns, rows, sortable=True)
+    columns = ("method", "against", "wins", "losses", "ties", "median difference", "effect size", "p", "p (Holm)")
+    return Listing("Pairwise comparison of test errors", columns, rows, sortable=True)
 
 
 def failures(results: xarray.Dataset) -> Listing | None:
-    """Cells that were not measured, and notes on those that were; None where there are none."""
+    """Cells that were not measured, and notes on measured ones; None if there are neither."""
     headings, who = _who(results)
     rows: list[list[Cell]] = []
     for cell, status, reason, notes in zip(who, *_columns(results, "status", "reason", "notes"), strict=True):
         rows += [[*cell, status, reason]] * (status != "ok") + [[*cell, "note", notes]] * bool(notes)
-    listing = Listing("Not measured, or with a note", (*headings, "status", "why"), rows, sortable=True)
+    listing = Listing("Missing results and notes", (*headings, "status", "reason"), rows, sortable=True)
     return listing if rows else None
 
 
 def capabilities(known: Registry) -> Listing:
-    """Which backend computes which method here."""
+    """Which backend supports which method."""
     rows = [(m, *("no" if known.absence(b, m) else "yes" for b in known.backends)) for m in known.methods]
-    return Listing("Which backend computes which method, where this page was made", ("method", *known.backends), rows)
+    return Listing(
+        "Methods supported by each backend, on the machine where this page was written",
+        ("method", *known.backends),
+        rows,
+    )
 
 
 def settings(results: xarray.Dataset) -> Listing:
-    """All settings of every method and stream of the results."""
+    """All settings of every method and stream in the results."""
     found: dict[tuple[str, str, str], None] = {}
     names = ("method", "model", "settings", "stream", "stream_settings")
     for method, model, given, stream, stream_given in zip(*_columns(results, *names), strict=True):
         found["method " + method, model, _plain(given)] = None
         found["stream " + stream, "", _plain(stream_given)] = None
-    return Listing("Settings", ("of", "model", "settings"), sorted(found))
+    return Listing("Settings", ("name", "model", "settings"), sorted(found))
 
 
 def _runs(results: xarray.Dataset) -> dict[str, dict[str, str]]:
-    """Of each run where it ran, in words."""
+    """The environment of each run, as text."""
     cells = Counter(collection.runs(results))
     names = ("run", *ORIGIN)
     columns = (collection.runs(results), *(collection.origin(results, name) for name in ORIGIN))
-    last = {told[0]: dict(zip(names, told, strict=True)) for told in zip(*columns, strict=True)}
-    return {run: _run(told, cells[run]) for run, told in last.items()}
+    last = {values[0]: dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)}
+    return {run: _run(origin, cells[run]) for run, origin in last.items()}
 
 
-def _run(told: dict[str, str], cells: int) -> dict[str, str]:
-    machine, commit, versions = (json.loads(told[name]) for name in ("machine", "commit", "versions"))
+def _run(origin: dict[str, str], cells: int) -> dict[str, str]:
+    machine, commit, versions = (json.loads(origin[name]) for name in ("machine", "commit", "versions"))
     memory = f", {as_bytes(float(machine['memory']))} of memory" if machine["memory"] else ""
     return {
-        "date": told["date"],
+        "date": origin["date"],
         "commit": _commits(commit),
         "processor": f"{machine['cpu']}, {machine['cores']} cores{memory}",
         "host": machine.get("host", "unknown"),
@@ -168,22 +174,22 @@ def _run(told: dict[str, str], cells: int) -> dict[str, str]:
 
 
 def _commits(commit: dict[str, Any]) -> str:
-    """Of the package, and of the plugins that come from elsewhere."""
+    """The commits of the package and of plugins from other repositories."""
     plugins = commit.pop("plugins", {})
     elsewhere = {name: of for name, of in plugins.items() if of != commit}
     return "; ".join([_commit(commit), *(f"{name} {_commit(of)}" for name, of in elsewhere.items())])
 
 
 def _commit(of: dict[str, Any]) -> str:
-    changed = f" with changes {of.get('changes', '')} that are not committed" if of.get("dirty") else ""
+    changed = f" with uncommitted changes {of.get('changes', '')}" if of.get("dirty") else ""
     return f"{of.get('id') or 'unknown'}{changed}"
 
 
 def _numbers(results: xarray.Dataset, columns: Columns, i: int) -> list[Number]:
-    """The cell's numbers; where it was not measured, its status stands for the first."""
+    """The values of a cell; if it was not measured, its status replaces the first one."""
     values = [(number(results, name, i), form) for name, (_, form) in columns.items()]
-    told = [Number(value, shown(value, form)) for value, form in values]
-    return told if is_ok(results, i) else [Number(math.nan, str(results["status"].values[i])), *told[1:]]
+    numbers = [Number(value, shown(value, form)) for value, form in values]
+    return numbers if is_ok(results, i) else [Number(math.nan, str(results["status"].values[i])), *numbers[1:]]
 
 
 def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
@@ -193,7 +199,7 @@ def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
 def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
     found = statistics.estimate(float(v) for v in results[name].values[list(group)])
     form = AVERAGED[name][1]
-    sure = name != "samples_per_second" and not math.isnan(found.half)  # the spread of the clock is the machine's load
+    sure = name != "samples_per_second" and not math.isnan(found.half)  # timings vary with the load of the machine
     return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)
 
 
@@ -204,10 +210,11 @@ def _tested(c: statistics.Comparison) -> Iterator[Number]:
 
 
 def _who(results: xarray.Dataset, without: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
-    """What tells cells apart, headings and the texts of each cell; of the stream's settings not those `without`."""
-    apart = labels.conditions(results)
-    named = [labels.methods(results), *_columns(results, "backend"), labels.streams(results, without), *apart.values()]
-    return ["method", "backend", "stream", *apart], [list(texts) for texts in zip(*named, strict=True)]
+    """The headings and texts that identify each cell, except the stream settings in `without`."""
+    conditions = labels.conditions(results)
+    named = [labels.methods(results), *_columns(results, "backend"), labels.streams(results, without)]
+    named += conditions.values()
+    return ["method", "backend", "stream", *conditions], [list(texts) for texts in zip(*named, strict=True)]
 
 
 def _columns(results: xarray.Dataset, *names: str) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Results as one page: what ran and where, every number, the pictures, the statistics, and what is missing and why."""
+"""Results as an HTML page: environment, tables, figures, statistics and the reasons for missing results."""
 
 from __future__ import annotations
 
@@ -19,41 +19,48 @@ if TYPE_CHECKING:
     import xarray
 
 WAYS = (
-    "Each p is of Wilcoxon's signed-rank test on the relative differences 2 (a - b) / (a + b) of the test errors a and "
-    "b of two methods on the same stream with the same seed, corrected for the number of tests by Holm's procedure. "
-    "The effect is the matched-pairs rank-biserial correlation: +1 where the method is better in every pair, -1 in "
-    "none. Differences of rounding are ties, and so are two exact fits. "
-    "Cells that were not measured make no pair; pairs of one stream speak of that stream alone."
+    "The p-values are those of Wilcoxon's signed-rank test on the relative differences 2 (a - b) / (a + b) of the "
+    "test errors a and b of two methods on the same stream and seed, with Holm's correction for multiple testing. The "
+    "effect size is the matched-pairs rank-biserial correlation: +1 if the method is better in every pair, -1 if it "
+    "is worse in every pair. Differences at the level of rounding errors, and two exact fits, count as ties. Cells "
+    "that were not measured form no pair. Pairs from a single stream allow conclusions about that stream only."
 )
 SPENT = (
-    "Learning is what every rate is made of: the median of some runs of fresh learners, without set-up and evaluation. "
-    "Where a device learns, its part that brings the rows there is named too, as measured by itself. "
-    "First use is another learner's first few rows, before the clock: mostly importing and compiling the kernel."
+    "'Learning' is the time from which samples/s is computed: the median over several runs of new learners, without "
+    "set-up and evaluation. On a device, the time to transfer the data is measured separately and shown as well. "
+    "'First use' is the time of the first few rows of another learner before the timed runs, mostly importing and "
+    "compiling the kernel."
+)
+METRICS_EXPLAINED = (
+    "deviation: relative difference from the exact batch solution of the same problem. forgetting: increase of the "
+    "error on earlier parts of the stream since they were learned. p50 and p99: median and 99th percentile of the "
+    "time to learn a single sample in a call of its own. state: size of the arrays that the learner keeps. peak "
+    "memory: largest amount of memory allocated while learning."
 )
 
 
-def results_page(results: xarray.Dataset, title: str = "Streaming learners compared") -> str:
-    """The page as HTML. UnavailableError without matplotlib or Jinja."""
+def results_page(results: xarray.Dataset, title: str = "Comparison of streaming learners") -> str:
+    """The page as HTML. Raises UnavailableError without matplotlib or Jinja2."""
     return render(title, _summary(results), list(_sections(results)))
 
 
 def _summary(results: xarray.Dataset) -> str:
     counts = Counter(str(status) for status in results["status"].values)
-    told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda c: -c[1]))
+    statuses = ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda c: -c[1]))
     protocols, dtypes = (", ".join(labels.distinct(results, name)) for name in ("protocol", "dtype"))
     merged = f" {len(labels.distinct(results, 'run'))} runs in one file." if "run" in results.coords else ""
     n = results.sizes["cell"]
-    return f"{n} cells, a method on a backend over a stream each: {told}. {protocols}; {dtypes}.{merged}"
+    return f"{n} cells (method, backend and stream): {statuses}. {protocols}; {dtypes}.{merged}"
 
 
 def _sections(results: xarray.Dataset) -> Iterator[Section]:
-    yield Section("What ran, and where", [listings.origin(results)])
-    yield Section("Results", [*listings.cells(results), Text(legend(results))])
+    yield Section("Environment", [listings.origin(results)])
+    yield Section("Results", [*listings.cells(results), Text([METRICS_EXPLAINED, *legend(results)])])
     yield from _pictures(results)
     yield Section("Statistics", list(_statistics(results)))
     yield Section("Wall time", [Text([SPENT, listings.spent(results)]), listings.times(results)])
     missing = listings.failures(results)
-    yield Section("What is missing", [missing or Text(["Every cell was measured, and none with a note."])])
+    yield Section("Missing results", [missing or Text(["All cells were measured; there are no notes."])])
     yield Section("Methods and backends", [listings.capabilities(registry()), Text(lacking(registry()))])
     yield Section("Settings", [listings.settings(results)])
 
@@ -65,7 +72,7 @@ def _pictures(results: xarray.Dataset) -> Iterator[Section]:
 
 def _part(plate: Plate | Omitted) -> Part:
     if isinstance(plate, Omitted):
-        return Text([f"No picture of {plate.stream}: {plate.reason}."])
+        return Text([f"No figure for {plate.stream}: {plate.reason}."])
     caption = f"{plate.stream}: {f'{plate.some}. ' if plate.some else ''}{plate.picture.caption}"
     return drawn(plate.figure, caption, f"{plate.picture.heading}, {plate.stream}; the numbers are in the tables")
 
@@ -74,7 +81,7 @@ def _statistics(results: xarray.Dataset) -> Iterator[Part]:
     means = list(listings.means(results))
     yield from means
     if not means:
-        yield Text(["One seed: no mean has an interval. Name several with --seed."])
+        yield Text(["Only one seed was run, so there are no confidence intervals. Use --seed several times."])
     pairs = listings.pairs(results)
     if isinstance(pairs, str):
         yield Text([pairs])

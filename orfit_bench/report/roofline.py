@@ -1,4 +1,4 @@
-"""What the machine allows, as a table."""
+"""The measured limits of the machine, as a table."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from orfit_bench.report.table import grid
 
 
 def roofline_table(roofline: Roofline) -> Table:
-    """Bandwidth by the bytes in use, and the rate of matrix products by dtype."""
-    table = grid("What this machine allows one thread", "limit", "of", "a second")
+    """Memory bandwidth by working-set size, and arithmetic rate by dtype."""
+    table = grid("Limits of this machine, one thread", "limit", "measured with", "per second")
     for size, rate in roofline.bandwidth.items():
-        table.add_row("bytes read and written", f"{as_bytes(float(size))} in use", f"{rate / 1e9:.1f} GB")
+        table.add_row("memory bandwidth", f"a working set of {as_bytes(float(size))}", f"{rate / 1e9:.1f} GB")
     for dtype, rate in roofline.matrix_product.items():
-        table.add_row("operations of a matrix product", dtype, f"{rate / 1e9:.1f} GFLOP")
+        table.add_row("arithmetic rate", f"{dtype} matrix product", f"{rate / 1e9:.1f} GFLOP")
     return table

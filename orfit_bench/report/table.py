@@ -1,4 +1,4 @@
-"""The results as one table, best first, with what is missing said underneath."""
+"""The results as tables, best first, followed by explanations and the reasons for missing results."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ if TYPE_CHECKING:
     import xarray
 
 WIDTH = 100
-BEYOND = "above 100%: the limit was measured while others used the machine; again: orfit-bench roofline --fresh"
-LIMIT = "limit: samples/s as a share of what the machine allows one thread (command roofline)"
-OVER_PCA = "over PCA: loss on the rows learned beyond that of batch PCA, in percent"
-NOT_APPLICABLE = "n/a: the metric does not apply, e.g. no test set, or no exact solution for these rows and settings"
+BEYOND = "above 100%: the machine was busy when its limits were measured; repeat with orfit-bench roofline --fresh"
+LIMIT = "roofline: samples/s as a share of the roofline limit of one thread (see orfit-bench roofline)"
+OVER_PCA = "% over PCA: compression loss on the learned rows above that of batch PCA, in percent"
+NOT_APPLICABLE = "n/a: not applicable, e.g. the stream has no test set or the settings have no exact batch solution"
 Columns = dict[str, tuple[str, str]]
-"""Variable to heading and format."""
+"""Maps a variable to its column heading and format."""
 COST: Columns = {
     "samples_per_second": ("samples/s", ",.0f"),
-    "share_of_limit": ("limit", "share"),
+    "share_of_limit": ("roofline", "share"),
     "state_bytes": ("state", "B"),
 }
 CLOSENESS: Columns = {"forgetting": ("forgetting", ".3g"), "deviation": ("deviation", ".1e")}
 COLUMNS: dict[str, Columns] = {
     "root mean squared error": {
         **COST,
-        "test_error": ("test rmse", ".4g"),
-        "a_priori_error": ("a-priori mse", ".4g"),  # only where a stream has no test set
+        "test_error": ("test RMSE", ".4g"),
+        "a_priori_error": ("a-priori MSE", ".4g"),  # shown only if a stream has no test set
         **CLOSENESS,
     },
-    "share of wrong labels": {**COST, "test_error": ("test wrong", ".2%"), **CLOSENESS},
+    "share of wrong labels": {**COST, "test_error": ("error rate", ".2%"), **CLOSENESS},
     "mean compression loss": {
         **COST,
         "test_error": ("test loss", ".4g"),
-        "excess_loss": ("over PCA", ".3g"),
+        "excess_loss": ("% over PCA", ".3g"),
         "forgetting": ("forgetting", ".3g"),
     },
 }
-"""By what the test error is: errors of different kinds never stand in one column."""
+"""Columns by kind of test error; errors of different kinds are never shown in one column."""
 
 
 def results_tables(results: xarray.Dataset) -> Iterator[Table]:
-    """A table for each kind of error, with a row for each cell that was to be measured.
+    """One table per kind of error, with one row per planned cell.
 
-    Where cells differ in protocol, dtype or run, these are columns.
+    Protocol, dtype and run are columns if cells differ in them.
 
-    By stream, the least test error first (the least a-priori error where there is no test set), then the fastest.
-    "deviation" is that from the exact solution. n/a stands where a number does not apply. No column wraps: a console
-    narrower than the table would cut numbers off.
+    Rows are sorted by stream, then by test error (by a-priori error if there is no test set), then by throughput.
+    "deviation" is the deviation from the exact batch solution; n/a means not applicable. No column wraps, since a
+    console narrower than the table would cut off numbers.
     """
-    methods, streams, apart = labels.methods(results), labels.streams(results), labels.conditions(results)
+    methods, streams, conditions = labels.methods(results), labels.streams(results), labels.conditions(results)
     for error, cells in by_error(results).items():
         numbers = columns_of(results, error, cells)
-        table = grid(f"{_conditions(results)}: {error}", "method", "backend", "stream", *apart)
+        table = grid(f"{_conditions(results)}: {error}", "method", "backend", "stream", *conditions)
         for heading, _ in numbers.values():
             table.add_column(heading, justify="right")
         for column in table.columns:
             column.no_wrap = True
         for i in ranked(results, streams, cells):
             who = [folded(methods[i]), str(results["backend"].values[i]), folded(streams[i])]
-            who += [texts[i] for texts in apart.values()]
+            who += [texts[i] for texts in conditions.values()]
             table.add_row(*map(Text, [*who, *_row(results, numbers, i)]))
         yield table
 
@@ -81,7 +81,7 @@ def _conditions(results: xarray.Dataset) -> str:
 
 
 def by_error(results: xarray.Dataset) -> dict[str, list[int]]:
-    """The cells that were to be measured, by what their test error is."""
+    """The planned cells by kind of test error."""
     measured = [i for i, status in enumerate(results["status"].values) if status != "absent"]
     error = results["error"].values
     return {name: cells for name in COLUMNS if (cells := [i for i in measured if error[i] == name])}
@@ -94,12 +94,12 @@ def columns_of(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Col
 
 
 def _row(results: xarray.Dataset, numbers: Columns, i: int) -> list[str]:
-    told = [shown(number(results, name, i), form) for name, (_, form) in numbers.items()]
-    return told if is_ok(results, i) else [str(results["status"].values[i]), *told[1:]]
+    texts = [shown(number(results, name, i), form) for name, (_, form) in numbers.items()]
+    return texts if is_ok(results, i) else [str(results["status"].values[i]), *texts[1:]]
 
 
 def legend(results: xarray.Dataset) -> list[str]:
-    """What stands in the tables and does not explain itself: models, percents, n/a."""
+    """Explanations of the tables: models, percentages, n/a."""
     fits = defaultdict(list)
     for method, model in zip(results["method"].values, results["model"].values, strict=True):
         fits[str(model)].append(str(method))
@@ -115,7 +115,7 @@ def legend(results: xarray.Dataset) -> list[str]:
 
 
 def reasons(results: xarray.Dataset) -> list[str]:
-    """One line for each reason why cells are absent, failed, crashed or timed out, and for each note, with who."""
+    """One line per reason why cells are absent, failed, crashed or timed out, and per note, with the cells."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
     columns = (results[name].values for name in ("method", "backend", "stream", "status", "reason", "notes"))
     for method, backend, stream, status, reason, notes in zip(*columns, strict=True):
@@ -127,7 +127,7 @@ def reasons(results: xarray.Dataset) -> list[str]:
 
 
 def grid(title: str, *columns: str) -> Table:
-    """An empty table in the house's style; its first column holds names and never wraps."""
+    """An empty table in the common style; its first column holds names and never wraps."""
     table = Table(title=Text(title), title_style="bold", title_justify="left", box=box.SIMPLE_HEAD)
     table.pad_edge, table.padding = False, (0, 1, 0, 0)
     for column in columns:
@@ -136,7 +136,7 @@ def grid(title: str, *columns: str) -> Table:
 
 
 def listed(listing: Listing) -> Table:
-    """A page's table for a terminal."""
+    """A table of a page, for a terminal."""
     table = grid(listing.caption)
     for column, numeric in zip(listing.columns, listing.numeric, strict=True):
         table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
@@ -146,12 +146,12 @@ def listed(listing: Listing) -> Table:
 
 
 def ranked(results: xarray.Dataset, streams: Sequence[str], cells: Iterable[int]) -> list[int]:
-    """The cells by stream, then the best first."""
+    """The cells sorted by stream, the best first."""
     return sorted(cells, key=lambda i: (streams[i], *_rank(results, i)))
 
 
 def _rank(results: xarray.Dataset, i: int) -> tuple[float, ...]:
-    """Test error, a-priori error and slowness, what is unknown last."""
+    """Test error, a-priori error and negative throughput; unknown values sort last."""
     error, ahead = number(results, "test_error", i), number(results, "a_priori_error", i)
     slowness = -number(results, "samples_per_second", i)
     return tuple(math.inf if math.isnan(value) else value for value in (error, ahead, slowness))
@@ -162,6 +162,6 @@ def _some(cells: Sequence[str]) -> str:
 
 
 def _list(cells: Iterable[str]) -> str:
-    """The names in front of " on ", each once: enough to know who is meant."""
+    """The distinct "METHOD on BACKEND" of the cells, at most three of them."""
     names = list(dict.fromkeys(cell.partition(", ")[0] for cell in cells))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

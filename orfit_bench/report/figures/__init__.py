@@ -1,4 +1,4 @@
-"""The pictures of results: each a function from the results of one stream to a matplotlib figure."""
+"""The figures of results: each is a function from the results of one stream to a matplotlib figure."""
 
 from orfit_bench.report.figures.plates import Omitted, Plate, plates
 

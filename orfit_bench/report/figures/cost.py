@@ -1,4 +1,4 @@
-"""What an error costs: the error at the end against the time of a row and the memory, with the Pareto front."""
+"""Final error against time per sample and against memory, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from orfit_bench.report.figures.picture import (
     Margins,
     Picture,
     as_error,
-    beside,
     by,
     canvas,
     height_of,
     legend,
+    legend_width,
     log_axis,
     look,
     mean,
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import xarray
 
 
-AXES = ("seconds", "memory"), ("time of a row", "peak memory"), (as_seconds, as_bytes)
-"""Of each panel: the field of a point, what it is called, how it is written."""
+AXES = ("seconds", "memory"), ("time per sample", "peak memory"), (as_seconds, as_bytes)
+"""Of each panel: the field of a point, its label and its format."""
 SIGNS = ("", ".", "_", "|", "x")
-"""In a marker, for the backend."""
+"""Marks inside a marker that identify the backend."""
 
 
 class Point(NamedTuple):
@@ -44,30 +44,30 @@ class Point(NamedTuple):
     cell: int
     error: float
     seconds: float
-    """a row"""
+    """per sample"""
     memory: float
-    """bytes at the peak, of host and device together"""
+    """peak memory in bytes, host and device together"""
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why there is nothing to draw."""
+    """Why the figure cannot be drawn; empty if it can."""
     return "" if any(_points(part)) else "the stream has no test set"
 
 
 def draw(part: xarray.Dataset) -> Any:
-    """The figure: two panels with a common axis of errors; a line joins the backends of a method."""
+    """Draw two panels with a common error axis; a line connects the backends of a method."""
     points = list(_points(part))
     ordered = list(dict.fromkeys(p.label for p in sorted(points, key=lambda p: p.error)))
     backends = sorted({p.backend for p in points})
     more = [f"{len(ordered) - NAMED} more, worse"] * (len(ordered) > NAMED)
     names = [*map(folded, ordered[:NAMED]), *more, *(f"on {backend}" for backend in backends), "Pareto front"]
-    margins = Margins(right=beside(names))
+    margins = Margins(right=legend_width(names))
     figure, (panels,) = canvas(3.2, max(3.2, height_of(names)), margins, 1, 2, sharey=True)
-    for axes, name, said, form in zip(panels, *AXES, strict=True):
+    for axes, name, label, form in zip(panels, *AXES, strict=True):
         handles = [*_methods(axes, part, points, ordered, name), *_backends(axes, points, backends, name)]
         handles += _front(axes, [(getattr(p, name), p.error) for p in points])
         log_axis(axes.xaxis, form)
-        axes.set_xlabel(said)
+        axes.set_xlabel(label)
     if wide([p.error for p in points]):
         log_axis(panels[0].yaxis, as_error)
     panels[0].set_ylabel(f"{part['error'].values[0]}, test set")
@@ -89,7 +89,7 @@ def _points(part: xarray.Dataset) -> Iterator[Point]:
 def _methods(
     axes: Any, part: xarray.Dataset, points: list[Point], ordered: list[str], name: str
 ) -> Iterator[tuple[Any, ...]]:
-    """A marker for each backend of each method, joined by a thin line; yields what stands for it in the legend."""
+    """A marker for each backend of each method, connected by a thin line; yields the legend handles."""
     for place, label in enumerate(ordered):
         mine = [p for p in points if p.label == label]
         shape = look(part, mine[0].cell) if place < NAMED else {"color": GREY, "marker": "."}
@@ -102,7 +102,7 @@ def _methods(
 
 
 def _backends(axes: Any, points: list[Point], backends: list[str], name: str) -> Iterator[tuple[Any, ...]]:
-    """In the markers a sign for the backend, none for the first; yields what stands for it in the legend."""
+    """A mark for the backend inside each marker, none for the first; yields the legend handles."""
     for k, backend in enumerate(backends):
         mine = [p for p in points if p.backend == backend]
         where, sign = [getattr(p, name) for p in mine], SIGNS[k % len(SIGNS)]
@@ -112,7 +112,7 @@ def _backends(axes: Any, points: list[Point], backends: list[str], name: str) ->
 
 
 def _front(axes: Any, points: list[tuple[float, float]]) -> list[tuple[Any, ...]]:
-    """The points that none beats in both, joined by steps."""
+    """The points that are not dominated, connected by steps."""
     best: list[tuple[float, float]] = []
     for x, error in sorted(points):
         if not best or error < best[-1][1]:
@@ -123,9 +123,9 @@ def _front(axes: Any, points: list[tuple[float, float]]) -> list[tuple[Any, ...]
 
 PICTURE = Picture(
     "cost",
-    "What an error costs",
-    "The error at the end against the time a row takes in chunks (left) and the peak of memory while learning (right). "
-    "Below and left of the Pareto front there is nothing; a line joins the backends of a method.",
+    "Error, time and memory",
+    "Final test error against the time per sample when learning in chunks (left) and against peak memory (right). No "
+    "method lies below and to the left of the Pareto front; a line connects the backends of a method.",
     missing,
     draw,
 )

@@ -1,4 +1,4 @@
-"""Forgetting: of each method the error on every earlier task after each task, as a heat map."""
+"""Forgetting: the error on every earlier task after each task, one heat map per method."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 COLUMNS = 5
 MAPS = 20
-"""Most maps of one picture."""
+"""Largest number of heat maps in a figure."""
 SIDE, GAP = 1.35, 0.45
-"""Inches of a map, and between maps."""
+"""Size of a map and distance between maps, in inches."""
 SPAN = 100.0
-"""Colours tell errors apart between the median over this and the median times this: exact fits lie far below."""
+"""The colour scale extends from the median divided by this to the median times this; exact fits lie far below."""
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why there is nothing to draw."""
+    """Why the figure cannot be drawn; empty if it can."""
     return "" if np.isfinite(part["task_error"].values).any() else "the stream has no tasks"
 
 
 def draw(part: xarray.Dataset) -> Any:
-    """The figure: a map a method, all on one scale of colours, the least forgetting first.
+    """Draw one map per method on a common colour scale, in order of increasing forgetting.
 
-    All maps lie in one pair of axes: a pair for each takes matplotlib ten times as long.
+    All maps are drawn in one axes object, since one for each takes matplotlib ten times as long.
     """
     found = {label: one_backend(part, cells) for label, cells in by(part, "label").items()}
     forgotten = {label: float(mean(part["forgetting"].values[cells])) for label, cells in found.items()}
@@ -59,11 +59,11 @@ def draw(part: xarray.Dataset) -> Any:
     figure, ((axes,),) = canvas(columns * pitch - GAP, rows * SIDE + (rows - 1) * (fall - SIDE), margins)
     axes.set_axis_off()
     look = {"norm": _norm(list(maps.values())), "cmap": "viridis", "interpolation": "none", "aspect": "auto"}
-    frames = []  # in one line, broken by NaN: seventeen take seventeen times as long
+    frames = []  # as a single line, interrupted by NaN, which is much faster than one line per frame
     for place, (label, name) in enumerate(zip(ordered, names, strict=True)):
         x, y = place % columns * pitch, place // columns * fall
         image = axes.imshow(maps[label], extent=(x, x + SIDE, y + SIDE, y), **look)
-        axes.text(x, y - 0.06, f"{name}\n{_told(forgotten[label])}", fontsize=7.5, va="bottom")
+        axes.text(x, y - 0.06, f"{name}\n{_described(forgotten[label])}", fontsize=7.5, va="bottom")
         frames += [(x, y), (x, y + SIDE), (x + SIDE, y + SIDE), (np.nan, np.nan)]
     axes.plot(*zip(*frames, strict=True), color=INK, linewidth=0.6)
     axes.set(xlim=(-0.02, columns * pitch - GAP), ylim=(rows * SIDE + (rows - 1) * (fall - SIDE) + 0.02, -0.02))
@@ -74,7 +74,7 @@ def draw(part: xarray.Dataset) -> Any:
 
 
 def _matrix(runs: NDArray[Any]) -> NDArray[Any]:
-    """The mean over seeds, without the tasks that only other streams of the file have."""
+    """The mean over seeds, without tasks that only other streams of the file have."""
     values = mean(runs)
     tasks = int((~np.isnan(values)).any(axis=1).sum())
     return values[:tasks, :tasks]
@@ -92,7 +92,7 @@ def _norm(maps: list[NDArray[Any]]) -> Any:
 
 
 def _bar(figure: Any, image: Any, margins: Margins) -> None:
-    """The scale of colours, in the right margin, with few numbers at it."""
+    """The colour scale, in the right margin, with few ticks."""
     from matplotlib import ticker
 
     width, height = figure.get_size_inches()
@@ -104,18 +104,18 @@ def _bar(figure: Any, image: Any, margins: Margins) -> None:
     place.set_title("error on\nthe task's rows", fontsize=8, loc="left")
 
 
-def _told(forgotten: float) -> str:
+def _described(forgotten: float) -> str:
     return "n/a" if math.isnan(forgotten) else f"forgetting {as_error(forgotten)}"
 
 
 PICTURE = Picture(
     "forgetting",
     "Forgetting",
-    "The error on each task (columns) after each later one (rows, downwards). A column that brightens downwards is a "
-    "task that is forgotten; on the diagonal stands what was just learned. Errors a hundred times smaller or greater "
-    "than the median have the colour of the end of the scale.",
+    "The error on each task (columns) after each later task (rows, downwards). The diagonal shows the task just "
+    "learned; a column that becomes brighter downwards is a task that is being forgotten. Errors more than a hundred "
+    "times below or above the median are drawn in the colours at the ends of the scale.",
     missing,
     draw,
     most=lambda part: MAPS,
-    which="those that forget least and most",
+    which="those with the least and the most forgetting",
 )

@@ -1,4 +1,4 @@
-"""What the pictures share: how a method looks, which cells are drawn, and where a picture begins."""
+"""Common parts of the figures: styles of methods, selection of cells, axes and legends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
-"""Okabe and Ito's, which the colour-blind tell apart, without the yellow, which is lost on a white page."""
+"""The palette of Okabe and Ito for colour-blind readers, without the yellow, which is faint on white."""
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 HATCHES = ("", "////", "....", "xxxx")
@@ -34,43 +34,43 @@ STYLE = {
     "hatch.linewidth": 0.6,
 }
 WIDTH, LINE = 0.085, 0.15
-"""Inches of a letter, and of a line."""
+"""Width of a letter and height of a line, in inches."""
 SUBS = (500.0, (1.0,)), (10.0, (1.0, 3.0)), (4.0, (1.0, 2.0, 5.0)), (0.0, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
-"""Where the ends of a logarithmic axis differ by more than a factor: which multiples of powers of ten have a tick."""
+"""Ticks of a logarithmic axis, as multiples of powers of ten, by the ratio of its ends."""
 NAMED = 14
-"""Most methods of one picture that have a line of the legend: the best; more cannot be told apart."""
+"""Largest number of methods with their own style and legend entry; more could not be distinguished."""
 WIDE_RATIO = 30.0
-"""An axis whose numbers differ by more than this factor is logarithmic."""
+"""An axis is logarithmic if its values differ by more than this factor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A kind of picture of one stream's results, which `plates` prepares for it."""
+    """A kind of figure of the results of one stream, as prepared by `plates`."""
 
     name: str
-    """Begins the name of its file."""
+    """The beginning of its file name."""
     heading: str
     caption: str
-    """What is drawn, in words that fit every stream."""
+    """A description that is valid for every stream."""
     missing: Callable[[xarray.Dataset], str]
-    """Why these results cannot be drawn; empty where they can."""
+    """Returns why these results cannot be drawn; empty if they can."""
     draw: Callable[[xarray.Dataset], Any]
-    """The figure, without a title."""
+    """Returns the figure, without a title."""
     sizes: bool = False
-    """Whether one picture shows all numbers of features at once."""
+    """Whether one figure shows all numbers of features."""
     most: Callable[[xarray.Dataset], int] | None = None
-    """How many methods it can show, of more the `ends`; None where it shows all."""
+    """Returns how many methods it can show (of more, the `ends`); None if it shows all."""
     which: str = ""
-    """Which methods the `ends` are."""
+    """A description of the `ends`."""
 
 
 def ends(ordered: list[str], most: int) -> list[str]:
-    """All, or of more than `most` the first and the last: a picture of the best alone would flatter."""
+    """All of them, or the first and last `most` // 2: showing only the best would be misleading."""
     return ordered if len(ordered) <= most else ordered[: most - most // 2] + ordered[-(most // 2) :]
 
 
 def by(part: xarray.Dataset, name: str) -> dict[str, list[int]]:
-    """The cells by the texts of a coordinate, in order of their first."""
+    """The cells grouped by the texts of a coordinate, in order of first occurrence."""
     found: dict[str, list[int]] = {}
     for i, text in enumerate(part[name].values):
         found.setdefault(str(text), []).append(i)
@@ -78,13 +78,13 @@ def by(part: xarray.Dataset, name: str) -> dict[str, list[int]]:
 
 
 def one_backend(part: xarray.Dataset, cells: list[int]) -> list[int]:
-    """Those cells of the first backend: what is learned does not depend on what computes it."""
+    """The cells of the first backend: the result of learning does not depend on the backend."""
     backends = part["backend"].values
     return [i for i in cells if backends[i] == backends[cells[0]]]
 
 
 def mean(values: NDArray[Any]) -> NDArray[Any]:
-    """The mean over the first axis of what is known, NaN where nothing is."""
+    """The mean over the first axis, ignoring NaN; NaN where all values are NaN."""
     known = ~np.isnan(values)
     count = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)
@@ -93,7 +93,7 @@ def mean(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def look(part: xarray.Dataset, cell: int) -> dict[str, Any]:
-    """Colour, dash and marker of the cell's method, the same in all pictures of these results."""
+    """Colour, dash and marker of the method of a cell, the same in all figures of these results."""
     i = int(part["look"].values[cell])
     return {
         "color": COLOURS[i % len(COLOURS)],
@@ -103,7 +103,7 @@ def look(part: xarray.Dataset, cell: int) -> dict[str, Any]:
 
 
 class Margins(NamedTuple):
-    """Inches around the axes, and between them: placed by hand, for matplotlib's own layouts draw everything twice."""
+    """Margins around and between the axes in inches, set by hand because automatic layouts draw everything twice."""
 
     left: float = 0.75
     right: float = 0.2
@@ -117,11 +117,11 @@ class Margins(NamedTuple):
 
 def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns: int = 1, **more: Any) -> Any:
     """A figure with a grid of axes, (rows, columns), of so many inches each, and the margins around."""
-    whole = margins.left + columns * width + (columns - 1) * margins.across + margins.right
+    total_width = margins.left + columns * width + (columns - 1) * margins.across + margins.right
     tall = margins.bottom + rows * height + (rows - 1) * margins.down + margins.top
     place = {
-        "left": margins.left / whole,
-        "right": 1 - margins.right / whole,
+        "left": margins.left / total_width,
+        "right": 1 - margins.right / total_width,
         "bottom": margins.bottom / tall,
         "top": 1 - margins.top / tall,
         "wspace": margins.across / width,
@@ -129,22 +129,22 @@ def canvas(width: float, height: float, margins: Margins, rows: int = 1, columns
     }
     from matplotlib.figure import Figure  # pyplot would double the time that the import takes
 
-    figure = Figure(figsize=(whole, tall))
+    figure = Figure(figsize=(total_width, tall))
     axes = figure.subplots(rows, columns, gridspec_kw=place, squeeze=False, **more)
     for one in axes.flat:
-        one.locator_params(nbins=6)  # half of the time goes into ticks, and a fifth into the labels' places beside them
+        one.locator_params(nbins=6)  # ticks take half of the time to draw, and placing their labels a fifth
         one.xaxis.set_label_coords(0.5, -0.29 / height)
         one.yaxis.set_label_coords(-(margins.left - 0.25) / width, 0.5)
     return figure, axes
 
 
-def beside(names: Iterable[str]) -> float:
-    """Inches that a legend of these names takes at the right of the axes."""
+def legend_width(names: Iterable[str]) -> float:
+    """Width in inches of a legend of these names, to the right of the axes."""
     return 0.95 + WIDTH * max((len(line) for name in names for line in name.splitlines()), default=0)
 
 
 def height_of(names: Iterable[str]) -> float:
-    """Inches that a legend of these names is high, title included."""
+    """Height in inches of a legend of these names, including its title."""
     return 0.35 + sum(0.09 + LINE * (1 + name.count("\n")) for name in names)
 
 
@@ -156,9 +156,9 @@ def legend(figure: Any, margins: Margins, title: str, **more: Any) -> None:
 
 
 def log_axis(axis: Any, form: Callable[[float], str]) -> None:
-    """Make the axis logarithmic, with few ticks, each written by `form`: neither powers nor minor ticks crowd it.
+    """Make the axis logarithmic, with few ticks, formatted by `form`, and no minor ticks.
 
-    Where all that is drawn lies within a factor of two it stays linear, or there would be no tick at all.
+    It stays linear if all values lie within a factor of two, since there would be no tick otherwise.
     """
     from matplotlib import ticker
 
@@ -173,7 +173,7 @@ def log_axis(axis: Any, form: Callable[[float], str]) -> None:
 
 
 def keep_seen_ticks(figure: Any) -> None:
-    """Fix the ticks at those that are seen: matplotlib makes all that a locator names, a millisecond for each."""
+    """Keep only the visible ticks: matplotlib creates all ticks of a locator, at a millisecond each."""
     from matplotlib import ticker
 
     for axes in figure.axes:
@@ -186,7 +186,7 @@ def keep_seen_ticks(figure: Any) -> None:
 
 
 def as_count(value: float) -> str:
-    """A number of rows in three digits."""
+    """A number of rows with three digits."""
     for letter, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:
             return f"{value / scale:.3g}{letter}"
@@ -194,12 +194,12 @@ def as_count(value: float) -> str:
 
 
 def as_error(value: float) -> str:
-    """An error in three digits."""
+    """An error with three digits."""
     return f"{value:.3g}"
 
 
 def wide(values: Any) -> bool:
-    """Whether the numbers want a logarithmic axis."""
+    """Whether the values need a logarithmic axis."""
     known = np.asarray(values, float)
     known = known[np.isfinite(known)]
     return bool(known.size) and known.min() > 0 and known.max() / known.min() > WIDE_RATIO

@@ -1,4 +1,4 @@
-"""All pictures of some results, one after another: each of one stream and error, under one protocol, on one machine."""
+"""All figures of some results: one for each stream, kind of error, protocol and machine."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ PICTURES: tuple[Picture, ...] = (stream_error.PICTURE, cost.PICTURE, throughput.
 
 @dataclass(frozen=True, slots=True)
 class Plate:
-    """A drawn picture; whoever takes it closes its figure."""
+    """A figure that was drawn; the caller closes it."""
 
     name: str
-    """Fit for a file, without an ending; no two plates of the same results bear one."""
+    """A file name without an ending, unique among the figures of the same results."""
     picture: Picture
     stream: str
     figure: Any
     some: str = ""
-    """How many methods of how many are drawn, and which; empty where all are."""
+    """How many methods are drawn and which; empty if all are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
-    """A picture that cannot be drawn."""
+    """A figure that cannot be drawn."""
 
     name: str
     picture: Picture
@@ -48,9 +48,9 @@ class Omitted:
 
 
 def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
-    """The pictures stream by stream, with those that are left out. UnavailableError without matplotlib.
+    """The figures by stream, including those that cannot be drawn. Raises UnavailableError without matplotlib.
 
-    Of a machine with several runs, which `merge` keeps apart, the latest is drawn.
+    If a machine has several runs (in a merged file), the latest is drawn.
     """
     prepared = _prepared(results)
     parts = {sizes: _parts(prepared, sizes) for sizes in (False, True)}
@@ -73,9 +73,9 @@ def _plate(name: str, picture: Picture, title: str, part: xarray.Dataset) -> Pla
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:
-    """The cells of each machine's latest run, with a `label` and a `look` for the method of each."""
+    """The cells of the latest run of each machine, with a `label` and a `look` for the method of each."""
     named = np.array(labels.methods(results), dtype=str)
-    kinds = results["error"].values  # methods with other errors never meet in a picture: `_titles` keeps them apart
+    kinds = results["error"].values  # kinds of error are never mixed in a figure, see `_titles`
     orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}
     looks = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
     places = ("cell", np.array(_places(results), dtype=str))
@@ -84,41 +84,41 @@ def _prepared(results: xarray.Dataset) -> xarray.Dataset:
 
 
 def _places(results: xarray.Dataset) -> list[str]:
-    """Each cell's run with its processor."""
+    """The run and the processor of each cell."""
     machines = zip(runs(results), origin(results, "machine"), strict=True)
     return [f"{run} ({json.loads(machine)['cpu']})" for run, machine in machines]
 
 
 def _latest(results: xarray.Dataset) -> list[int]:
-    """The cells of each machine's latest run."""
+    """The cells of the latest run of each machine."""
     latest: dict[str, tuple[str, str]] = {}
-    told = list(zip(origin(results, "machine"), origin(results, "date"), runs(results), strict=True))
-    for machine, date, run in told:
+    runs_of_cells = list(zip(origin(results, "machine"), origin(results, "date"), runs(results), strict=True))
+    for machine, date, run in runs_of_cells:
         latest[machine] = max(latest.get(machine, ("", "")), (date, run))
-    return [i for i, (machine, _, run) in enumerate(told) if latest[machine][1] == run]
+    return [i for i, (machine, _, run) in enumerate(runs_of_cells) if latest[machine][1] == run]
 
 
 def _parts(prepared: xarray.Dataset, sizes: bool) -> dict[str, xarray.Dataset]:
-    """The cells measured of each stream (or size of it), error, protocol, dtype and machine, by their titles."""
+    """The measured cells by title: by stream (or its size), error, protocol, dtype and machine."""
     titled = prepared.assign_coords(title=("cell", np.array(_titles(prepared, sizes), dtype=str)))
     ok = prepared["status"].values == "ok"
     return {title: titled.isel(cell=[i for i in cells if ok[i]]) for title, cells in by(titled, "title").items()}
 
 
 def _titles(prepared: xarray.Dataset, sizes: bool) -> list[str]:
-    """Of each cell what its picture is of; the error is named where a stream has several."""
+    """The title of the figure of each cell; the error is named if a stream has several."""
     streams = labels.streams(prepared, without=("seed", "d") if sizes else ("seed",))
     error, *others = ([str(v) for v in prepared[name].values] for name in ("error", "protocol", "dtype", "place"))
     errors = defaultdict(set)
     for stream, its in zip(streams, error, strict=True):
         errors[stream].add(its)
     named = [its if len(errors[stream]) > 1 else "" for stream, its in zip(streams, error, strict=True)]
-    apart = [texts for texts in others if len(set(texts)) > 1]
-    return [", ".join(filter(None, told)) for told in zip(streams, named, *apart, strict=True)]
+    differing = [texts for texts in others if len(set(texts)) > 1]
+    return [", ".join(filter(None, parts)) for parts in zip(streams, named, *differing, strict=True)]
 
 
 def _name(text: str, taken: set[str]) -> str:
-    """The text as a name of a file, with a number behind it where it is taken already."""
+    """The text as a file name, with a number appended if it is already taken."""
     plain = re.sub(r"[^A-Za-z0-9_=.]+", "-", text).strip("-.") or "picture"
     name = next(n for k in range(1, len(taken) + 2) if (n := plain if k == 1 else f"{plain}-{k}") not in taken)
     taken.add(name)

@@ -1,4 +1,4 @@
-"""The error along the stream: a line a method, with the 95 % interval of its mean where several seeds were run."""
+"""Test error along the stream: one line per method, with a confidence interval if several seeds were run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from orfit_bench.report.figures.picture import (
     Margins,
     Picture,
     as_error,
-    beside,
     by,
     canvas,
     height_of,
     legend,
+    legend_width,
     log_axis,
     look,
     mean,
@@ -30,21 +30,21 @@ from orfit_bench.report.labels import folded
 if TYPE_CHECKING:
     import xarray
 
-MORE = "more, worse at the end"
+MORE = "more, with larger final error"
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why there is nothing to draw."""
+    """Why the figure cannot be drawn; empty if it can."""
     return "" if np.isfinite(part["test_error_trajectory"].values).any() else "the stream has no test set"
 
 
 def draw(part: xarray.Dataset) -> Any:
-    """The figure: rows learned against the error on the test set, the methods by their last error."""
+    """Draw the test error against the number of learned rows, methods in order of their final error."""
     lines = {label: one_backend(part, cells) for label, cells in by(part, "label").items()}
     errors = {label: _runs(part, "test_error_trajectory", cells) for label, cells in lines.items()}
     ordered = sorted(lines, key=lambda label: np.nan_to_num(_last(errors[label]), nan=np.inf))
     names = [*map(folded, ordered[:NAMED]), MORE]
-    margins = Margins(right=beside(names))
+    margins = Margins(right=legend_width(names))
     figure, ((axes,),) = canvas(6, max(3.2, height_of(names)), margins)
     for place, label in enumerate(ordered):
         rows, runs = mean(_runs(part, "rows_learned", lines[label])), errors[label]
@@ -58,7 +58,7 @@ def draw(part: xarray.Dataset) -> Any:
         log_axis(axes.yaxis, as_error)
     axes.set_xlabel("rows learned")
     axes.set_ylabel(f"{part['error'].values[0]}, test set")
-    legend(figure, margins, "best at the end first")
+    legend(figure, margins, "best final error first")
     return figure
 
 
@@ -84,7 +84,7 @@ def _interval(axes: Any, rows: NDArray[Any], runs: NDArray[Any], colour: str) ->
 PICTURE = Picture(
     "error",
     "Error along the stream",
-    "Error on the test set after so many rows; a band is the 95 % interval of the mean over seeds.",
+    "Test error against the number of learned rows. Bands are 95 % confidence intervals of the mean over seeds.",
     missing,
     draw,
 )

@@ -1,4 +1,4 @@
-"""Throughput beside the machine's limit: bars of one size, lines over several numbers of features."""
+"""Throughput and the roofline limit: bars for one size, lines over several numbers of features."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from orfit_bench.report.figures.picture import (
     Margins,
     Picture,
     as_count,
-    beside,
     by,
     canvas,
     ends,
     legend,
+    legend_width,
     log_axis,
     mean,
 )
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     import xarray
 
 BARS, PANELS = 30, 12
-"""Most methods of one picture, of one size or of several."""
-LIMIT = "limit of the machine,\none thread"
+"""Largest number of methods in a figure, for one size and for several."""
+LIMIT = "roofline limit,\none thread"
 
 
 def missing(part: xarray.Dataset) -> str:
-    """Why there is nothing to draw."""
+    """Why the figure cannot be drawn; empty if it can."""
     return "" if np.isfinite(part["samples_per_second"].values).any() else "no throughput was measured"
 
 
 def draw(part: xarray.Dataset) -> Any:
-    """The figure: a bar for each method on each backend, or a panel a method where several sizes were run."""
+    """Draw a bar for each method and backend, or one panel per method if several sizes were run."""
     speed, found = part["samples_per_second"].values, by(part, "label")
     ordered = sorted(found, key=lambda label: -np.nanmax(speed[found[label]], initial=0.0))
     return (_bars if _most(part) == BARS else _panels)(part, ends(ordered, _most(part)))
@@ -56,7 +56,7 @@ def _most(part: xarray.Dataset) -> int:
 def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     backends, names = sorted(by(part, "backend")), [folded(label) for label in ordered]
     letters = max(len(line) for name in names for line in name.splitlines())
-    margins = Margins(left=0.3 + WIDTH * letters, right=beside([*backends, LIMIT]))
+    margins = Margins(left=0.3 + WIDTH * letters, right=legend_width([*backends, LIMIT]))
     figure, ((axes,),) = canvas(5.2, max(0.36, 0.1 + LINE * _lines(names)) * max(3, len(ordered)), margins)
     thick = 0.8 / len(backends)
     at = np.arange(len(ordered))
@@ -72,7 +72,7 @@ def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     axes.set_yticks(at, names)
     axes.set_ylim(max(3, len(ordered)) - 0.5, -0.5)
     log_axis(axes.xaxis, as_count)
-    axes.set_xlabel("rows learned a second")
+    axes.set_xlabel("samples/s")
     axes.grid(visible=False, axis="y")
     legend(figure, margins, "fastest first")
     return figure
@@ -83,7 +83,10 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     rows = math.ceil(len(ordered) / columns)
     backends, names = sorted(by(part, "backend")), [folded(label) for label in ordered]
     margins = Margins(
-        right=beside([*backends, LIMIT]), top=0.4 + LINE * _lines(names), across=0.15, down=0.15 + LINE * _lines(names)
+        right=legend_width([*backends, LIMIT]),
+        top=0.4 + LINE * _lines(names),
+        across=0.15,
+        down=0.15 + LINE * _lines(names),
     )
     figure, axes = canvas(1.7, 1.7, margins, rows, columns, sharex=True, sharey=True)
     for place, label in zip(axes.flat, ordered, strict=False):
@@ -99,7 +102,7 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     for place in axes[-1]:
         place.set_xlabel("features")
     for place in axes[:, 0]:
-        place.set_ylabel("rows a second")
+        place.set_ylabel("samples/s")
     for empty in axes.flat[len(ordered) :]:
         empty.set_axis_off()
     legend(figure, margins, "fastest first")
@@ -132,7 +135,7 @@ def _over_sizes(part: xarray.Dataset, name: str, label: str, backend: str) -> tu
 
 
 def _limits_over_sizes(part: xarray.Dataset, label: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The machine's limit of a method by its features: the same on every backend."""
+    """The roofline limit of a method by number of features: the same on every backend."""
     for backend in by(part, "backend"):
         sizes, shares = _over_sizes(part, "share_of_limit", label, backend)
         if np.isfinite(shares).any():
@@ -143,7 +146,7 @@ def _limits_over_sizes(part: xarray.Dataset, label: str) -> tuple[NDArray[Any], 
 PICTURE = Picture(
     "throughput",
     "Throughput",
-    "Rows learned a second beside what the machine allows one thread at the declared cost of a row.",
+    "Samples learned per second, and the roofline limit of one thread for the declared cost of the method.",
     missing,
     draw,
     sizes=True,

@@ -1,7 +1,7 @@
 "use strict";
-const FEW = 6; // rows that are seen at a glance need no filter
-// Tables of class "sortable": a click on a heading sorts, a second one turns the order round, words in the box filter.
-// All of it is made here, so that without scripts nothing stands on the page that does nothing.
+const FEW = 6; // tables with at most this many rows need no filter
+// Tables of class "sortable": a click on a heading sorts, a second click reverses the order, and a text box filters rows.
+// The controls are created here, so that the page shows none if scripts are disabled.
 
 function compared(a, b) {
   const [x, y] = [a.dataset.value, b.dataset.value];

@@ -1,4 +1,4 @@
-"""The conformance kit of orfit_bench, one test a check."""
+"""The conformance kit of orfit_bench, one test per check."""
 
 from orfit_bench.conformance import suite
 

@@ -1,4 +1,4 @@
-"""What the backend's arrays are, and where they lie."""
+"""The backend: its arrays and its hardware."""
 
 from types import ModuleType
 
@@ -6,7 +6,7 @@ from orfit_bench.spec import Backend
 
 
 def namespace() -> ModuleType:
-    """The array module. What is heavy is imported here, on first use, and not at the top of a file."""
+    """The array module. Import large libraries here, on first use, not at the top of the file."""
     import numpy
 
     return numpy
@@ -16,17 +16,17 @@ BACKEND = Backend(
     "my_plugin",
     "NumPy arrays, in host memory",
     namespace=namespace,
-    device="cpu",  # a claim: the kit asks every array where it lies
-    # Arrays that are not NumPy's: how to bring them here and back.
+    device="cpu",  # the kit verifies this for every array
+    # Arrays of another type: how to convert from and to NumPy.
     #   asarray=lambda a: namespace().array(a), asnumpy=lambda a: a.get(),
-    # Hardware or libraries that may be missing: why it cannot compute here, with the remedy; "" where it can.
+    # Hardware or libraries that may be missing: return the reason and the remedy, or "" if the backend is available.
     #   probe=lambda: "" if there_is_a_device() else "no device: see ...",
-    # Work that is queued: wait until it is done, or the clock measures nothing.
+    # Asynchronous execution: wait until all work is done, otherwise timings are meaningless.
     #   synchronize=lambda: namespace().synchronize(),
-    # A device: its name and what drives it, for the record of results and states.
+    # A device: its name and driver, stored in results and states.
     #   device_info=lambda: {"device": "name of the hardware", "driver": "1.0"},
-    # A compiler: the signatures that a kernel module has compiled so far.
+    # A compiler: the signatures that have been compiled for a kernel module.
     #   compiled=lambda kernel: kernel.loop.signatures,
-    # Once every method of the catalogue has a kernel with all that the method allows:
+    # Once every method of the catalogue has a kernel that supports everything the method allows:
     #   complete=True,
 )

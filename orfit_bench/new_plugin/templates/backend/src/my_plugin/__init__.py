@@ -6,18 +6,18 @@ from orfit_bench.spec import Absent, Backend
 from my_plugin.backend import BACKEND
 
 SPEC_VERSION = (1, 0)
-"""The contract that this plugin was built for."""
+"""The version of the plugin interface that this plugin was written for."""
 
 
 @hookimpl
 def backends() -> tuple[Backend, ...]:
-    """Array types, and where they compute."""
+    """Backends: array types and the hardware that they use."""
     return (BACKEND,)
 
 
 @hookimpl
 def kernels() -> dict[tuple[str, str], str | Absent]:
-    """The module that computes a (backend, method), imported on first use; for none, Absent with the reason."""
+    """The module that computes a (backend, method), imported on first use; Absent with the reason if there is none."""
     return {
         (BACKEND.name, "lms"): "my_plugin.lms",
         (BACKEND.name, "rls"): Absent("not written yet"),

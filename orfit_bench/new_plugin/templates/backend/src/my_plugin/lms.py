@@ -1,17 +1,17 @@
-"""LMS on this backend's arrays."""
+"""LMS on the arrays of this backend."""
 
 from typing import Any
 
 import numpy as np
 
-# What the method allows and this module does not offer, with the reason; the kit leaves it out and says so:
+# Features of the method that this module does not support, with the reason. They are not tested, and reported:
 #   LACKS = {"models": "no update() yet", "float32": "the device computes in double precision only"}
-# Checks that this module is known to fail; the kit wants them to fail, and complains once they pass:
+# Checks that this module is known to fail, with the reason. It is an error if they pass:
 #   EXPECTED_FAILURES = {"huge_and_tiny_scales float32": "the device flushes subnormal numbers to zero"}
 
 
 def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """w <- w + step e x for all rows in order, in place on s.w. Returns how many: less than all where w overflows."""
+    """w <- w + step e x for all rows in order, in place on s.w. Returns the number of rows, fewer if w overflows."""
     for i, (x, y, step) in enumerate(zip(X, Y, p.step_size, strict=True)):
         prediction = x @ s.w
         if out is not None:
@@ -24,7 +24,7 @@ def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def update(s: Any, J: Any, E: Any, p: Any) -> bool:
-    """One step on any other model: its gradients J (q, p) and errors E (q, r). False where w would overflow."""
+    """One step for a nonlinear model with gradients J (q, p) and errors E (q, r). Returns False if w would overflow."""
     w = s.w + p.step_size[0] * J.T @ E
     if not np.isfinite(w).all():
         return False

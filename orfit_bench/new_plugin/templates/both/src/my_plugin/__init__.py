@@ -7,7 +7,7 @@ from my_plugin.backend import BACKEND
 from my_plugin.method import METHOD
 
 SPEC_VERSION = (1, 0)
-"""The contract that this plugin was built for."""
+"""The version of the plugin interface that this plugin was written for."""
 
 
 @hookimpl
@@ -18,7 +18,7 @@ def methods() -> tuple[Method, ...]:
 
 @hookimpl
 def backends() -> tuple[Backend, ...]:
-    """Array types, and where they compute."""
+    """Backends: array types and the hardware that they use."""
     return (BACKEND,)
 
 
@@ -26,6 +26,6 @@ def backends() -> tuple[Backend, ...]:
 def kernels() -> dict[tuple[str, str], str]:
     """The module that computes a (backend, method), imported on first use.
 
-    Both backends hold NumPy arrays, so that one module serves them; give yours its own once its arrays are others.
+    Both backends use NumPy arrays, so they share one module. Write a separate one once your arrays are different.
     """
     return {(backend, METHOD.name): "my_plugin.kernel" for backend in ("numpy", BACKEND.name)}

@@ -6,7 +6,7 @@ from orfit_bench.spec import Method
 from my_plugin.method import METHOD
 
 SPEC_VERSION = (1, 0)
-"""The contract that this plugin was built for."""
+"""The version of the plugin interface that this plugin was written for."""
 
 
 @hookimpl

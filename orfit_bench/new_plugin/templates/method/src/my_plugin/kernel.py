@@ -1,4 +1,4 @@
-"""The rule on arrays. It changes the state s in place; orfit_bench has checked the rows."""
+"""The rule on arrays. It changes the state s in place; the rows have been validated."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def update(s: Any, J: Any, E: Any, p: Any) -> bool:
-    """w <- (1 - leak step) w + step J'E. False where that is not finite: s is then as it was."""
+    """w <- (1 - leak step) w + step J'E. Returns False, and leaves s unchanged, if the result is not finite."""
     step = p.step_size[0]
     w = (1 - p.leak * step) * s.w + step * J.T @ E
     if not np.isfinite(w).all():
@@ -16,7 +16,7 @@ def update(s: Any, J: Any, E: Any, p: Any) -> bool:
 
 
 def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """Learn the rows in order, writing to `out` what was predicted before each. Returns how many were learned."""
+    """Learn the rows in order and write the prediction before each to `out`. Returns the number of rows learned."""
     for i in range(len(X)):
         x = X[i : i + 1]
         prediction = x @ s.w

@@ -1,4 +1,4 @@
-"""Leaky LMS: one step along the error of the new row, while the weights decay."""
+"""Leaky LMS: a gradient step on the error of the new row, with decaying weights."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Create = Callable[..., Any]
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Settings) -> Array:
-    """The errors of all rows solve a triangular system; the weights are w0 and all steps, faded by the later leaks."""
+    """The errors of all rows solve a triangular system; w0 and all steps decay by the factors of later rows."""
     n = len(X)
     steps = settings["step_size"](np.arange(1, n + 1))
-    fade = np.eye(n + 1)  # fade[t, i]: what the leaks of the rows i + 1 to t leave
+    fade = np.eye(n + 1)  # fade[t, i]: the decay from row i + 1 to row t
     for i in range(n):
         fade[i + 1 :, i] = np.cumprod(1 - settings["leak"] * steps[i:])
     errors = np.linalg.solve(np.eye(n) + fade[:-1, 1:] * (X @ X.T) * steps, Y - fade[:-1, :1] * (X @ w0))
@@ -27,7 +27,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Settings) -> Array:
 
 
 def repeated_row(create: Create, rows: Rows) -> Measured:
-    """A row x, y that comes T times: w = (1 - q^T) y x / (leak + |x|^2) with q = 1 - step (leak + |x|^2)."""
+    """A row x, y that is repeated T times: w = (1 - q^T) y x / (leak + |x|^2) with q = 1 - step (leak + |x|^2)."""
     T, worst = 20, 0.0
     for x, y in zip(rows.X[:5], rows.y[:5], strict=True):
         leak = 0.1 * x @ x
@@ -39,7 +39,7 @@ def repeated_row(create: Create, rows: Rows) -> Measured:
 
 
 def rests_at_ridge(create: Create, rows: Rows) -> Measured:
-    """From the ridge solution (X'X + n leak I)^-1 X'y the steps of all rows, each taken from there, add up to zero."""
+    """At the ridge solution (X'X + n leak I)^-1 X'y the steps of all rows, taken one at a time, add up to zero."""
     X, y, n = rows.X, rows.y, len(rows.X)
     leak, step = 0.1 * (X * X).sum() / n, 0.1 * n / (X * X).sum()
     A = np.vstack([X, np.sqrt(n * leak) * np.eye(X.shape[1])])
@@ -53,21 +53,21 @@ def rests_at_ridge(create: Create, rows: Rows) -> Measured:
 
 
 def mean(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The mean of the weights, by rows seen."""
+    """The mean of the weights, weighted by the number of rows."""
     share = b.rows / (a.rows + b.rows)
     return {"w": (1 - share) * a.fields["w"] + share * b.fields["w"]}
 
 
 METHOD = Method(
     name="my_plugin",
-    summary="leaky LMS: one step along the error of the new row, while the weights decay",
+    summary="leaky LMS: a gradient step on the error of the new row, with decaying weights",
     formulas="e = y - x'w\nw <- (1 - leak step) w + step e x",
     source="S. Haykin, Adaptive Filter Theory, leaky LMS",
     settings=(
-        Setting("step_size", "schedule", 0.001, "(0, inf)", "the step, a number or a schedule"),
-        Setting("leak", "number", 0.01, "[0, inf)", "how fast the weights decay: the ridge that the rule tends to"),
+        Setting("step_size", "schedule", 0.001, "(0, inf)", "step size, a number or a schedule"),
+        Setting("leak", "number", 0.01, "[0, inf)", "how fast the weights decay: the penalty of a ridge regression"),
     ),
-    fields=(Field("w", ("parameter", "output"), "weights; on a linear model one column an output"),),
+    fields=(Field("w", ("parameter", "output"), "weights; for a linear model, one column per output"),),
     cost=Cost(
         flops=lambda s, z: 5 * z["parameter"] * z["output"],
         floats=lambda s, z: 3 * z["parameter"] * z["output"],
@@ -79,5 +79,5 @@ METHOD = Method(
     batch=batch,
     models=True,
     averages=("w",),
-    merge=Merge("averaged", "the mean of the weights, by rows seen", mean),
+    merge=Merge("averaged", "the mean of the weights, weighted by the number of rows", mean),
 )
