@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.conformance.inspection import with_kernel
 
 if TYPE_CHECKING:
-from orfit_bench.conformance.trial import Trial
+    from orfit_bench.conformance.trial import Trial
 
 CUBIC = {
     "svd": 22,
