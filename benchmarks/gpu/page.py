@@ -13,7 +13,7 @@ from benchmarks.gpu.runner import plain
 from benchmarks.gpu.tables import crossings, goals, main_table, told_of
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part
 from benchmarks.pages import filled
-from orfit_bench.files import replace
+from orfit_bench.jobs.files import replace
 
 PAGE = ROOT / "docs" / "gpu.md"
 All = dict[str, dict[str, Found]]
