@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from orfit_bench.bench import results as files
-from orfit_bench.bench.cell import line, said_by
-from orfit_bench.bench.journal import Journal
 from orfit_bench.errors import UnavailableError, hint
 from orfit_bench.jobs.files import make_folder, replace, writable
+from orfit_bench.jobs.journal import Journal
+from orfit_bench.jobs.notes import describe_error as said_by
+from orfit_bench.jobs.notes import one_line as line
 from orfit_bench.jobs.processes import Call, DiedError, Process, finished, threads
 from orfit_bench.jobs.provenance import provenance
 from orfit_bench.plugins.registry import registry

@@ -1,8 +1,7 @@
-"""The journal of a run: one file for each finished cell, so that a run that was killed can go on."""
+"""The journal of a run: one file for each finished piece of work, so that a run that was killed can go on."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.jobs.files import digest, replace
+from orfit_bench.jobs.keys import make_key
 
 
 class Journal:
@@ -18,7 +18,7 @@ class Journal:
     data() are the user's files that rows are made of, looked at whenever a record is read or written: a first run may
     fetch them.
 
-    Commands that differ may share an output, so the folder may hold cells of others, which are left alone.
+    Commands that differ may share an output, so the folder may hold records of others, which are left alone.
     """
 
     def __init__(
@@ -29,11 +29,10 @@ class Journal:
 
     def identity(self) -> str:
         """What must agree before records may stand in one file."""
-        text = json.dumps([self._provenance, digest(self._data())], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return make_key([self._provenance, digest(self._data())])
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """The records that count, by the keys of their cells."""
+        """The records that count, by their keys."""
         entries = (_entry(path) for path in sorted(self.folder.glob("*.json")))
         identity = self.identity()
         records = [e["record"] for e in entries if e.get("identity") == identity]
@@ -46,7 +45,7 @@ class Journal:
         replace(self.folder / f"{record['key']}.json", lambda path: path.write_text(text, encoding="utf-8"))
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Forget the records of the cells with these keys, and the folder where nothing is left in it."""
+        """Forget the records with these keys, and the folder where nothing is left in it."""
         for key in keys:
             (self.folder / f"{key}.json").unlink(missing_ok=True)
             for half in self.folder.glob(f".{key}.json.*.tmp"):  # of a run that was killed while it wrote
@@ -63,6 +62,6 @@ def folder_of(output: Path) -> Path:
 def _entry(path: Path) -> dict[str, Any]:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # not ours, or damaged: its cell is run again
+    except (OSError, ValueError):  # not ours, or damaged: its work is done again
         return {}
     return entry if isinstance(entry, dict) else {}
