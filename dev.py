@@ -13,7 +13,7 @@ freeze   write the trajectories that exactness is measured against (a commit of 
 speed    the fast backend beside plain NumPy and the machine's limit: writes docs/performance.md (five minutes)
 gpu      the CuPy backend on a device: the conformance kit, how fast it is, the page; resumable (--help), no network
 mutants  change the reference kernels one operator at a time; the conformance kit must see each (an hour)
-wheels   build sdist and wheel of host and backends, install them elsewhere, run the main job and begin a plugin there
+wheels   build sdist and wheel of core and plugins, install them elsewhere, run the main job and begin a plugin there
 ci       all that CI runs
 python   the Python of the environment, with everything installed
 """
@@ -182,6 +182,7 @@ def wheels() -> None:
         call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *built)
         some = ("--method", "lms", "--method", "oja")  # of all, Numba would compile everything once more
         call(binary(fresh, "orfit-bench"), "run", *some, "--output", Path(folder, "results.nc"), cwd=Path(folder))
+        call(binary(fresh, "orfit-bench"), "reproduce", cwd=Path(folder))
         new_plugin(fresh, Path(folder))
 
 

@@ -98,7 +98,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
     orfit-bench gate main             say what got worse between two commits
     orfit-bench laws                  measure the theorems that the methods obey
     orfit-bench map                   draw which methods equal which
-    orfit-bench reproduce             compute the sources' figures once more
+    orfit-bench reproduce             compute the figures of papers once more
     orfit-bench roofline              measure what this machine allows a kernel
     orfit-bench warm                  compile kernels before anybody waits
     orfit-bench new-plugin my-lms     write a plugin of your own to start from

@@ -39,4 +39,5 @@ def list_command(name: str | None) -> None:
 
 
 def _unknown(known: Registry, name: str) -> str:
-    return f"nothing is named {name!r}{hint(name, {*known.methods, *known.backends, *known.streams, *known.metrics})}"
+    names = {*known.methods, *known.backends, *known.streams, *known.metrics, *known.experiments}
+    return f"nothing is named {name!r}{hint(name, names)}"

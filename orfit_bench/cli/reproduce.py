@@ -1,17 +1,25 @@
-"""`orfit-bench reproduce`: the sources' experiments, computed again."""
+"""`orfit-bench reproduce`: the experiments of papers, computed again."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from orfit_bench.cli.output import bar, show
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.errors import UnavailableError
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from orfit_bench.plugins.registry import Registry
+
+NO_EXPERIMENT = (
+    "no experiment is installed: install the distribution orfit-bench-papers "
+    "(from a checkout: pip install ./plugins/orfit-bench-papers)"
+)
 
 
 @click.command("reproduce")
@@ -24,14 +32,14 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder for NAME.nc (netCDF) and NAME.html.",
 )
-@click.option("--data", metavar="DATA", help="digits, mnist or cifar10. Default: the digits that ship.")
+@click.option("--data", metavar="DATA", help="Data set to learn, as listed. Default: the first listed.")
 @click.option("--runs", type=int, metavar="N", help="Runs with seeds of their own. Default: as many as the source's.")
 @click.option("--fresh", is_flag=True, help="Forget the finished cells of a run that was killed.")
 def reproduce_command(name: str | None, output: Path, data: str | None, runs: int | None, fresh: bool) -> None:
-    """List the sources' experiments, or compute NAME again: its figures and tables, our numbers beside the source's.
+    """List the experiments of papers, or compute NAME again: its figures and tables, our numbers beside the paper's.
 
-    The page says what the source leaves open and how much that moves the result. Finished cells are kept beside the
-    results, so that the same command goes on after a kill.
+    The experiments come with plugins, as orfit-bench-papers. The page says what the paper leaves open and how much that
+    moves the result. Finished cells are kept beside the results, so that the same command goes on after a kill.
 
     \b
     Examples:
@@ -42,36 +50,34 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
 
     Ends with 0, with 1 where a cell failed, with 2 where the command was wrong.
     """
-    from orfit_bench import reproduce
+    from orfit_bench.spec import Request
 
-    plugins()
+    known = plugins()
+    if not known.experiments:
+        raise UnavailableError(NO_EXPERIMENT)
     if name is None:
-        show(_listed())
+        show(_table(known))
         return
-    experiment = reproduce.find(name)
-    given = {} if runs is None else {"runs": runs}
-    setup = reproduce.setup(experiment, data, **given)
+    experiment = known.find("experiments", name)
     with bar() as shown:
 
-        def tell(done: int, total: int, now: str) -> None:
-            if done and not now:
+        def tell(done: int, total: int, last: str) -> None:
+            if done and not last:
                 shown.say(f"{done} of {total} cells are finished already, taken from the journal")
-            shown.update(done, total, now)
+            shown.update(done, total, last)
 
-        made = reproduce.run(experiment, setup, output, fresh=fresh, progress=tell)
-    click.echo(f"Results: {made.file}. Page: {made.page}")
+        made = experiment.reproduce(Request(output, data, runs, fresh, tell))
+    click.echo(f"Results: {made.results}. Page: {made.page}")
 
 
-def _listed() -> Table:
+def _table(known: Registry) -> Table:
     """A row for each experiment."""
     from rich.text import Text
 
     from orfit_bench.report.table import grid
-    from orfit_bench.reproduce import EXPERIMENTS
 
-    table = grid("Experiments of the sources", "experiment", "source", "what", "data")
+    table = grid("Experiments", "experiment", "source", "what", "data")
     table.add_column("about", justify="right", no_wrap=True)
-    for e in EXPERIMENTS.values():
-        row: tuple[Any, ...] = (e.name, e.source, e.summary, ", ".join(e.data) or "its own", f"{e.seconds} s")
-        table.add_row(*map(Text, row))
+    for e in known.experiments.values():
+        table.add_row(*map(Text, (e.name, e.source, e.summary, ", ".join(e.data) or "its own", f"{e.seconds} s")))
     return table

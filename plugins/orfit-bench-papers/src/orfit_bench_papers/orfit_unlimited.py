@@ -13,10 +13,11 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.orders import reshuffled
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.orfit_rotated_digits import images, rows, start, tested
-from orfit_bench.reproduce.page import Beside, Open, axes, band, beside, left_open, legend, spread
 from orfit_bench.spec.stream import Array, Data
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.orfit_rotated_digits import images, rows, start, tested
+from orfit_bench_papers.page import Beside, Open, axes, band, beside, left_open, legend, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -248,15 +249,11 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
     ]
 
 
-ORFIT_UNLIMITED = Experiment(
-    name="orfit-unlimited",
-    source="thesis, section 5.2, Figure 5-2",
-    summary="One pass of ORFit without a limit on memory against a thousand epochs of SGD",
-    seconds=35,
+PROCEDURE = Procedure(
+    EXPERIMENTS["orfit-unlimited"],
     protocol={"runs": 10, "rows": 100, "epochs": 1000, "step_size": 1e-5, "sample": 11},
-    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]", "step_size": "(0, inf)"},
     axes=readings,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist"),
+    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]", "step_size": "(0, inf)"},
 )

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from orfit_bench.report.page import Cell, Listing, Number, Section
 from orfit_bench.report.page import render as rendered
 from orfit_bench.report.pictures import PAPER, matplotlib
-from orfit_bench.reproduce import data
-from orfit_bench.reproduce.experiment import Experiment, Setup
+from orfit_bench_papers import data
+from orfit_bench_papers.procedure import Procedure, Setup
 
 if TYPE_CHECKING:
     import xarray
@@ -107,19 +107,19 @@ def band(plot: Any, x: Any, runs: NDArray[Any], label: str, place: int, **more: 
         plot.fill_between(x, mean - deviation, mean + deviation, color=colour, alpha=0.15, linewidth=0)
 
 
-def render(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> str:
+def render(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> str:
     """The whole page as one text."""
-    summary = f"{experiment.summary}. Source: {experiment.source}."
-    sections = [*experiment.sections(results, setup), _run(experiment, results, setup)]
-    return rendered(experiment.name, summary, sections)
+    summary = f"{procedure.experiment.summary}. Source: {procedure.experiment.source}."
+    sections = [*procedure.sections(results, setup), _run(procedure, results, setup)]
+    return rendered(procedure.name, summary, sections)
 
 
-def _run(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> Section:
+def _run(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> Section:
     """What was run, where, and how to run it again."""
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(results.attrs["versions"]).items())
     machine, commit = json.loads(results.attrs["machine"]), json.loads(results.attrs["commit"])
-    said = [("again", _again(experiment, setup))]
-    if experiment.data:
+    said = [("again", _again(procedure, setup))]
+    if procedure.data:
         said.append(("rows", data.described(setup.data)))
     said += [("protocol", ", ".join(f"{name} {_plain(value)}" for name, value in setup.protocol.items()))]
     said += [("backend", setup.backend), ("machine", str(machine["cpu"])), ("versions", versions)]
@@ -129,20 +129,20 @@ def _run(experiment: Experiment, results: xarray.Dataset, setup: Setup) -> Secti
     return Section("The run", [Listing("What was run, where, and how to run it again", ("what", "is"), said)])
 
 
-def _again(experiment: Experiment, setup: Setup) -> str:
+def _again(procedure: Procedure, setup: Setup) -> str:
     """The command that makes the run again, or the lines of Python where the command has no option for a number."""
-    changed = {name: value for name, value in setup.protocol.items() if value != experiment.protocol[name]}
-    data = setup.data if setup.data in experiment.data[1:] else None
+    changed = {name: value for name, value in setup.protocol.items() if value != procedure.protocol[name]}
+    data = setup.data if setup.data in procedure.data[1:] else None
     if changed.keys() <= {"runs"}:
         options = {"data": data, **changed}
         return " ".join(
-            ["orfit-bench reproduce", experiment.name, *(f"--{name} {v}" for name, v in options.items() if v)]
+            ["orfit-bench reproduce", procedure.name, *(f"--{name} {v}" for name, v in options.items() if v)]
         )
     given = "".join(f", {name}={value!r}" for name, value in {"data": data, **changed}.items() if value)
     return (
-        "from pathlib import Path; from orfit_bench import reproduce; "
-        f"experiment = reproduce.find({experiment.name!r}); "
-        f'reproduce.run(experiment, reproduce.setup(experiment{given}), Path("reproduced"), isolate=False)'
+        "from pathlib import Path; from orfit_bench_papers import running; "
+        f"procedure = running.find({procedure.name!r}); "
+        f'running.run(procedure, running.make_setup(procedure{given}), Path("reproduced"), isolate=False)'
     )
 
 

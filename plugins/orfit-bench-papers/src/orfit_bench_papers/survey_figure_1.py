@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce import data
-from orfit_bench.reproduce._tasks import forgetting, own
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import Beside, axes, beside, holds, spread
 from orfit_bench.spec.stream import Array, Pair
+from orfit_bench_papers import data
+from orfit_bench_papers._tasks import forgetting, own
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import Beside, axes, beside, holds, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -149,15 +150,11 @@ def _small(value: float) -> Number:
     return Number(value, f"at most {value:.0e}")
 
 
-SURVEY_FIGURE_1 = Experiment(
-    name="survey-figure-1",
-    source="survey, section II, Figure 1",
-    summary="The matrix of errors of every model on every task, as a heat map for each method",
-    seconds=15,
+PROCEDURE = Procedure(
+    EXPERIMENTS["survey-figure-1"],
     protocol={"runs": 10, "tasks": 40},
-    ranges={"tasks": "[6, inf)"},
     axes=places,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist"),
+    ranges={"tasks": "[6, inf)"},
 )

@@ -11,9 +11,9 @@ import numpy as np
 from orfit_bench import schedules
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.errors import DivergedError
-from orfit_bench.reproduce import data
-from orfit_bench.reproduce.experiment import Setup
 from orfit_bench.spec.stream import Array
+from orfit_bench_papers import data
+from orfit_bench_papers.procedure import Setup
 
 METHODS = {
     "Oja": "oja",

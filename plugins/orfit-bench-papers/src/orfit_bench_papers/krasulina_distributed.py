@@ -9,10 +9,11 @@ import numpy as np
 from orfit_bench import average, restore
 from orfit_bench.errors import DivergedError
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce import _krasulina as k_pca
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, Open, axes, beside, left_open, legend, printed, spread
 from orfit_bench.spec.stream import Array
+from orfit_bench_papers import _krasulina as k_pca
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import COLOURS, DASHES, Beside, Open, axes, beside, left_open, legend, printed, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -224,15 +225,11 @@ def _remarks(setup: Setup) -> list[str]:
     ]
 
 
-KRASULINA_DISTRIBUTED = Experiment(
-    name="krasulina-distributed",
-    source="Krasulina paper, Figure 2 and Table 2",
-    summary="Ten machines that learn a tenth of the rows each and are averaged in rounds, against one machine",
-    seconds=40,
+PROCEDURE = Procedure(
+    EXPERIMENTS["krasulina-distributed"],
     protocol={"runs": 10, "components": (5, 20), "machines": 10, "rounds": 7},
-    ranges={"components": k_pca.COMPONENTS},
     axes=places,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist", "cifar10"),
+    ranges={"components": k_pca.COMPONENTS},
 )

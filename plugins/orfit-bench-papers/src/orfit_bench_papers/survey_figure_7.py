@@ -8,9 +8,10 @@ import numpy as np
 
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, ONE_RUN, Beside, axes, beside, holds, legend
 from orfit_bench.spec.stream import Array
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import COLOURS, ONE_RUN, Beside, axes, beside, holds, legend
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -186,15 +187,11 @@ def _remarks(setup: Setup) -> list[str]:
     ]
 
 
-SURVEY_FIGURE_7 = Experiment(
-    name="survey-figure-7",
-    source="survey, section V, Figure 7 and Theorem 7",
-    summary="Kalman filter and smoother: covariances shrink as rows come, and earlier tasks gain",
-    seconds=20,
+PROCEDURE = Procedure(
+    EXPERIMENTS["survey-figure-7"],
     protocol={"runs": 200, "tasks": 8, "d": 4},
-    ranges={"tasks": "[2, inf)"},
     axes=places,
     measure=measure,
     sections=sections,
-    data=(),
+    ranges={"tasks": "[2, inf)"},
 )

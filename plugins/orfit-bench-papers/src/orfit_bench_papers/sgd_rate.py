@@ -13,10 +13,11 @@ from orfit_bench.catalogue.streams import digits
 from orfit_bench.orders import uniform
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import Beside, axes, band, beside, holds, legend, spread
 from orfit_bench.spec import Data
 from orfit_bench.spec.stream import Array
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import Beside, axes, band, beside, holds, legend, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -212,15 +213,11 @@ def _remarks(results: xarray.Dataset) -> list[str]:
     ]
 
 
-SGD_RATE = Experiment(
-    name="sgd-rate",
-    source="slides, SGD convergence",
-    summary="Averaged SGD against its bound B G / sqrt(T), with constant and with running steps",
-    seconds=35,
+PROCEDURE = Procedure(
+    EXPERIMENTS["sgd-rate"],
     protocol={"runs": 20, "repeats": 50, "horizons": (100, 300, 1000, 3000, 10000)},
-    ranges={"horizons": "[3, inf)"},
     axes=places,
     measure=measure,
     sections=sections,
-    data=("digits",),
+    ranges={"horizons": "[3, inf)"},
 )

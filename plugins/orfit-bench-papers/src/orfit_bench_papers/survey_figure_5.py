@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce import data
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, Beside, axes, band, beside, legend
+from orfit_bench_papers import data
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import COLOURS, Beside, axes, band, beside, legend
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -124,15 +125,11 @@ def _beside(results: xarray.Dataset) -> list[Beside]:
     ]  # fmt: skip
 
 
-SURVEY_FIGURE_5 = Experiment(
-    name="survey-figure-5",
-    source="survey, section IV, Figure 5",
-    summary="RLS averages two tasks that share no solution, weighed by the forgetting factor",
-    seconds=15,
+PROCEDURE = Procedure(
+    EXPERIMENTS["survey-figure-5"],
     protocol={"runs": 10, "betas": 21, "rows": 100, "ridge": 0.01},
-    ranges={"betas": "[2, inf)", "rows": "[2, inf)", "ridge": "(0, inf)"},
     axes=places,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist"),
+    ranges={"betas": "[2, inf)", "rows": "[2, inf)", "ridge": "(0, inf)"},
 )

@@ -1,4 +1,4 @@
-"""What an experiment of a source is: its protocol, what is measured in each cell, what its page shows."""
+"""How an experiment is computed: its protocol, what is measured in each cell, what its page shows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orfit_bench.learners.factory import create
+from orfit_bench import create
 from orfit_bench.report.page import Section
+from orfit_bench.spec import Experiment
 
 if TYPE_CHECKING:
     import xarray
@@ -34,19 +35,14 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
-    """A figure or table of a source, to be computed again.
+class Procedure:
+    """What computes an experiment.
 
     `axes` names what is varied, so that a cell is one place on every axis; `measure` returns a Dataset of one cell,
     which may depend on setup and cell alone. Variables in seconds are wall times, and differ between runs.
     """
 
-    name: str
-    source: str
-    """The document and its place."""
-    summary: str
-    seconds: int
-    """About how long it takes on one core with the data that ship."""
+    experiment: Experiment
     protocol: Mapping[str, Any]
     """The numbers of the source's protocol, and ours where it leaves them open: integers, numbers, tuples of these.
 
@@ -55,10 +51,18 @@ class Experiment:
     axes: Callable[[Setup], Axes]
     measure: Callable[[Setup, Cell], xarray.Dataset]
     sections: Callable[[xarray.Dataset, Setup], Sequence[Section]]
-    data: tuple[str, ...] = ("digits",)
-    """The data sets that it can learn, the first by default; empty where it makes its own rows."""
     ranges: Mapping[str, str] = field(default_factory=dict)
     """Intervals of numbers of the protocol, "[1, inf)" where nothing is said; "{rows}" stands for the number `rows`."""
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return self.experiment.name
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The data sets that the experiment can learn, the first by default."""
+        return self.experiment.data
 
 
 def about(units: str, long_name: str) -> dict[str, str]:

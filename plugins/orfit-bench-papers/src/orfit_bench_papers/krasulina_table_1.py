@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce import _krasulina as k_pca
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, SPREAD, Beside, Open, axes, beside, left_open, printed, spread
+from orfit_bench_papers import _krasulina as k_pca
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import COLOURS, SPREAD, Beside, Open, axes, beside, left_open, printed, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -241,15 +242,11 @@ def _remarks(here: xarray.Dataset) -> list[str]:
     ]
 
 
-KRASULINA_TABLE_1 = Experiment(
-    name="krasulina-table-1",
-    source="Krasulina paper, Table 1",
-    summary="Loss of five rules for k-PCA at the step chosen on a validation part, at a tenth and at ten times of it",
-    seconds=70,
+PROCEDURE = Procedure(
+    EXPERIMENTS["krasulina-table-1"],
     protocol={"runs": 10, "components": (5, 10, 20)},
-    ranges={"components": k_pca.COMPONENTS},
     axes=readings,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist", "cifar10"),
+    ranges={"components": k_pca.COMPONENTS},
 )

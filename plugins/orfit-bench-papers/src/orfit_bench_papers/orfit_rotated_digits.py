@@ -14,10 +14,11 @@ from orfit_bench.bench.learning import learn
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.catalogue.streams.rotated_digits import Turn, turned
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce import data
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import ONE_RUN, Beside, Open, axes, band, beside, left_open, legend, spread
 from orfit_bench.spec.stream import Array, Data, Pair
+from orfit_bench_papers import data
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import ONE_RUN, Beside, Open, axes, band, beside, left_open, legend, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -252,15 +253,11 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
     ]
 
 
-ORFIT_ROTATED_DIGITS = Experiment(
-    name="orfit-rotated-digits",
-    source="thesis, section 5.1, Figure 5-1",
-    summary="One pass over rotated images with a memory of ten directions: ORFit against forgetting baselines",
-    seconds=40,
+PROCEDURE = Procedure(
+    EXPERIMENTS["orfit-rotated-digits"],
     protocol={"runs": 10, "rows": 100, "memory": 10, "sample": 16},
-    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]"},
     axes=readings,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist"),
+    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]"},
 )

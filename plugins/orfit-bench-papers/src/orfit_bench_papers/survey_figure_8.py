@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from orfit_bench.conformance import laws
 from orfit_bench.report.map import picture
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import Beside, beside, holds
 from orfit_bench.spec import Equality
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import Beside, beside, holds
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -87,14 +88,10 @@ _REMARKS = [
     "Each line is a law of the catalogue, which `orfit-bench laws` measures too; `orfit-bench map` draws the same map.",
 ]
 
-SURVEY_FIGURE_8 = Experiment(
-    name="survey-figure-8",
-    source="survey, section VI, Figure 8",
-    summary="The map of methods that equal each other, with the deviation measured on every line",
-    seconds=10,
+PROCEDURE = Procedure(
+    EXPERIMENTS["survey-figure-8"],
     protocol={"runs": 1},
     axes=places,
     measure=measure,
     sections=sections,
-    data=(),
 )

@@ -14,12 +14,13 @@ from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import DivergedError
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report.page import Listing, Section, Text, drawn
-from orfit_bench.reproduce import data
-from orfit_bench.reproduce._tasks import forgetting, own
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
 from orfit_bench.spec import Data
 from orfit_bench.spec.stream import Array
+from orfit_bench_papers import data
+from orfit_bench_papers._tasks import forgetting, own
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -199,15 +200,11 @@ def _beside(E: dict[str, Array], setup: Setup) -> list[Beside]:
     ]  # fmt: skip
 
 
-FORGETTING = Experiment(
-    name="forgetting",
-    source="survey, sections I to IV, on the rotated digits of thesis, chapter 5",
-    summary="Catastrophic forgetting of all regression methods side by side",
-    seconds=80,
+PROCEDURE = Procedure(
+    EXPERIMENTS["forgetting"],
     protocol={"runs": 10, "rows": 100},
-    ranges={"rows": "[2, inf)"},
     axes=places,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist"),
+    ranges={"rows": "[2, inf)"},
 )

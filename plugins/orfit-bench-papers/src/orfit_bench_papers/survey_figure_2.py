@@ -8,10 +8,11 @@ import numpy as np
 
 from orfit_bench import schedules
 from orfit_bench.report.page import Number, Section, Text, drawn
-from orfit_bench.reproduce import data
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
 from orfit_bench.spec.stream import Array
+from orfit_bench_papers import data
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -143,15 +144,11 @@ def _remarks(results: xarray.Dataset) -> list[str]:
     ]
 
 
-SURVEY_FIGURE_2 = Experiment(
-    name="survey-figure-2",
-    source="survey, section II, Figure 2, Theorems 2 and 3",
-    summary="LMS on two recurring tasks, with the step 1 and with alternating steps",
-    seconds=10,
+PROCEDURE = Procedure(
+    EXPERIMENTS["survey-figure-2"],
     protocol={"runs": 10, "steps": 40},
-    ranges={"steps": "[3, inf)"},
     axes=places,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist"),
+    ranges={"steps": "[3, inf)"},
 )

@@ -8,10 +8,11 @@ import numpy as np
 
 from orfit_bench.bench.measuring import warmed
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench.reproduce import _krasulina as k_pca
-from orfit_bench.reproduce.experiment import Axes, Cell, Experiment, Setup, about
-from orfit_bench.reproduce.page import COLOURS, DASHES, SPREAD, Beside, axes, beside, legend, spread
 from orfit_bench.spec import Data
+from orfit_bench_papers import _krasulina as k_pca
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.page import COLOURS, DASHES, SPREAD, Beside, axes, beside, legend, spread
+from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
     import xarray
@@ -140,15 +141,11 @@ def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
     ]
 
 
-KRASULINA_FIGURE_1 = Experiment(
-    name="krasulina-figure-1",
-    source="Krasulina paper, Figure 1",
-    summary="Excess loss of five rules for k-PCA along one sweep, against time",
-    seconds=20,
+PROCEDURE = Procedure(
+    EXPERIMENTS["krasulina-figure-1"],
     protocol={"runs": 10, "components": (5, 10, 20, 50), "points": 14},
-    ranges={"components": k_pca.COMPONENTS},
     axes=places,
     measure=measure,
     sections=sections,
-    data=("digits", "mnist", "cifar10"),
+    ranges={"components": k_pca.COMPONENTS},
 )
