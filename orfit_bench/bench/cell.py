@@ -99,7 +99,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
             latency=latency,
             host_bytes=host_bytes,
             device_bytes=device_bytes,
-            limit=limit.rows_per_second(learners[0], len(data.X), roofline.kept()),
+            limit=limit.throughput(learners[0], len(data.X), roofline.kept()),
             **seen._asdict(),
         )
     )

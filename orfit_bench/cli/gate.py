@@ -34,13 +34,13 @@ def gate_command(
     that they bring is then measured: of a repository with a plugin alone its own ones, of orfit-bench's all.
 
     \b
-    seconds_a_sample         of learning a chunk of rows
-    kernel_seconds_a_sample  what the kernel takes of it
-    seconds_a_row            of a call with a single row
+    seconds_per_sample         of learning a chunk: the inverse of the throughput
+    kernel_seconds_per_sample  what the kernel takes of it
+    latency                    seconds of a call with a single sample
     import_seconds, start_seconds   of a new interpreter
-    peak_bytes, state_bytes  most memory asked for, and what the learner keeps
-    batch_deviation          from the method's exact batch solution
-    frozen_deviation         from the trajectory that was frozen, or from BASE's
+    peak_bytes, state_bytes    most memory asked for, and what the learner keeps
+    batch_deviation            from the method's exact batch solution
+    frozen_deviation           from the trajectory that was frozen, or from BASE's
 
     Times are taken in turns by both commits, beside a reference workload that tells the machine's speed. What looks
     slower is measured again by new processes, up to three times, and counts only where every look says so.
@@ -49,7 +49,7 @@ def gate_command(
     Examples:
       orfit-bench gate main
       orfit-bench gate v1.0 HEAD --backend numba --profile full
-      orfit-bench gate main --tolerate seconds_a_row=0.5 --output gate.md
+      orfit-bench gate main --tolerate latency=0.5 --output gate.md
 
     Ends with 0 where nothing got worse, with 1 where something did, is gone or broken, with 2 where the command was
     wrong.

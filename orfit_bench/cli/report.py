@@ -30,7 +30,7 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
     \b
     error       the error on the test set along the stream, a line a method
     cost        that error against time and memory, with the Pareto front
-    throughput  rows a second beside the machine's limit; over sizes where
+    throughput  samples/s beside the machine's limit; over sizes where
                 several --features were run
     forgetting  the error on every earlier task, a heat map a method
 

@@ -72,7 +72,7 @@ def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     axes.set_yticks(at, names)
     axes.set_ylim(max(3, len(ordered)) - 0.5, -0.5)
     log_axis(axes.xaxis, as_count)
-    axes.set_xlabel("rows learned a second")
+    axes.set_xlabel("throughput, samples/s")
     axes.grid(visible=False, axis="y")
     legend(figure, margins, "fastest first")
     return figure
@@ -99,7 +99,7 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     for place in axes[-1]:
         place.set_xlabel("features")
     for place in axes[:, 0]:
-        place.set_ylabel("rows a second")
+        place.set_ylabel("throughput, samples/s")
     for empty in axes.flat[len(ordered) :]:
         empty.set_axis_off()
     legend(figure, margins, "fastest first")
@@ -143,7 +143,7 @@ def _limits_over_sizes(part: xarray.Dataset, label: str) -> tuple[NDArray[Any], 
 PICTURE = Picture(
     "throughput",
     "Throughput",
-    "Rows learned a second beside what the machine allows one thread at the declared cost of a row.",
+    "Throughput, in samples/s, beside what the machine allows one thread at the declared cost of a sample.",
     missing,
     draw,
     sizes=True,

@@ -119,4 +119,4 @@ def test_device_clock():
 def test_without_a_device_a_chunk_has_no_time_of_one(in_place):
     work = Workload("orfit", in_place, 20)
     with pytest.raises(Missing, match="no device of its own"):
-        work.device_seconds_a_sample()
+        work.device_seconds_per_sample()
