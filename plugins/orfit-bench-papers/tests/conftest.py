@@ -6,8 +6,11 @@ from dataclasses import replace
 import pytest
 
 from orfit_bench.catalogue.streams import digits, rotated_digits
-from orfit_bench_papers import _krasulina, data, forgetting, krasulina_table_1, running, sgd_rate, survey_figure_8
+from orfit_bench_papers import _krasulina, data, running, survey_figure_8
+from orfit_bench_papers.forgetting import measurement as forgetting
+from orfit_bench_papers.krasulina_table_1 import measurement as krasulina_table_1
 from orfit_bench_papers.setups import find, make_setup
+from orfit_bench_papers.sgd_rate import measurement as sgd_rate
 
 SMALL = {
     "orfit-rotated-digits": {"runs": 2, "rows": 8, "memory": 3, "sample": 3},

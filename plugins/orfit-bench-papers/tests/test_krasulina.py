@@ -7,7 +7,10 @@ import pytest
 import xarray as xr
 
 from orfit_bench.bench.error import ERRORS
-from orfit_bench_papers import _krasulina, krasulina_distributed, krasulina_figure_1, krasulina_table_1, page
+from orfit_bench_papers import _krasulina, krasulina_figure_1, page
+from orfit_bench_papers.krasulina_distributed import measurement, presentation
+from orfit_bench_papers.krasulina_table_1 import measurement as table_measurement
+from orfit_bench_papers.krasulina_table_1 import presentation as table
 from orfit_bench_papers.setups import find, make_setup
 
 
@@ -53,7 +56,7 @@ def test_what_differs_by_more_than_a_factor_of_two_has_a_measured_reason_or_none
     theirs, ours, tried, sweeps, digit, said
 ):
     numbers = [page.spread([value]) for value in tried]
-    assert krasulina_table_1._why(theirs, ours, numbers, sweeps, digit) == said
+    assert table._why(theirs, ours, numbers, sweeps, digit) == said
 
 
 def test_the_neighbouring_step_is_learned_with_of_the_papers_own_images_alone(made, monkeypatch):
@@ -61,7 +64,7 @@ def test_the_neighbouring_step_is_learned_with_of_the_papers_own_images_alone(ma
     monkeypatch.setitem(_krasulina.PRINTED, "digits", {})
     experiment = find("krasulina-table-1")
     setup = make_setup(experiment, runs=1, components=(5,))
-    monkeypatch.setattr(krasulina_table_1, "PAPERS_ROWS", 120)
+    monkeypatch.setattr(table_measurement, "PAPERS_ROWS", 120)
     cell = {"reading": "70,000 rows", "k": 5, "learner": "Oja"}
     found = experiment.measure(setup, cell)
     assert np.isfinite(found.higher_loss).all()
@@ -73,7 +76,7 @@ def test_batch_losses_stand_beside_each_other_with_how_many_images_they_are_of(c
     here = made("krasulina-table-1").results.sel(reading="as here")
     monkeypatch.setattr(_krasulina, "images", lambda name: np.empty((count, 0)))
     setup = replace(make_setup(find("krasulina-table-1")), data="mnist")
-    row = krasulina_table_1._batch(here, setup, 5)
+    row = table._batch(here, setup, 5)
     assert row.source.text == "35.16"
     assert row.ours.value == float(here.batch.isel(k=0, learner=0))
     assert bool(row.why) == bool(why)
@@ -103,7 +106,7 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
     setup = replace(make_setup(find("krasulina-distributed")), backend="numpy")
     machines = [_krasulina.learner(setup, name, 2, 0.01, 0).partial_fit(X[i::2]) for i in range(2)]
     mean = np.mean([machine.state()["basis"].values for machine in machines], axis=0)
-    together = krasulina_distributed.combined(machines)
+    together = measurement.combined(machines)
     for machine in together:
         C = machine.state()["basis"].values
         if machine.method.averages:
@@ -114,13 +117,13 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
         machine.partial_fit(X[:3])  # it goes on
 
 
-@pytest.mark.parametrize("name", krasulina_distributed.SIGNED)
+@pytest.mark.parametrize("name", measurement.SIGNED)
 def test_lapacks_signs_are_those_of_a_qr_of_each_machine(name):
     X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
     setup = replace(make_setup(find("krasulina-distributed")), backend="numpy")
     machines = [_krasulina.learner(setup, name, 2, 0.01, i).partial_fit(X[i::2]) for i in range(2)]
     signed = [np.linalg.qr(machine.state()["basis"].values)[0] for machine in machines]
-    for machine in krasulina_distributed.combined(machines, lapacks=True):
+    for machine in measurement.combined(machines, lapacks=True):
         np.testing.assert_array_equal(machine.state()["basis"].values, np.linalg.qr(np.mean(signed, axis=0))[0])
 
 
@@ -128,13 +131,13 @@ def test_signs_move_the_averages_of_orthonormal_bases_alone(made):
     end = made("krasulina-distributed").results.combined.isel(round=-1)
     for name in _krasulina.METHODS:
         here, signs = (float(end.sel(reading=r, learner=name, k=5, run=0)) for r in ("as here", "signs"))
-        assert (here == signs) == (name not in krasulina_distributed.SIGNED)
+        assert (here == signs) == (name not in measurement.SIGNED)
 
 
 def test_the_distributed_page_counts_a_machines_rows_and_takes_the_slip_for_what_it_is(made, numbers):
     run = made("krasulina-distributed")
     setup = make_setup(find("krasulina-distributed"), **numbers["krasulina-distributed"])
-    rows = {row.what: row for row in krasulina_distributed._beside(run.results, setup)}
+    rows = {row.what: row for row in presentation._beside(run.results, setup)}
     single, parallel = (rows[f"Imp. Krasulina, {w}, k = 5: excess over batch PCA"] for w in ("single", "parallel"))
     assert single.why == "a machine sees 60 rows here and 70,000 there"
     assert parallel.why == "a machine sees 20 rows here and 7,000 there"

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from orfit_bench_papers import _tasks, orfit_rotated_digits, sgd_rate, survey_figure_7
+from orfit_bench_papers import _tasks, survey_figure_7
+from orfit_bench_papers.orfit_rotated_digits import presentation as rotated_digits
+from orfit_bench_papers.sgd_rate import measurement, presentation
 
 
 def test_orfit_fits_all_rows_and_keeps_the_example(made):
@@ -56,9 +58,7 @@ def test_projections_forget_nothing(made):
 
 
 def test_the_counterexample_has_the_gradients_of_its_function():
-    from orfit_bench_papers.sgd_rate import line
-
-    found = line(100)
+    found = measurement.line(100)
     y = found.draw(200_000, 0).y
     slope = np.mean(np.sign(3 - y))  # of |3 - y|, in the mean over rows
     assert abs(slope - 0.16) < 0.01
@@ -72,10 +72,10 @@ def test_the_counterexample_has_the_gradients_of_its_function():
 
 def test_who_varies_less_is_said_of_every_rival():
     end = np.array([[1.0, 2.0], [0.0, 9.0], [1.0, 4.0], [1.0, 5.0], [1.0, 6.0], [1.0, 1.5]])  # method, run
-    told = orfit_rotated_digits._variation(end, [2, 3, 4, 5])
+    told = rotated_digits._variation(end, [2, 3, 4, 5])
     assert told.startswith("does not hold of Greedy: 0.71 against ORFit-latest 2.1")
-    assert orfit_rotated_digits._variation(end, [2, 3, 4]).startswith("holds: 0.71")
-    assert orfit_rotated_digits._variation(end[:, :1], [2, 3, 4, 5]) == "one run has no spread"
+    assert rotated_digits._variation(end, [2, 3, 4]).startswith("holds: 0.71")
+    assert rotated_digits._variation(end[:, :1], [2, 3, 4, 5]) == "one run has no spread"
 
 
 def test_one_run_has_no_standard_error_and_two_have_a_heavy_tailed_one():
@@ -91,9 +91,9 @@ def test_what_does_not_grow_with_the_horizon_is_not_said_to(line, grows):
     horizons = [100, 300][: len(line)]
     share = xr.DataArray(
         np.full((2, 3, 1, len(line)), 0.5),
-        {"problem": list(sgd_rate.PROBLEMS), "steps": list(sgd_rate.STEPS), "run": [0], "horizon": horizons},
+        {"problem": list(measurement.PROBLEMS), "steps": list(measurement.STEPS), "run": [0], "horizon": horizons},
     )
     share.loc["line", "running"] = [line]
-    (row,) = (row for row in sgd_rate._beside(share) if row.what == "running step: line")
+    (row,) = (row for row in presentation._beside(share) if row.what == "running step: line")
     assert "false without a projection" in row.why
     assert ("grows with T" in row.why) == grows
