@@ -184,6 +184,7 @@ def wheels() -> None:
         call(binary(fresh, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *built)
         some = ("--method", "lms", "--method", "oja")  # with all methods, Numba would compile everything again
         call(binary(fresh, "orfit-bench"), "run", *some, "--output", Path(folder, "results.nc"), cwd=Path(folder))
+        call(binary(fresh, "orfit-bench"), "reproduce", cwd=Path(folder))
         new_plugin(fresh, Path(folder))
 
 

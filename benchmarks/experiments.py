@@ -1,4 +1,4 @@
-"""The page of docs/ with our numbers beside the sources', from the files that `orfit-bench reproduce` left.
+"""The page of docs/ with our numbers beside the papers', from the files that `orfit-bench reproduce` left.
 
 python -m benchmarks.experiments FOLDER, whose files NAME.nc and NAME-DATA.nc are those of any runs. Tables of runs that
 are not in the folder stay as they are.
@@ -13,8 +13,10 @@ import xarray as xr
 
 from benchmarks.pages import fill, measured
 from orfit_bench.report.page import Listing, Number
-from orfit_bench.reproduce import EXPERIMENTS
-from orfit_bench.reproduce.experiment import Experiment, Setup
+from orfit_bench.spec import Experiment
+from orfit_bench_papers import EXPERIMENTS
+from orfit_bench_papers.procedure import Setup
+from orfit_bench_papers.running import find
 
 PAGE = Path(__file__).parents[1] / "docs" / "experiments.md"
 
@@ -55,7 +57,7 @@ def part(experiment: Experiment, file: Path) -> str:
     results = xr.load_dataset(file)
     protocol = json.loads(results.attrs["protocol"])
     setup = Setup(results.attrs["data"], results.attrs["backend"], protocol)
-    table = next(s for s in experiment.sections(results, setup) if s.heading == "Beside the source").parts[0]
+    table = next(s for s in find(experiment.name).sections(results, setup) if s.heading == "Beside the source").parts[0]
     assert isinstance(table, Listing)
     heading = title(experiment, setup.data if experiment.data else "")
     head = f"{heading}\n\n{experiment.summary} ({experiment.source}); {counted(protocol['runs'])}.\n"

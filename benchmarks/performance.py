@@ -190,7 +190,10 @@ def best_of(a: roofline.Roofline, b: roofline.Roofline) -> roofline.Roofline:
     return roofline.Roofline(*({k: max(x[k], y[k]) for k in x} for x, y in pairs))
 
 
-HEAD = "| method, size | rows/s | plain NumPy, rows/s | times plain NumPy | share of the limit |\n|---|--:|--:|--:|--:|"
+HEAD = (
+    "| method, size | samples/s | plain NumPy, samples/s | times plain NumPy | share of the limit |\n"
+    "|---|--:|--:|--:|--:|"
+)
 
 
 def main(*words: str) -> None:

@@ -78,7 +78,7 @@ exec(fault.replace("{more}", str(peak)), vars(registry().kernel(backend, method)
 in_kernel = int(Workload(method, backend).peak_bytes()) - peak
 print(int(1.3 * peak) - in_kernel)
 """
-TIMES = {"seconds_a_sample", "kernel_seconds_a_sample", "seconds_a_row"}
+TIMES = {"seconds_per_sample", "kernel_seconds_per_sample", "latency"}
 WANTED = {"slow": TIMES, "memory": {"peak_bytes"}, "error": {"frozen_deviation"}, "nothing": set()}
 
 

@@ -16,12 +16,12 @@ import xarray as xr
 
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_cell
-from orfit_bench.bench.journal import Journal
 from orfit_bench.bench.suite import DEFAULT_STREAMS, read
 from orfit_bench.bench.worker import Worker
 from orfit_bench.catalogue.streams import mnist_files
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.journal import Journal
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Backend, Data, Metric, Stream
 from orfit_bench.spec.method import KINDS

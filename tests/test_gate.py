@@ -29,9 +29,9 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("metric", "base", "head", "want"),
         [
-            ("seconds_a_sample", 1e-6, 1.29e-6, "same"),
-            ("seconds_a_sample", 1e-6, 1.31e-6, "worse"),
-            ("seconds_a_sample", 1.31e-6, 1e-6, "better"),
+            ("seconds_per_sample", 1e-6, 1.29e-6, "same"),
+            ("seconds_per_sample", 1e-6, 1.31e-6, "worse"),
+            ("seconds_per_sample", 1.31e-6, 1e-6, "better"),
             ("peak_bytes", 1000.0, 1099.0, "same"),
             ("peak_bytes", 1000.0, 1300.0, "worse"),
             ("state_bytes", 1000.0, 1008.0, "same"),
@@ -47,8 +47,8 @@ class TestVerdict:
         assert verdict(metric, base, head) == want
 
     def test_tolerances_take_the_place_of_the_declared(self):
-        assert verdict("seconds_a_row", 1.0, 1.8, seconds_a_row=0.9) == "same"
-        assert verdict("seconds_a_row", 1.0, 1.1, seconds_a_row=0.05) == "worse"
+        assert verdict("latency", 1.0, 1.8, latency=0.9) == "same"
+        assert verdict("latency", 1.0, 1.1, latency=0.05) == "worse"
 
     def test_what_is_not_there(self):
         gone, broken = MissingError("not here"), MeasureError("died")
@@ -114,7 +114,7 @@ class TestOnceMore:
 
         monkeypatch.setattr(gate.Gate, "_clocked", clocked)
         here = environment.Environment("0" * 40, (), Path("home"))
-        found = settled("seconds_a_sample", KEY, (1.0, first), {})
+        found = settled("seconds_per_sample", KEY, (1.0, first), {})
         return gate.Gate(here, here)._looked_at_again([found])[0], list(left)
 
     def test_noise_is_forgotten(self, monkeypatch):
@@ -134,9 +134,9 @@ class TestOnceMore:
 
     def test_a_look_at_which_the_older_commit_breaks_hides_nothing(self, monkeypatch):
         here = environment.Environment("0" * 40, (), Path("home"))
-        look = settled("seconds_a_sample", KEY, (MeasureError("no answer"), 2.0), {})
+        look = settled("seconds_per_sample", KEY, (MeasureError("no answer"), 2.0), {})
         monkeypatch.setattr(gate.Gate, "_clocked", lambda *_: iter([look]))
-        found = settled("seconds_a_sample", KEY, (1.0, 2.0), {})
+        found = settled("seconds_per_sample", KEY, (1.0, 2.0), {})
         assert gate.Gate(here, here)._looked_at_again([found]) == [found]
 
     def test_what_is_not_timed_is_not_measured_again(self, monkeypatch):
@@ -147,7 +147,7 @@ class TestOnceMore:
 
 class TestReport:
     FOUND = (
-        Finding("seconds_a_sample", *KEY, 1e-6, 2e-6, "worse"),
+        Finding("seconds_per_sample", *KEY, 1e-6, 2e-6, "worse"),
         Finding("frozen_deviation", "lms", "numpy", 64, 0.0, 1e-6, "worse"),
         Finding("peak_bytes", "gp", "numpy", 64, 5000.0, math.nan, "broken", "ValueError: no"),
         Finding("peak_bytes", "lms", "numpy", 64, 5000.0, 5000.0, "same"),
@@ -155,7 +155,7 @@ class TestReport:
 
     def test_markdown_holds_what_changed_and_no_more(self):
         text = as_markdown(self.FOUND, "a", "b")
-        assert "| rls | numba | 64 | seconds_a_sample | 1e-06 s | 2e-06 s | +100% worse |" in text
+        assert "| rls | numba | 64 | seconds_per_sample | 1e-06 s | 2e-06 s | +100% worse |" in text
         assert "| lms | numpy | 64 | frozen_deviation | 0.0e+00 | 1.0e-06 | worse |" in text
         assert "broken: gp on numpy, peak_bytes: ValueError: no" in text
         assert text.count("\n| ") == 5

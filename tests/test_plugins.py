@@ -28,7 +28,7 @@ MODELS = sorted(name for name, method in ob.methods().items() if method.models a
 HEAD = """
 import numpy as np
 from orfit_bench import hookimpl
-from orfit_bench.spec import Absent, Backend, Cost, Field, Method
+from orfit_bench.spec import Absent, Backend, Cost, Experiment, Field, Method
 
 SPEC_VERSION = (1, 0)
 
@@ -67,6 +67,7 @@ def hook(name: str, value: str, argument: str = "") -> str:
 
 
 LAZY = hook("methods", "[method('lazy')]") + hook("kernels", "{('numpy', 'lazy'): 'no_such_module'}")
+EXPERIMENT = hook("experiments", "[Experiment('figure-1', 'a paper', 'a figure', 1, 'no.such:run')]")
 PLUGINS: dict[str, tuple[str, str, str]] = {
     "a_import": ("import no_such_library\n", "broken", "ModuleNotFoundError: No module named 'no_such_library'"),
     "a_exit": ("raise SystemExit('enough')\n", "broken", "SystemExit: enough"),
@@ -88,9 +89,13 @@ PLUGINS: dict[str, tuple[str, str, str]] = {
     "a_value": (HEAD + hook("kernels", "{('numpy', 'x'): 3}"), "broken", "want a module's name"),
     "a_method": (HEAD + hook("methods", "[method('lms')]"), "broken", "'lms' is already supplied by orfit-bench 0"),
     "a_twice": (HEAD + hook("methods", "[method('x'), method('x')]"), "broken", "already supplied by itself"),
+    "a_experiments": (HEAD + hook("experiments", "[method('x')]"), "broken", "want Experiment objects"),
+    "a_runner": (HEAD + EXPERIMENT.replace("no.such:", "no.such."), "broken", "want 'package.module:function'"),
     "b_good": (HEAD + GOOD, "ok", ""),
     "c_kernel": (HEAD + hook("kernels", "{('good_backend', 'lms'): 'm'}"), "broken", "supplied by b-good 0.1"),
     "c_lazy": (HEAD + LAZY, "ok", ""),
+    "c_papers": (HEAD + EXPERIMENT, "ok", ""),
+    "d_papers": (HEAD + EXPERIMENT, "broken", "its experiment 'figure-1' is already supplied by c-papers 0.1"),
     "c_probe": (HEAD + "def probe():\n    exit(3)\n" + hook("backends", "[backend('probing', probe=probe)]"), "ok", ""),
 }  # fmt: skip
 """Module: its text, what becomes of it, why. The names decide the order, so broken ones come first."""

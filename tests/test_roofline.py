@@ -101,20 +101,20 @@ class TestLimit:
 
     def test_is_the_time_of_the_declared_cost(self):
         lms = self.learned("lms", d=1000)
-        assert limit.rows_per_second(lms, 10, FLAT) == pytest.approx(FLAT.bandwidth_at(8000) / (3 * 1000 * 8))
+        assert limit.throughput(lms, 10, FLAT) == pytest.approx(FLAT.bandwidth_at(8000) / (3 * 1000 * 8))
 
     def test_of_a_growing_state_is_that_of_its_mean_size(self):
-        one = limit.rows_per_second(self.learned("icl", n=1, d=50), 1, FLAT)
-        ten = limit.rows_per_second(self.learned("icl", n=10, d=50), 10, FLAT)
+        one = limit.throughput(self.learned("icl", n=1, d=50), 1, FLAT)
+        ten = limit.throughput(self.learned("icl", n=10, d=50), 10, FLAT)
         assert one > ten
 
     @pytest.mark.parametrize("more", [{"model": ob.MLP()}, {}])
     def test_is_unknown_for_other_models_and_unmeasured_machines(self, more):
-        assert limit.rows_per_second(self.learned("lms", **more), 10, FLAT if more else None) is None
+        assert limit.throughput(self.learned("lms", **more), 10, FLAT if more else None) is None
 
     def test_no_cost_is_no_limit(self):
         free = Roofline({"1": np.inf}, {"float64": np.inf})
-        assert limit.rows_per_second(self.learned("greedy"), 10, free) is None
+        assert limit.throughput(self.learned("greedy"), 10, free) is None
 
 
 def test_a_run_tells_its_share(cache, monkeypatch):
@@ -122,7 +122,7 @@ def test_a_run_tells_its_share(cache, monkeypatch):
     suite = Suite(methods=["lms"], backends=["numpy"], streams=["drift"], rows=[50])
     found = run(suite, isolate=False)
     learner = ob.create("lms").partial_fit(np.ones((1, int(found["d"].item()))), [1.0])
-    want = found["samples_per_second"].item() / limit.rows_per_second(learner, 1, FLAT)
+    want = found["samples_per_second"].item() / limit.throughput(learner, 1, FLAT)
     assert found["share_of_limit"].item() == pytest.approx(want)
 
 

@@ -150,8 +150,8 @@ class TestWorkloads:
         kernel = registry().kernel("numpy", "apa")
         before = kernel.learn
         work = workloads.Workload("apa", "numpy", 6)
-        inside = work.kernel_seconds_a_sample(spend=0.0)
-        assert 0 < inside < 5 * work.seconds_a_sample(spend=0.0)
+        inside = work.kernel_seconds_per_sample(spend=0.0)
+        assert 0 < inside < 5 * work.seconds_per_sample(spend=0.0)
         assert kernel.learn is before
 
     def test_nested_calls_are_counted_once(self):

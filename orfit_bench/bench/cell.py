@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,6 +9,8 @@ from typing import Any
 from orfit_bench.bench import learning, limit, measuring, models, roofline
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import UnavailableError
+from orfit_bench.jobs.keys import make_key
+from orfit_bench.jobs.notes import collect_notes, describe_error, one_line
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Data, Record
@@ -40,7 +39,7 @@ class Cell:
     @property
     def key(self) -> str:
         """A name for the cell that is the same in every process: a hash of all it says."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        return make_key(asdict(self))
 
     def data(self) -> Data:
         """The rows. ValueError where the stream cannot be had in this size, UnavailableError where its data lack."""
@@ -72,17 +71,14 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
     Whatever the method, backend, stream or a metric raises ends in "status" and "reason", or in "notes".
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
-        for said in (UserWarning, RuntimeWarning):  # lost digits and overflow speak of the result
-            warnings.simplefilter("always", said)
-        try:
+    try:
+        with collect_notes() as notes:
             measured = _measure(cell)
-        except UnavailableError as error:
-            return outcome(cell, "absent", line(error))
-        except (Exception, SystemExit) as error:
-            return outcome(cell, "failed", said_by(error))
-    measured["notes"] += sorted({f"{w.category.__name__}: {line(w.message)}" for w in caught})
+    except UnavailableError as error:
+        return outcome(cell, "absent", one_line(error))
+    except (Exception, SystemExit) as error:
+        return outcome(cell, "failed", describe_error(error))
+    measured["notes"] += notes
     return outcome(cell, "ok", **measured)
 
 
@@ -103,7 +99,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
             latency=latency,
             host_bytes=host_bytes,
             device_bytes=device_bytes,
-            limit=limit.rows_per_second(learners[0], len(data.X), roofline.kept()),
+            limit=limit.throughput(learners[0], len(data.X), roofline.kept()),
             **seen._asdict(),
         )
     )
@@ -132,16 +128,5 @@ def _metrics(record: Record) -> tuple[dict[str, float | None], list[str]]:
             numbers[metric.name] = None if value is None else float(value)
         except (Exception, SystemExit) as error:
             numbers[metric.name] = None
-            notes.append(f"metric {metric.name}: {said_by(error)}")
+            notes.append(f"metric {metric.name}: {describe_error(error)}")
     return numbers, notes
-
-
-def said_by(error: BaseException) -> str:
-    """The error's kind and text in one line."""
-    text = line(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def line(text: Any) -> str:
-    """The text without line breaks."""
-    return " ".join(str(text).split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from orfit_bench.bench.results import FORMAT, ORIGIN
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.keys import make_text_key
 from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _with_origin(results: xarray.Dataset) -> xarray.Dataset:
         return results
     origin = {name: str(results.attrs[name]) for name in ORIGIN}
     same = [origin[name] for name in ORIGIN if name != "date"]
-    origin["run"] = hashlib.sha256(json.dumps(same).encode()).hexdigest()[:16]
+    origin["run"] = make_text_key(json.dumps(same))
     n = results.sizes["cell"]
     return results.assign_coords({name: ("cell", np.full(n, text)) for name, text in origin.items()})
 

@@ -63,15 +63,15 @@ def learn(
                 else:
                     a_priori[a:b][mine] = squared(learner, learner.prequential(*rows), rows[1])
             if M > 1 and round_ends:
-                merge(learners)
+                average_in_place(learners)
             elif done + b == total:
                 learners[0].flush()
             if look:
                 look(done + b)
 
 
-def merge(learners: list[Any]) -> None:
-    """End a round: all learners go on from the mean of their weights."""
+def average_in_place(learners: list[Any]) -> None:
+    """End a round: every learner learns its pending rows, and all go on from the mean of their weights."""
     for learner in learners:
         learner.flush()
     average(learners)
@@ -88,7 +88,7 @@ def recorded(learners: list[Any], data: Data, protocol: Protocol) -> Recorded:
     a_priori = np.full(n, np.nan) if error.prequential else None
 
     def look(done: int) -> None:
-        learner = merged(learners)
+        learner = average_of(learners)
         if data.test is not None and done in points:
             test_error[points == done] = error.shown(learner, data.test)
         for i in [i for i, end in enumerate(ends) if end == done]:
@@ -98,10 +98,10 @@ def recorded(learners: list[Any], data: Data, protocol: Protocol) -> Recorded:
     return Recorded(points, test_error, task_error, error.mean(learners[0], data.cut(0, n)), a_priori)
 
 
-def merged(learners: list[Any]) -> Any:
+def average_of(learners: list[Any]) -> Any:
     """The one learner, or a new one that is the average of several; these go on as they were."""
     if len(learners) == 1:
         return learners[0]
     copies = [learner.copy() for learner in learners]
-    merge(copies)
+    average_in_place(copies)
     return copies[0]

@@ -1,4 +1,4 @@
-"""How many rows a second the machine allows a learner."""
+"""The largest throughput that the machine allows a learner, in samples/s."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from orfit_bench.bench.roofline import Roofline
 
 
-def rows_per_second(learner: Any, rows: int, roofline: Roofline | None) -> float | None:
+def throughput(learner: Any, rows: int, roofline: Roofline | None) -> float | None:
     """What the declared cost and the measured rates allow after so many rows, one pass.
 
     None where no rates were measured, on a device, for other models than the linear one, whose own functions nobody

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.processes import threads
 from orfit_bench.jobs.provenance import machine
 
@@ -91,7 +91,7 @@ def path() -> Path:
     """Where it is kept for this machine and these threads."""
     import pooch
 
-    name = hashlib.sha256(json.dumps(_machine(), sort_keys=True).encode()).hexdigest()[:16]
+    name = make_key(_machine())
     return Path(pooch.os_cache("orfit_bench")) / "roofline" / f"{name}.json"
 
 

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import Cell, outcome
-from orfit_bench.bench.journal import Journal, folder_of
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import Here, Worker
 from orfit_bench.jobs.files import writable
+from orfit_bench.jobs.journal import Journal, folder_of
 from orfit_bench.jobs.provenance import provenance
+from orfit_bench.jobs.runner import Progress, Record, run_resumable
 from orfit_bench.plugins.registry import registry
 
 if TYPE_CHECKING:
     import xarray
 
 TIMEOUT = 300.0
-Record = dict[str, Any]
-Progress = Callable[[int, int, Record | None], None]
 
 
 def run(
@@ -74,19 +73,9 @@ def _run_all(
     fresh: bool,
     progress: Progress,
 ) -> list[Record]:
-    if journal and fresh:
-        journal.remove(cell.key for cell, _ in planned)
-    kept = journal.read() if journal else {}
-    wanted = [cell for cell, absent in planned if not absent]
-    records = {cell.key: kept[cell.key] for cell in wanted if cell.key in kept}
-    progress(len(records), len(wanted), None)
-    for cell in wanted:
-        if cell.key in records:
-            continue
-        records[cell.key] = record = worker.run(cell, timeout)
-        if journal:
-            journal.write(record)
-        progress(len(records), len(wanted), record)
+    """The records in the order of the plan, with those of absent cells, which are never run."""
+    wanted = {cell.key: cell for cell, absent in planned if not absent}
+    records = run_resumable(wanted, partial(worker.run, timeout=timeout), journal, fresh=fresh, progress=progress)
     return [outcome(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
 
 

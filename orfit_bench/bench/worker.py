@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.bench import roofline
-from orfit_bench.bench.cell import Cell, outcome, run_cell, said_by
-from orfit_bench.jobs.processes import Call, DiedError, Process, finished, threads
+from orfit_bench.bench.cell import Cell, outcome, run_cell
+from orfit_bench.jobs.notes import describe_error
+from orfit_bench.jobs.processes import Call, DiedError, Process, threads
 
 MACHINE_SECONDS = 120.0
 """Longest time that measuring the machine may take."""
@@ -19,7 +20,7 @@ class Worker(Process):
     def run(self, cell: Cell, timeout: float) -> dict[str, Any]:
         """What `run_cell` says, or that the worker crashed, or was stopped after `timeout` seconds."""
         try:
-            record: dict[str, Any] = finished(self.begin(Call(_work, (cell,), timeout)))
+            record: dict[str, Any] = self.call(Call(_work, (cell,), timeout))
         except TimeoutError as error:
             return outcome(cell, "timeout", str(error))
         except DiedError as error:
@@ -28,7 +29,7 @@ class Worker(Process):
 
     def measure_machine(self, fresh: bool = False) -> Path:
         """Have the machine's limits measured, once on this machine; returns the file that keeps them."""
-        file: Path = finished(self.begin(Call(roofline.ensured, (fresh,), MACHINE_SECONDS)))
+        file: Path = self.call(Call(roofline.ensured, (fresh,), MACHINE_SECONDS))
         return file
 
 
@@ -36,7 +37,7 @@ def _work(cell: Cell) -> dict[str, Any]:
     try:
         return run_cell(cell)
     except BaseException as error:  # even a KeyboardInterrupt that a plugin raises: here it is not the user's
-        return outcome(cell, "failed", said_by(error))
+        return outcome(cell, "failed", describe_error(error))
 
 
 class Here:

@@ -52,9 +52,9 @@ def gate_command(
     of a plugin, only that plugin's pairs.
 
     \b
-    seconds_a_sample         time per sample, learning a chunk
-    kernel_seconds_a_sample  the part of it spent in the kernel
-    seconds_a_row            time of a call with a single sample
+    seconds_per_sample       time per sample, learning a chunk
+    kernel_seconds_per_sample  the part of it spent in the kernel
+    latency                  time of a call with a single sample
     import_seconds           time to import the package
     start_seconds            time to start the command line
     peak_bytes               peak memory while learning a chunk
@@ -69,7 +69,7 @@ def gate_command(
     Examples:
       orfit-bench gate main
       orfit-bench gate v1.0 HEAD --backend numba --profile full
-      orfit-bench gate main --tolerate seconds_a_row=0.5 --output gate.md
+      orfit-bench gate main --tolerate latency=0.5 --output gate.md
 
     Exit status: 0 if nothing got worse; 1 if something got worse, disappeared or broke; 2 for a usage error.
     """

@@ -40,5 +40,5 @@ def list_command(name: str | None) -> None:
 
 
 def _unknown(known: Registry, name: str) -> str:
-    names = {*known.methods, *known.backends, *known.streams, *known.metrics}
-    return f"no method, backend, stream or metric {name!r}{hint(name, names)}"
+    names = {*known.methods, *known.backends, *known.streams, *known.metrics, *known.experiments}
+    return f"no method, backend, stream, metric or experiment {name!r}{hint(name, names)}"

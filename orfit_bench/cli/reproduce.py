@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from orfit_bench.cli.output import bar, show
 from orfit_bench.cli.plugins import plugins
+from orfit_bench.errors import UnavailableError
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from orfit_bench.plugins.registry import Registry
+
+NO_EXPERIMENT = (
+    "no experiment is installed: install the distribution orfit-bench-papers "
+    "(from a checkout: pip install ./plugins/orfit-bench-papers)"
+)
 
 
 @click.command("reproduce")
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder for NAME.nc (netCDF) and NAME.html.",
 )
-@click.option("--data", metavar="DATA", help="digits, mnist or cifar10. Default: the bundled digits.")
+@click.option("--data", metavar="DATA", help="Data set, as listed. Default: the first one listed.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs with different seeds. Default: as in the paper.")
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 def reproduce_command(name: str | None, output: Path, data: str | None, runs: int | None, fresh: bool) -> None:
@@ -32,7 +40,7 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
 
     Recomputing writes the figures and tables of the experiment as an HTML page, with our numbers next to the published
     ones, and states which details the paper leaves open and how much they change the result. An interrupted run is
-    resumed by giving the same command again.
+    resumed by giving the same command again. The experiments come with plugins such as orfit-bench-papers.
 
     \b
     Examples:
@@ -43,15 +51,15 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
 
     Exit status: 0 on success; 1 if a cell failed; 2 for a usage error.
     """
-    from orfit_bench import reproduce
+    from orfit_bench.spec import Request
 
-    plugins()
+    known = plugins()
+    if not known.experiments:
+        raise UnavailableError(NO_EXPERIMENT)
     if name is None:
-        show(_experiments_table())
+        show(_experiments_table(known))
         return
-    experiment = reproduce.find(name)
-    given = {} if runs is None else {"runs": runs}
-    setup = reproduce.setup(experiment, data, **given)
+    experiment = known.find("experiments", name)
     with bar() as shown:
 
         def report_progress(done: int, total: int, now: str) -> None:
@@ -59,20 +67,18 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
                 shown.say(f"resuming: {done} of {total} cells are already finished")
             shown.update(done, total, now)
 
-        result = reproduce.run(experiment, setup, output, fresh=fresh, progress=report_progress)
-    click.echo(f"Results: {result.file}. Page: {result.page}")
+        result = experiment.reproduce(Request(output, data, runs, fresh, report_progress))
+    click.echo(f"Results: {result.results}. Page: {result.page}")
 
 
-def _experiments_table() -> Table:
+def _experiments_table(known: Registry) -> Table:
     """One row per experiment."""
     from rich.text import Text
 
     from orfit_bench.report.table import grid
-    from orfit_bench.reproduce import EXPERIMENTS
 
     table = grid("Experiments of the papers", "experiment", "source", "content", "data")
     table.add_column("run time", justify="right", no_wrap=True)
-    for e in EXPERIMENTS.values():
-        row: tuple[Any, ...] = (e.name, e.source, e.summary, ", ".join(e.data) or "synthetic", f"{e.seconds} s")
-        table.add_row(*map(Text, row))
+    for e in known.experiments.values():
+        table.add_row(*map(Text, (e.name, e.source, e.summary, ", ".join(e.data) or "synthetic", f"{e.seconds} s")))
     return table

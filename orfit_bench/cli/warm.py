@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 import click
 
@@ -42,7 +41,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
       orfit-bench warm
       orfit-bench warm rls kalman --dtype float64
     """
-    from orfit_bench.jobs.processes import Call, Process, cores, spread
+    from orfit_bench.jobs.processes import Call, cores, open_processes, spread
     from orfit_bench.learners.factory import DTYPES
 
     known = plugins()
@@ -57,9 +56,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
     pairs = [(b, m) for b in compiling for m in (methods or known.methods) if not known.absence(b, m)]
     wanted = [(b, m, dtype) for dtype in dtypes or DTYPES for b, m in pairs]
     failed = []
-    with bar() as shown, ExitStack() as stack:
-        count = min(workers or cores(), len(wanted))
-        processes = [stack.enter_context(Process()) for _ in range(count)]
+    with bar() as shown, open_processes(min(workers or cores(), len(wanted))) as processes:
         calls = enumerate(Call(compile_kernel, one, SECONDS) for one in wanted)
         for done, (number, error) in enumerate(spread(processes, calls), start=1):
             shown.update(done, len(wanted), "{1} on {0}, {2}".format(*wanted[number]))
@@ -75,6 +72,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
 
 def compile_kernel(backend: str, method: str, dtype: str) -> str:
     """Compile one kernel in this process; return the error message, or an empty string."""
+    from orfit_bench.jobs.notes import describe_error
     from orfit_bench.plugins.registry import registry
 
     try:
@@ -82,5 +80,5 @@ def compile_kernel(backend: str, method: str, dtype: str) -> str:
         if compiles:
             compiles(registry().kernel(backend, method), dtype)
     except (Exception, SystemExit) as error:
-        return f"{type(error).__name__}: {error}"
+        return describe_error(error)
     return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,8 @@ from orfit_bench.conformance.check import CHECKS
 from orfit_bench.conformance.kit import Known, Progress, judged, known, report, run
 from orfit_bench.conformance.plan import DTYPES, Item, Pair, chosen_pairs, of_pair
 from orfit_bench.conformance.record import FAILED, Record, Report
-from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, finished, spread
+from orfit_bench.jobs.notes import describe_error
+from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, open_processes, spread
 from orfit_bench.plugins.registry import registry
 
 TIMEOUT = 60.0
@@ -46,15 +46,13 @@ def conform_isolated(
         raise ValueError(f"workers={workers}: want an integer >= 1")
     registry().require_installed("call conform()")
     pairs = chosen_pairs(names, backends, dtypes, only, seed)
-    with ExitStack() as stack:
-        processes = [stack.enter_context(Process())]
+    with open_processes(1) as processes:
         plan, of, problems = _planned(processes, pairs, (dtypes, only, seed, slow))
-        more = min(workers or cores(), len(plan)) - 1
-        processes += [stack.enter_context(Process()) for _ in range(more)]
-        records = _all(processes, plan, of, timeout, progress or (lambda done, total, record: None))
-        said: Report = finished(
-            processes[0].begin(Call(report, (plan, records, bool(only), None, [*names, *backends]), START_SECONDS))
-        )
+        with open_processes(min(workers or cores(), len(plan)) - 1) as more:
+            everyone = [*processes, *more]
+            records = _all(everyone, plan, of, timeout, progress or (lambda done, total, record: None))
+        arguments = (plan, records, bool(only), None, [*names, *backends])
+        said: Report = processes[0].call(Call(report, arguments, START_SECONDS))
     return replace(said, problems=[*said.problems, *problems])
 
 
@@ -77,7 +75,7 @@ def _plan(backend: str, method: str, *asked: Any) -> tuple[list[Item], Known] | 
     try:
         return of_pair(backend, method, *asked), known(backend, method)
     except BaseException as error:  # anybody's code, loaded for the first time
-        return " ".join(f"{type(error).__name__}: {error}".split())
+        return describe_error(error)
 
 
 def _all(

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context, parent_process, resource_tracker
 from threading import Thread
 from typing import Any, NamedTuple, Self
@@ -69,6 +69,10 @@ class Process:
         future: Future[Any] = self._pool.schedule(call.function, call.arguments, timeout=call.timeout)
         return future
 
+    def call(self, call: Call) -> Any:
+        """What a call returns. TimeoutError where it was stopped, DiedError where the process died."""
+        return finished(self.begin(call))
+
     def _start(self) -> None:
         with _uninterrupted():
             self._pool = ProcessPool(max_workers=1, initializer=_end_with_parent, context=get_context("spawn"))
@@ -87,6 +91,13 @@ class Process:
     def _stop(self) -> None:
         self._pool.stop()  # type: ignore[no-untyped-call]
         self._pool.join()
+
+
+@contextmanager
+def open_processes(count: int) -> Iterator[list[Process]]:
+    """As many processes, each with an environment of one BLAS thread."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Process()) for _ in range(count)]
 
 
 def finished(future: Future[Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import orfit_bench
+from orfit_bench.jobs.keys import make_text_key
 from orfit_bench.plugins.discovery import GROUP
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import SPEC_VERSION
@@ -61,7 +61,7 @@ def _host() -> str:
         number = Path("/etc/machine-id").read_text()
     except OSError:  # another system, or a container
         number = ""
-    return hashlib.sha256(f"orfit-bench {platform.node()} {number}".encode()).hexdigest()[:16]
+    return make_text_key(f"orfit-bench {platform.node()} {number}")
 
 
 def _cpu() -> str:
@@ -97,7 +97,7 @@ def commit(file: Path) -> dict[str, Any]:
     if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
         return {"id": "", "dirty": False, "changes": ""}
     changes = _git(file.parent, "diff", "HEAD") or ""
-    digest = hashlib.sha256(changes.encode()).hexdigest()[:16] if changes else ""
+    digest = make_text_key(changes) if changes else ""
     return {"id": _git(file.parent, "rev-parse", "HEAD") or "", "dirty": bool(changes), "changes": digest}
 
 

@@ -1,4 +1,4 @@
-"""The five doors through which a plugin enters. Each is called once, at start-up: import nothing heavy there."""
+"""The six hooks that a plugin may implement. Each is called once, at start-up: import nothing heavy there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pluggy
 
-from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
+from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 
 PROJECT = "orfit_bench"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -44,5 +44,17 @@ def metrics() -> Iterable[Metric]:
     raise NotImplementedError
 
 
-KINDS: dict[str, type] = {"methods": Method, "backends": Backend, "streams": Stream, "metrics": Metric}
+@hookspec
+def experiments() -> Iterable[Experiment]:
+    """Declare figures and tables of papers that can be computed again."""
+    raise NotImplementedError
+
+
+KINDS: dict[str, type] = {
+    "methods": Method,
+    "backends": Backend,
+    "streams": Stream,
+    "metrics": Metric,
+    "experiments": Experiment,
+}
 """The hooks that return declarations, and of what type."""

@@ -10,7 +10,7 @@ from orfit_bench.errors import PluginError, UnavailableError, hint
 from orfit_bench.orders import sampled
 from orfit_bench.plugins import discovery
 from orfit_bench.plugins.discovery import Plugin
-from orfit_bench.spec import Absent, Backend, Method, Metric, Stream
+from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking
 
 HERE = "this process"
@@ -25,6 +25,7 @@ class Registry:
         self.backends: dict[str, Backend] = {}
         self.streams: dict[str, Stream] = {}
         self.metrics: dict[str, Metric] = {}
+        self.experiments: dict[str, Experiment] = {}
         self.kernels: dict[tuple[str, str], Any] = {}
         self.plugins: list[Plugin] = []
         self.suppliers: dict[tuple[str, Any], str] = {}

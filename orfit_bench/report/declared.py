@@ -12,7 +12,7 @@ from rich.text import Text
 from orfit_bench.bench.suite import NO_BACKEND
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report.table import grid
-from orfit_bench.spec import Backend, Method, Metric, Setting, Stream
+from orfit_bench.spec import Backend, Experiment, Method, Metric, Setting, Stream
 from orfit_bench.spec.stream import OFFERS
 
 SIZES = {"feature": 100, "input": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
@@ -40,8 +40,14 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
-    """The details of the method, backend, stream or metric of this name, or of each if there are several."""
-    for hook, show in (("methods", _method), ("backends", _backend), ("streams", _stream), ("metrics", _metric)):
+    """The details of the method, backend, stream, metric or experiment of this name, or of each if there are several."""
+    for hook, show in (
+        ("methods", _method),
+        ("backends", _backend),
+        ("streams", _stream),
+        ("metrics", _metric),
+        ("experiments", _experiment),
+    ):
         found = getattr(known, hook).get(name)
         if found is not None:
             yield Text(f"{hook.removesuffix('s')} {name}: {found.summary}", style="bold")
@@ -197,6 +203,12 @@ def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
 
 def _metric(known: Registry, metric: Metric) -> Iterator[RenderableType]:
     yield Text(f"formula: {metric.formula}\nunit: {metric.unit}; {metric.better} is better\nsource: {metric.source}")
+
+
+def _experiment(known: Registry, experiment: Experiment) -> Iterator[RenderableType]:
+    yield Text(f"source: {experiment.source}")
+    yield Text(f"data: {', '.join(experiment.data) or 'its own'}; about {experiment.seconds} s")
+    yield Text(f"computed again by: orfit-bench reproduce {experiment.name}")
 
 
 def _lacks(stream: Stream) -> str:

@@ -1,9 +1,10 @@
-"""The contract: what a method, a state, a backend, a model, a stream and a metric are.
+"""The contract: what a method, a state, a backend, a model, a stream, a metric and an experiment are.
 
 It computes nothing and imports nothing heavy: a plugin may import it at start-up.
 """
 
 from orfit_bench.spec.backend import Absent, Backend, Kernel
+from orfit_bench.spec.experiment import Experiment, Reproduced, Request
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, largest
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Diagonal, Field, Growth, Method
@@ -24,6 +25,7 @@ __all__ = [
     "Data",
     "Diagonal",
     "Equality",
+    "Experiment",
     "Field",
     "Growth",
     "Kernel",
@@ -34,6 +36,8 @@ __all__ = [
     "Metric",
     "Model",
     "Record",
+    "Reproduced",
+    "Request",
     "Rows",
     "Setting",
     "Side",

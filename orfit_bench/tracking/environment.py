@@ -6,7 +6,6 @@ they have in common, machine code included. All else comes from the environment 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -16,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
+
+from orfit_bench.jobs.keys import make_text_key
 
 FOLDER = ".orfit-bench-gate"
 """In the repository, kept for the next time; git is told to leave it alone. Removing it costs time only."""
@@ -100,7 +101,7 @@ def _places(root: Path, sha: str) -> Iterator[str]:
 def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
     """Where the distribution in a folder of the commit is installed."""
     tree = git(root, "rev-parse", f"{sha}:{place}").strip()
-    key = hashlib.sha256(f"{place} {tree} {sys.version}".encode()).hexdigest()[:16]
+    key = make_text_key(f"{place} {tree} {sys.version}")
     target = home / key
     if not target.is_dir():
         with tempfile.TemporaryDirectory(dir=home) as folder:

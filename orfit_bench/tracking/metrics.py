@@ -27,9 +27,9 @@ class Tracked(NamedTuple):
 METRICS = {
     metric.name: metric
     for metric in (
-        Tracked("seconds_a_sample", "s", 0.3, timed=True),
-        Tracked("kernel_seconds_a_sample", "s", 0.3, timed=True),
-        Tracked("seconds_a_row", "s", 0.5, timed=True),
+        Tracked("seconds_per_sample", "s", 0.3, timed=True),
+        Tracked("kernel_seconds_per_sample", "s", 0.3, timed=True),
+        Tracked("latency", "s", 0.5, timed=True),
         Tracked("import_seconds", "s", 0.3, timed=True),
         Tracked("start_seconds", "s", 0.3, timed=True),
         Tracked("peak_bytes", "B", 0.1),
@@ -38,7 +38,7 @@ METRICS = {
         Tracked("frozen_deviation", "relative", 9.0, FLOOR),
     )
 }
-OF_LEARNERS = ("seconds_a_sample", "kernel_seconds_a_sample", "seconds_a_row")
+OF_LEARNERS = ("seconds_per_sample", "kernel_seconds_per_sample", "latency")
 
 
 def tolerances(texts: Sequence[str]) -> dict[str, float]:
@@ -53,5 +53,5 @@ def tolerances(texts: Sequence[str]) -> dict[str, float]:
         except ValueError:
             found[name] = math.nan
         if not found[name] >= 0:
-            raise ValueError(f"--tolerate {text}: want METRIC=SHARE, a relative change >= 0, as in seconds_a_row=0.5")
+            raise ValueError(f"--tolerate {text}: want METRIC=SHARE, a relative change >= 0, as in latency=0.5")
     return found

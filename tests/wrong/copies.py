@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.parameters import ParameterMaker
 from orfit_bench.spec import Merge
 from orfit_bench.state import merging, serialization
 from wrong.fault import fault
@@ -53,7 +53,9 @@ def _forgetful(self: Any) -> Any:
     twin = copy(self)
     if not self.n_samples_seen_:
         defaults = {s.name: s.default for s in self.method.settings}
-        return learner_of(dataclasses.replace(self.rule, settings=defaults), twin.live_state)
+        forgetful = ParameterMaker(self.method, defaults, self.dtype, self.random_state)
+        twin.rule = dataclasses.replace(self.rule)
+        vars(twin.rule)["_make_parameters"] = forgetful
     return twin
 
 

@@ -71,8 +71,8 @@ class Workload:
         """Rows of the chunk that is timed."""
         return LAYERED_ROWS if self.layered else ROWS.get(self.backend, MANY_ROWS)
 
-    def seconds_a_sample(self, spend: float = 0.15) -> float:
-        """Seconds a row of a chunk that a new learner takes, the least of all chunks that `spend` seconds allow."""
+    def seconds_per_sample(self, spend: float = 0.15) -> float:
+        """Seconds per sample that a new learner takes for a chunk, the least of all that `spend` seconds allow."""
         X, y = self.data(self.chunk_rows())
 
         def timed() -> float:
@@ -84,8 +84,8 @@ class Workload:
 
         return least(timed, spend) / len(X)
 
-    def kernel_seconds_a_sample(self, spend: float = 0.15) -> float:
-        """Seconds a row that the kernel alone takes of such a chunk: of some methods the host takes nearly all."""
+    def kernel_seconds_per_sample(self, spend: float = 0.15) -> float:
+        """Seconds per sample that the kernel alone takes of such a chunk: of some methods the core takes nearly all."""
         X, y = self.data(self.chunk_rows())
         with clocked(self.method, self.backend) as clock:
 
@@ -96,8 +96,8 @@ class Workload:
 
             return least(timed, spend) / len(X)
 
-    def seconds_a_row(self, spend: float = 0.15) -> float:
-        """Seconds of a call with one row, the least of all that `spend` seconds allow."""
+    def latency(self, spend: float = 0.15) -> float:
+        """Seconds of a call with a single sample, the least of all that `spend` seconds allow."""
         X, y = self.data(8)
         learner = self.started().partial_fit(X, y)
         X, y = X[:1], None if y is None else y[:1]
@@ -132,8 +132,8 @@ class Workload:
                     peaks.append(reader.metadata.peak_memory)
         return float(min(peaks))
 
-    def device_seconds_a_sample(self) -> float:
-        """Seconds a row of a chunk that the backend's device takes, by its own clock."""
+    def device_seconds_per_sample(self) -> float:
+        """Seconds per sample that the backend's device takes for a chunk, by its own clock."""
         X, y = self.data(self.chunk_rows())
         return device.seconds(self._found(), lambda: self.started().partial_fit(X, y)) / len(X)
 

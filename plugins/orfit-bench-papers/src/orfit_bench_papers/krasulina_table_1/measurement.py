@@ -1,0 +1,79 @@
+"""What is varied, and what is measured in a cell."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench_papers import _krasulina as k_pca
+from orfit_bench_papers.procedure import Axes, Cell, Setup, about
+
+if TYPE_CHECKING:
+    import xarray
+
+FACTORS = (0.1, 1.0, 10.0)
+"""On the chosen step, in the paper's table."""
+HIGHER = 10**0.5
+"""What the chosen step may be multiplied by as well: a neighbour on the grid of steps, which is all but as good."""
+DIGIT = 1.0
+"""Percents of a loss of 1 that two roundings to the second digit, of a loss and of batch PCA's, are together."""
+PAPERS_ROWS = 70_000
+"""Images of MNIST."""
+LONGER = "70,000 rows"
+UNEXPLAINED = "not explained"
+LOSS = "mean compression loss on all rows"
+READINGS: dict[str, tuple[str, str, str]] = {
+    "as here": ("", "", ""),
+    "unit start": ("scale of the start of Sanger's and the implicit rule", "1e-4 times a Gaussian", "a Gaussian"),
+    "nine tenths": ("whether validation rows are learned", "yes, all rows are", "no"),
+    "one order": ("order of the rows", "another in every run", "the same in every run"),
+    LONGER: ("how many rows a sweep has", "as many as the data", "the paper's 70,000, in several sweeps"),
+}
+"""What the paper leaves open: its name, how it is read here, and another reading."""
+
+
+def readings(setup: Setup) -> Axes:
+    """Every reading, k and method; the runs share a step, so they are in one cell."""
+    return {"reading": list(READINGS), "k": list(setup["components"]), "learner": list(k_pca.METHODS)}
+
+
+def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
+    """The loss on all rows after one sweep, at the chosen step and at a tenth and ten times of it."""
+    import xarray
+
+    reading, k, name = cell["reading"], cell["k"], cell["learner"]
+    unit = reading == "unit start"
+    eta0 = k_pca.chosen(setup, name, k, unit)
+    loss = np.full((2, len(FACTORS), setup["runs"]), np.nan)
+    neighbours = (1.0, HIGHER) if reading == LONGER and eta0 and setup.data in k_pca.PRINTED else (1.0,)
+    for (j, neighbour), (i, factor), run in product(enumerate(neighbours), enumerate(FACTORS), range(setup["runs"])):
+        if factor == 1 or eta0:
+            made = k_pca.learner(setup, name, k, neighbour * factor * eta0, run, unit)
+            loss[j, i, run] = _loss(made, setup.data, reading, run)
+    return xarray.Dataset(
+        {
+            "loss": (("factor", "run"), loss[0], about("row^2", f"{LOSS}; NaN: no step, or gone")),
+            "higher_loss": (("factor", "run"), loss[1], about("row^2", f"{LOSS}, with {HIGHER:.3g} times the step")),
+            "eta0": ((), eta0, about("1", "the step chosen on the validation part, 0 where the method has none")),
+            "batch": ((), k_pca.batch_loss(setup.data, k), about("row^2", "loss of batch PCA")),
+        },
+        {"factor": list(FACTORS), "run": np.arange(setup["runs"])},
+    )
+
+
+def sweeps_of(name: str) -> int:
+    """How many sweeps over the data are nearest to the paper's rows."""
+    return max(1, round(PAPERS_ROWS / len(k_pca.images(name))))
+
+
+def _loss(made: Any, name: str, reading: str, run: int) -> float:
+    """On all rows, after the sweep that the reading wants."""
+    X, sweeps = k_pca.images(name), 1
+    if reading == "nine tenths":
+        X = np.delete(X, np.random.default_rng(0).permutation(len(X))[: len(X) // 10], axis=0)
+    elif reading == LONGER:
+        sweeps = sweeps_of(name)
+    seeds = [0 if reading == "one order" else run + 1000 * i for i in range(sweeps)]
+    return float([k_pca.swept(made, X, name, seed).loss[-1] for seed in seeds][-1])

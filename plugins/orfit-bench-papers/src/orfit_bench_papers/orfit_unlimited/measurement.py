@@ -1,0 +1,119 @@
+"""What is varied, and what is measured in a cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.bench.error import NUMBERS
+from orfit_bench.bench.learning import learn
+from orfit_bench.bench.protocol import Protocol
+from orfit_bench.errors import DivergedError
+from orfit_bench.orders import reshuffled
+from orfit_bench.spec.stream import Array, Data
+from orfit_bench_papers.orfit_rotated_digits.measurement import rows, start, tested
+from orfit_bench_papers.procedure import Axes, Cell, Setup, about
+
+if TYPE_CHECKING:
+    import xarray
+
+ONE_PASS = {"ORFit": "orfit", "One-Step SGD": "one_step_sgd"}
+STEPS = ("as printed", "converging")
+ERRORS = ("test", "train", "sample")
+READINGS: dict[str, tuple[str, str, str]] = {
+    "as here": ("", "", ""),
+    "random start": ("start", "w = 0", "w ~ N(0, 1/d)"),
+    "bytes": ("pixel scale", "[0, 1]", "0 to 255"),
+    "standardised": ("pixel scale", "[0, 1]", "(pixel - mean) / standard deviation, of all pixels learned"),
+    "reshuffled": ("order of SGD's rows", "by angle in every epoch", "a new random order in every epoch"),
+}
+"""What the thesis leaves open: its name, how it is read here, and another reading."""
+
+
+def readings(setup: Setup) -> Axes:
+    """Every reading, and every run."""
+    return {"reading": list(READINGS), "run": list(range(setup["runs"]))}
+
+
+def epochs(setup: Setup) -> Array:
+    """The epochs after which SGD is looked at."""
+    return np.unique(np.geomspace(1, setup["epochs"], 25).astype(int))
+
+
+def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
+    """Errors of the one-pass methods after every row, and of SGD after some epochs."""
+    import xarray
+
+    reading, run = cell["reading"], cell["run"]
+    found = rows(setup, reading, run)
+    given = start(reading, found.X.shape[1], run)
+    w0 = given.get("initial_weights", np.zeros(found.X.shape[1]))
+    n, looks = len(found.X), epochs(setup)
+    made = {name: setup.create(method, run, **given) for name, method in ONE_PASS.items()}
+    once = [trajectory(learner, found, setup["sample"], Protocol(), range(1, n + 1)) for learner in made.values()]
+    w = weights(made["ORFit"])
+    steps = {"as printed": setup["step_size"], "converging": 1 / float((found.X**2).sum(axis=1).max())}
+    many, distance = [], []
+    for step in steps.values():
+        sgd = setup.create("lms", run, step_size=step, **given)
+        seen, passes = (found, setup["epochs"]) if reading != "reshuffled" else (_shuffled(found, setup, run), 1)
+        many.append(trajectory(sgd, seen, setup["sample"], Protocol(passes=passes), n * looks, found))
+        gone = np.isnan(many[-1]).any()
+        distance.append(np.nan if gone else np.linalg.norm(weights(sgd) - w) / np.linalg.norm(w - w0))
+    return xarray.Dataset(
+        {
+            "one_pass": (("learner", "error", "row"), np.array(once), about("rad", "error after every row")),
+            "sgd": (("step", "error", "epoch"), np.array(many), about("rad", "error of SGD after epochs; NaN: gone")),
+            "distance": (
+                "step",
+                np.array(distance),
+                about("1", "|w - w_ORFit| / |w_ORFit - w_0| after the last epoch"),
+            ),
+            "tested": tested(found, setup),
+            "condition": ((), np.linalg.cond(found.X) ** 2, about("1", "condition of the Gram matrix of the rows")),
+            "step_size": ("step", np.array(list(steps.values())), about("1", "step of SGD")),
+        },
+        {
+            "learner": list(ONE_PASS),
+            "error": list(ERRORS),
+            "row": np.arange(1, n + 1),
+            "step": list(STEPS),
+            "epoch": looks,
+        },
+    )
+
+
+def weights(learner: Any) -> Array:
+    """The weights (d,)."""
+    return np.asarray(learner.state()["w"].values[:, 0])
+
+
+def _shuffled(found: Data, setup: Setup, run: int) -> Data:
+    return reshuffled(found, setup["epochs"], run)
+
+
+def trajectory(
+    learner: Any, seen: Data, sample: int, protocol: Protocol, looks: Any, base: Data | None = None
+) -> Array:
+    """(3, looks) errors on the test set, on all rows learned and on the followed example; NaN once it has diverged.
+
+    seen is what is learned, base (or it) what the errors are on; looks counts rows.
+    """
+    base = base or seen
+    sets, at = (
+        (base.test, base.cut(0, len(base.X)), base.cut(sample - 1, sample)),
+        {int(k): i for i, k in enumerate(looks)},
+    )
+    errors = np.full((3, len(at)), np.nan)
+
+    def look(done: int) -> None:
+        if done in at:
+            errors[:, at[done]] = [NUMBERS.shown(learner, part) for part in sets]  # type: ignore[arg-type]
+
+    learner.partial_fit(*base.cut(0, 0))
+    try:
+        learn([learner], seen, protocol, at, look)
+    except DivergedError:
+        return np.full_like(errors, np.nan)
+    return errors

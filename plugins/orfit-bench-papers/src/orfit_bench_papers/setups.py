@@ -1,0 +1,67 @@
+"""From a name to what is computed: the procedure of an experiment, and the numbers of one run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.errors import UnavailableError, hint
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec.setting import inside
+from orfit_bench_papers import data as data_sets
+from orfit_bench_papers.declarations import EXPERIMENTS
+from orfit_bench_papers.procedure import Procedure, Setup
+
+
+def find(name: str) -> Procedure:
+    """The procedure of the experiment of this name. ValueError with the nearest name where there is none."""
+    if name not in EXPERIMENTS:
+        raise ValueError(f"no experiment {name!r}{hint(name, EXPERIMENTS)}")
+    module = import_module(f"orfit_bench_papers.{name.replace('-', '_')}")
+    procedure: Procedure = module.PROCEDURE
+    return procedure
+
+
+def make_setup(procedure: Procedure, data: str | None = None, **protocol: Any) -> Setup:
+    """What a run of it is made of, the backend being numba where it is installed, else numpy.
+
+    ValueError for data that the experiment does not take, protocol names that it does not have and numbers outside
+    their range, TypeError for another kind than the default's, UnavailableError where the data are not here.
+    """
+    made = data or next(iter(procedure.data), "its own")
+    if data and data not in procedure.data:
+        takes = f"want one of {', '.join(procedure.data)}" if procedure.data else "it makes its own rows"
+        raise ValueError(f"{procedure.name} with data {data!r}: {takes}")
+    if reason := data_sets.why_absent(made):
+        raise UnavailableError(f"{procedure.name} with data {made!r}: {reason}")
+    for name in protocol:
+        if name not in procedure.protocol:
+            raise ValueError(f"{procedure.name} has no {name!r} to set{hint(name, procedure.protocol)}")
+    whole = {**procedure.protocol, **protocol}
+    whole = {name: _checked(procedure, name, whole) for name in whole}
+    here = [b for b in ("numba", "numpy") if b in registry().backends and not registry().backends[b].reason]
+    if not here:
+        raise UnavailableError("neither the numba nor the numpy backend is installed")
+    return Setup(made, here[0], whole)
+
+
+def _checked(procedure: Procedure, name: str, protocol: Mapping[str, Any]) -> Any:
+    """The number of this name, or the tuple of them, each of the default's kind and in its range."""
+    value, default = protocol[name], procedure.protocol[name]
+    many = isinstance(default, tuple)
+    integer = isinstance(default[0] if many else default, int)
+    interval = procedure.ranges.get(name, "[1, inf)").format(**protocol)
+    wanted = f"{'an integer' if integer else 'a number'} in {interval}"
+    if many:
+        wanted = f"a tuple, each greater than the one before and {wanted}"
+    kinds = (int, np.integer) if integer else (int, float, np.integer, np.floating)
+    found = value if many else (value,)
+    if not isinstance(found, (tuple, list)) or not all(isinstance(v, kinds) and not isinstance(v, bool) for v in found):
+        raise TypeError(f"{procedure.name}: {name}={value!r}, want {wanted}")
+    if not found or not all(inside(v, interval) for v in found) or any(np.diff(found) <= 0):
+        raise ValueError(f"{procedure.name}: {name}={value!r}, want {wanted}")
+    plain = tuple(int(v) if integer else float(v) for v in found)
+    return plain if many else plain[0]

@@ -1,0 +1,102 @@
+"""Experiments of papers come with plugins: what one declares, and what the command makes of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import orfit_bench as ob
+from orfit_bench.cli import main
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Experiment, Reproduced, Request
+
+FIGURE = Experiment("figure-1", "a paper, Figure 1", "a curve", 5, "papers_of_tests:run", ("digits", "mnist"))
+ASKED: list[tuple[Experiment, Request]] = []
+
+
+def run(experiment: Experiment, request: Request) -> Reproduced:
+    """Takes one cell over, computes one, and leaves what it was asked in ASKED."""
+    ASKED.append((experiment, request))
+    request.progress(1, 2, "")
+    request.progress(2, 2, "second")
+    return Reproduced(request.folder / "figure-1.nc", request.folder / "figure-1.html")
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["reproduce", *arguments])
+
+
+@pytest.fixture
+def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A plugin with one experiment, the only ones that there are."""
+    monkeypatch.setattr(registry(), "experiments", {})
+    monkeypatch.setitem(sys.modules, "papers_of_tests", SimpleNamespace(run=run))  # type: ignore[misc]
+    ASKED.clear()
+    made = SimpleNamespace(SPEC_VERSION=(1, 0), experiments=ob.hookimpl(lambda: (FIGURE,)), __name__="papers_of_tests")
+    made.experiments.__name__ = "experiments"
+    ob.register(made)
+    yield
+    ob.unregister(made)
+
+
+@pytest.mark.usefixtures("plugin")
+class TestCommand:
+    def test_lists_what_the_plugins_declare(self) -> None:
+        result = invoke()
+        assert result.exit_code == 0
+        for text in (FIGURE.name, FIGURE.source, FIGURE.summary, "digits, mnist", "5 s"):
+            assert text in result.output
+
+    def test_hands_the_options_to_the_runner(self, tmp_path: Path) -> None:
+        result = invoke("figure-1", "--data", "mnist", "--runs", "3", "--fresh", "--output", str(tmp_path))
+        assert result.exit_code == 0, result.output
+        assert f"Results: {tmp_path / 'figure-1.nc'}. Page: {tmp_path / 'figure-1.html'}" in result.output
+        assert "1 of 2 cells are finished already" in result.output
+        ((experiment, request),) = ASKED
+        assert experiment is FIGURE
+        assert (request.folder, request.data, request.runs, request.fresh) == (tmp_path, "mnist", 3, True)
+
+    def test_suggests_the_nearest_name(self) -> None:
+        result = invoke("figure-2")
+        assert result.exit_code == 2
+        assert "Did you mean 'figure-1'?" in result.output
+
+    def test_reports_a_runner_that_cannot_be_imported(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delitem(sys.modules, "papers_of_tests")
+        result = invoke("figure-1")
+        assert result.exit_code == 2
+        assert "cannot be imported: ModuleNotFoundError: No module named 'papers_of_tests'" in result.output
+
+
+@pytest.mark.parametrize("arguments", [(), ("orfit-rotated-digits",)])
+def test_without_an_experiment_the_command_says_how_to_get_some(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry(), "experiments", {})
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert "no experiment is installed: install the distribution orfit-bench-papers" in result.output
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("name", "", TypeError),
+        ("source", None, TypeError),
+        ("runner", "package.module", ValueError),
+        ("runner", "package:a-b", ValueError),
+        ("seconds", -1, ValueError),
+        ("data", "digits", TypeError),
+        ("data", (1,), TypeError),
+    ],
+)
+def test_a_declaration_that_could_not_be_run_is_refused(field: str, value: Any, error: type[Exception]) -> None:
+    fields = {name: getattr(FIGURE, name) for name in Experiment.__slots__}
+    with pytest.raises(error, match=f"{field}="):
+        Experiment(**{**fields, field: value})
