@@ -17,7 +17,7 @@ NUMBERS = {
     "test_error": 0.5,
     "forgetting": 0.1,
     "deviation": 1e-15,
-    "samples_per_second": 1e4,
+    "throughput": 1e4,
     "seconds_per_sample": 1e-4,
     "share_of_limit": 0.1,
     "latency_p50": 1e-5,

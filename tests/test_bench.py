@@ -200,7 +200,7 @@ class TestCell:
         record = run_cell(cell("rls"))
         assert 0 < record["seconds"] < 10
         assert 0 < record["seconds_compile"] < 100
-        assert record["metrics"]["samples_per_second"] == 60 / record["seconds"]
+        assert record["metrics"]["throughput"] == 60 / record["seconds"]
         assert record["metrics"]["deviation"] < 1e-12
         assert record["metrics"]["forgetting"] is None
         json.dumps(record)
@@ -370,7 +370,7 @@ class TestRun:
         assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
         assert dict(made.sizes) == {"cell": 6, "point": 25, "task": 10, "task_after": 10}
         assert made["method"].values.tolist() == ["lms", "rls", "greedy"] * 2
-        assert made["samples_per_second"].attrs["units"] == "1/s"
+        assert made["throughput"].attrs["units"] == "1/s"
         assert np.isnan(made["deviation"].values[2])
         assert np.isnan(made["task_error"].values[0]).all()
         assert json.loads(made.attrs["versions"])["numpy"] == np.__version__
@@ -417,7 +417,7 @@ class TestRun:
             "its probe failed: ImportError: no driver",
         ]
         assert np.isnan(done["seconds"].values[1:]).all()
-        assert np.isnan(done["samples_per_second"].values[1:]).all()
+        assert np.isnan(done["throughput"].values[1:]).all()
 
     def test_of_backends_that_nobody_named_those_take_part_that_can(self, plugin):
         gone = Backend("gone", "", namespace=lambda: np, probe=lambda: "no device")

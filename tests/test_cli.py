@@ -28,7 +28,7 @@ from orfit_bench.plugins.registry import registry
 
 words = shlex.split
 COMMAND = [sys.executable, "-c", "from orfit_bench.cli import main; main()"]
-TIMES = ("seconds", "timed_runs", "seconds_compile", "samples_per_second", "seconds_per_sample")
+TIMES = ("seconds", "timed_runs", "seconds_compile", "throughput", "seconds_per_sample")
 TIMES += ("latency_p50", "latency_p99", "host_memory", "share_of_limit")
 """What differs from run to run."""
 
@@ -477,7 +477,7 @@ class TestNarrowTerminal:
         for i, method in enumerate(done["method"].values):
             (row,) = [line.split() for line in lines if line.strip().startswith(f"{method} ")]
             assert row[:3] == [method, "numpy", "rotated_digits"]
-            assert row[3] == format(float(done["samples_per_second"].values[i]), ",.0f")
+            assert row[3] == format(float(done["throughput"].values[i]), ",.0f")
             assert row[-3] == format(float(done["test_error"].values[i]), ".4g")
             assert row[-2] == format(float(done["forgetting"].values[i]), ".3g")
             assert row[-1] == format(float(done["deviation"].values[i]), ".1e")

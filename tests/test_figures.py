@@ -102,7 +102,7 @@ class TestCost:
 
 class TestThroughput:
     def test_bars_beside_the_limit(self, draw):
-        cells = [made("lms", samples_per_second=1e6, share_of_limit=0.5), made("rls", samples_per_second=1e3)]
+        cells = [made("lms", throughput=1e6, share_of_limit=0.5), made("rls", throughput=1e3)]
         axes = draw(*cells)["throughput-drift"].figure.axes[0]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["lms", "rls"]
         assert [bar.get_width() for bar in axes.patches] == [1e6, 1e3]
@@ -112,7 +112,7 @@ class TestThroughput:
 
     def test_lines_over_sizes(self, draw):
         cells = [
-            made(m, d=d, samples_per_second=r / d, share_of_limit=0.25)
+            made(m, d=d, throughput=r / d, share_of_limit=0.25)
             for m, r in (("lms", 1e8), ("rls", 1e6))
             for d in (8, 32, 128)
         ]
@@ -127,9 +127,7 @@ class TestThroughput:
 
     @pytest.mark.parametrize(("sizes", "most"), [((8,), 30), ((8, 32), 12)])
     def test_of_many_the_fastest_and_the_slowest(self, draw, sizes, most):
-        cells = [
-            made(settings={"step_size": k}, d=d, samples_per_second=10.0 + k, tasks=0) for k in range(40) for d in sizes
-        ]
+        cells = [made(settings={"step_size": k}, d=d, throughput=10.0 + k, tasks=0) for k in range(40) for d in sizes]
         plate = draw(*cells)["throughput-drift"]
         axes = plate.figure.axes
         shown = [t.get_text() for t in axes[0].get_yticklabels()] if len(sizes) == 1 else [a.get_title() for a in axes]
@@ -178,7 +176,7 @@ class TestAll:
 
     @pytest.mark.parametrize("ratio", [1.0, 1.9, 2.1, 9.0, 30.0, 1e5])
     def test_ticks_are_apart_and_there(self, draw, ratio):
-        more = dict.fromkeys(("seconds_per_sample", "host_memory", "samples_per_second", "test_error"), ratio)
+        more = dict.fromkeys(("seconds_per_sample", "host_memory", "throughput", "test_error"), ratio)
         found = draw(made(), made("rls", **{name: NUMBERS[name] * factor for name, factor in more.items()}))
         assert all(fits(plate.figure) for plate in found.values())
         for axes in found["cost-drift"].figure.axes:

@@ -333,7 +333,7 @@ def test_deviation_of_weights_of_every_kind(method: str, stream: str, settings: 
 
 
 def test_speed_is_rows_over_seconds() -> None:
-    assert metric("samples_per_second", seconds=0.5, rows_learned=20) == 40
+    assert metric("throughput", seconds=0.5, rows_learned=20) == 40
     assert metric("seconds_per_sample", seconds=0.5, rows_learned=20) == 0.025
 
 
@@ -467,7 +467,7 @@ def test_state_bytes() -> None:
 # ---------------------------------------------------------------------- what does not apply
 
 
-ALWAYS = {"samples_per_second", "seconds_per_sample", "latency_p50", "latency_p99", "host_memory", "state_bytes"}
+ALWAYS = {"throughput", "seconds_per_sample", "latency_p50", "latency_p99", "host_memory", "state_bytes"}
 NUMERIC = {"test_error", "mean_squared_error", "a_priori_error", "regret"}
 
 
@@ -509,7 +509,7 @@ def test_every_metric_says_what_it_is() -> None:
         assert declared.source
         assert len(declared.summary) <= 48, "a line of `orfit-bench list` at 80 columns holds half of that"
     assert {m.name for m in ob.metrics().values() if m.better == "higher"} == {
-        "samples_per_second",
+        "throughput",
         "share_of_limit",
         "backward_transfer",
     }

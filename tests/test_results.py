@@ -258,6 +258,11 @@ def test_show_prints_what_the_run_did(measured, tmp_path):
         assert (told.exit_code, told.output) == (2, f"Error: {file}: {said}\n")
 
 
+def test_a_file_with_the_name_of_an_earlier_version_is_read(measured, tmp_path):
+    results.write(measured.rename({new: old for old, new in results.RENAMED.items()}), tmp_path / "old.nc")
+    xr.testing.assert_identical(load(tmp_path / "old.nc"), measured)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

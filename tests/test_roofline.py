@@ -122,7 +122,7 @@ def test_a_run_tells_its_share(cache, monkeypatch):
     suite = Suite(methods=["lms"], backends=["numpy"], streams=["drift"], rows=[50])
     found = run(suite, isolate=False)
     learner = ob.create("lms").partial_fit(np.ones((1, int(found["d"].item()))), [1.0])
-    want = found["samples_per_second"].item() / limit.throughput(learner, 1, FLAT)
+    want = found["throughput"].item() / limit.throughput(learner, 1, FLAT)
     assert found["share_of_limit"].item() == pytest.approx(want)
 
 

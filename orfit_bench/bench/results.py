@@ -33,13 +33,15 @@ MACHINE = ("cpu", "cores", "memory", "platform")
 METRICS = (
     "test_error",
     "forgetting",
-    "samples_per_second",
+    "throughput",
     "seconds_per_sample",
     "share_of_limit",
     "host_memory",
     "device_memory",
 )
 """Metrics that tables and pictures ask for by name."""
+RENAMED = {"samples_per_second": "throughput"}
+"""Variables whose names earlier versions wrote: old to new."""
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {
@@ -160,6 +162,7 @@ def load(path: str | Path) -> xarray.Dataset:
     except (OSError, ValueError, KeyError, RuntimeError) as error:  # the last from HDF5, of a damaged file
         said = str(error).partition("\n")[0]
         raise ValueError(f"{path}: no netCDF file, or a damaged one ({type(error).__name__}: {said})") from error
+    results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})
     if (found := str(results.attrs.get("format", ""))) != FORMAT:
         if found.startswith(FORMAT.rstrip("0123456789")):
             raise ValueError(f"{path}: written as {found!r}, this version reads {FORMAT!r}: run it again")

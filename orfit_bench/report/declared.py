@@ -40,7 +40,7 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
-    """The details of the method, backend, stream, metric or experiment of this name, or of each if there are several."""
+    """The details of what has this name, of each if there are several: a method, backend, stream, metric, experiment."""
     for hook, show in (
         ("methods", _method),
         ("backends", _backend),

@@ -34,7 +34,7 @@ SPANS = ("seconds", "seconds_transfer", "seconds_compile")
 AVERAGED: Columns = {
     "test_error": ("test error", ".4g"),
     "forgetting": ("forgetting", ".3g"),
-    "samples_per_second": ("samples/s", ",.0f"),
+    "throughput": ("samples/s", ",.0f"),
 }
 TOO_FEW = "too few"
 
@@ -199,7 +199,7 @@ def _known(results: xarray.Dataset, name: str, those: Sequence[int]) -> bool:
 def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
     found = statistics.estimate(float(v) for v in results[name].values[list(group)])
     form = AVERAGED[name][1]
-    sure = name != "samples_per_second" and not math.isnan(found.half)  # timings vary with the load of the machine
+    sure = name != "throughput" and not math.isnan(found.half)  # timings vary with the load of the machine
     return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)
 
 

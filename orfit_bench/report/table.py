@@ -28,7 +28,7 @@ NOT_APPLICABLE = "n/a: not applicable, e.g. the stream has no test set or the se
 Columns = dict[str, tuple[str, str]]
 """Maps a variable to its column heading and format."""
 COST: Columns = {
-    "samples_per_second": ("samples/s", ",.0f"),
+    "throughput": ("samples/s", ",.0f"),
     "share_of_limit": ("roofline", "share"),
     "state_bytes": ("state", "B"),
 }
@@ -153,7 +153,7 @@ def ranked(results: xarray.Dataset, streams: Sequence[str], cells: Iterable[int]
 def _rank(results: xarray.Dataset, i: int) -> tuple[float, ...]:
     """Test error, a-priori error and negative throughput; unknown values sort last."""
     error, ahead = number(results, "test_error", i), number(results, "a_priori_error", i)
-    slowness = -number(results, "samples_per_second", i)
+    slowness = -number(results, "throughput", i)
     return tuple(math.inf if math.isnan(value) else value for value in (error, ahead, slowness))
 
 

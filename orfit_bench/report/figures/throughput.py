@@ -39,12 +39,12 @@ LIMIT = "roofline limit,\none thread"
 
 def missing(part: xarray.Dataset) -> str:
     """Why the figure cannot be drawn; empty if it can."""
-    return "" if np.isfinite(part["samples_per_second"].values).any() else "no throughput was measured"
+    return "" if np.isfinite(part["throughput"].values).any() else "no throughput was measured"
 
 
 def draw(part: xarray.Dataset) -> Any:
     """Draw a bar for each method and backend, or one panel per method if several sizes were run."""
-    speed, found = part["samples_per_second"].values, by(part, "label")
+    speed, found = part["throughput"].values, by(part, "label")
     ordered = sorted(found, key=lambda label: -np.nanmax(speed[found[label]], initial=0.0))
     return (_bars if _most(part) == BARS else _panels)(part, ends(ordered, _most(part)))
 
@@ -61,7 +61,7 @@ def _bars(part: xarray.Dataset, ordered: list[str]) -> Any:
     thick = 0.8 / len(backends)
     at = np.arange(len(ordered))
     for k, backend in enumerate(backends):
-        rates = [_mean(part, "samples_per_second", label, backend) for label in ordered]
+        rates = [_mean(part, "throughput", label, backend) for label in ordered]
         place = at + (k - (len(backends) - 1) / 2) * thick
         shape = {"hatch": HATCHES[k % len(HATCHES)], "edgecolor": INK, "linewidth": 0.4}
         axes.barh(place, rates, thick, label=backend, color=COLOURS[k % len(COLOURS)], **shape)
@@ -91,7 +91,7 @@ def _panels(part: xarray.Dataset, ordered: list[str]) -> Any:
     figure, axes = canvas(1.7, 1.7, margins, rows, columns, sharex=True, sharey=True)
     for place, label in zip(axes.flat, ordered, strict=False):
         for k, backend in enumerate(backends):
-            sizes, rates = _over_sizes(part, "samples_per_second", label, backend)
+            sizes, rates = _over_sizes(part, "throughput", label, backend)
             look = {"color": COLOURS[k], "linestyle": DASHES[k % len(DASHES)], "marker": MARKERS[k % len(MARKERS)]}
             place.plot(sizes, rates, label=backend if place is axes.flat[0] else None, **look)
         sizes, limits = _limits_over_sizes(part, label)
@@ -123,7 +123,7 @@ def _mean(part: xarray.Dataset, name: str, label: str, backend: str) -> float:
 
 
 def _limit(part: xarray.Dataset, label: str, backend: str) -> float:
-    return _mean(part, "samples_per_second", label, backend) / _mean(part, "share_of_limit", label, backend)
+    return _mean(part, "throughput", label, backend) / _mean(part, "share_of_limit", label, backend)
 
 
 def _over_sizes(part: xarray.Dataset, name: str, label: str, backend: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -139,7 +139,7 @@ def _limits_over_sizes(part: xarray.Dataset, label: str) -> tuple[NDArray[Any], 
     for backend in by(part, "backend"):
         sizes, shares = _over_sizes(part, "share_of_limit", label, backend)
         if np.isfinite(shares).any():
-            return sizes, _over_sizes(part, "samples_per_second", label, backend)[1] / shares
+            return sizes, _over_sizes(part, "throughput", label, backend)[1] / shares
     return np.empty(0), np.empty(0)
 
 
