@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods import _kalman_laws as laws
-from orfit_bench.catalogue.methods._batch import Array, min_norm
-from orfit_bench.catalogue.methods._digit_laws import digits_of_a_filter
-from orfit_bench.catalogue.methods._gaussian import given, prior
-from orfit_bench.spec.law import Law
+from orfit_bench.catalogue.laws.kalman import LAWS
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
+from orfit_bench.catalogue.shared.least_squares import solve_min_norm
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Diagonal, Field, Method, Settings, Sizes
+from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.model import Transition, resting
 from orfit_bench.spec.setting import Setting
 
@@ -44,9 +42,9 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
         return None
     steps = (n, 1, 1)
     F, Q = np.eye(d) if F is None else _whole(F, d), _whole(settings["process_noise"], d)
-    states = prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
+    states = joint_prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
     rows = [(int(i), X[i : i + 1], Y[i : i + 1], R.reshape(1, 1)) for i in seen]
-    return np.asarray(given(states, rows).mean[-1])
+    return np.asarray(condition_on_rows(states, rows).mean[-1])
 
 
 def information(X: Array, settings: Any) -> Array | None:
@@ -63,7 +61,7 @@ def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -
     if not B.size:
         return mean
     if not variance:
-        return np.asarray(mean + B @ min_norm(X @ B, E, np.zeros((B.shape[1], E.shape[1]))))
+        return np.asarray(mean + B @ solve_min_norm(X @ B, E, np.zeros((B.shape[1], E.shape[1]))))
     A = np.vstack([X @ B, np.sqrt(variance) * np.eye(B.shape[1])])
     zeros = np.zeros((B.shape[1], E.shape[1]))
     return np.asarray(mean + B @ np.linalg.lstsq(A, np.vstack([E, zeros]), rcond=None)[0])
@@ -97,9 +95,6 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
 def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
     P = _prior(settings, sizes, draw)
     return np.broadcast_to(P.values, P.size) if isinstance(P, Diagonal) else np.diagonal(P)
-
-
-# ---------------------------------------------------------------------- merging
 
 
 def _at_rest(settings: Settings) -> bool:
@@ -171,22 +166,7 @@ METHOD = Method(
         flops=lambda s, z: 3 * z["parameter"] ** (2 if s["transition"] is None else 3),
         floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _at_rest(s) else 6),
     ),
-    laws=(
-        Law(laws.conditioning, "survey, Proposition 3", exponent=1),
-        Law(digits_of_a_filter, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
-        Law(laws.forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
-        Law(laws.merges, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
-        Law(laws.blocks, "survey, Lemma 2, several samples of one task", exponent=1),
-        Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
-        Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),
-        Law(laws.moved_out_of_the_floats, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
-        Law(laws.what_is_known_stays, "survey, Proposition 3 with Q = 0", exponent=1, shape="own"),
-        Law(laws.shared_noise, "survey, Proposition 3", exponent=1, shape="own"),
-        Law(laws.rows_without_noise, "survey, Proposition 3 with Q = 0", exponent=0, shape="own"),
-        Law(laws.smoothing_of_what_is_known, "survey, (RTS-Sigma)", exponent=2),
-        Law(laws.smoothing_without_noise, "survey, (RTS-Sigma) with Q = 0", exponent=1, shape="own"),
-        Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),
-    ),
+    laws=LAWS,
     batch=batch,
     information=("covariance", information),
     kind="filter",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orfit_bench.catalogue.methods._batch import while_memory_lasts
-from orfit_bench.catalogue.methods._common import BASIS, MEMORY, WEIGHTS, directions
-from orfit_bench.catalogue.methods._merging import UNION
-from orfit_bench.catalogue.methods._orfit_laws import LAWS
+from orfit_bench.catalogue.laws.orfit import LAWS
+from orfit_bench.catalogue.shared.declarations import BASIS, MEMORY, WEIGHTS, max_directions
+from orfit_bench.catalogue.shared.least_squares import min_norm_within_memory
+from orfit_bench.catalogue.shared.merging import UNION
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
 from orfit_bench.spec.setting import Setting
 
@@ -47,10 +47,10 @@ METHOD = Method(
         floats=lambda s, z: (2 * z["count"] * _limited(s) + 2 + 2 * z["output"]) * z["parameter"],
     ),
     laws=LAWS,
-    batch=while_memory_lasts,
+    batch=min_norm_within_memory,
     models=True,
     blocks=True,
     merge=UNION,
-    grows=Growth("direction", directions),
+    grows=Growth("direction", max_directions),
     draws=lambda settings: int(settings["summary"] == "random" and _limited(settings)),
 )

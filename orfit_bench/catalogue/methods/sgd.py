@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array, gradient_steps, momentum_steps
-from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS
-from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS
-from orfit_bench.catalogue.methods._merging import mean
-from orfit_bench.catalogue.methods._sgd_laws import LAWS
+from orfit_bench.catalogue.laws.sgd import LAWS
+from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
+from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS
+from orfit_bench.catalogue.shared.merging import weighted_mean
+from orfit_bench.catalogue.shared.recursions import gradient_steps, momentum_steps
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.method import Array, Cost, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
 
@@ -57,7 +57,7 @@ def answers(s: Any, settings: Settings) -> Array:
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """The means of w and of the iterate before by rows seen; the averages' mean by their weights, which add."""
     names = [name for name in ("w", "previous") if name in a.fields]
-    merged = mean(a, b, *names)
+    merged = weighted_mean(a, b, *names)
     if "average" in a.fields:
         one, other = a.fields["average_weight"], b.fields["average_weight"]
         both = (one * a.fields["average"] + other * b.fields["average"]) / max(one + other, np.finfo(float).tiny)
@@ -83,6 +83,7 @@ def _floats(s: Settings, z: Sizes) -> float:
 
 
 POWER = {"power": {"eta0": 0.3, "power": 0.8}}
+
 
 METHOD = Method(
     name="sgd",

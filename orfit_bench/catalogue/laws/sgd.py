@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps, momentum_steps
-from orfit_bench.catalogue.methods._common import condition, final_weights, refused
-from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS, risk_gradient
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
+from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
+from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, momentum_steps
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
+from orfit_bench.spec.method import Array
 
 SHAPES = {"delta": 0.75, "tau": 0.25, "epsilon": 0.5}
 """The losses' own settings, here numbers that both dtypes hold exactly."""
@@ -25,7 +26,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(final_weights(learner), want), len(X), condition(error_system(X, steps)))
 
 
-def unrolled(create: Any, rows: Rows) -> Measured:
+def momentum_recurrence(create: Any, rows: Rows) -> Measured:
     """With momentum, ridge and batches the run is a second-order linear recurrence, solved as one linear system."""
     X, y, _ = rows
     energy, T = (X * X).sum(1), -(-len(X) // 7)
@@ -79,12 +80,12 @@ def _against_gradient(create: Any, rows: Rows, learn: Any) -> Measured:
     return Measured(worst, len(rows.X), cond)
 
 
-def mini_batch(create: Any, rows: Rows) -> Measured:
+def mini_batch_gradient(create: Any, rows: Rows) -> Measured:
     """One step on a batch moves w against the gradient of the batch's mean loss, for every loss."""
     return _against_gradient(create, rows, lambda it, X, y: final_weights(it.step(X, y))[:, 0])
 
 
-def unbiased(create: Any, rows: Rows) -> Measured:
+def stochastic_gradient_is_unbiased(create: Any, rows: Rows) -> Measured:
     """The mean over all rows of the steps that each would take is the step of the empirical risk."""
 
     def expected(started: Any, X: Array, y: Array) -> Array:
@@ -94,7 +95,7 @@ def unbiased(create: Any, rows: Rows) -> Measured:
     return _against_gradient(create, rows, expected)
 
 
-def subgradient(create: Any, rows: Rows) -> Measured:
+def subgradient_inequality(create: Any, rows: Rows) -> Measured:
     """l(y, v) >= l(y, u) + s (v - u) for the s of a step at u, at the kinks of every loss and between them."""
     points, worst = np.linspace(-3, 3, 25), 0.0
     for loss, y, u in product(LOSSES, (-1.0, 1.0), points):
@@ -105,7 +106,7 @@ def subgradient(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 1, 1.0)
 
 
-def averages(create: Any, rows: Rows) -> Measured:
+def iterate_averages(create: Any, rows: Rows) -> Measured:
     """Predictions use the mean of the w_t at which steps were taken, weighted by a_t over the sum of all a_t."""
     X, y, _ = rows
     n, worst = len(X), 0.0
@@ -124,7 +125,7 @@ def averages(create: Any, rows: Rows) -> Measured:
     return Measured(worst, n, condition(L))
 
 
-def projection(create: Any, rows: Rows) -> Measured:
+def projection_onto_the_ball(create: Any, rows: Rows) -> Measured:
     """Each step ends in the point of the ball |w| <= radius that is nearest to where it would have ended."""
     X, y, _ = rows
     step = 1 / (X * X).sum(1).max()
@@ -134,11 +135,11 @@ def projection(create: Any, rows: Rows) -> Measured:
     for x, t in zip(X, y, strict=True):
         z = w + step * (t - x @ w) * x
         w = final_weights(learner.partial_fit(x[None], [t]))[:, 0]
-        worst = largest(worst, _off_optimum(w, z, radius))
+        worst = largest(worst, _projection_deviation(w, z, radius))
     return Measured(worst, len(X), 1.0)
 
 
-def _off_optimum(w: Array, z: Array, radius: float) -> float:
+def _projection_deviation(w: Array, z: Array, radius: float) -> float:
     """How far w is from what the nearest point to z satisfies: w = z, or |w| = radius and z = c w with c >= 1."""
     if np.linalg.norm(z) <= radius:
         return float(np.linalg.norm(w - z) / radius)
@@ -148,7 +149,7 @@ def _off_optimum(w: Array, z: Array, radius: float) -> float:
     return largest(0.0, *map(float, off))
 
 
-def rate(create: Any, rows: Rows) -> Measured:
+def convergence_rate(create: Any, rows: Rows) -> Measured:
     """E F(mean w_t) - F* <= B G / sqrt(T) with the constant step B / (G sqrt(T)): all sequences of rows tried."""
     from scipy.optimize import linprog
 
@@ -166,7 +167,7 @@ def rate(create: Any, rows: Rows) -> Measured:
     return Measured(largest(0.0, float(np.mean(gaps)) / (B * G / np.sqrt(T)) - 1), T, 1.0)
 
 
-def still_at_a_kink(create: Any, rows: Rows) -> Measured:
+def zero_subgradient_at_kinks(create: Any, rows: Rows) -> Measured:
     """Where a loss has a kink its subgradient is taken to be zero: the weights stay."""
     kinks = {"absolute": (0.0, 0.0), "quantile": (0.0, 0.0), "epsilon_insensitive": (0.0, 0.5), "hinge": (1.0, 1.0)}
     worst = 0.0
@@ -177,26 +178,26 @@ def still_at_a_kink(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 1, 1.0)
 
 
-def weights_that_overflow(create: Any, rows: Rows) -> Measured:
+def overflowing_average_weight_is_refused(create: Any, rows: Rows) -> Measured:
     """A step with which the sum of the averages' weights leaves the floats is refused, and leaves the average."""
     learner = create(averaging="weighted", step_size=0.1)
     largest_number = float(np.finfo(learner.dtype).max)
     learner = create(averaging="weighted", step_size=0.1, weights=0.7 * largest_number).partial_fit([[1.0]], [1.0])
     before = learner.predict([[1.0]])
-    if not refused(learner.partial_fit, [[1.0]], [1.0]):
+    if not is_refused(learner.partial_fit, [[1.0]], [1.0]):
         return Measured(float("inf"), 1, 1.0)
     return Measured(deviation(learner.predict([[1.0]]), before), 1, 1.0)
 
 
 LAWS = (
     Law(closed_form, "slides, From recursive least squares to SGD", exponent=1),
-    Law(unrolled, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
-    Law(mini_batch, "slides, Other SGD flavors: mini-batching", exponent=1),
-    Law(unbiased, "slides, SGD and ERM", exponent=1),
-    Law(subgradient, "slides, SGD beyond least square", exponent=0, shape="own"),
-    Law(still_at_a_kink, "slides, SGD beyond least square", exponent=0, shape="own"),
-    Law(weights_that_overflow, "slides, Other SGD flavors: averaging", exponent=0, shape="own"),
-    Law(averages, "slides, Other SGD flavors: averaging", exponent=1),
-    Law(projection, "slides, SGD convergence: projected gradient step", exponent=0),
-    Law(rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
+    Law(momentum_recurrence, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
+    Law(mini_batch_gradient, "slides, Other SGD flavors: mini-batching", exponent=1),
+    Law(stochastic_gradient_is_unbiased, "slides, SGD and ERM", exponent=1),
+    Law(subgradient_inequality, "slides, SGD beyond least square", exponent=0, shape="own"),
+    Law(zero_subgradient_at_kinks, "slides, SGD beyond least square", exponent=0, shape="own"),
+    Law(overflowing_average_weight_is_refused, "slides, Other SGD flavors: averaging", exponent=0, shape="own"),
+    Law(iterate_averages, "slides, Other SGD flavors: averaging", exponent=1),
+    Law(projection_onto_the_ball, "slides, SGD convergence: projected gradient step", exponent=0),
+    Law(convergence_rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
 )

@@ -5,49 +5,33 @@ Shapes: w (p, r), U (k, p) orthonormal rows, P and the information L = P^-1 (p, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Settings
-
-Array = NDArray[Any]
+from orfit_bench.spec.method import Array, Settings
 
 
-def averaged(*names: str) -> Merge:
+def average_rule(*names: str) -> Merge:
     """The rule that takes the mean of these fields, by rows seen."""
-    return Merge("averaged", "the mean of the weights, by rows seen", lambda a, b, settings: mean(a, b, *names))
+    return Merge(
+        "averaged", "the mean of the weights, by rows seen", lambda a, b, settings: weighted_mean(a, b, *names)
+    )
 
 
-def mean(a: Side, b: Side, *names: str) -> dict[str, Array]:
+def weighted_mean(a: Side, b: Side, *names: str) -> dict[str, Array]:
     """The means weighted by rows seen, so that it does not matter who is merged first."""
     share = b.rows / (a.rows + b.rows)
     return {name: a.fields[name] * (1 - share) + b.fields[name] * share for name in names}
 
 
-def in_parts(create: Callable[[], Any], X: Array, y: Array, cuts: tuple[int, ...]) -> Any:
-    """What learners that saw a part each come to when the later ones are merged first."""
-    parts = [create().partial_fit(X[i:j], y[i:j]) for i, j in zip((0, *cuts), (*cuts, len(X)), strict=True)]
-    merged = parts.pop()
-    while parts:
-        merged = parts.pop().merge(merged)
-    return merged
-
-
-# ---------------------------------------------------------------------- constraints: icl, orfit, rls without forgetting
-
-
-def unlimited_and_linear(settings: Settings, linear: bool) -> str:
+def union_refusal(settings: Settings, linear: bool) -> str:
     """Why the union of the constraints cannot be had; empty where it can."""
     if settings.get("memory") is not None:
         return f"with memory={settings['memory']} earlier rows may be lost, and the union does not fit"
     return "" if linear else "on a nonlinear model the gradients were taken at other weights"
 
 
-def union(a: Side, b: Side) -> dict[str, Array]:
+def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
     """The w nearest to a's, off a's rows, that says of b's rows what b says; the span of both (survey, Remark 1).
 
     Each row u of b's basis is learned as ICL learns a row with the target u'w_b: dependent ones change nothing.
@@ -62,7 +46,7 @@ def union(a: Side, b: Side) -> dict[str, Array]:
     return {"w": w, "basis": U}
 
 
-def spanned(U: Array, V: Array, least: float) -> Array:
+def extend_basis(U: Array, V: Array, least: float) -> Array:
     """Orthonormal rows: those of U, then what the rows of V add to them; a residual up to `least` adds nothing."""
     for v in V:
         r = residual(U, v)
@@ -74,8 +58,8 @@ def spanned(U: Array, V: Array, least: float) -> Array:
 UNION = Merge(
     "exact",
     "the union of both constraints, where dependent rows agree; on a linear model without a memory limit",
-    lambda a, b, settings: union(a, b),
-    unlimited_and_linear,
+    lambda a, b, settings: merge_constraints(a, b),
+    union_refusal,
 )
 
 
@@ -86,16 +70,13 @@ def residual(U: Array, V: Array) -> Array:
     return V
 
 
-# ---------------------------------------------------------------------- information: rls, class_rls, kalman
-
-
-def kept(forgetting_factor: float, steps: int) -> float:
+def remaining_weight(forgetting_factor: float, steps: int) -> float:
     """What forgetting leaves of earlier rows after so many steps; infinite where it remembers too much for a number."""
     with np.errstate(over="ignore"):
         return float(np.float64(forgetting_factor) ** steps)
 
 
-def information(
+def add_information(
     a: Side, b: Side, kept: float = 1.0, prior: bool = True, w: str = "w", P: str = "P"
 ) -> dict[str, Array]:
     """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), the prior L_0 and its w_0 counting once.
@@ -104,19 +85,19 @@ def information(
     w and P, and digits_lost where there is one. ValueError where rounding hides that one of the L is positive.
     """
     w_a, w_b, w_0 = a.fields[w], b.fields[w], a.start[w]
-    L_a = inverse(a.fields[P], a.eps, P)
-    L_b = inverse(b.fields[P], b.eps, f"the other's {P}")
-    L_0 = inverse(a.start[P], a.eps, f"the first {P}") if prior else np.zeros_like(L_a)
+    L_a = invert_spd(a.fields[P], a.eps, P)
+    L_b = invert_spd(b.fields[P], b.eps, f"the other's {P}")
+    L_0 = invert_spd(a.start[P], a.eps, f"the first {P}") if prior else np.zeros_like(L_a)
     with np.errstate(over="ignore", invalid="ignore"):  # which `inverse` refuses
         L = kept * (L_a - L_0) + L_b
-    merged = inverse(L, a.eps, "the sum of the information")
+    merged = invert_spd(L, a.eps, "the sum of the information")
     fields = {w: w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), P: merged}
     if "digits_lost" in a.fields:
         fields["digits_lost"] = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
     return fields
 
 
-def inverse(M: Array, eps: float, what: str) -> Array:
+def invert_spd(M: Array, eps: float, what: str) -> Array:
     """The inverse of a positive definite M, symmetric to the last bit.
 
     The Cholesky factor is that of M scaled to a diagonal of ones, whose smallest squared pivot is what rounding to

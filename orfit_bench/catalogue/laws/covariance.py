@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.catalogue.methods._common import refused
+from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.spec.law import Measured, Rows
+from orfit_bench.spec.method import Array
 
-UNSURE = 0.05
+UNCERTAIN = 0.05
 """A sign so near to its threshold, relatively, may be rounded to either side."""
 
 
-class Signs(NamedTuple):
+class Outcome(NamedTuple):
     """What a row must lead to; `unsure` where rounding decides."""
 
     lost: bool
@@ -27,13 +27,13 @@ class Signs(NamedTuple):
     unsure: bool
 
 
-Expected = Callable[[Array, Array], Signs]
+Expected = Callable[[Array, Array], Outcome]
 """What the row x (d,) must lead to, from the covariance P (d, d) before it."""
 
 
-def signs(
+def expected_outcome(
     P: Array, x: Array, noise: float, ff: float | None = 1.0, left: float | None = None, least: float = 0.0
-) -> Signs:
+) -> Outcome:
     """For a row seen with this noise through P, which is then divided by ff (None: by nothing, and may overflow).
 
     left is the variance along x that the next row finds at least (default: the noise), least the estimate of digits
@@ -47,17 +47,17 @@ def signs(
     highest = (np.diagonal(wide) - (wide @ x) ** 2 / s).max() / ff if ff else 0.0
     lost = [(rounded, info.eps**0.5), (cancelled, info.eps ** (1 / 3)), (size.max(), float(info.max) ** 0.25)]
     refused = [(rounded, least), (cancelled, least), (highest, info.max / 4)]
-    unsure = any(abs(value / limit - 1) < UNSURE for value, limit in lost + refused)
-    return Signs(any(a > b for a, b in lost), any(a > b for a, b in refused), unsure)
+    unsure = any(abs(value / limit - 1) < UNCERTAIN for value, limit in lost + refused)
+    return Outcome(any(a > b for a, b in lost), any(a > b for a, b in refused), unsure)
 
 
-def mismatches(learner: Any, stream: Iterable[Array], name: str, expected: Expected) -> int:
+def count_mismatches(learner: Any, stream: Iterable[Array], name: str, expected: Expected) -> int:
     """How often a learner fed row after row says something else; it ends where a row must be refused."""
     y: list[Any] = [1] if learner.method.kind == "classification" else [0.5]
     wrong, lost = 0, False
     for x in stream:
         want = expected(learner.partial_fit(x[None][:0], y[:0]).state()[name].values, x)
-        if refused(learner.partial_fit, x[None], y):
+        if is_refused(learner.partial_fit, x[None], y):
             return wrong + (not want.refused and not want.unsure)
         said = float(learner.state()["digits_lost"].values) == 1
         lost = said if want.unsure else lost or want.lost
@@ -69,7 +69,7 @@ AXIS, DIAGONAL = np.eye(3)[0], np.full(3, 3**-0.5)
 LARGE = [2.0**k * AXIS for k in range(1, 31)]
 
 
-def digits_are_said(create: Any, rows: Rows, name: str = "P", **more: Any) -> Measured:
+def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: Any) -> Measured:
     """It warns exactly when half of the digits of P are gone, and refuses exactly when too few are left."""
     blank = create(forgetting_factor=1.0, ridge=1.0, **more)
     info = np.finfo(blank.partial_fit(np.zeros((0, 3)), []).state()[name].dtype)
@@ -79,63 +79,63 @@ def digits_are_said(create: Any, rows: Rows, name: str = "P", **more: Any) -> Me
     wrong = 0
     for ff, ridge, stream in [*scenes, (0.5, 1.0, [DIAGONAL] * 60), (0.5, 1.0, [AXIS] * 1100)]:
         learner = create(forgetting_factor=ff, ridge=ridge, **more)
-        wrong += mismatches(learner, stream, name, partial(signs, noise=ff, ff=ff))
+        wrong += count_mismatches(learner, stream, name, partial(expected_outcome, noise=ff, ff=ff))
     if blank.method.blocks:
         singular = np.array([AXIS, AXIS])  # but for rounding: no digit is left
-        wrong += not refused(create(forgetting_factor=1.0, ridge=2.0**-90, **more).step, singular, [1, 1])
+        wrong += not is_refused(create(forgetting_factor=1.0, ridge=2.0**-90, **more).step, singular, [1, 1])
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
-def digits_of_a_filter(create: Any, rows: Rows) -> Measured:
+def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
     """It warns exactly when half of the digits are gone on a state at rest, shaken or moved, and refuses likewise."""
 
     def wrong_of(stream: list[Array], expected: Expected, **settings: Any) -> int:
-        return mismatches(create(**settings), stream, "covariance", expected)
+        return count_mismatches(create(**settings), stream, "covariance", expected)
 
     wrong, eps = 0, float(np.finfo(create().dtype).eps)
     for R in (eps**0.6, 0.5, 1.0):
         for x in LARGE:
-            wrong += wrong_of([x], partial(signs, noise=R, least=1), observation_noise=R)
+            wrong += wrong_of([x], partial(expected_outcome, noise=R, least=1), observation_noise=R)
             for P in (1.0, 2.0**20, 2.0**40):
                 shaken = {"observation_noise": R, "process_noise": 0.25, "initial_covariance": P}
-                wrong += wrong_of([x, x], _Shaken(R, 0.25), **shaken)
-        wrong += sum(_mistaken(create(observation_noise=R), x, R) for x in LARGE)
+                wrong += wrong_of([x, x], _StateWithNoise(R, 0.25), **shaken)
+        wrong += sum(_misjudges_block(create(observation_noise=R), x, R) for x in LARGE)
         for stream in ([AXIS] * 600, [DIAGONAL] * 60):
-            wrong += wrong_of(stream, _Moved(R, 1.9), observation_noise=R, transition=1.9)
+            wrong += wrong_of(stream, _StateWithTransition(R, 1.9), observation_noise=R, transition=1.9)
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
-def _mistaken(learner: Any, x: Array, noise: float) -> bool:
+def _misjudges_block(learner: Any, x: Array, noise: float) -> bool:
     """Whether a block of two rows along two axes, of which each tells as much as one row, is judged otherwise."""
-    want = signs(np.eye(3, dtype=learner.dtype), x, noise, least=1)
-    if refused(learner.step, np.array([x, np.roll(x, 1)]), [0.5, 0.5]):
+    want = expected_outcome(np.eye(3, dtype=learner.dtype), x, noise, least=1)
+    if is_refused(learner.step, np.array([x, np.roll(x, 1)]), [0.5, 0.5]):
         return not (want.refused or want.unsure)
     said = float(learner.state()["digits_lost"].values) == 1
     return not want.unsure and (want.refused or said != want.lost)
 
 
-class _Shaken:
+class _StateWithNoise:
     """Expected of a state to which every move but the first adds noise."""
 
     def __init__(self, R: float, Q: float) -> None:
         self.R, self.Q, self.first = R, Q, True
 
-    def __call__(self, P: Array, x: Array) -> Signs:
+    def __call__(self, P: Array, x: Array) -> Outcome:
         P = P if self.first else P + self.Q * np.eye(len(P), dtype=P.dtype)
         self.first = False
-        return signs(P, x, self.R, left=self.R + self.Q * float(x @ x), least=1)
+        return expected_outcome(P, x, self.R, left=self.R + self.Q * float(x @ x), least=1)
 
 
-class _Moved:
+class _StateWithTransition:
     """Expected of a state that every move but the first multiplies."""
 
     def __init__(self, R: float, F: float) -> None:
         self.R, self.F, self.first = R, F, True
 
-    def __call__(self, P: Array, x: Array) -> Signs:
+    def __call__(self, P: Array, x: Array) -> Outcome:
         with np.errstate(over="ignore"):
             P = P if self.first else P * P.dtype.type(self.F**2)
         self.first = False
         if not np.isfinite(P).all():
-            return Signs(False, True, False)
-        return signs(P, x, self.R, ff=None, left=np.inf, least=0.01)
+            return Outcome(False, True, False)
+        return expected_outcome(P, x, self.R, ff=None, left=np.inf, least=0.01)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods import _subspace as subspace
-from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.catalogue.methods._common import refused
+from orfit_bench.catalogue.laws.helpers import is_refused
+from orfit_bench.catalogue.shared.subspaces import orthonormalize
 from orfit_bench.spec.law import Measured, Rows, deviation, largest
+from orfit_bench.spec.method import Array
 
 K = 3
 """Directions that laws seek."""
@@ -23,21 +23,21 @@ ROWS = 60
 MIXED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
 
 
-def basis(learner: Any) -> Array:
+def final_basis(learner: Any) -> Array:
     """C of a learner, in host memory, float64."""
     return np.asarray(learner.state()["basis"].values, float)
 
 
-def projection(C: Array) -> Array:
+def projector(C: Array) -> Array:
     """C C^+."""
-    Q = subspace.orthonormal(C)
+    Q = orthonormalize(C)
     P: Array = Q @ Q.T
     return P
 
 
 def gaussian_start(rows: Rows) -> Array:
     """An orthonormal (d, k)."""
-    return subspace.orthonormal(np.random.default_rng(rows.seed).standard_normal((rows.X.shape[1], K)))
+    return orthonormalize(np.random.default_rng(rows.seed).standard_normal((rows.X.shape[1], K)))
 
 
 def relative_step(rows: Rows, share: float = STEP) -> float:
@@ -45,30 +45,30 @@ def relative_step(rows: Rows, share: float = STEP) -> float:
     return float(share / (rows.X * rows.X).sum(1).max())
 
 
-def steps_of(learner: Any, rows: Rows, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[Array, Array, Array]]:
+def block_steps(learner: Any, rows: Rows, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[Array, Array, Array]]:
     """Let the learner step over the rows in blocks of these sizes, again and again: A, C before, C after."""
     lo, i = 0, 0
-    C = basis(learner.partial_fit(rows.X[:0]))
+    C = final_basis(learner.partial_fit(rows.X[:0]))
     while lo < min(ROWS, len(rows.X)):
         A = rows.X[lo : lo + sizes[i % len(sizes)]]
-        before, C = C, basis(learner.step(A))
+        before, C = C, final_basis(learner.step(A))
         yield A, before, C
         lo, i = lo + len(A), i + 1
 
 
-def free_start(rows: Rows) -> Array:
+def oblique_start(rows: Rows) -> Array:
     """A (d, k) of rank k whose columns are neither orthogonal nor of one length."""
     C: Array = gaussian_start(rows) @ MIXED
     return C
 
 
-def free_steps(create: Any, rows: Rows, step: float, *sizes: int) -> Iterator[tuple[Array, Array, Array]]:
+def oblique_steps(create: Any, rows: Rows, step: float, *sizes: int) -> Iterator[tuple[Array, Array, Array]]:
     """`steps_of` a learner that starts there."""
-    learner = create(n_components=K, step_size=step, initial_basis=free_start(rows))
-    return steps_of(learner, rows, sizes or SIZES)
+    learner = create(n_components=K, step_size=step, initial_basis=oblique_start(rows))
+    return block_steps(learner, rows, sizes or SIZES)
 
 
-def free_condition(gain: float) -> float:
+def oblique_condition(gain: float) -> float:
     """The most that the condition of C reaches in `free_steps`, where one adds a change of norm at most `gain` to it.
 
     What is added is orthogonal to C: C'C grows by the change's square, so that nothing of C shrinks.
@@ -77,26 +77,26 @@ def free_condition(gain: float) -> float:
     return float(np.sqrt(values[0] ** 2 + ROWS * gain**2) / values[-1])
 
 
-def orthonormal(create: Any, rows: Rows) -> Measured:
+def stays_orthonormal(create: Any, rows: Rows) -> Measured:
     """C stays orthonormal."""
     learner = create(n_components=K, step_size=relative_step(rows))
-    worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in steps_of(learner, rows)))
-    C = basis(learner.partial_fit(rows.X))
+    worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in block_steps(learner, rows)))
+    C = final_basis(learner.partial_fit(rows.X))
     return Measured(largest(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # numbers that a QR reflects
 
 
-def along(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
+def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
     """How far each C is from the orthonormal factor (by Cholesky) of C - step * gradient(C, A)."""
     step, worst = relative_step(rows), 0.0
     learner = create(n_components=K, step_size=step)
-    for A, before, C in steps_of(learner, rows):
+    for A, before, C in block_steps(learner, rows):
         moved = before - step * gradient(before, A)
         R = np.linalg.cholesky(moved.T @ moved).T
         worst = largest(worst, deviation(C, np.linalg.solve(R.T, moved.T).T))
     return Measured(worst, len(rows.X), 1.0)
 
 
-def refuses_what_drowns(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
+def measure_refusals(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
     """A step is refused exactly where eps |R| of its C = Q R, the error of the other columns, is above a hundredth."""
     C, y, wrong = gaussian_start(rows), rows.X[0] / np.linalg.norm(rows.X[0]), 0
     for k in range(0, 60, 2):
@@ -104,7 +104,7 @@ def refuses_what_drowns(gradient: Callable[[Array, Array], Array], create: Any, 
         learner = create(n_components=K, step_size=1.0, initial_basis=C).partial_fit(A[:0])
         eps = np.finfo(learner.state()["basis"].dtype).eps
         size = eps * abs(np.linalg.qr(C - gradient(C, A))[1]).max()
-        wrong += size < 0.0095 if refused(learner.partial_fit, A) else size > 0.0105
+        wrong += size < 0.0095 if is_refused(learner.partial_fit, A) else size > 0.0105
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
@@ -118,10 +118,10 @@ def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:
     return G
 
 
-def stationary(create: Any, rows: Rows) -> Measured:
+def leading_eigenvectors_are_fixed(create: Any, rows: Rows) -> Measured:
     """The leading eigenvectors of the second moment do not move under steps of all rows."""
     V = np.linalg.svd(rows.X)[2][:K].T
     learner = create(n_components=K, step_size=relative_step(rows), initial_basis=V)
     for _ in range(5):
         learner.step(rows.X)
-    return Measured(deviation(projection(basis(learner)), V @ V.T), len(rows.X), 1.0)
+    return Measured(deviation(projector(final_basis(learner)), V @ V.T), len(rows.X), 1.0)

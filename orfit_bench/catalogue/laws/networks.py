@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.catalogue.methods._common import final_weights, unit
+from orfit_bench.catalogue.laws.helpers import final_weights, unit_rows
 from orfit_bench.spec.law import Rows
+from orfit_bench.spec.method import Array
 from orfit_bench.spec.model import Model
 
 
-class Seen(NamedTuple):
+class LayerStep(NamedTuple):
     """One step of a learner on a layered model, told by the model alone."""
 
     before: list[Array]
@@ -27,14 +27,14 @@ class Seen(NamedTuple):
     """What they take in after it."""
 
 
-def tame(rows: Rows, n: int, outputs: int = 1) -> tuple[Array, Array]:
+def scaled_rows(rows: Rows, n: int, outputs: int = 1) -> tuple[Array, Array]:
     """The first n rows scaled so that a network bends them but is not saturated, with targets of order 1."""
-    X = unit(rows.X[:n]) * np.sqrt(rows.X.shape[1])
+    X = unit_rows(rows.X[:n]) * np.sqrt(rows.X.shape[1])
     more = np.random.default_rng(rows.seed).standard_normal((n, outputs - 1))
     return X, np.column_stack([rows.y[:n] / abs(rows.y[:n]).max(), more])
 
 
-def start(model: Model, X: Array, outputs: int) -> tuple[Array, list[Array]]:
+def start_network(model: Model, X: Array, outputs: int) -> tuple[Array, list[Array]]:
     """Weights to start from, and what each layer then takes in for the rows of X, (rows, inputs).
 
     Laws take their condition from the latter: no kernel had a hand in it.
@@ -45,18 +45,18 @@ def start(model: Model, X: Array, outputs: int) -> tuple[Array, list[Array]]:
     return w, [np.array(layer) for layer in zip(*inputs, strict=True)]
 
 
-def followed(learner: Any, model: Model, X: Array, Y: Array) -> Iterator[Seen]:
+def follow(learner: Any, model: Model, X: Array, Y: Array) -> Iterator[LayerStep]:
     """Learn row by row, and tell of each step."""
     w = final_weights(learner.partial_fit(X[:0], Y[:0]))[:, 0]
     for x, y in zip(X, Y, strict=True):
         v = final_weights(learner.partial_fit(x[None], y[None]))[:, 0]
         g = model.jacobian(w, x).T @ (y - model.predict(w, x[None])[0])
         shapes, layers = model.shapes(len(x), len(y)), model.layers  # type: ignore[misc]  # a layered model has both
-        yield Seen(*(matrices(a, shapes) for a in (w, v, g)), *(list(layers(a, x)) for a in (w, v)))  # type: ignore[misc]
+        yield LayerStep(*(layer_matrices(a, shapes) for a in (w, v, g)), *(list(layers(a, x)) for a in (w, v)))  # type: ignore[misc]
         w = v
 
 
-def matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
+def layer_matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
     """The layers' matrices, w (p,) holding one after another in C order."""
     pieces = np.split(w, np.cumsum([n * m for n, m in shapes])[:-1])
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.catalogue.methods._merging import mean
+from orfit_bench.catalogue.shared.merging import weighted_mean
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Draw, Field, Settings, Sizes
+from orfit_bench.spec.method import Array, Draw, Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
 N_COMPONENTS = Setting("n_components", "integer", 2, "[1, inf)", "how many directions k are sought, at most d")
@@ -20,18 +19,15 @@ SMALL = 1e-4
 """Scale of the Gaussian from which rules without an orthonormal C start (the paper's published scripts)."""
 
 
-def settings(step_size: float) -> tuple[Setting, ...]:
+def step_settings(step_size: float) -> tuple[Setting, ...]:
     """Those of a rule that takes steps, whose default this is."""
     step = Setting("step_size", "schedule", step_size, "(0, inf)", "the step, a number or a schedule")
     return N_COMPONENTS, step, BATCH_SIZE, INITIAL_BASIS
 
 
-# ---------------------------------------------------------------------- starts
-
-
 def orthonormal_start(settings: Settings, sizes: Sizes, draw: Draw) -> Array:
     """The orthonormal factor of initial_basis, or of a Gaussian."""
-    return orthonormal(_start(settings, sizes, draw, 1.0))
+    return orthonormalize(_start(settings, sizes, draw, 1.0))
 
 
 def small_start(settings: Settings, sizes: Sizes, draw: Draw) -> Array:
@@ -51,33 +47,30 @@ def _start(settings: Settings, sizes: Sizes, draw: Draw, scale: float) -> Array:
 
 
 ORTHONORMAL = Field("basis", DIMS, "the rule's C, orthonormal columns", start=orthonormal_start, compared="span")
-FREE = Field("basis", DIMS, "the rule's C, any columns of rank k", start=small_start, compared="span")
+UNCONSTRAINED = Field("basis", DIMS, "the rule's C, any columns of rank k", start=small_start, compared="span")
 
 
-def orthonormal(C: Array) -> Array:
+def orthonormalize(C: Array) -> Array:
     """The Q of C = Q R with a positive diagonal of R."""
     Q, R = np.linalg.qr(C)
     signed: Array = Q * np.copysign(1, np.diagonal(R))
     return signed
 
 
-# ---------------------------------------------------------------------- merging
-
-
-def _joint(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+def _merge_projections(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     C = [np.sqrt(side.rows / (a.rows + b.rows)) * side.fields["basis"] for side in (a, b)]
     k = settings["n_components"]
     return {"basis": np.linalg.svd(np.hstack(C), full_matrices=False)[0][:, :k]}
 
 
-MEAN = Merge(
+MEAN_MERGE = Merge(
     "averaged",
     "the mean of C, weighted by rows seen (Krasulina paper, eq. 18); the learners should have started from one C",
-    lambda a, b, settings: mean(a, b, "basis"),
+    lambda a, b, settings: weighted_mean(a, b, "basis"),
 )
-JOINT = Merge(
+PROJECTION_MERGE = Merge(
     "approximate",
     "an orthonormal C of the k leading directions of the mean of both projections CC', weighted by rows seen, which no "
     "rotation of either C changes",
-    _joint,
+    _merge_projections,
 )

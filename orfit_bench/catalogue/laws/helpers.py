@@ -1,7 +1,8 @@
-"""Pieces that several declarations share."""
+"""Functions that the laws of several methods use: weights, condition numbers, small experiments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec.law import Measured, Rows, deviation, here, largest
-from orfit_bench.spec.method import Field, Settings, Sizes
-from orfit_bench.spec.setting import Setting
-
-WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model one column an output")
-BASIS = Field(
-    "basis", ("direction", "parameter"), "orthonormal rows that span the remembered gradients", compared="span"
-)
-STEP_SIZE = Setting("step_size", "schedule", 0.001, "(0, inf)", "the step, a number or a schedule")
-MEMORY = Setting("memory", "integer", None, "[1, inf)", "how many directions are kept; None keeps all", optional=True)
-
-
-def directions(settings: Settings, sizes: Sizes) -> int:
-    """No more independent directions than parameters, nor than the memory."""
-    memory = settings.get("memory")
-    return sizes["parameter"] if memory is None else min(int(memory), sizes["parameter"])
+from orfit_bench.spec.method import Array
 
 
 def final_weights(learner: Any) -> NDArray[Any]:
@@ -37,24 +24,24 @@ def condition(A: NDArray[Any]) -> float:
     return float(values[0] / values[-1])
 
 
-def least_energy(X: NDArray[Any]) -> float:
+def weakest_energy(X: NDArray[Any]) -> float:
     """The energy of the rows along their weakest direction: a prior of this size counts beside them."""
     return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
 
 
-def unit(X: NDArray[Any]) -> NDArray[Any]:
+def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
     """The rows at length 1."""
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
-def against_min_norm(learner: Any, rows: Rows) -> Measured:
+def measure_min_norm(learner: Any, rows: Rows) -> Measured:
     """How far the learner's weights are, after these independent rows, from the smallest that fit them."""
     X, y, _ = rows
     want = np.linalg.pinv(X) @ y[:, None]
     return Measured(deviation(final_weights(learner.partial_fit(X, y)), want), len(X), condition(X))
 
 
-def refused(act: Any, *arguments: Any) -> bool:
+def is_refused(act: Any, *arguments: Any) -> bool:
     """Whether the learner's act on these rows was refused as a step that would leave the floats."""
     try:
         act(*arguments)
@@ -63,7 +50,7 @@ def refused(act: Any, *arguments: Any) -> bool:
     return False
 
 
-def against_rows_fitted(learner: Any, rows: Rows) -> Measured:
+def measure_row_fit(learner: Any, rows: Rows) -> Measured:
     """How far predictions are from the labels just after each row was learned."""
     worst = 0.0
     for x, t in zip(rows.X, rows.y, strict=True):
@@ -71,3 +58,12 @@ def against_rows_fitted(learner: Any, rows: Rows) -> Measured:
         scale = np.linalg.norm(x) * np.linalg.norm(final_weights(learner)) + abs(t)
         worst = largest(worst, float(abs(here(learner.predict(x[None]))[0] - t) / scale))
     return Measured(worst, len(rows.X), 1.0)
+
+
+def learn_in_parts(create: Callable[[], Any], X: Array, y: Array, cuts: tuple[int, ...]) -> Any:
+    """What learners that saw a part each come to when the later ones are merged first."""
+    parts = [create().partial_fit(X[i:j], y[i:j]) for i, j in zip((0, *cuts), (*cuts, len(X)), strict=True)]
+    merged = parts.pop()
+    while parts:
+        merged = parts.pop().merge(merged)
+    return merged
