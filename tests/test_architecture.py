@@ -1,6 +1,7 @@
 """Rules of architecture that import contracts cannot say."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,13 @@ def test_a_method_is_a_module_of_its_name_with_laws_of_its_name():
     names = [method.name for method in METHODS]
     assert names == sorted(path.stem for path in (CATALOGUE / "methods").glob("[a-z]*.py"))
     assert [name for name in names if not (CATALOGUE / "laws" / f"{name}.py").exists()] == []
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_a_method_says_when_to_use_it_and_when_not(method):
+    for text in (method.use_when, method.avoid_when):
+        assert text.endswith(".")
+        assert 1 <= len(re.findall(r"\.(?: |$)", text)) <= 3
 
 
 def test_the_methods_that_are_tracked_are_those_of_the_catalogue():

@@ -129,6 +129,10 @@ def settings_table(settings: tuple[Setting, ...]) -> Table:
 
 
 def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
+    if method.use_when:
+        yield Text(f"\nuse when: {method.use_when}")
+    if method.avoid_when:
+        yield Text(f"avoid when: {method.avoid_when}")
     yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
     yield Text(f"source: {method.source}")
     suiting = ", ".join(s.name for s in known.streams.values() if s.suits(method.kind))

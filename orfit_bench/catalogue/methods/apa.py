@@ -33,7 +33,11 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 METHOD = Method(
     name="apa",
-    summary="affine projection: fit the last rows together, moving least",
+    summary="affine projection: fit the last rows together with the smallest change of the weights",
+    use_when="Consecutive rows are correlated, as in a tapped delay line, and rls is too expensive: fitting the last "
+    "K rows together speeds up convergence at O(K d) operations per row.",
+    avoid_when="Rows are independent or noisy: a longer window fits noise and gains little over nlms. All rows should "
+    "count, not the last K only: use rls for noisy targets, orfit or icl for exact ones.",
     formulas="A, b: the last projection_order rows that exist, this one included\n"
     "w <- w + step A'(A A' + eps I)^+ (b - A w)",
     source="survey, the programs (APA) and (APA-dagger)",
@@ -43,16 +47,16 @@ METHOD = Method(
             "integer",
             4,
             "[1, inf)",
-            "how many rows are fitted together; None keeps all",
+            "number of rows fitted together; None uses all rows",
             optional=True,
         ),
-        Setting("step_size", "schedule", 0.5, "(0, 2]", "the share of the errors that a step removes"),
+        Setting("step_size", "schedule", 0.5, "(0, 2]", "fraction of the errors removed by one step"),
         Setting("eps", "number", 1e-6, "[0, inf)", "added to the diagonal of A A'"),
     ),
     fields=(
         WEIGHTS,
-        Field("rows", ("row", "parameter"), "the last rows (gradients, on a nonlinear model)"),
-        Field("targets", ("row", "output"), "what the last rows should give"),
+        Field("rows", ("row", "parameter"), "the last rows (gradients on a nonlinear model)"),
+        Field("targets", ("row", "output"), "targets of the last rows"),
     ),
     examples=({"projection_order": None, "eps": 0.0},),
     cost=Cost(  # the Gram matrix of the window and its errors gain a row
@@ -63,5 +67,9 @@ METHOD = Method(
     batch=affine_projections,
     models=True,
     grows=Growth("row", _rows_kept),
-    merge=Merge("averaged", "the mean of the weights, by rows seen; the window holds the last rows of both", merge),
+    merge=Merge(
+        "averaged",
+        "the mean of the weights, weighted by the number of rows; the window holds the last rows of both",
+        merge,
+    ),
 )

@@ -28,19 +28,30 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
 
 METHOD = Method(
     name="class_rls",
-    summary="a classifier by least squares: RLS on one-hot targets, classes as they come",
+    summary="least-squares classifier: RLS on one-hot targets; classes may appear at any time",
+    use_when="You classify with a linear model and want an exact solution after every row, without a step size, while "
+    "new classes may appear at any time. All classes share one matrix P, so many classes are cheap.",
+    avoid_when="Calibrated probabilities or robustness to mislabelled rows matter: a squared error on one-hot targets "
+    "gives scores only; sgd offers logistic and hinge losses for two classes. There are many features: each "
+    "row costs O(d^2) operations.",
     formulas="y = the unit vector of the label's class; a new class has a new column of w, zero\n"
     "P x: the gain's direction, s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"
     "minimises sum_i ff^(t-i) |y_i - w'x_i|^2 + ff^t ridge |w|^2 over steps i",
     source="survey, (D-RLS) with eq. (11) and (12), new columns starting at zero",
     settings=(
-        Setting("forgetting_factor", "number", 1.0, "(0, inf)", "weight of a step's errors one step later"),
-        Setting("ridge", "number", 1.0, "(0, inf)", "weight of the prior"),
+        Setting(
+            "forgetting_factor",
+            "number",
+            1.0,
+            "(0, inf)",
+            "factor by which the weight of past errors is multiplied at each step",
+        ),
+        Setting("ridge", "number", 1.0, "(0, inf)", "weight of the prior |w|^2"),
     ),
     fields=(
-        Field("w", ("parameter", "output"), "weights, one column a class"),
+        Field("w", ("parameter", "output"), "weights, one column per class"),
         Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior),
-        Field("digits_lost", (), "1 once half of the digits are gone"),
+        Field("digits_lost", (), "1 once half of the digits of P are lost"),
     ),
     examples=({"forgetting_factor": 0.9},),
     cost=Cost(  # in blocks of 64 rows, with P's symmetry
@@ -52,10 +63,14 @@ METHOD = Method(
     information=("P", information_rows),
     kind="classification",
     blocks=True,
-    merge=Merge("exact", "the sum of the information of both, the prior counting once; the classes of both", merge),
+    merge=Merge(
+        "exact", "the sum of both information matrices, with the prior counted once; the classes of both", merge
+    ),
     warns=(
         "digits_lost",
-        "half of the digits of P are gone: it winds up in directions that the rows hardly visit, or the rows are large "
-        "beside the prior. What helps: a forgetting factor nearer 1, a larger ridge, fewer features, scaled data",
+        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the "
+        "rows are "
+        "large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, scaled "
+        "data",
     ),
 )

@@ -40,10 +40,15 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 METHOD = Method(
     name="gp",
-    summary="gradient projection: each layer's step projected off the span of what it took in so far",
-    formulas="Delta_l: what plain gradient descent on |y - f|^2 / 2 would add to Theta_l\n"
+    summary="gradient projection: each layer's gradient step is projected off the span of its past inputs",
+    use_when="You train a deep network on a sequence of tasks and the outputs for earlier rows should stay unchanged; "
+    "every layer stores a basis of its past inputs.",
+    avoid_when="The model is not layered: use ogd. The rows span the inputs of a layer: then no direction is left to "
+    "learn in, unless `rank` limits the basis. Drifting targets should be followed: earlier rows are "
+    "protected, right or wrong.",
+    formulas="Delta_l: the change of Theta_l by gradient descent on |y - f|^2 / 2 with step 1\n"
     "Theta_l <- Theta_l + step (I - U_l U_l') Delta_l, for all layers l\n"
-    "U_l <- [U_l r/|r|], r = a - U_l U_l'a, a what layer l takes in after the step\n"
+    "U_l <- [U_l r/|r|], r = a - U_l U_l'a, a the input of layer l after the step\n"
     "with a rank: U_l, Sigma_l <- the first `rank` singular vectors of [U_l Sigma_l, a]",
     source="survey, (GP) and its low-rank version",
     settings=(
@@ -53,7 +58,7 @@ METHOD = Method(
             "integer",
             None,
             "[1, inf)",
-            "how many directions a layer keeps of what it took in, the leading ones; None keeps all",
+            "number of leading directions that each layer keeps of its past inputs; None keeps all",
             optional=True,
         ),
     ),
@@ -62,14 +67,14 @@ METHOD = Method(
         Field(
             "basis",
             ("direction", "input"),
-            "orthonormal rows that span what the layer took in; rows of zeros are free",
+            "orthonormal rows that span the past inputs of the layer; unused rows are zero",
             layered=True,
             compared="span",
         ),
         Field(
             "singular_values",
             ("direction",),
-            "how much a direction counts",
+            "singular value of each direction",
             when=_limited,
             layered=True,
         ),
@@ -81,7 +86,11 @@ METHOD = Method(
         ),
         floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + (2 + _limited(s)) * z["direction"] * z["input"],
     ),
-    merge=Merge("averaged", "the mean of the weights by rows seen; each layer's basis spans what both took in", merge),
+    merge=Merge(
+        "averaged",
+        "the mean of the weights, weighted by the number of rows; each layer's basis spans the inputs of both",
+        merge,
+    ),
     laws=LAWS,
     fresh=True,
     lengths={"direction": _directions},

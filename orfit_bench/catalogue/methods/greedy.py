@@ -16,13 +16,16 @@ def predict(s: Any, X: Any, settings: Any) -> Any:
 
 METHOD = Method(
     name="greedy",
-    summary="predict the label of the last row, whatever is asked",
+    summary="predict the target of the last row, whatever the features (baseline)",
+    use_when="You need the baseline of complete forgetting: any useful learner must predict better than the last "
+    "label. It also predicts well where targets change slowly compared with the rate of rows.",
+    avoid_when="The prediction should depend on the features: it never does.",
     formulas="f <- y",
     source="thesis, section 5.1",
     settings=(),
-    fields=(Field("last", ("output",), "the last label"),),
+    fields=(Field("last", ("output",), "the last target"),),
     cost=Cost(flops=lambda s, z: 0, floats=lambda s, z: z["output"]),
     laws=LAWS,
     predict=predict,
-    merge=Merge("exact", "the last label is the other's", lambda a, b, settings: dict(b.fields)),
+    merge=Merge("exact", "the last target of the other learner", lambda a, b, settings: dict(b.fields)),
 )

@@ -19,7 +19,12 @@ def derived(fields: Mapping[str, Array], settings: Settings) -> dict[str, Array]
 
 METHOD = Method(
     name="implicit_krasulina",
-    summary="implicit form of Krasulina's rule for k-PCA: along the gradient at the step's end, never orthonormalised",
+    summary="implicit form of Krasulina's rule for k-PCA: the gradient is taken at the end of the step; no "
+    "orthonormalization",
+    use_when="You track the k leading principal directions and cannot tune the step: any step size is stable, "
+    "including large ones and rows of varying scale, at about the cost of oja.",
+    avoid_when="You need an orthonormal state or singular values: use oja or incremental_pca. The subspace drifts and "
+    "you need a known tracking rate: C is not normalized, and the effective step depends on its scale.",
     formulas="x = C^+ y\nC <- C - step/(1 + step |x|^2) (C x - y) x' for one row\n"
     "C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 for the N columns of Y, X = C^+ Y\nnothing is centred",
     source="Krasulina paper, eq. (12) and (13) (corrected: Algorithm 1 hands its rank-one change on with a minus)",
@@ -29,7 +34,7 @@ METHOD = Method(
         Field(
             "inverse",
             ("n_components", "n_components"),
-            "(C'C)^-1, from the first row on: C^+ is it times C'",
+            "(C'C)^-1 from the first row on, so that C^+ = (C'C)^-1 C'",
             compared="nothing",
         ),
     ),

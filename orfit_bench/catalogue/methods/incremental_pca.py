@@ -21,14 +21,19 @@ def joined(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 METHOD = Method(
     name="incremental_pca",
-    summary="incremental PCA: a truncated singular value decomposition of what is kept and the new rows",
+    summary="incremental PCA: truncated singular value decomposition of the current basis and the new rows",
+    use_when="You want the k leading principal directions and singular values without a step size, accurate after few "
+    "rows; the result is exact while the rank of the rows is at most k.",
+    avoid_when="The subspace drifts: all rows count equally and old ones are never forgotten; oja with a constant step "
+    "adapts. Rows are noisy and their leading singular values close: truncation after every step may discard "
+    "a direction that matters later.",
     formulas="U, Sigma <- the k leading singular vectors and values of [U Sigma, Y], Y the N rows as columns\n"
     "nothing is centred",
     source="Krasulina paper, Experiments (the incremental algorithm of Arora et al. 2012); thesis, eq. (3.3) and (3.4)",
     settings=(N_COMPONENTS, BATCH_SIZE),
     fields=(
-        Field("basis", DIMS, "U, orthonormal columns; zero where fewer directions were seen", compared="span"),
-        Field("singular_values", ("n_components",), "Sigma, descending; zero where fewer directions were seen"),
+        Field("basis", DIMS, "U, orthonormal columns; zero while fewer directions have been seen", compared="span"),
+        Field("singular_values", ("n_components",), "Sigma, descending; zero while fewer directions have been seen"),
     ),
     cost=Cost(  # its rotation delayed, which leaves two passes over U
         flops=lambda s, z: 8 * s["n_components"] * z["parameter"],
@@ -39,7 +44,7 @@ METHOD = Method(
     blocks=True,
     merge=Merge(
         "approximate",
-        "the k leading singular vectors of both [U Sigma]; exact while the rank is at most k",
+        "the k leading singular vectors of both [U Sigma] side by side; exact while the rank is at most k",
         joined,
     ),
 )

@@ -105,7 +105,7 @@ def _at_rest(settings: Settings) -> bool:
 
 def _refuses(settings: Settings, linear: bool) -> str:
     if not linear:
-        return "on a nonlinear model the two were linearised at different states"
+        return "on a nonlinear model, the two learners were linearized at different states"
     return "" if _at_rest(settings) else "the state moves between the rows (transition, process_noise)"
 
 
@@ -134,29 +134,51 @@ def _information(M: Array, u: Array) -> tuple[Array, Array]:
 
 METHOD = Method(
     name="kalman",
-    summary="Kalman filter and smoother of a state that moves between the rows (EKF on other models)",
+    summary="Kalman filter and smoother for a state that moves between rows (extended Kalman filter on "
+    "nonlinear models)",
+    use_when="Rows observe a state that moves with known dynamics, you know the noise levels, or you need the "
+    "uncertainty of the state. Missing targets (NaN), time-varying noise and smoothing are supported.",
+    avoid_when="The state does not move and noise levels are unknown: rls computes the same with fewer settings. There "
+    "are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix.",
     formulas="from the second step on: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
     "K = Sigma X (R + X'Sigma X)^-1 (a row: Sigma x / (R + x'Sigma x))\n"
     "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  nothing where y is NaN\n"
     "smoother: theta_(j-1) += L (theta_j - theta_(j|j-1)) with L = Sigma_(j-1) A_j' Sigma_(j|j-1)^-1",
     source="survey, Proposition 3, Lemma 3 and Theorem 7",
     settings=(
-        Setting("transition", "transition", None, "any", "A; None leaves the state where it is", optional=True),
-        Setting("process_noise", "matrix", 0.0, "covariance", "Q, the covariance of what a move adds"),
-        Setting("observation_noise", "matrix", 1.0, "covariance", "R, the variance of the noise of an observation"),
         Setting(
-            "initial_mean", "matrix", None, "any", "the first state's; None is zero, or the model's", optional=True
+            "transition",
+            "transition",
+            None,
+            "any",
+            "transition matrix A; None means the state does not move",
+            optional=True,
         ),
-        Setting("initial_covariance", "matrix", 1.0, "covariance", "the covariance of the first state"),
+        Setting("process_noise", "matrix", 0.0, "covariance", "Q, covariance of the noise added by each transition"),
+        Setting("observation_noise", "matrix", 1.0, "covariance", "R, variance of the observation noise"),
+        Setting(
+            "initial_mean",
+            "matrix",
+            None,
+            "any",
+            "mean of the first state; None is zero, or the model's initial weights",
+            optional=True,
+        ),
+        Setting("initial_covariance", "matrix", 1.0, "covariance", "covariance of the first state"),
     ),
     fields=(
         Field("mean", ("parameter", "output"), "mean of the state after the last row"),
         Field(
             "covariance", ("parameter", "parameter"), "covariance of the state, the same for each output", start=_prior
         ),
-        Field("scale", ("parameter",), "its diagonal when the state last moved, or at the start", start=_scale),
-        Field("digits_lost", (), "1 once half of the digits are gone"),
-        Field("moved", (), "1 once a transition or process noise moved the state"),
+        Field(
+            "scale",
+            ("parameter",),
+            "diagonal of the covariance when the state last moved, or at the start",
+            start=_scale,
+        ),
+        Field("digits_lost", (), "1 once half of the digits of the covariance are lost"),
+        Field("moved", (), "1 once a transition or process noise has moved the state"),
     ),
     examples=(
         {"transition": 0.9, "process_noise": 0.1, "observation_noise": 0.5},
@@ -175,11 +197,12 @@ METHOD = Method(
     blocks=True,
     warns=(
         "digits_lost",
-        "half of the digits of the covariance are gone: it is far larger in some directions than what the rows see, or "
-        "than their noise. What helps: a smaller initial_covariance, some process_noise where nothing moves the state, "
-        "a transition that does not grow, scaled data",
+        "half of the digits of the covariance are lost: in some directions it is much larger than in those that the "
+        "rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some "
+        "process_noise if the "
+        "state does not move, a transition that does not grow, scaled data",
     ),
     merge=Merge(
-        "exact", "the two add their information; no transition, no process noise, linear model", _merged, _refuses
+        "exact", "the sum of the information of both; no transition, no process noise, linear model", _merged, _refuses
     ),
 )

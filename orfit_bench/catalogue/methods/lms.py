@@ -20,7 +20,12 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 
 METHOD = Method(
     name="lms",
-    summary="least mean squares: one step along the error of the new row",
+    summary="least mean squares: one gradient step on the squared error of each row",
+    use_when="You need the cheapest update: O(d) operations and no memory beyond the weights. Features are scaled and "
+    "not strongly correlated, or the target drifts slowly and the step is small enough to average out noise.",
+    avoid_when="Features are correlated or badly scaled: convergence slows down with the condition number, and rls "
+    "needs far fewer rows. The scale of the rows is unknown: nlms normalizes the step. Earlier rows must "
+    "stay fitted: lms forgets them gradually.",
     formulas="e = y - x'w\nw <- w + step e x",
     source="survey, eq. (2)",
     settings=(STEP_SIZE,),

@@ -22,12 +22,24 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 
 METHOD = Method(
     name="nlms",
-    summary="normalised LMS: the step divided by the energy of the row",
+    summary="normalized LMS: the step is divided by the squared norm of the row",
+    use_when="You want an O(d) method whose step does not depend on the scale of the rows: steps below 2 are stable "
+    "for any input. It tracks drifting targets, with a smaller step averaging out more noise.",
+    avoid_when="Consecutive rows are strongly correlated: apa or rls converges in far fewer rows. Targets are "
+    "noisy and "
+    "accuracy matters more than speed: with a constant step the error does not vanish, and rls averages over "
+    "all rows.",
     formulas="e = y - x'w\nw <- w + step e x / (eps + x'x)",
     source="survey, the program (LMS); Krasulina paper, after eq. (13)",
     settings=(
-        Setting("step_size", "schedule", 0.5, "(0, 2]", "the share of the error that a step removes"),
-        Setting("eps", "number", 1e-8, "[0, inf)", "added to the energy of a row, so that small rows move little"),
+        Setting("step_size", "schedule", 0.5, "(0, 2]", "fraction of the row's error removed by one step"),
+        Setting(
+            "eps",
+            "number",
+            1e-8,
+            "[0, inf)",
+            "added to the squared norm of the row, so that small rows change the weights little",
+        ),
     ),
     fields=(WEIGHTS,),
     cost=Cost(

@@ -31,7 +31,12 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 METHOD = Method(
     name="ogd",
-    summary="orthogonal gradient descent: steps that leave former predictions alone",
+    summary="orthogonal gradient descent: gradient steps that do not change the predictions for earlier rows",
+    use_when="Predictions for earlier rows must not change, but each new row should be learned with a small step "
+    "only, for example because its target is noisy. Storage grows by one direction per row up to `memory`.",
+    avoid_when="New rows must be fitted at once: use orfit or icl. The memory is smaller than the number of "
+    "independent "
+    "rows: once it is full, later rows are not protected, whereas orfit summarizes all rows in its memory.",
     formulas="r = x - U U'x\nw <- w + step e r\nU <- [U r/|r|] while there is room, the gradient taken after the step",
     source="thesis, eq. (2.4); survey, (OGD)",
     settings=(STEP_SIZE, MEMORY),
@@ -49,8 +54,8 @@ METHOD = Method(
     grows=Growth("direction", max_directions),
     merge=Merge(
         "approximate",
-        "the other's move off the span of this one's rows, whose predictions stay; the union of both bases while there "
-        "is room",
+        "adds the other learner's change of the weights, projected off the span of this learner's rows, so that their "
+        "predictions stay; the union of both bases, up to `memory`",
         merge,
     ),
 )

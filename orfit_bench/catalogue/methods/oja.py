@@ -8,7 +8,11 @@ from orfit_bench.spec.method import Cost, Method
 
 METHOD = Method(
     name="oja",
-    summary="Oja's rule for k-PCA: up the gradient of the variance, orthonormalised after every step",
+    summary="Oja's rule for k-PCA: a gradient step that increases the captured variance, then orthonormalization",
+    use_when="You track the k leading principal directions of a stream with an orthonormal basis, in O(k d) memory, "
+    "and can choose a step size; a constant step also follows a drifting subspace.",
+    avoid_when="The step size cannot be tuned: incremental_pca has none, and implicit_krasulina tolerates large steps. "
+    "Singular values, or an accurate solution after few rows, are needed: use incremental_pca.",
     formulas="C <- QR(C + step/N Y Y'C), the columns of Y being the N rows of the step\nnothing is centred",
     source="Krasulina paper, after eq. (9)",
     settings=step_settings(0.01),

@@ -18,7 +18,12 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 
 METHOD = Method(
     name="one_step_sgd",
-    summary="fit each row in one gradient step, remember nothing",
+    summary="fit each row exactly in one gradient step, without a memory",
+    use_when="You need a baseline that fits every new row exactly and stores nothing, for example to see what the "
+    "memory of orfit contributes. There is nothing to tune.",
+    avoid_when="Targets are noisy or earlier rows matter: every row overwrites part of what was learned. Use "
+    "nlms for a "
+    "smaller step, orfit or icl to keep earlier rows fitted.",
     formulas="e = y - x'w\nw <- w + e x / (x'x)",
     source="thesis, section 5.1 with eq. (3.2)",
     settings=(),

@@ -16,14 +16,27 @@ def _limited(settings: Settings) -> bool:
 
 METHOD = Method(
     name="orfit",
-    summary="orthogonal recursive fitting: fit each new row, disturb the remembered ones least",
+    summary="orthogonal recursive fitting: fit each new row in one step with the least change for the stored "
+    "directions",
+    use_when="Each new row must be fitted in one pass, forgetting as little as possible, with a fixed storage of "
+    "`memory` directions; models with many more parameters than rows benefit most. There is no step size to "
+    "tune.",
+    avoid_when="Targets are noisy: every row is fitted exactly, noise included; rls with a ridge averages noise out. "
+    "There are many more rows than parameters, or the target drifts: rls with a forgetting factor or nlms "
+    "adapts, orfit without a limit cannot.",
     formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\n"
     "U, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
     source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalised residuals)",
     settings=(
         MEMORY,
-        Setting("summary", "choice", "ipca", "ipca|largest|latest|random", "which directions a full memory keeps"),
-        Setting("batch_size", "integer", 1, "[1, inf)", "rows that are fitted together"),
+        Setting(
+            "summary",
+            "choice",
+            "ipca",
+            "ipca|largest|latest|random",
+            "which directions are kept when the memory is full",
+        ),
+        Setting("batch_size", "integer", 1, "[1, inf)", "number of rows fitted together"),
     ),
     fields=(
         WEIGHTS,
@@ -31,7 +44,7 @@ METHOD = Method(
         Field(
             "singular_values",
             ("direction",),
-            "how much a direction counts (residual norm, unless ipca)",
+            "weight of each direction: singular value for ipca, norm of the residual otherwise",
             when=_limited,
         ),
     ),

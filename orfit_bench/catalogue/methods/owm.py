@@ -35,32 +35,53 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 METHOD = Method(
     name="owm",
-    summary="layer-wise RLS: each layer's step multiplied by the RLS matrix of what the layer takes in",
-    formulas="a: what layer l takes in, Delta_l: what plain gradient descent on |y - f|^2 / 2 would add to Theta_l\n"
+    summary="layer-wise RLS: each layer's gradient step is multiplied by the RLS matrix P of the layer's inputs",
+    use_when="You train a deep network on a sequence of tasks and want to damp, rather than forbid, changes in "
+    "directions that earlier inputs used. Ridge and forgetting factor control how strongly they are "
+    "protected.",
+    avoid_when="The model has a single linear layer: use rls. Layers are wide: each one stores and updates a matrix of "
+    "inputs by inputs. Earlier outputs must not change at all: use gp.",
+    formulas="a: input of layer l, Delta_l: change of Theta_l by gradient descent on |y - f|^2 / 2 with step 1\n"
     "P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff, for all layers l\n"
     "Theta_l <- Theta_l + step P_l Delta_l, with the new P_l",
     source="survey, EBP and OWM, named there without formulas: a reading (docs/decisions/0017-layer-wise-rls.md)",
     settings=(
-        Setting("step_size", "schedule", 0.5, "(0, inf)", "the step; 1 makes one linear layer RLS, several overshoot"),
-        Setting("ridge", "number", 1.0, "(0, inf)", "weight of the prior of every layer"),
-        Setting("forgetting_factor", "number", 1.0, "(0, inf)", "weight of what a layer took in one step later"),
+        Setting(
+            "step_size",
+            "schedule",
+            0.5,
+            "(0, inf)",
+            "step size; with 1 a single linear layer is RLS, several layers overshoot",
+        ),
+        Setting("ridge", "number", 1.0, "(0, inf)", "weight of the prior of each layer"),
+        Setting(
+            "forgetting_factor",
+            "number",
+            1.0,
+            "(0, inf)",
+            "factor by which the weight of past inputs is multiplied at each step",
+        ),
     ),
     fields=(
         WEIGHTS,
         Field("P", ("input", "input"), "inverse of the weighted information of the layer", start=_prior, layered=True),
-        Field("digits_lost", (), "1 once half of the digits of a P are gone"),
+        Field("digits_lost", (), "1 once half of the digits of some P are lost"),
     ),
     examples=({"forgetting_factor": 0.9},),
     cost=Cost(
         flops=lambda s, z: (2 * z["gradients"] + 2) * z["parameter"] + 5 * z["input"] ** 2,
         floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + 2 * z["input"] ** 2,
     ),
-    merge=Merge("averaged", "the mean of the weights by rows seen; each layer's P counts what both took in", merge),
+    merge=Merge(
+        "averaged",
+        "the mean of the weights, weighted by the number of rows; each layer's P includes the inputs of both",
+        merge,
+    ),
     laws=LAWS,
     warns=(
         "digits_lost",
-        "half of the digits of a layer's P are gone: it winds up in directions that the layer hardly takes in, or what "
-        "it takes in is large beside the prior. What helps: a forgetting factor nearer 1, a larger ridge, narrower "
-        "layers, scaled data",
+        "half of the digits of a layer's P are lost: P grows in directions that the layer's inputs rarely excite "
+        "(wind-up), or the inputs are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger "
+        "ridge, narrower layers, scaled data",
     ),
 )

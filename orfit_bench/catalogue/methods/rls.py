@@ -57,7 +57,14 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
 
 METHOD = Method(
     name="rls",
-    summary="recursive least squares, forgetting (below 1), remembering (above 1) or interpolating (0)",
+    summary="recursive least squares with a forgetting factor: below 1 forgets, above 1 favours old rows, 0 "
+    "interpolates",
+    use_when="You want the exact (weighted, regularized) least-squares solution after every row: correlated features "
+    "and noisy targets are handled without a step size, and several outputs share one matrix P. A forgetting "
+    "factor below 1 tracks drifting targets.",
+    avoid_when="There are many features: each row costs O(d^2) operations and P holds d^2 numbers; lms, nlms or sgd "
+    "cost O(d). Forgetting is used while some directions are rarely excited: P grows there until precision "
+    "is lost.",
     formulas="P x: the gain's direction, s = ff + x'P x\nw <- w + P x e / s\nP <- (P - P x x'P / s) / ff\n"
     "minimises sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
     source="thesis, section 2.2; least-squares notes; slides; survey, RLS-(beta, lambda): beta = ff, lambda = ridge",
@@ -67,14 +74,20 @@ METHOD = Method(
             "number",
             1.0,
             "[0, inf)",
-            "weight of a step's errors one step later; 0 interpolates",
+            "factor by which the weight of past errors is multiplied at each step; 0 interpolates",
         ),
-        Setting("ridge", "number", 1.0, "[0, inf)", "weight of the prior; 0 needs a first block of full column rank"),
+        Setting(
+            "ridge",
+            "number",
+            1.0,
+            "[0, inf)",
+            "weight of the prior |w - w0|^2; 0 requires a first block of full column rank",
+        ),
     ),
     fields=(
         WEIGHTS,
         Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, when=_forgets),
-        Field("digits_lost", (), "1 once half of the digits are gone", when=_forgets),
+        Field("digits_lost", (), "1 once half of the digits of P are lost", when=_forgets),
         replace(BASIS, when=lambda settings: not _forgets(settings)),
     ),
     examples=({"forgetting_factor": 0.9}, {"forgetting_factor": 0.0}),
@@ -86,8 +99,8 @@ METHOD = Method(
     batch=batch,
     merge=Merge(
         "exact",
-        "the sum of the information of both, the prior counting once (for factor 0 the union of the constraints, where "
-        "dependent rows agree); on a linear model",
+        "the sum of both information matrices, with the prior counted once (for factor 0 the union of the constraints, "
+        "where dependent rows agree); linear model",
         merge,
         union_refusal,
     ),
@@ -98,7 +111,9 @@ METHOD = Method(
     admit=admit,
     warns=(
         "digits_lost",
-        "half of the digits of P are gone: it winds up in directions that the rows hardly visit, or the rows are large "
-        "beside the prior. What helps: a forgetting factor nearer 1, a larger ridge, fewer features, scaled data",
+        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the "
+        "rows are "
+        "large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, scaled "
+        "data",
     ),
 )

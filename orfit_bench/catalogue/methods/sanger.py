@@ -13,7 +13,11 @@ from orfit_bench.spec.method import Cost, Method
 
 METHOD = Method(
     name="sanger",
-    summary="Sanger's rule for k-PCA (pseudo-inverse form, no triangle): the explicit step, never orthonormalised",
+    summary="Sanger's rule for k-PCA in its pseudo-inverse form: an explicit gradient step without orthonormalization",
+    use_when="You want to reproduce the explicit rule of the Krasulina paper, or compare explicit with implicit "
+    "steps. Small steps on rows of known, uniform scale are required.",
+    avoid_when="In practice: implicit_krasulina costs the same and is stable for any step. You need the individual "
+    "eigenvectors, as the generalized Hebbian algorithm gives them: only the span is estimated here.",
     formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', the columns of Y being the N rows of the step\n"
     "nothing is centred",
     source="Krasulina paper, the explicit variant after eq. (12)",

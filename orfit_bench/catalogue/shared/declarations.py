@@ -5,12 +5,12 @@ from __future__ import annotations
 from orfit_bench.spec.method import Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
-WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model one column an output")
-BASIS = Field(
-    "basis", ("direction", "parameter"), "orthonormal rows that span the remembered gradients", compared="span"
+WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model, one column per output")
+BASIS = Field("basis", ("direction", "parameter"), "orthonormal rows that span the stored gradients", compared="span")
+STEP_SIZE = Setting("step_size", "schedule", 0.001, "(0, inf)", "step size: a number or a schedule")
+MEMORY = Setting(
+    "memory", "integer", None, "[1, inf)", "maximum number of stored directions; None stores all of them", optional=True
 )
-STEP_SIZE = Setting("step_size", "schedule", 0.001, "(0, inf)", "the step, a number or a schedule")
-MEMORY = Setting("memory", "integer", None, "[1, inf)", "how many directions are kept; None keeps all", optional=True)
 
 
 def max_directions(settings: Settings, sizes: Sizes) -> int:

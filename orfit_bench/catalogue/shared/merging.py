@@ -14,7 +14,9 @@ from orfit_bench.spec.method import Array, Settings
 def average_rule(*names: str) -> Merge:
     """The rule that takes the mean of these fields, by rows seen."""
     return Merge(
-        "averaged", "the mean of the weights, by rows seen", lambda a, b, settings: weighted_mean(a, b, *names)
+        "averaged",
+        "the mean of the weights, weighted by the number of rows",
+        lambda a, b, settings: weighted_mean(a, b, *names),
     )
 
 
@@ -27,8 +29,8 @@ def weighted_mean(a: Side, b: Side, *names: str) -> dict[str, Array]:
 def union_refusal(settings: Settings, linear: bool) -> str:
     """Why the union of the constraints cannot be had; empty where it can."""
     if settings.get("memory") is not None:
-        return f"with memory={settings['memory']} earlier rows may be lost, and the union does not fit"
-    return "" if linear else "on a nonlinear model the gradients were taken at other weights"
+        return f"with memory={settings['memory']} earlier rows may have been dropped and the union may not fit"
+    return "" if linear else "on a nonlinear model, the two learners took gradients at different weights"
 
 
 def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
@@ -57,7 +59,7 @@ def extend_basis(U: Array, V: Array, least: float) -> Array:
 
 UNION = Merge(
     "exact",
-    "the union of both constraints, where dependent rows agree; on a linear model without a memory limit",
+    "the union of the constraints of both learners, where dependent rows agree; linear model without a memory limit",
     lambda a, b, settings: merge_constraints(a, b),
     union_refusal,
 )

@@ -9,10 +9,10 @@ from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Draw, Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
-N_COMPONENTS = Setting("n_components", "integer", 2, "[1, inf)", "how many directions k are sought, at most d")
-BATCH_SIZE = Setting("batch_size", "integer", 1, "[1, inf)", "rows N that are learned together")
+N_COMPONENTS = Setting("n_components", "integer", 2, "[1, inf)", "number of directions k to estimate, at most d")
+BATCH_SIZE = Setting("batch_size", "integer", 1, "[1, inf)", "number of rows N used in one step")
 INITIAL_BASIS = Setting(
-    "initial_basis", "matrix", None, "any", "the basis (d, k) before the first row; None draws it", optional=True
+    "initial_basis", "matrix", None, "any", "basis (d, k) before the first row; None draws a random one", optional=True
 )
 DIMS = ("feature", "n_components")
 SMALL = 1e-4
@@ -21,7 +21,7 @@ SMALL = 1e-4
 
 def step_settings(step_size: float) -> tuple[Setting, ...]:
     """Those of a rule that takes steps, whose default this is."""
-    step = Setting("step_size", "schedule", step_size, "(0, inf)", "the step, a number or a schedule")
+    step = Setting("step_size", "schedule", step_size, "(0, inf)", "step size: a number or a schedule")
     return N_COMPONENTS, step, BATCH_SIZE, INITIAL_BASIS
 
 
@@ -46,8 +46,8 @@ def _start(settings: Settings, sizes: Sizes, draw: Draw, scale: float) -> Array:
     return np.asarray(C)
 
 
-ORTHONORMAL = Field("basis", DIMS, "the rule's C, orthonormal columns", start=orthonormal_start, compared="span")
-UNCONSTRAINED = Field("basis", DIMS, "the rule's C, any columns of rank k", start=small_start, compared="span")
+ORTHONORMAL = Field("basis", DIMS, "matrix C with orthonormal columns", start=orthonormal_start, compared="span")
+UNCONSTRAINED = Field("basis", DIMS, "matrix C of rank k, columns not orthonormal", start=small_start, compared="span")
 
 
 def orthonormalize(C: Array) -> Array:
@@ -65,12 +65,13 @@ def _merge_projections(a: Side, b: Side, settings: Settings) -> dict[str, Array]
 
 MEAN_MERGE = Merge(
     "averaged",
-    "the mean of C, weighted by rows seen (Krasulina paper, eq. 18); the learners should have started from one C",
+    "the mean of C, weighted by the number of rows (Krasulina paper, eq. 18); both learners should start from "
+    "the same C",
     lambda a, b, settings: weighted_mean(a, b, "basis"),
 )
 PROJECTION_MERGE = Merge(
     "approximate",
-    "an orthonormal C of the k leading directions of the mean of both projections CC', weighted by rows seen, which no "
-    "rotation of either C changes",
+    "an orthonormal C that spans the k leading directions of the mean of both projections CC', weighted by the number "
+    "of rows; rotating either C does not change it",
     _merge_projections,
 )
