@@ -12,7 +12,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 
 
 def projects_onto_solutions(create: Any, rows: Rows) -> Measured:
-    """With step 1 and eps 0 each step is the orthogonal projection of w onto the last rows' solutions."""
+    """With step 1 and eps 0 each step projects w orthogonally onto the solutions of the last rows."""
     X, y, _ = rows
     learner, w, order, worst, cond = (
         create(projection_order=3, step_size=1.0, eps=0.0),
@@ -30,7 +30,7 @@ def projects_onto_solutions(create: Any, rows: Rows) -> Measured:
 
 
 def regularized_projection(create: Any, rows: Rows) -> Measured:
-    """With step below 1 and eps above 0 each step goes part of the way to a ridge problem's solution."""
+    """With step below 1 and eps above 0 each step goes part of the way to the solution of a ridge problem."""
     X, y = rows.X[:60], rows.y[:60]
     eps = 0.1 * float((X * X).sum(1).mean())
     learner = create(projection_order=4, step_size=0.5, eps=eps).partial_fit(X, y)
@@ -39,12 +39,12 @@ def regularized_projection(create: Any, rows: Rows) -> Measured:
 
 
 def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
-    """With all rows kept (APA-dagger) w is the smallest that fits them all."""
+    """With all rows in the window (APA-dagger) w is the smallest vector that fits all rows."""
     return measure_min_norm(create(projection_order=None, step_size=1.0, eps=0.0), rows)
 
 
 def repeated_row_is_averaged(create: Any, rows: Rows) -> Measured:
-    """Where a row comes again with another target the step is a share of the least-squares compromise."""
+    """When a row is repeated with another target, the step moves w towards the least-squares compromise."""
     x, z = rows.X[:2] / np.linalg.norm(rows.X[:2], axis=1, keepdims=True)
     A, b = np.array([x, z, x]), np.array([[1.0], [0.5], [2.0]])
     w, worst = np.zeros((len(x), 1)), 0.0

@@ -15,7 +15,7 @@ from orfit_bench.spec.method import Array
 
 
 def make_labels(y: Array) -> tuple[Array, Array]:
-    """Labels (n,) by the size of y, two of the four classes unknown in the first third; and their one-hot rows."""
+    """Labels (n,) by quartile of y, two of the four classes absent from the first third; and their one-hot rows."""
     labels = np.searchsorted(np.quantile(y, [0.25, 0.5, 0.75]), y)
     labels[: len(y) // 3] %= 2
     classes = list(dict.fromkeys(labels.tolist()))  # in order of first appearance
@@ -23,7 +23,7 @@ def make_labels(y: Array) -> tuple[Array, Array]:
 
 
 def ridge_on_one_hot_targets(create: Any, rows: Rows) -> Measured:
-    """The weights minimise the weighted squared distance to one-hot targets, padded by zeros for later classes."""
+    """The weights solve the weighted ridge problem on one-hot targets, zero before a class appears."""
     X, prior = rows.X, weakest_energy(rows.X)
     labels, Y = make_labels(rows.y)
     worst, cond = 0.0, condition(X)
@@ -44,7 +44,7 @@ def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
 
 
 def blocks_equal_ridge_regression(create: Any, rows: Rows) -> Measured:
-    """Blocks of any size, with classes that are new to them, give the same solution as rows."""
+    """Blocks of any size, including blocks with new classes, give the same solution as single rows."""
     X, prior, d = rows.X, weakest_energy(rows.X), rows.X.shape[1]
     labels, Y = make_labels(rows.y)
     learner = create(ridge=prior)
@@ -56,7 +56,7 @@ def blocks_equal_ridge_regression(create: Any, rows: Rows) -> Measured:
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """Learners of a part of the rows each, and of the classes, merge into weights and P of all of them."""
+    """Learners of parts of the rows, and of the classes, merge into the weights and P of all rows."""
     X, prior = rows.X, weakest_energy(rows.X)
     labels, Y = make_labels(rows.y)
     worst, cond = 0.0, condition(X)

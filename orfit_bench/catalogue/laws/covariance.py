@@ -1,6 +1,6 @@
-"""The law of those that keep a covariance: they say when its digits are lost, and refuse when too few are left.
+"""Laws of methods that keep a covariance: when they warn of lost precision, and when they refuse a row.
 
-The signs are those of docs/decisions/0004 and 0010, computed here for one row from the state before it.
+The criteria are those of docs/decisions/0004 and 0010, evaluated here for one row from the state before it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from orfit_bench.spec.law import Measured, Rows
 from orfit_bench.spec.method import Array
 
 UNCERTAIN = 0.05
-"""A sign so near to its threshold, relatively, may be rounded to either side."""
+"""A criterion within this relative distance of its threshold may be rounded to either side."""
 
 
 class Outcome(NamedTuple):
-    """What a row must lead to; `unsure` where rounding decides."""
+    """What a row must lead to; `unsure` if rounding decides."""
 
     lost: bool
     refused: bool
@@ -28,16 +28,16 @@ class Outcome(NamedTuple):
 
 
 Expected = Callable[[Array, Array], Outcome]
-"""What the row x (d,) must lead to, from the covariance P (d, d) before it."""
+"""The expected outcome of the row x (d,), from the covariance P (d, d) before it."""
 
 
 def expected_outcome(
     P: Array, x: Array, noise: float, ff: float | None = 1.0, left: float | None = None, least: float = 0.0
 ) -> Outcome:
-    """For a row seen with this noise through P, which is then divided by ff (None: by nothing, and may overflow).
+    """For a row observed with this noise through P, which is then divided by ff (None: not divided; P may overflow).
 
-    left is the variance along x that the next row finds at least (default: the noise), least the estimate of digits
-    that is still accepted (default: by the noise).
+    `left` is a lower bound of the variance along x that the next row finds (default: the noise), `least` the largest
+    error estimate that is still accepted (default: chosen by the noise).
     """
     info, wide, x = np.finfo(P.dtype), P.astype(np.longdouble), x.astype(np.longdouble)
     s = x @ wide @ x + noise
@@ -52,16 +52,16 @@ def expected_outcome(
 
 
 def count_mismatches(learner: Any, stream: Iterable[Array], name: str, expected: Expected) -> int:
-    """How often a learner fed row after row says something else; it ends where a row must be refused."""
+    """How often a learner, fed row by row, warns or refuses unexpectedly; ends at a row that must be refused."""
     y: list[Any] = [1] if learner.method.kind == "classification" else [0.5]
     wrong, lost = 0, False
     for x in stream:
         want = expected(learner.partial_fit(x[None][:0], y[:0]).state()[name].values, x)
         if is_refused(learner.partial_fit, x[None], y):
             return wrong + (not want.refused and not want.unsure)
-        said = float(learner.state()["digits_lost"].values) == 1
-        lost = said if want.unsure else lost or want.lost
-        wrong += (said != lost) + (want.refused and not want.unsure)
+        warned = float(learner.state()["digits_lost"].values) == 1
+        lost = warned if want.unsure else lost or want.lost
+        wrong += (warned != lost) + (want.refused and not want.unsure)
     return wrong
 
 
@@ -70,7 +70,7 @@ LARGE = [2.0**k * AXIS for k in range(1, 31)]
 
 
 def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: Any) -> Measured:
-    """It warns exactly when half of the digits of P are gone, and refuses exactly when too few are left."""
+    """The learner warns exactly when half of the digits of P are lost, and refuses exactly when too few are left."""
     blank = create(forgetting_factor=1.0, ridge=1.0, **more)
     info = np.finfo(blank.partial_fit(np.zeros((0, 3)), []).state()[name].dtype)
     tiny, highest = 2.0 ** -(info.maxexp // 2 + 4) * AXIS, float(info.max) / 4
@@ -87,7 +87,10 @@ def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: An
 
 
 def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
-    """It warns exactly when half of the digits are gone on a state at rest, shaken or moved, and refuses likewise."""
+    """The filter warns exactly when half of the digits of the covariance are lost, and refuses likewise.
+
+    For a constant state, a state with process noise and a state with a transition.
+    """
 
     def wrong_of(stream: list[Array], expected: Expected, **settings: Any) -> int:
         return count_mismatches(create(**settings), stream, "covariance", expected)
@@ -106,16 +109,16 @@ def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
 
 
 def _misjudges_block(learner: Any, x: Array, noise: float) -> bool:
-    """Whether a block of two rows along two axes, of which each tells as much as one row, is judged otherwise."""
+    """Whether the outcome of a block of two rows along two axes, each as informative as one row, is unexpected."""
     want = expected_outcome(np.eye(3, dtype=learner.dtype), x, noise, least=1)
     if is_refused(learner.step, np.array([x, np.roll(x, 1)]), [0.5, 0.5]):
         return not (want.refused or want.unsure)
-    said = float(learner.state()["digits_lost"].values) == 1
-    return not want.unsure and (want.refused or said != want.lost)
+    warned = float(learner.state()["digits_lost"].values) == 1
+    return not want.unsure and (want.refused or warned != want.lost)
 
 
 class _StateWithNoise:
-    """Expected of a state to which every move but the first adds noise."""
+    """Expected outcomes for a state with process noise from the second step on."""
 
     def __init__(self, R: float, Q: float) -> None:
         self.R, self.Q, self.first = R, Q, True
@@ -127,7 +130,7 @@ class _StateWithNoise:
 
 
 class _StateWithTransition:
-    """Expected of a state that every move but the first multiplies."""
+    """Expected outcomes for a state that is multiplied by F from the second step on."""
 
     def __init__(self, R: float, F: float) -> None:
         self.R, self.F, self.first = R, F, True

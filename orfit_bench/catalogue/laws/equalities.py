@@ -1,7 +1,7 @@
-"""Which methods equal which, under which settings: the survey's figure 8 extended, every edge a law.
+"""Which methods are equal under which settings: the survey's figure 8 extended, where every edge is a law.
 
-A check gets `create(method, **settings)` for learners of any method on one backend in one dtype, and returns how far
-the two sides are apart: in their final weights, and in what they predicted for each row before they learned it.
+A check gets `create(method, **settings)`, which makes learners of any method on one backend in one dtype. It returns
+the deviation between the two sides: of the final weights, and of the predictions for each row before it was learned.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, large
 def measure_equality(
     create: Any, rows: Rows, one: str, some: Any, other: str, others: Any, cond: float = 1.0
 ) -> Measured:
-    """Two learners, (one, some settings) and (other, other settings), on the same rows."""
+    """Compare two learners, (one, some settings) and (other, other settings), on the same rows."""
     first, second = create(one, **some), create(other, **others)
-    told, said = (learner.prequential(rows.X, rows.y) for learner in (first, second))
+    predicted, expected = (learner.prequential(rows.X, rows.y) for learner in (first, second))
     w, v = (final_weights(learner) for learner in (first, second))
-    size = abs(rows.y).max()  # predictions start at zero, so their own scale says little
-    return Measured(largest(deviation(w, v), float(abs(told - said).max() / size)), len(rows.X), cond)
+    size = abs(rows.y).max()  # predictions start at zero, so their own scale is no measure
+    return Measured(largest(deviation(w, v), float(abs(predicted - expected).max() / size)), len(rows.X), cond)
 
 
 def unit_length(rows: Rows) -> Rows:
-    """The same rows at length 1."""
+    """The rows and targets, divided by the norms of the rows."""
     norms = np.linalg.norm(rows.X, axis=1)
     return Rows(rows.X / norms[:, None], rows.y / norms, rows.seed)
 
 
 def stable_step(rows: Rows) -> float:
-    """Half of what a gradient step may be on any row."""
+    """Half of the largest step at which a gradient step is stable on every row."""
     return float(0.5 / (rows.X * rows.X).sum(1).max())
 
 
@@ -44,36 +44,36 @@ INTERPOLATE = {"forgetting_factor": 0.0}
 
 
 def lms_equals_sgd(create: Any, rows: Rows) -> Measured:
-    """SGD on half the square is LMS."""
+    """SGD with the loss e^2 / 2 is LMS."""
     step = {"step_size": stable_step(rows)}
     return measure_equality(create, rows, "lms", step, "sgd", step | {"loss": "square"})
 
 
 def lms_equals_nlms(create: Any, rows: Rows) -> Measured:
-    """On rows of length 1 LMS with step 1 is the projection that NLMS makes on any."""
+    """On rows of norm 1, LMS with step 1 equals NLMS with step 1."""
     return measure_equality(
         create, unit_length(rows), "lms", {"step_size": 1.0}, "nlms", {"step_size": 1.0, "eps": 0.0}
     )
 
 
 def nlms_equals_apa(create: Any, rows: Rows) -> Measured:
-    """Affine projection on the new row alone is NLMS."""
+    """Affine projection onto the newest row alone is NLMS."""
     same = {"step_size": 0.5, "eps": 0.0}
     return measure_equality(create, rows, "nlms", same, "apa", same | {"projection_order": 1})
 
 
 def nlms_equals_one_step_sgd(create: Any, rows: Rows) -> Measured:
-    """NLMS that removes the whole error of a row is one-step SGD."""
+    """NLMS with step 1 and eps 0, which removes the whole error of a row, is one-step SGD."""
     return measure_equality(create, rows, "nlms", {"step_size": 1.0, "eps": 0.0}, "one_step_sgd", {})
 
 
 def apa_equals_icl(create: Any, rows: Rows) -> Measured:
-    """Affine projection on all rows is the ideal continual learner, row after row."""
+    """Affine projection onto all rows is the ideal continual learner, step by step."""
     return measure_equality(create, rows, "apa", ALL_ROWS, "icl", {}, condition(rows.X))
 
 
 def icl_equals_orfit(create: Any, rows: Rows) -> Measured:
-    """ORFit's one step that fits the new row is the ideal continual learner's update."""
+    """The single step of ORFit that fits the new row is the update of the ideal continual learner."""
     return measure_equality(create, rows, "icl", {}, "orfit", {}, condition(rows.X))
 
 
@@ -83,13 +83,13 @@ def rls_equals_icl(create: Any, rows: Rows) -> Measured:
 
 
 def rls_equals_orfit(create: Any, rows: Rows) -> Measured:
-    """RLS in the limit of forgetting factor 0 is ORFit, up to one row more than memory."""
+    """RLS in the limit of forgetting factor 0 is ORFit, for up to one row more than the memory holds."""
     memory = {"memory": len(rows.X) - 1}
     return measure_equality(create, rows, "rls", INTERPOLATE, "orfit", memory, condition(rows.X))
 
 
 def rls_equals_orfit_on_a_model(create: Any, rows: Rows) -> Measured:
-    """On a network too RLS in the limit of forgetting factor 0 (NTK-RLS) is ORFit, step by step."""
+    """On a network, RLS in the limit of forgetting factor 0 (NTK-RLS) is ORFit, step by step."""
     X, y = unit_length(rows).X[:8], np.tanh(rows.y[:8] / abs(rows.y).max())
     network, gradients, worst = MLP(hidden=(6,)), [], 0.0
     rls, orfit = create("rls", **INTERPOLATE, model=network), create("orfit", model=network)
@@ -109,7 +109,7 @@ def ogd_equals_orfit(create: Any, rows: Rows) -> Measured:
 
 
 def sgd_converges_to_orfit(create: Any, rows: Rows) -> Measured:
-    """Many passes of SGD converge to what one pass of ORFit finds (five rows of condition near 2)."""
+    """Many passes of SGD converge to the result of one pass of ORFit (five rows of condition number near 2)."""
     Q = np.linalg.qr(rows.X[:5].T)[0].T
     few = Rows(Q + 0.3 * np.roll(Q, 1, axis=0), rows.y[:5] / abs(rows.y[:5]).max(), rows.seed)
     sgd, orfit = create("sgd", step_size=stable_step(few)), create("orfit").partial_fit(few.X, few.y)
@@ -119,18 +119,18 @@ def sgd_converges_to_orfit(create: Any, rows: Rows) -> Measured:
 
 
 def rls_equals_kalman(create: Any, rows: Rows) -> Measured:
-    """A filter of a state at rest, prior covariance I / ridge, noise variance 1, is RLS."""
+    """The Kalman filter of a constant state, with prior covariance I / ridge and noise variance 1, is RLS."""
     ridge, cond = weakest_energy(rows.X), condition(rows.X)
     return measure_equality(create, rows, "rls", {"ridge": ridge}, "kalman", {"initial_covariance": 1 / ridge}, cond)
 
 
 def rls_equals_class_rls(create: Any, rows: Rows) -> Measured:
-    """RLS on one-hot targets is its classifier."""
+    """RLS on one-hot targets is class RLS."""
     ridge, labels = {"ridge": weakest_energy(rows.X)}, (rows.y > np.median(rows.y)).astype(int)
     one_hot = (labels[:, None] == list(dict.fromkeys(labels.tolist()))).astype(float)
     rls, classifier = create("rls", **ridge), create("class_rls", **ridge)
-    told, said = rls.prequential(rows.X, one_hot), classifier.prequential(rows.X, labels)
-    found = largest(deviation(final_weights(classifier), final_weights(rls)), deviation(said, told))
+    scores = rls.prequential(rows.X, one_hot), classifier.prequential(rows.X, labels)
+    found = largest(deviation(final_weights(classifier), final_weights(rls)), deviation(scores[1], scores[0]))
     return Measured(found, len(rows.X), condition(rows.X))
 
 
@@ -143,7 +143,7 @@ def rls_equals_owm(create: Any, rows: Rows) -> Measured:
 
 
 def ogd_equals_gp(create: Any, rows: Rows) -> Measured:
-    """Gradient projection in a network of one layer is OGD."""
+    """Gradient projection on a network of one layer is OGD."""
     step = {"step_size": stable_step(rows)}
     one = {"model": MLP(hidden=(), bias=False), "initial_weights": np.zeros(rows.X.shape[1])}
     return measure_equality(create, rows, "ogd", step, "gp", one | step, condition(rows.X))

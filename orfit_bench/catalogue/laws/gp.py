@@ -14,12 +14,12 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Array
 
 WIDE = (48, 40)
-"""Widths beyond the number of rows that the laws learn, so that their features stay independent."""
+"""Widths above the number of rows of the laws, so that the features stay independent."""
 STEP = 0.01
 
 
 def earlier_layer_outputs_are_unchanged(create: Any, rows: Rows) -> Measured:
-    """What every layer gives for a former row, the prediction too, stays as it was; the new row's error shrinks."""
+    """The inputs of all layers and the prediction stay unchanged for earlier rows; the new row's error shrinks."""
     X, Y = scaled_rows(rows, 12, outputs=2)
     worst, cond = 0.0, 1.0
     for activation in ("tanh", "relu", "softplus"):
@@ -40,14 +40,14 @@ def earlier_layer_outputs_are_unchanged(create: Any, rows: Rows) -> Measured:
 
 
 def _features(model: Any, w: Array, x: Array) -> list[Array]:
-    """What each layer takes in, and what the last one gives."""
+    """The inputs of all layers and the prediction."""
     return [*model.layers(w, x), model.predict(w, x[None])[0]]
 
 
 def gradient_is_projected(create: Any, rows: Rows) -> Measured:
-    """Each layer's step is its gradient step projected off all that it took in, just after those rows were learned.
+    """Each layer's step is its gradient step projected off the layer's inputs, taken after earlier steps.
 
-    So it is no step against the gradient step, and none of the layers stands still.
+    It never points against the gradient step, and every layer moves.
     """
     X, Y = scaled_rows(rows, 12, outputs=2)
     model, worst = MLP(WIDE), 0.0
@@ -64,7 +64,7 @@ def gradient_is_projected(create: Any, rows: Rows) -> Measured:
 
 
 def basis_spans_layer_inputs(create: Any, rows: Rows) -> Measured:
-    """Each layer's basis spans what it took in, just after those rows were learned, and nothing else."""
+    """Each layer's basis spans exactly the layer's inputs, taken just after each row was learned."""
     X, Y = scaled_rows(rows, 12)
     model = MLP(WIDE)
     w, inputs = start_network(model, X, outputs=1)
@@ -78,7 +78,7 @@ def basis_spans_layer_inputs(create: Any, rows: Rows) -> Measured:
 
 
 def one_layer_equals_ogd(create: Any, rows: Rows) -> Measured:
-    """A network of one layer learns as OGD does: in an LQ factorisation all errors solve one triangular system."""
+    """A network of one layer learns as OGD: in an LQ factorization all errors solve one triangular system."""
     X, Y = scaled_rows(rows, len(rows.X), outputs=2)
     A = np.column_stack([X, np.ones(len(X))])
     w0 = np.random.default_rng(rows.seed).standard_normal((A.shape[1], 2))
@@ -89,7 +89,7 @@ def one_layer_equals_ogd(create: Any, rows: Rows) -> Measured:
 
 
 def low_rank_equals_incremental_svd(create: Any, rows: Rows) -> Measured:
-    """With a limited rank U, Sigma are those of dense SVDs of [U Sigma, a], a what the layer took in, row after row."""
+    """With a limited rank, U and Sigma equal dense SVDs of [U Sigma, a], a the layer's input, row by row."""
     X, Y = scaled_rows(rows, len(rows.X))
     model, m, worst, gap = MLP((20, 16)), 5, 0.0, np.inf
     w, inputs = start_network(model, X, outputs=1)

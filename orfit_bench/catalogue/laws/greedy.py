@@ -10,16 +10,16 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 
 
 def predicts_the_last_label(create: Any, rows: Rows) -> Measured:
-    """Every prediction is the label of the last row learned, whatever is asked; zero before the first."""
+    """Every prediction is the target of the last row learned, and zero before the first row."""
     learner = create()
-    told = learner.prequential(rows.X, rows.y)
-    asked = learner.predict(rows.X[:3])
+    predicted = learner.prequential(rows.X, rows.y)
+    repeated = learner.predict(rows.X[:3])
     before, last = np.concatenate([[0.0], rows.y[:-1]]), np.repeat(rows.y[-1], 3)
-    return Measured(largest(deviation(told, before), deviation(asked, last)), len(rows.X), 1.0)
+    return Measured(largest(deviation(predicted, before), deviation(repeated, last)), len(rows.X), 1.0)
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """A merged learner says what the one that follows says, whose row was the last."""
+    """A merged learner predicts the last target of the learner whose rows came last."""
     half = len(rows.X) // 2
     parts = ((rows.X[:half], rows.y[:half]), (rows.X[half:], rows.y[half:]))
     one, other = (create().partial_fit(*part) for part in parts)

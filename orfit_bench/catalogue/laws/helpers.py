@@ -25,24 +25,24 @@ def condition(A: NDArray[Any]) -> float:
 
 
 def weakest_energy(X: NDArray[Any]) -> float:
-    """The energy of the rows along their weakest direction: a prior of this size counts beside them."""
+    """The smallest squared singular value of X: a prior of this weight is noticeable beside the rows."""
     return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
 
 
 def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
-    """The rows at length 1."""
+    """The rows divided by their norms."""
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 def measure_min_norm(learner: Any, rows: Rows) -> Measured:
-    """How far the learner's weights are, after these independent rows, from the smallest that fit them."""
+    """The deviation of the weights, after learning independent rows, from the smallest weights that fit them."""
     X, y, _ = rows
     want = np.linalg.pinv(X) @ y[:, None]
     return Measured(deviation(final_weights(learner.partial_fit(X, y)), want), len(X), condition(X))
 
 
 def is_refused(act: Any, *arguments: Any) -> bool:
-    """Whether the learner's act on these rows was refused as a step that would leave the floats."""
+    """Whether a call of a learner is refused with DivergedError."""
     try:
         act(*arguments)
     except DivergedError:
@@ -51,7 +51,7 @@ def is_refused(act: Any, *arguments: Any) -> bool:
 
 
 def measure_row_fit(learner: Any, rows: Rows) -> Measured:
-    """How far predictions are from the labels just after each row was learned."""
+    """The deviation of the prediction from the target just after each row was learned."""
     worst = 0.0
     for x, t in zip(rows.X, rows.y, strict=True):
         learner.partial_fit(x[None], [t])
@@ -61,7 +61,7 @@ def measure_row_fit(learner: Any, rows: Rows) -> Measured:
 
 
 def learn_in_parts(create: Callable[[], Any], X: Array, y: Array, cuts: tuple[int, ...]) -> Any:
-    """What learners that saw a part each come to when the later ones are merged first."""
+    """Learn parts of the rows with a learner each, and merge them starting from the last."""
     parts = [create().partial_fit(X[i:j], y[i:j]) for i, j in zip((0, *cuts), (*cuts, len(X)), strict=True)]
     merged = parts.pop()
     while parts:

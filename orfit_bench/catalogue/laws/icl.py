@@ -16,14 +16,14 @@ def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
 
 
 def basis_spans_the_rows(create: Any, rows: Rows) -> Measured:
-    """I - U U' is the projection off all rows, eq. (5)."""
+    """U U' is the projection onto the span of all rows, so that I - U U' is that of eq. (5)."""
     U = np.asarray(create().partial_fit(rows.X, rows.y).state()["basis"].values, float).T
     want = np.linalg.pinv(rows.X) @ rows.X
     return Measured(deviation(U @ U.T, want), len(rows.X), condition(rows.X))
 
 
 def constrained_least_squares_step(create: Any, rows: Rows) -> Measured:
-    """Each step minimises the new row's squared error among the weights that fit all former rows, moving least."""
+    """Each step is the smallest change that minimizes the new row's squared error and keeps earlier rows fitted."""
     X, y, _ = rows
     learner, w, worst = create(), np.zeros((X.shape[1], 1)), 0.0
     for t in range(len(X)):
@@ -35,7 +35,7 @@ def constrained_least_squares_step(create: Any, rows: Rows) -> Measured:
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """Learners of a part of the rows each merge into the smallest weights, and the projection, of all rows."""
+    """Learners of parts of the rows merge into the smallest weights that fit all rows, and their projection."""
     state = learn_in_parts(create, rows.X, rows.y, cuts=(7, 12)).state()
     U, inverse = state["basis"].values.astype(float), np.linalg.pinv(rows.X)
     found = largest(deviation(U.T @ U, inverse @ rows.X), deviation(state["w"].values[:, 0], inverse @ rows.y))

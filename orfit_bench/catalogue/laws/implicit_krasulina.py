@@ -27,7 +27,7 @@ CONDITION = oblique_condition(0.5 * STEP**0.5)
 
 
 def single_row_formula(create: Any, rows: Rows) -> Measured:
-    """Row by row (13) is (12) with N = 1, its inverse taken densely."""
+    """Row by row, eq. (13) equals eq. (12) with N = 1 and a dense inverse."""
     step, worst = relative_step(rows), 0.0
     for A, C, found in oblique_steps(create, rows, step, 1):
         X = np.linalg.pinv(C) @ A.T
@@ -37,7 +37,7 @@ def single_row_formula(create: Any, rows: Rows) -> Measured:
 
 
 def proximal_least_squares_step(create: Any, rows: Rows) -> Measured:
-    """A step (12) minimises |C~ - C|^2 / step + mean |C~ x - y|^2 over C~, which is one least-squares problem."""
+    """A step (12) minimizes |C~ - C|^2 / step + mean |C~ x - y|^2 over C~ (truth: one least-squares problem)."""
     step, worst = relative_step(rows), 0.0
     for A, C, found in oblique_steps(create, rows, step):
         X = np.linalg.pinv(C) @ A.T
@@ -48,7 +48,7 @@ def proximal_least_squares_step(create: Any, rows: Rows) -> Measured:
 
 
 def implicit_gradient_step(create: Any, rows: Rows) -> Measured:
-    """C_new = C - step/N (C_new X - Y) X': the step is along the gradient at its end."""
+    """C_new = C - step/N (C_new X - Y) X': the gradient is taken at the end of the step."""
     step, worst = relative_step(rows), 0.0
     for A, C, found in oblique_steps(create, rows, step):
         X = np.linalg.pinv(C) @ A.T
@@ -58,7 +58,7 @@ def implicit_gradient_step(create: Any, rows: Rows) -> Measured:
 
 
 def large_step_limit_is_em(create: Any, rows: Rows) -> Measured:
-    """As the step goes to infinity a step of all rows becomes the EM step C <- Y X^+.
+    """As the step goes to infinity, a step of all rows becomes the EM step C <- Y X^+.
 
     They differ by N/step (Y X^+ - C)(X X' + N/step I)^-1, relatively at most N / (step sigma_min(X)^2): the step is
     taken so large that this is below rounding.
@@ -74,7 +74,7 @@ def large_step_limit_is_em(create: Any, rows: Rows) -> Measured:
 
 
 def never_increases_the_loss(create: Any, rows: Rows) -> Measured:
-    """A step of all rows never raises their compression loss: the least it can be at C_new is below what (10) allows.
+    """A step of all rows never increases their compression loss, by the inequality that follows from eq. (10).
 
     mean |C_new x - y|^2 + |C_new - C|^2 / step <= mean |C x - y|^2, where x need not be the best for C_new.
     """
@@ -89,14 +89,14 @@ def never_increases_the_loss(create: Any, rows: Rows) -> Measured:
 
 
 def small_step_limit_is_identity(create: Any, rows: Rows) -> Measured:
-    """As the step goes to 0 nothing changes: C moves by at most step |y| |x| a row, here below rounding."""
+    """As the step goes to 0, C does not change: it moves by at most step |y| |x| per row, here below rounding."""
     step = relative_step(rows, 1e-20)
     *_, (_, _, C) = oblique_steps(create, rows, step)
     return Measured(deviation(C, oblique_start(rows)), len(rows.X), 1.0)
 
 
 def inverse_is_maintained(create: Any, rows: Rows) -> Measured:
-    """The inverse changed by rank one gives C^+ = inverse C', found here by the SVD of C, whose rank stays k."""
+    """The inverse under rank-one changes gives C^+ = inverse C' (truth: SVD of C), and the rank of C stays k."""
     step, worst = relative_step(rows), 0.0
     learner = create(n_components=K, step_size=step, initial_basis=oblique_start(rows))
     for x in rows.X[:ROWS]:
@@ -108,7 +108,7 @@ def inverse_is_maintained(create: Any, rows: Rows) -> Measured:
 
 
 def orthogonal_row_changes_nothing(create: Any, rows: Rows) -> Measured:
-    """A row orthogonal to C changes neither C nor its inverse, or is refused, however large."""
+    """A row orthogonal to C, however large, is refused or changes neither C nor its inverse."""
     start, worst = np.eye(5)[:, :2], 0.0
     for k in range(0, 1000, 50):
         learner = create(n_components=2, initial_basis=start)

@@ -12,7 +12,7 @@ from orfit_bench.spec.method import Array
 
 
 def second_moment(learner: Any) -> Array:
-    """U Sigma^2 U' of a learner: what it knows, whatever the signs of its columns."""
+    """U Sigma^2 U' of a learner, which does not depend on the signs of its columns."""
     state = learner.state()
     kept = state["basis"].values.astype(float) * state["singular_values"].values
     return np.asarray(kept @ kept.T)
@@ -33,7 +33,7 @@ def equals_batch_pca(create: Any, rows: Rows) -> Measured:
 
 
 def equals_truncated_eigendecomposition(create: Any, rows: Rows) -> Measured:
-    """After truncations too U Sigma^2 U' is what the leading eigenvectors of U Sigma^2 U' + Y Y' leave, row by row."""
+    """After truncations, U Sigma^2 U' equals the k leading eigenpairs of U Sigma^2 U' + Y Y', row by row."""
     k, gap = 5, np.inf
     want = np.zeros((rows.X.shape[1],) * 2)
     for x in rows.X:
@@ -45,7 +45,7 @@ def equals_truncated_eigendecomposition(create: Any, rows: Rows) -> Measured:
 
 
 def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
-    """The columns of U are orthonormal, those not filled yet are zero."""
+    """The columns of U are orthonormal, and unused columns are zero."""
     k, worst = 5, 0.0
     learner, d = create(n_components=k), rows.X.shape[1]
     for n, x in enumerate(rows.X, start=1):
@@ -55,7 +55,7 @@ def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
 
 
 def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:
-    """Rows along one direction fill one column, whatever their scale: what is rounding beside it is zero."""
+    """Rows along one direction fill one column at any scale; the other columns are exactly zero."""
     x, worst = rows.X[0] / np.linalg.norm(rows.X[0]), 0.0
     for k in (-60, 0, 60):
         A = np.ldexp(np.outer(np.arange(1.0, 8.0) / 3, x), k)
@@ -68,7 +68,7 @@ def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:
 
 
 def merge_within_rank_is_exact(create: Any, rows: Rows) -> Measured:
-    """While the rank is at most k, two learners merged know the second moment of both parts."""
+    """While the rank is at most k, two merged learners hold the second moment of the rows of both."""
     X, half = rows.X, len(rows.X) // 2
     one, other = (create(n_components=len(X)).partial_fit(part) for part in (X[:half], X[half:]))
     return Measured(deviation(second_moment(one.merge(other)), X.T @ X), 4 * len(X), 1.0)

@@ -1,4 +1,4 @@
-"""Laws of the Kalman filter: every truth is a conditioned joint normal distribution or one least-squares problem."""
+"""Laws of the Kalman filter, against conditioned joint normal distributions and least-squares problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from orfit_bench.spec.model import Model, Transition
 
 
 def conditional_mean_and_covariance(create: Any, rows: Rows) -> Measured:
-    """Mean and covariance are those of the state given the rows so far, whatever varies in time or was not seen."""
+    """Mean and covariance are those of the state given the rows so far, with time-varying settings and missing y."""
     world, worst, cond = make_state_space(rows, 40), 0.0, 1.0
     learner = create(**world.start())
     for lo, hi in ((0, 1), (1, 2), (2, 20), (20, 40)):
@@ -35,7 +35,7 @@ def conditional_mean_and_covariance(create: Any, rows: Rows) -> Measured:
 
 
 def equals_rls_with_forgetting(create: Any, rows: Rows) -> Measured:
-    """At rest, with prior N(0, I/lambda) and noise beta^i, the filter is RLS-(beta, lambda): theta^t and Phi_t."""
+    """For a constant state, prior N(0, I/lambda) and noise beta^i, the filter is RLS-(beta, lambda): theta^t, Phi_t."""
     X, y = rows.X, rows.y
     variance, worst, cond = to_float32(np.asarray(1 / weakest_energy(X))), 0.0, condition(X)
     for beta in (0.97, 1.0, 1.02):
@@ -48,7 +48,7 @@ def equals_rls_with_forgetting(create: Any, rows: Rows) -> Measured:
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """At rest, filters of a part of the rows each merge into the one of all rows: theta^t and Phi_t."""
+    """For a constant state, filters of parts of the rows merge into the filter of all rows: theta^t and Phi_t."""
     X, y = rows.X, rows.y
     variance = to_float32(np.asarray(1 / weakest_energy(X)))
     learner = learn_in_parts(partial(create, initial_covariance=variance), X, y, (len(X) // 3, len(X) // 2))
@@ -58,7 +58,7 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
 
 
 def block_observations(create: Any, rows: Rows) -> Measured:
-    """Several observations of one moment condition the state at once, like one after another where their noise does."""
+    """A block of observations conditions the state at once; with independent noise, equal to one after another."""
     X, y, (size, d) = rows.X[:40], rows.y[:40], (5, rows.X.shape[1])
     rng, start = np.random.default_rng(rows.seed), (np.zeros((d, 1)), np.eye(d))
     scale, at_once, one_by_one = float((X * X).sum(1).mean()), create(), create()
@@ -77,7 +77,7 @@ def block_observations(create: Any, rows: Rows) -> Measured:
 
 
 def extended_filter_on_linear_functions(create: Any, rows: Rows) -> Measured:
-    """Linearised where they are linear already, a model and a transition in functions lose nothing."""
+    """With a linear model and transition given as functions, the extended filter equals the linear filter."""
     world, d = make_state_space(rows, 30), rows.X.shape[1]
     F, Q, noise = world.transition[0], world.process_noise[0], float(world.observation_noise[0])
     still = world._replace(
@@ -95,15 +95,16 @@ def extended_filter_on_linear_functions(create: Any, rows: Rows) -> Measured:
 
 
 def _as_array_like(w: Array, F: Array) -> Array:
-    """F where w is and of its dtype."""
+    """F as an array of the namespace and dtype of w."""
     there: Array = w.__array_namespace__().asarray(F, dtype=w.dtype)
     return there
 
 
 def noise_free_rows_determine_the_state(create: Any, rows: Rows) -> Measured:
-    """As many independent rows without noise as there are parameters leave nothing unknown, whatever the prior's size.
+    """As many independent noise-free rows as parameters determine the state exactly, at any scale of the prior.
 
-    What they leave of the covariance is zero, not rounding, which a further row would divide by: that one is skipped.
+    The remaining covariance is exactly zero, not rounding error by which a further row would divide: that row is
+    skipped.
     """
     d, worst = 5, 0.0
     Q = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((d, d)))[0]
@@ -119,7 +120,7 @@ def noise_free_rows_determine_the_state(create: Any, rows: Rows) -> Measured:
 
 
 def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
-    """Rows without noise, from a prior of variance 1, find the smallest weights that fit them; the rest is unknown."""
+    """Noise-free rows under a prior of variance 1 give the smallest weights that fit them, and P = I - A^+ A."""
     A, y = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [2, 1, 1, 0]]), np.array([1.0, 3, -2])
     worst = 0.0
     for n in (1, 2, 3):
@@ -134,7 +135,7 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
 
 
 def shared_noise_observations(create: Any, rows: Rows) -> Measured:
-    """Rows that share one noise, each with a share of its own: the combinations without it are told exactly."""
+    """For rows that share one noise with different weights, noise-free combinations of them are observed exactly."""
     rng, worst, cond = np.random.default_rng(rows.seed), 0.0, 1.0
     for _ in range(10):
         A, y, P, share = rng.standard_normal((3, 4)), rng.standard_normal(3), random_spd(rng, 4), rng.uniform(0.5, 1, 3)
@@ -149,7 +150,7 @@ def shared_noise_observations(create: Any, rows: Rows) -> Measured:
 
 
 def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
-    """A move that takes the mean or the covariance out of the floats is refused, also where nothing is seen."""
+    """A transition that makes the mean or the covariance overflow is refused, even if nothing is observed."""
     wrong = 0
     for start in ({"initial_covariance": 1.0}, {"initial_covariance": 0.0, "initial_mean": 1.0}):
         learner = create(transition=1e10, **start)

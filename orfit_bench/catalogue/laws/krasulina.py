@@ -16,17 +16,17 @@ from orfit_bench.spec.method import Array
 
 
 def gradient(C: Array, A: Array) -> Array:
-    """Of the loss (6), the mean of |C C'y - y|^2 / 2; it lies in the tangent space already."""
+    """The gradient of the loss (6), the mean of |C C'y - y|^2 / 2, which lies in the tangent space."""
     return numerical_gradient(lambda C: ((A @ C @ C.T - A) ** 2).sum() / (2 * len(A)), C)
 
 
 def orthonormalized_gradient_step(create: Any, rows: Rows) -> Measured:
-    """C becomes the unique orthonormal factor of C - step * gradient of the compression loss, found numerically."""
+    """C becomes the orthonormal factor of C - step * gradient of the compression loss (truth: numerical gradient)."""
     return measure_gradient_steps(gradient, create, rows)
 
 
 def imprecise_step_is_refused(create: Any, rows: Rows) -> Measured:
-    """A step is refused exactly where it leaves the other columns too few digits."""
+    """A step is refused exactly when it leaves too few digits in the other columns."""
     return measure_refusals(gradient, create, rows)
 
 

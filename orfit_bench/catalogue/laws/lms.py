@@ -14,7 +14,7 @@ from orfit_bench.spec.method import Array
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
-    """The a-priori errors of all rows solve one triangular system (unrolled recursion)."""
+    """The a-priori errors of all rows solve one triangular system (the unrolled recursion)."""
     X, y, _ = rows
     step = 0.5 / (X * X).sum(1).max()
     learner = create(step_size=step).partial_fit(X, y)
@@ -24,7 +24,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def expected_convergence_rate(create: Any, rows: Rows) -> Measured:
-    """E |w_t - w*|^2 <= (1 - step (2 - step) lambda_min)^t |w*|^2 for i.i.d. unit rows (all sequences tried)."""
+    """E |w_t - w*|^2 <= (1 - step (2 - step) lambda_min)^t |w*|^2 for i.i.d. unit rows (mean over all sequences)."""
     rng = np.random.default_rng(rows.seed)
     points, T, step = unit_rows(rng.standard_normal((3, 2))), 5, 0.7
     truth = rng.standard_normal(2)
@@ -38,7 +38,7 @@ def expected_convergence_rate(create: Any, rows: Rows) -> Measured:
 
 
 def recurring_tasks_convergence_rate(create: Any, rows: Rows) -> Measured:
-    """Two tasks in turn, T even: |w_T - w*|^2 <= c^(T-1) |w*|^2 with c = (x_1'x_2)^2."""
+    """For two alternating tasks and even T: |w_T - w*|^2 <= c^(T-1) |w*|^2 with c = (x_1'x_2)^2."""
     points, w_star, c = _two_tasks(rows.seed)
     worst = 0.0
     for T in (2, 6, 10):
@@ -49,7 +49,7 @@ def recurring_tasks_convergence_rate(create: Any, rows: Rows) -> Measured:
 
 
 def alternating_steps_solve_two_tasks(create: Any, rows: Rows) -> Measured:
-    """Two recurring tasks with steps 1, 1/(1-c), 1: solved after three rows."""
+    """Two recurring tasks are solved after three rows with the steps 1, 1/(1-c), 1."""
     points, w_star, c = _two_tasks(rows.seed)
     X = points[[0, 1, 0]]
     learner = create(step_size={"sequence": {"values": [1.0, 1 / (1 - c), 1.0]}}).partial_fit(X, X @ w_star)

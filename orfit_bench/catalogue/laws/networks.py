@@ -1,4 +1,4 @@
-"""What the declarations share that learn layer by layer: a network followed step by step in float64."""
+"""Pieces of the laws of layer-wise methods: a network followed step by step in float64."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from orfit_bench.spec.model import Model
 
 
 class LayerStep(NamedTuple):
-    """One step of a learner on a layered model, told by the model alone."""
+    """One step of a learner on a layered model, recomputed from the model alone."""
 
     before: list[Array]
     """The layers' matrices (inputs, outputs) before the step."""
     after: list[Array]
     move: list[Array]
-    """J'(y - f), what plain gradient descent would add to them, times 1/step."""
+    """J'(y - f): the gradient step of the layers with step 1."""
     inputs: list[Array]
-    """What the layers took in before the step, (inputs,)."""
+    """Inputs of the layers before the step, (inputs,)."""
     then: list[Array]
-    """What they take in after it."""
+    """Inputs of the layers after the step."""
 
 
 def scaled_rows(rows: Rows, n: int, outputs: int = 1) -> tuple[Array, Array]:
-    """The first n rows scaled so that a network bends them but is not saturated, with targets of order 1."""
+    """The first n rows, scaled so that a network is nonlinear but not saturated, with targets of order 1."""
     X = unit_rows(rows.X[:n]) * np.sqrt(rows.X.shape[1])
     more = np.random.default_rng(rows.seed).standard_normal((n, outputs - 1))
     return X, np.column_stack([rows.y[:n] / abs(rows.y[:n]).max(), more])
 
 
 def start_network(model: Model, X: Array, outputs: int) -> tuple[Array, list[Array]]:
-    """Weights to start from, and what each layer then takes in for the rows of X, (rows, inputs).
+    """Initial weights, and the inputs of each layer for the rows of X, (rows, inputs).
 
-    Laws take their condition from the latter: no kernel had a hand in it.
+    Laws take their condition number from the latter, which does not depend on a kernel.
     """
     draw = np.random.default_rng(0).standard_normal
     w = np.asarray(model.start(draw, X.shape[1], outputs))
@@ -46,7 +46,7 @@ def start_network(model: Model, X: Array, outputs: int) -> tuple[Array, list[Arr
 
 
 def follow(learner: Any, model: Model, X: Array, Y: Array) -> Iterator[LayerStep]:
-    """Learn row by row, and tell of each step."""
+    """Learn row by row and yield each step."""
     w = final_weights(learner.partial_fit(X[:0], Y[:0]))[:, 0]
     for x, y in zip(X, Y, strict=True):
         v = final_weights(learner.partial_fit(x[None], y[None]))[:, 0]
@@ -57,6 +57,6 @@ def follow(learner: Any, model: Model, X: Array, Y: Array) -> Iterator[LayerStep
 
 
 def layer_matrices(w: Array, shapes: tuple[tuple[int, int], ...]) -> list[Array]:
-    """The layers' matrices, w (p,) holding one after another in C order."""
+    """The matrices of the layers; w (p,) holds one after another in C order."""
     pieces = np.split(w, np.cumsum([n * m for n, m in shapes])[:-1])
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]

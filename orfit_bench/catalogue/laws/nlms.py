@@ -12,7 +12,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
-    """The a-priori errors of all rows solve one triangular system (unrolled recursion)."""
+    """The a-priori errors of all rows solve one triangular system (the unrolled recursion)."""
     X, y, _ = rows
     steps = normalized_steps(X, 0.5, 1e-3)
     want = gradient_steps(X, y[:, None], np.zeros((X.shape[1], 1)), steps)
@@ -21,12 +21,12 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def fits_each_row(create: Any, rows: Rows) -> Measured:
-    """With step 1 and eps 0 each row is fitted by its own step: w is projected onto its hyperplane."""
+    """With step 1 and eps 0 each step fits its row exactly: w is projected onto the row's hyperplane."""
     return measure_row_fit(create(step_size=1.0, eps=0.0), rows)
 
 
 def equals_implicit_sgd(create: Any, rows: Rows) -> Measured:
-    """Step 1 and eps = 1/eta is implicit SGD: w_new = w + eta x (y - x'w_new)."""
+    """With step 1 and eps = 1/eta the rule is implicit SGD: w_new = w + eta x (y - x'w_new)."""
     eta, learner, worst = 0.3, create(step_size=1.0, eps=1 / 0.3), 0.0
     w = np.zeros(rows.X.shape[1])
     for x, t in zip(rows.X, rows.y, strict=True):

@@ -12,7 +12,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
-    """In the coordinates of an LQ factorisation all errors solve one triangular system."""
+    """In the coordinates of an LQ factorization all a-priori errors solve one triangular system."""
     X, y, _ = rows
     step = 0.5 / (X * X).sum(1).max()
     got = final_weights(create(step_size=step).partial_fit(X, y))
@@ -21,7 +21,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def earlier_predictions_are_unchanged(create: Any, rows: Rows) -> Measured:
-    """A step moves the prediction of its own row and leaves those of all former rows as they were."""
+    """A step changes the prediction for its own row and leaves those for all earlier rows unchanged."""
     X, y, _ = rows
     learner, worst = create(step_size=1.0 / (X * X).sum(1).max()), 0.0
     scale = abs(y).max()

@@ -22,17 +22,17 @@ from orfit_bench.spec.method import Array
 
 
 def gradient(C: Array, A: Array) -> Array:
-    """Of the loss (7), (tr Y Y' - tr C'Y Y'C) / 2N: minus half the variance of the projection."""
+    """The gradient of the loss (7), (tr Y Y' - tr C'Y Y'C) / 2N: minus half of that of the captured variance."""
     return numerical_gradient(lambda C: ((A * A).sum() - ((A @ C) ** 2).sum()) / (2 * len(A)), C)
 
 
 def orthonormalized_gradient_step(create: Any, rows: Rows) -> Measured:
-    """C becomes the unique orthonormal factor of C - step * gradient of the loss (7), found here numerically."""
+    """C becomes the orthonormal factor of C - step * gradient of the loss (7) (truth: numerical gradient)."""
     return measure_gradient_steps(gradient, create, rows)
 
 
 def span_is_independent_of_normalization(create: Any, rows: Rows) -> Measured:
-    """The subspace is that of the product of all I + step y y' times C_0, orthonormalised at the end alone."""
+    """The span equals that of the product of all I + step y y' times C_0, orthonormalized only at the end."""
     X, C0 = rows.X, gaussian_start(rows)
     step = float(3 / np.linalg.norm(X, 2) ** 2)
     learner = create(n_components=K, step_size=step, initial_basis=C0).partial_fit(X)
@@ -45,7 +45,7 @@ def span_is_independent_of_normalization(create: Any, rows: Rows) -> Measured:
 
 
 def full_batch_is_power_iteration(create: Any, rows: Rows) -> Measured:
-    """T steps of all rows lead to the span of V (I + step Lambda)^T V'C_0, V Lambda V' being the second moment."""
+    """T steps of all rows span V (I + step Lambda)^T V'C_0, where V Lambda V' is the second moment."""
     X, T = rows.X, 10
     values, V = np.linalg.eigh(X.T @ X / len(X))
     step, C0 = float(1 / values[-1]), gaussian_start(rows)
@@ -58,7 +58,7 @@ def full_batch_is_power_iteration(create: Any, rows: Rows) -> Measured:
 
 
 def imprecise_step_is_refused(create: Any, rows: Rows) -> Measured:
-    """A step is refused exactly where it leaves the other columns too few digits."""
+    """A step is refused exactly when it leaves too few digits in the other columns."""
     return measure_refusals(gradient, create, rows)
 
 

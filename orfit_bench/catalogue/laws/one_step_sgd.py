@@ -12,7 +12,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
-    """The a-priori errors of all rows solve one triangular system (unrolled recursion)."""
+    """The a-priori errors of all rows solve one triangular system (the unrolled recursion)."""
     X, y, _ = rows
     want = gradient_steps(X, y[:, None], np.zeros((X.shape[1], 1)), normalized_steps(X, 1.0, 0.0))
     got = final_weights(create().partial_fit(X, y))
@@ -20,12 +20,12 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def fits_each_row(create: Any, rows: Rows) -> Measured:
-    """Each row is fitted by its own step."""
+    """Each step fits its row exactly."""
     return measure_row_fit(create(), rows)
 
 
 def fits_rows_near_underflow(create: Any, rows: Rows) -> Measured:
-    """Each row is fitted, in all digits, though its square has left the normal numbers."""
+    """Each row is fitted to full precision even if its squared norm underflows to a subnormal number."""
     info = np.finfo(create().dtype)
     size = float(info.tiny) ** 0.5 * float(info.eps) ** 0.375
     unit = rows.X / np.linalg.norm(rows.X, axis=1, keepdims=True)

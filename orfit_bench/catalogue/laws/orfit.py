@@ -1,4 +1,4 @@
-"""Laws of ORFit: what the theses prove of its weights and of its memory."""
+"""Laws of ORFit: what the theses prove about its weights; `orfit_memory` holds those about its memory."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from orfit_bench.spec.model import Model
 
 
 def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
-    """The weights are the smallest that fit all rows, with and without a limit that is not reached."""
+    """The weights are the smallest that fit all rows, with unlimited memory and with a limit that is not reached."""
     unlimited = measure_min_norm(create(), rows)
     limited = measure_min_norm(create(memory=len(rows.X)), rows)
     return Measured(largest(unlimited.deviation, limited.deviation), unlimited.n, unlimited.condition)
 
 
 def min_norm_in_batches(create: Any, rows: Rows) -> Measured:
-    """The same in batches of three, the last one shorter, with any memory that all rows have room in."""
+    """The same in batches of three, the last one shorter, for every summary whose memory holds all rows."""
     want, worst = np.linalg.pinv(rows.X) @ rows.y[:, None], 0.0
     for more in ({}, *({"summary": s, "memory": len(rows.X)} for s in SUMMARIES)):
         learner = create(batch_size=3, **more).partial_fit(rows.X, rows.y).flush()
@@ -37,7 +37,7 @@ def min_norm_in_batches(create: Any, rows: Rows) -> Measured:
 
 
 def minimal_change_step(create: Any, rows: Rows) -> Measured:
-    """Each step is the smallest move that fits the new row and keeps all former ones fitted."""
+    """Each step is the smallest change that fits the new row and keeps all earlier rows fitted."""
     X, y, _ = rows
     learner, w, worst = create(), np.zeros((X.shape[1], 1)), 0.0
     for t in range(1, len(X) + 1):
@@ -48,7 +48,7 @@ def minimal_change_step(create: Any, rows: Rows) -> Measured:
 
 
 def dependent_rows_in_a_batch(create: Any, rows: Rows) -> Measured:
-    """In a batch, zeros and what memory spans are left alone, rows that depend on others fitted in least squares."""
+    """In a batch, zero rows and rows in the span of the memory change nothing; dependent rows fit by least squares."""
     worst = 0.0
     for scale in (2.0**-20, 1.0, 2.0**20):
         X, y = rows.X[:5] * scale, rows.y[:5]
@@ -62,7 +62,7 @@ def dependent_rows_in_a_batch(create: Any, rows: Rows) -> Measured:
 
 
 def nearly_dependent_row_is_skipped(create: Any, rows: Rows) -> Measured:
-    """A row that the remembered ones span to three quarters of its digits is dependent: it moves nothing."""
+    """A row in the span of the stored rows to three quarters of its digits is dependent and changes nothing."""
     X, y, _ = rows
     learner = create().partial_fit(X[:3], y[:3])
     want = np.linalg.pinv(X[:3]) @ y[:3]
@@ -72,7 +72,7 @@ def nearly_dependent_row_is_skipped(create: Any, rows: Rows) -> Measured:
 
 
 def outputs_are_independent(create: Any, rows: Rows) -> Measured:
-    """Several outputs of a linear model share one basis and learn as so many learners side by side."""
+    """Several outputs of a linear model share one basis and are learned as by separate learners."""
     X, y, seed = rows
     Y = np.column_stack([y, np.random.default_rng(seed).standard_normal((len(X), 2))])
     together = final_weights(create().partial_fit(X, Y))
@@ -80,7 +80,7 @@ def outputs_are_independent(create: Any, rows: Rows) -> Measured:
 
 
 def vector_valued_model(create: Any, rows: Rows) -> Measured:
-    """A model of c outputs linear in its weights, in batches: the smallest move that fits all, c rows a sample."""
+    """For a model with c outputs, linear in w, in batches: the smallest change that fits all c n gradients."""
     X, y, c = rows.X[:8], rows.y[:8], 2
     p = X.shape[1]
     Y = np.column_stack([y, y[::-1]])
@@ -105,7 +105,7 @@ def vector_valued_model(create: Any, rows: Rows) -> Measured:
 
 
 def linearized_constraints(create: Any, rows: Rows) -> Measured:
-    """On a nonlinear model w_i is the point nearest to w_0 that fits all rows as linearised when they came."""
+    """On a nonlinear model w_i is the point nearest to w_0 that fits all rows as linearized when they arrived."""
     X = unit_rows(rows.X[:8])
     y = np.tanh(rows.y[:8] / (1 + abs(rows.y).max()))
     learner = create(model=CURVED, initial_weights=np.linspace(0.1, 0.2, X.shape[1]))
@@ -122,7 +122,7 @@ def linearized_constraints(create: Any, rows: Rows) -> Measured:
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """Learners of a part of the rows each, in batches, merge into the smallest weights that fit all rows."""
+    """Learners of parts of the rows, in batches, merge into the smallest weights that fit all rows."""
     X, y, _ = rows
     merged = learn_in_parts(lambda: create(batch_size=2), X, y, cuts=(6, 14))
     return Measured(deviation(final_weights(merged)[:, 0], np.linalg.pinv(X) @ y), len(X), condition(X))

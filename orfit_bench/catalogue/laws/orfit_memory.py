@@ -14,14 +14,14 @@ SUMMARIES = ("ipca", "largest", "latest", "random")
 
 
 def fits_with_full_memory(create: Any, rows: Rows) -> Measured:
-    """The new row is fitted exactly, however little is remembered, by every summary."""
+    """The new row is fitted exactly with any summary, however small the memory."""
     wide = Rows(rows.X[:15], rows.y[:15], rows.seed)
     found = [measure_row_fit(create(memory=4, summary=s), wide) for s in SUMMARIES]
     return Measured(largest(*(f.deviation for f in found)), 15, condition(wide.X))
 
 
 def least_worst_case_forgetting(create: Any, rows: Rows) -> Measured:
-    """With one row more than memory, the worst-case forgetting of the memory is the least possible, sigma_(m+1)^2."""
+    """With one row more than the memory holds, the worst-case forgetting is the least possible, sigma_(m+1)^2."""
     X, y, _ = rows
     m = len(X) - 1
     U = np.asarray(create(memory=m).partial_fit(X, y).state()["basis"].values, float).T
@@ -31,7 +31,7 @@ def least_worst_case_forgetting(create: Any, rows: Rows) -> Measured:
 
 
 def memory_equals_incremental_svd(create: Any, rows: Rows) -> Measured:
-    """After truncations too memory and weights are those of dense SVDs of [U Sigma, g], row after row."""
+    """After truncations, memory and weights equal those of dense SVDs of [U Sigma, g], row by row."""
     X, y, seed = rows
     Y = np.column_stack([y, np.random.default_rng(seed).standard_normal(len(y))])
     m, w, kept, gap = 5, np.zeros((X.shape[1], 2)), np.zeros((X.shape[1], 0)), np.inf
@@ -48,7 +48,7 @@ def memory_equals_incremental_svd(create: Any, rows: Rows) -> Measured:
 
 
 def residual_summaries(create: Any, rows: Rows) -> Measured:
-    """Summaries largest and latest keep the residuals that their names say, found here by least squares."""
+    """The summaries `largest` and `latest` keep the largest and the latest residuals (truth: least squares)."""
     X, y, _ = rows
     m, worst = 5, _latest_of_batches(create, rows)
     for summary in ("largest", "latest"):
@@ -67,7 +67,7 @@ def residual_summaries(create: Any, rows: Rows) -> Measured:
 
 
 def _latest_of_batches(create: Any, rows: Rows) -> float:
-    """Off by how much, in batches of two: a direction counts as much as both rows' residuals have of it."""
+    """The deviation in batches of two, where a direction counts as much as the residuals of both rows contain of it."""
     X, y = rows.X[:4], rows.y[:4]
     state = create(memory=2, summary="latest", batch_size=2).partial_fit(X, y).state()
     first, last = X[:2].T, X[2:].T
@@ -76,7 +76,7 @@ def _latest_of_batches(create: Any, rows: Rows) -> float:
 
 
 def random_memory_is_uniform(create: Any, rows: Rows) -> Measured:
-    """Summary random drops each of the directions equally often, to five standard deviations of chance."""
+    """The summary `random` drops each direction equally often, within five standard deviations of chance."""
     X, y, _ = rows
     m, dropped = 3, []
     for seed in range(30):
@@ -92,7 +92,7 @@ def random_memory_is_uniform(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_memory_is_refused(create: Any, rows: Rows) -> Measured:
-    """A row with which a singular value of the memory leaves the floats is refused, and leaves weights and memory."""
+    """A row that would make a singular value of the memory overflow is refused; weights and memory stay unchanged."""
     learner = create(memory=2).partial_fit(np.zeros((0, 2)), [])
     a = 0.7 * float(np.finfo(learner.state()["w"].dtype).max)
     before = learner.partial_fit([[a, 0.0]], [0.0]).state()

@@ -15,11 +15,11 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Array
 
 SETTINGS = {"step_size": 0.05, "ridge": 0.5, "forgetting_factor": 0.97}
-"""Those of the laws on networks."""
+"""Settings of the laws on networks."""
 
 
 def one_layer_equals_rls(create: Any, rows: Rows) -> Measured:
-    """On one linear layer with step 1 the weights minimise the weighted squared errors with the prior: RLS."""
+    """On one linear layer with step 1 the weights minimize the weighted squared errors with the prior: RLS."""
     A = np.column_stack([rows.X, np.full(len(rows.X), abs(rows.X).max())])
     Y = np.column_stack([rows.y, np.random.default_rng(rows.seed).standard_normal(len(rows.y)) * abs(rows.y).max()])
     prior = weakest_energy(A)
@@ -36,7 +36,7 @@ def one_layer_equals_rls(create: Any, rows: Rows) -> Measured:
 
 
 def layer_p_is_inverse_information(create: Any, rows: Rows) -> Measured:
-    """Each layer's P is the inverse of the weighted information of what the layer took in before the steps."""
+    """Each layer's P is the inverse of the weighted information of the layer's inputs before each step."""
     X, Y = scaled_rows(rows, 60, outputs=2)
     model, worst = MLP((6, 4)), 0.0
     w, inputs = start_network(model, X, outputs=2)
@@ -50,13 +50,13 @@ def layer_p_is_inverse_information(create: Any, rows: Rows) -> Measured:
 
 
 def layer_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
-    """It warns exactly when half of the digits of a layer's P are gone, and refuses exactly when too few are left."""
+    """The learner warns exactly when half of the digits of a layer's P are lost, and refuses when too few are left."""
     one = {"model": MLP((), bias=False), "initial_weights": np.zeros(3), "step_size": 1.0}
     return warns_on_precision_loss(create, rows, "P_1", **one)
 
 
 def gradient_times_inverse_information(create: Any, rows: Rows) -> Measured:
-    """Each layer's step is its gradient step divided by the information with the new row in it, solved anew."""
+    """Each layer's step is its gradient step times the inverse information with the new row (truth: dense solve)."""
     X, Y = scaled_rows(rows, 60, outputs=2)
     model, worst = MLP((6, 4), "leaky_relu"), 0.0
     step, ridge, ff = SETTINGS.values()
@@ -73,7 +73,7 @@ def gradient_times_inverse_information(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_step_is_refused(create: Any, rows: Rows) -> Measured:
-    """A step with which a weight leaves the floats is refused, and leaves weights and P."""
+    """A step that would make a weight overflow is refused, and P stays unchanged."""
     learner = create(model=MLP((), bias=False), initial_weights=[0.0], step_size=4.0).partial_fit([[1.0]], [0.0])
     if not is_refused(learner.partial_fit, [[1.0]], [0.9 * float(np.finfo(learner.dtype).max)]):
         return Measured(float("inf"), 1, 1.0)

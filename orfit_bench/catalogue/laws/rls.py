@@ -21,7 +21,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 
 
 def equals_ridge_regression(create: Any, rows: Rows) -> Measured:
-    """The weights minimise the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
+    """The weights minimize the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
     X, y, _ = rows
     prior = weakest_energy(X)
     worst, cond = 0.0, condition(X)
@@ -34,7 +34,7 @@ def equals_ridge_regression(create: Any, rows: Rows) -> Measured:
 
 
 def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
-    """P is the inverse of the weighted information matrix, forgetting or remembering."""
+    """P is the inverse of the weighted information matrix, for forgetting factors below and above 1."""
     X, y, _ = rows
     prior, worst, cond = weakest_energy(X), 0.0, condition(X)
     for ff, n in ((0.97, len(X)), (2.0, 3)):
@@ -46,7 +46,7 @@ def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
 
 
 def blocks_equal_least_squares(create: Any, rows: Rows) -> Measured:
-    """Blocks of any size from a first one of full rank, without a prior, give the full least-squares solution."""
+    """Without a prior, blocks of any size after a first one of full rank give the full least-squares solution."""
     X, y, _ = rows
     d = X.shape[1]
     learner = create(ridge=0.0)
@@ -57,7 +57,7 @@ def blocks_equal_least_squares(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_first_block_is_refused(create: Any, rows: Rows) -> Measured:
-    """A first block without a prior is refused exactly where its weights or its P leave the floats."""
+    """Without a prior, a first block is refused exactly when its weights or its P overflow."""
     A, wrong = np.eye(3), 0
     bits = np.finfo(create(ridge=0.0).step(A, np.zeros(3)).state()["P"].dtype).maxexp
     for share, answer in ((-0.3, 0.5), (-0.45, -0.45), (-0.55, -0.55), (-0.3, 0.75), (-0.55, 0.75)):
@@ -73,7 +73,7 @@ def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """Learners of a part of the rows each merge into weights and P of all rows, the prior counting once."""
+    """Learners of parts of the rows merge into the weights and P of all rows, with the prior counted once."""
     X, y, _ = rows
     prior = weakest_energy(X)
     worst, cond = 0.0, condition(X)
@@ -89,7 +89,7 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
 
 
 def constraint_merge_is_exact(create: Any, rows: Rows) -> Measured:
-    """With forgetting factor 0 learners of a part of the rows each merge into the smallest weights that fit all."""
+    """With forgetting factor 0, learners of parts of the rows merge into the smallest weights that fit all rows."""
     X, y, _ = rows
     merged = learn_in_parts(partial(create, forgetting_factor=0.0), X, y, cuts=(7, 12))
     return Measured(deviation(final_weights(merged)[:, 0], np.linalg.pinv(X) @ y), len(X), condition(X))

@@ -18,7 +18,7 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
 
 
 def explicit_gradient_step(create: Any, rows: Rows) -> Measured:
-    """C <- C - step/N (C X - Y) X', X being the minimum-norm least-squares coordinates of the rows (by SVD)."""
+    """C <- C - step/N (C X - Y) X', X being the minimum-norm least-squares coordinates of the rows (truth: SVD)."""
     step, worst = relative_step(rows), 0.0
     for A, C, found in oblique_steps(create, rows, step):
         X = np.linalg.pinv(C) @ A.T

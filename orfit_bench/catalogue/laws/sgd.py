@@ -1,9 +1,9 @@
-"""Laws of SGD: what the slides state of its steps, its averages, its projection and its rate."""
+"""Laws of SGD: what the slides state about its steps, averages, projection and convergence rate."""
 
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
 from orfit_bench.spec.method import Array
 
 SHAPES = {"delta": 0.75, "tau": 0.25, "epsilon": 0.5}
-"""The losses' own settings, here numbers that both dtypes hold exactly."""
+"""Settings of the losses, exactly representable in both dtypes."""
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
-    """On half the square the a-priori errors of all rows solve one triangular system (unrolled recursion)."""
+    """With the loss e^2 / 2 the a-priori errors of all rows solve one triangular system (the unrolled recursion)."""
     X, y, _ = rows
     steps = np.full(len(X), 0.5 / (X * X).sum(1).max())
     want = gradient_steps(X, y[:, None], np.zeros((X.shape[1], 1)), steps)
@@ -27,7 +27,7 @@ def closed_form(create: Any, rows: Rows) -> Measured:
 
 
 def momentum_recurrence(create: Any, rows: Rows) -> Measured:
-    """With momentum, ridge and batches the run is a second-order linear recurrence, solved as one linear system."""
+    """With momentum, ridge and batches the run is a second-order linear recurrence (truth: one linear system)."""
     X, y, _ = rows
     energy, T = (X * X).sum(1), -(-len(X) // 7)
     step, ridge, beta = 0.2 / energy.max(), 0.1 * energy.mean(), [0.3, 0.9, 0.0, 0.6]
@@ -42,16 +42,8 @@ def momentum_recurrence(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(got, W[-1]), len(X), condition(L) * shrunk * carried)
 
 
-class Smooth(NamedTuple):
-    """A start, and rows on which no loss is near a kink."""
-
-    X: Array
-    y: Array
-    w: Array
-
-
-def smooth(rows: Rows, loss: str) -> Smooth:
-    """Up to 20 rows of norm at most 1, targets and predictions of order 1, margins and errors 0.01 off all kinks."""
+def smooth(rows: Rows, loss: str) -> tuple[Array, Array, Array]:
+    """X, y and w: up to 20 rows of norm at most 1, predictions of order 1, errors at least 0.01 off all kinks."""
     rng = np.random.default_rng(rows.seed)
     X = rows.X / np.linalg.norm(rows.X, axis=1).max()
     w = rng.standard_normal(X.shape[1])
@@ -61,11 +53,11 @@ def smooth(rows: Rows, loss: str) -> Smooth:
     X, y, w = (a.astype("float32").astype(float) for a in (X, y, w))  # the same numbers in every dtype
     e = abs(y - X @ w)
     clear = np.flatnonzero((e > 0.01) & (abs(e - SHAPES["epsilon"]) > 0.01))[:20]
-    return Smooth(X[clear], y[clear], w)
+    return X[clear], y[clear], w
 
 
 def _against_gradient(create: Any, rows: Rows, learn: Any) -> Measured:
-    """How far learn(learner, X, y) -> w is from w - step (gradient of the mean loss + ridge w), for every loss."""
+    """The deviation of learn(learner, X, y) -> w from w - step (gradient of mean loss + ridge w), for all losses."""
     worst, cond = 0.0, 1.0
     for loss in LOSSES:
         X, y, w = smooth(rows, loss)
@@ -81,12 +73,12 @@ def _against_gradient(create: Any, rows: Rows, learn: Any) -> Measured:
 
 
 def mini_batch_gradient(create: Any, rows: Rows) -> Measured:
-    """One step on a batch moves w against the gradient of the batch's mean loss, for every loss."""
+    """A step on a batch moves w against the gradient of the batch's mean loss, for every loss."""
     return _against_gradient(create, rows, lambda it, X, y: final_weights(it.step(X, y))[:, 0])
 
 
 def stochastic_gradient_is_unbiased(create: Any, rows: Rows) -> Measured:
-    """The mean over all rows of the steps that each would take is the step of the empirical risk."""
+    """The mean of the steps of the individual rows is the step of the empirical risk."""
 
     def expected(started: Any, X: Array, y: Array) -> Array:
         ends = [final_weights(started.copy().partial_fit(X[i : i + 1], y[i : i + 1])) for i in range(len(X))]
@@ -96,7 +88,7 @@ def stochastic_gradient_is_unbiased(create: Any, rows: Rows) -> Measured:
 
 
 def subgradient_inequality(create: Any, rows: Rows) -> Measured:
-    """l(y, v) >= l(y, u) + s (v - u) for the s of a step at u, at the kinks of every loss and between them."""
+    """l(y, v) >= l(y, u) + s (v - u) for the s of a step at u, at and between the kinks of every loss."""
     points, worst = np.linspace(-3, 3, 25), 0.0
     for loss, y, u in product(LOSSES, (-1.0, 1.0), points):
         learner = create(loss=loss, step_size=1.0, initial_weights=[u], **SHAPES)
@@ -107,7 +99,7 @@ def subgradient_inequality(create: Any, rows: Rows) -> Measured:
 
 
 def iterate_averages(create: Any, rows: Rows) -> Measured:
-    """Predictions use the mean of the w_t at which steps were taken, weighted by a_t over the sum of all a_t."""
+    """Predictions use the mean of the w_t at which gradients were evaluated, weighted by a_t over the sum of a_t."""
     X, y, _ = rows
     n, worst = len(X), 0.0
     steps = np.full(n, 0.5 / (X * X).sum(1).max())
@@ -126,7 +118,7 @@ def iterate_averages(create: Any, rows: Rows) -> Measured:
 
 
 def projection_onto_the_ball(create: Any, rows: Rows) -> Measured:
-    """Each step ends in the point of the ball |w| <= radius that is nearest to where it would have ended."""
+    """Each step ends at the point of the ball |w| <= radius nearest to the end of the unprojected step."""
     X, y, _ = rows
     step = 1 / (X * X).sum(1).max()
     moves = step * abs(y) * np.linalg.norm(X, axis=1)
@@ -140,7 +132,7 @@ def projection_onto_the_ball(create: Any, rows: Rows) -> Measured:
 
 
 def _projection_deviation(w: Array, z: Array, radius: float) -> float:
-    """How far w is from what the nearest point to z satisfies: w = z, or |w| = radius and z = c w with c >= 1."""
+    """How far w is from the projection of z: w = z, or |w| = radius and z = c w with c >= 1."""
     if np.linalg.norm(z) <= radius:
         return float(np.linalg.norm(w - z) / radius)
     with np.errstate(all="ignore"):
@@ -150,7 +142,7 @@ def _projection_deviation(w: Array, z: Array, radius: float) -> float:
 
 
 def convergence_rate(create: Any, rows: Rows) -> Measured:
-    """E F(mean w_t) - F* <= B G / sqrt(T) with the constant step B / (G sqrt(T)): all sequences of rows tried."""
+    """E F(mean w_t) - F* <= B G / sqrt(T) with the constant step B / (G sqrt(T)) (mean over all sequences)."""
     from scipy.optimize import linprog
 
     rng = np.random.default_rng(rows.seed)
@@ -168,7 +160,7 @@ def convergence_rate(create: Any, rows: Rows) -> Measured:
 
 
 def zero_subgradient_at_kinks(create: Any, rows: Rows) -> Measured:
-    """Where a loss has a kink its subgradient is taken to be zero: the weights stay."""
+    """At the kink of a loss the subgradient is zero: the weights do not change."""
     kinks = {"absolute": (0.0, 0.0), "quantile": (0.0, 0.0), "epsilon_insensitive": (0.0, 0.5), "hinge": (1.0, 1.0)}
     worst = 0.0
     for loss, (w, y) in kinks.items():
@@ -179,7 +171,7 @@ def zero_subgradient_at_kinks(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_average_weight_is_refused(create: Any, rows: Rows) -> Measured:
-    """A step with which the sum of the averages' weights leaves the floats is refused, and leaves the average."""
+    """A step that would make the sum of the averaging weights overflow is refused; the average stays unchanged."""
     learner = create(averaging="weighted", step_size=0.1)
     largest_number = float(np.finfo(learner.dtype).max)
     learner = create(averaging="weighted", step_size=0.1, weights=0.7 * largest_number).partial_fit([[1.0]], [1.0])

@@ -12,7 +12,7 @@ from orfit_bench.spec.law import Measured, Rows, deviation, largest
 
 
 def smoothed_mean_and_covariance(create: Any, rows: Rows) -> Measured:
-    """The smoothed moments of every state are those given all rows, with the transition to it in the gain."""
+    """The smoothed moments of every state are those given all rows; the gain uses the transition to that state."""
     world = make_state_space(rows, 40)
     found = create(**world.start()).smooth(world.X, world.y, **world.varying(slice(None)))
     want = world.states(40)
@@ -22,7 +22,7 @@ def smoothed_mean_and_covariance(create: Any, rows: Rows) -> Measured:
 
 
 def smoothing_shrinks_covariance(create: Any, rows: Rows) -> Measured:
-    """Every further row shrinks the covariance of every earlier state: Sigma_(i|t) <= Sigma_(i|s) for i <= s <= t."""
+    """Every further row shrinks the covariance of every earlier state: Sigma_(i|t) <= Sigma_(i|s), i <= s <= t."""
     world, n = make_state_space(rows, 12), 12
     smoothed = [
         create(**world.start()).smooth(world.X[:t], world.y[:t], **world.varying(slice(t)))["covariance"].values
@@ -39,7 +39,7 @@ def smoothing_shrinks_covariance(create: Any, rows: Rows) -> Measured:
 
 
 def smoothing_keeps_exact_directions(create: Any, rows: Rows) -> Measured:
-    """Directions known exactly stay as they are, and of a state at rest every row tells as much of every moment."""
+    """Exactly known directions stay exact, and a constant state has the same smoothed moments at all steps."""
     X, y = rows.X[:20] / np.linalg.norm(rows.X[:20], axis=1, keepdims=True), rows.y[:20] / abs(rows.y[:20]).max()
     known = np.arange(X.shape[1]) % 3 == 0
     mean, P = np.where(known, 0.3, 0.0), np.diag(np.where(known, 0.0, 2.0))
@@ -55,7 +55,7 @@ def smoothing_keeps_exact_directions(create: Any, rows: Rows) -> Measured:
 
 
 def noise_free_smoothing(create: Any, rows: Rows) -> Measured:
-    """Rows without noise of a state that nothing shakes tell all of its moments, once they are enough."""
+    """Enough noise-free rows of a state without process noise determine the state at every step exactly."""
     rng, n, d, worst, cond = np.random.default_rng(rows.seed), 12, 5, 0.0, 1.0
     for k in range(10):
         X, w, P = to_float32(rng.standard_normal((n, d))), rng.standard_normal(d), to_float32(random_spd(rng, d))

@@ -12,11 +12,11 @@ from orfit_bench.spec.method import Array
 
 
 class StateSpace(NamedTuple):
-    """A moving state and what was seen of it, all in numbers that float32 holds."""
+    """A moving state and its observations, in numbers that float32 represents exactly."""
 
     X: Array
     y: Array
-    """NaN where nothing was seen."""
+    """NaN for a missing observation."""
     transition: Array
     process_noise: Array
     observation_noise: Array
@@ -24,7 +24,7 @@ class StateSpace(NamedTuple):
     covariance: Array
 
     def varying(self, rows: slice) -> dict[str, Array]:
-        """What comes with these rows."""
+        """The time-varying settings of these rows."""
         return {n: getattr(self, n)[rows] for n in ("transition", "process_noise", "observation_noise")}
 
     def start(self) -> dict[str, Array]:
@@ -41,9 +41,9 @@ class StateSpace(NamedTuple):
 
 
 def make_state_space(rows: Rows, n: int) -> StateSpace:
-    """The first n rows, a fifth of them unseen, of a state that is turned, shrunk and shaken from row to row.
+    """The first n rows, a fifth of them missing, of a state that is rotated, shrunk and disturbed between rows.
 
-    The noise of an observation is a tenth of its variance at the start.
+    The observation noise is a tenth of the variance of an observation at the start.
     """
     rng, X, d = np.random.default_rng(rows.seed), rows.X[:n], rows.X.shape[1]
     turns = np.linalg.qr(rng.standard_normal((n, d, d)))[0]
@@ -55,18 +55,18 @@ def make_state_space(rows: Rows, n: int) -> StateSpace:
 
 
 def random_spd(rng: np.random.Generator, *shape: int) -> Array:
-    """Positive definite matrices of size shape[-1], with eigenvalues between 0.3 and 5 or so."""
+    """Random positive definite matrices of size shape[-1], with eigenvalues between about 0.3 and 5."""
     d = shape[-1]
     A = rng.standard_normal((*shape[:-1], d, 2 * d))
     return np.asarray(A @ np.swapaxes(A, -1, -2) / (2 * d) + 0.2 * np.eye(d))
 
 
 def to_float32(a: Array) -> Array:
-    """Rounded to float32, so that learners of either dtype and the truth see the same numbers."""
+    """The numbers rounded to float32, so that learners of either dtype and the truth use the same numbers."""
     return np.asarray(a, np.float32).astype(float)
 
 
 def moment_deviation(learner: Any, want: tuple[Array, Array]) -> float:
-    """How far a learner's mean and covariance are from these."""
+    """The deviation of a learner's mean and covariance from the expected ones."""
     state = learner.state()
     return largest(*(deviation(state[n].values, w) for n, w in zip(("mean", "covariance"), want, strict=True)))

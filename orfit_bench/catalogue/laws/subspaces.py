@@ -1,4 +1,4 @@
-"""Laws that several rules for subspaces share. Shapes: A (N, d) rows y_n', C (d, k), X (k, N)."""
+"""Laws and measurements that several rules for subspaces share. Shapes: A (N, d) rows y_n', C (d, k), X (k, N)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from orfit_bench.spec.law import Measured, Rows, deviation, largest
 from orfit_bench.spec.method import Array
 
 K = 3
-"""Directions that laws seek."""
+"""Number of directions that the laws estimate."""
 STEP = 0.5
-"""Step of laws, over the largest |y|^2: about the largest that a practitioner would take."""
+"""Step of the laws times the largest |y|^2: about the largest that a practitioner would choose."""
 SIZES = (1, 1, 3, 1, 5)
-"""Rows of the blocks that laws let a learner step over."""
+"""Rows of the blocks in which a learner steps over the data."""
 ROWS = 60
-"""Rows of all these blocks."""
+"""Total number of rows of these blocks."""
 MIXED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
 
 
 def final_basis(learner: Any) -> Array:
-    """C of a learner, in host memory, float64."""
+    """The matrix C of a learner, in host memory, float64."""
     return np.asarray(learner.state()["basis"].values, float)
 
 
@@ -36,17 +36,17 @@ def projector(C: Array) -> Array:
 
 
 def gaussian_start(rows: Rows) -> Array:
-    """An orthonormal (d, k)."""
+    """A random orthonormal (d, k)."""
     return orthonormalize(np.random.default_rng(rows.seed).standard_normal((rows.X.shape[1], K)))
 
 
 def relative_step(rows: Rows, share: float = STEP) -> float:
-    """A step relative to the largest row."""
+    """A step size relative to the largest squared norm of a row."""
     return float(share / (rows.X * rows.X).sum(1).max())
 
 
 def block_steps(learner: Any, rows: Rows, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[Array, Array, Array]]:
-    """Let the learner step over the rows in blocks of these sizes, again and again: A, C before, C after."""
+    """Let the learner step over the rows in blocks of these sizes, cyclically; yields A, C before, C after."""
     lo, i = 0, 0
     C = final_basis(learner.partial_fit(rows.X[:0]))
     while lo < min(ROWS, len(rows.X)):
@@ -57,28 +57,28 @@ def block_steps(learner: Any, rows: Rows, sizes: tuple[int, ...] = SIZES) -> Ite
 
 
 def oblique_start(rows: Rows) -> Array:
-    """A (d, k) of rank k whose columns are neither orthogonal nor of one length."""
+    """A (d, k) of rank k whose columns are neither orthogonal nor of equal length."""
     C: Array = gaussian_start(rows) @ MIXED
     return C
 
 
 def oblique_steps(create: Any, rows: Rows, step: float, *sizes: int) -> Iterator[tuple[Array, Array, Array]]:
-    """`steps_of` a learner that starts there."""
+    """`block_steps` of a learner that starts from `oblique_start`."""
     learner = create(n_components=K, step_size=step, initial_basis=oblique_start(rows))
     return block_steps(learner, rows, sizes or SIZES)
 
 
 def oblique_condition(gain: float) -> float:
-    """The most that the condition of C reaches in `free_steps`, where one adds a change of norm at most `gain` to it.
+    """A bound of the condition number of C in `oblique_steps`, where a step changes C by at most `gain` in norm.
 
-    What is added is orthogonal to C: C'C grows by the change's square, so that nothing of C shrinks.
+    A change is orthogonal to C, so that C'C grows by its square and no singular value of C shrinks.
     """
     values = np.linalg.svd(MIXED, compute_uv=False)
     return float(np.sqrt(values[0] ** 2 + ROWS * gain**2) / values[-1])
 
 
 def stays_orthonormal(create: Any, rows: Rows) -> Measured:
-    """C stays orthonormal."""
+    """The columns of C stay orthonormal."""
     learner = create(n_components=K, step_size=relative_step(rows))
     worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in block_steps(learner, rows)))
     C = final_basis(learner.partial_fit(rows.X))
@@ -97,7 +97,7 @@ def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: An
 
 
 def measure_refusals(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
-    """A step is refused exactly where eps |R| of its C = Q R, the error of the other columns, is above a hundredth."""
+    """A step is refused exactly when eps |R| of its C = Q R, the error of the other columns, exceeds 0.01."""
     C, y, wrong = gaussian_start(rows), rows.X[0] / np.linalg.norm(rows.X[0]), 0
     for k in range(0, 60, 2):
         A = 2.0**k * y[None]
@@ -109,7 +109,7 @@ def measure_refusals(gradient: Callable[[Array, Array], Array], create: Any, row
 
 
 def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:
-    """The gradient of a polynomial by complex steps, which cancel nothing: exact to rounding."""
+    """The gradient of a polynomial by complex steps, which have no cancellation: exact to rounding."""
     G, h = np.empty_like(C), 1e-30
     for place in np.ndindex(*C.shape):
         moved = C.astype(complex)
@@ -119,7 +119,7 @@ def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:
 
 
 def leading_eigenvectors_are_fixed(create: Any, rows: Rows) -> Measured:
-    """The leading eigenvectors of the second moment do not move under steps of all rows."""
+    """The span of the leading eigenvectors of the second moment does not change under steps of all rows."""
     V = np.linalg.svd(rows.X)[2][:K].T
     learner = create(n_components=K, step_size=relative_step(rows), initial_basis=V)
     for _ in range(5):

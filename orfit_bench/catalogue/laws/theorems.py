@@ -1,6 +1,6 @@
-"""Theorems of the sources that speak of no learner: what the others are built on, measured like any law.
+"""Theorems of the sources that involve no learner; other laws build on them.
 
-A check takes no learner (`create` goes unused) and computes both sides of its statement by different roads.
+A check makes no learner (`create` is not used) and computes both sides of its statement independently.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from orfit_bench.spec.method import Array
 
 
 def nested_projections_reach_the_minimum(create: Any, rows: Rows) -> Measured:
-    """Nearest points in Bregman distance, one nested affine constraint after another, reach the global minimum."""
+    """Successive Bregman projections onto nested affine constraints reach the global minimum."""
     rng = np.random.default_rng(rows.seed)
     A = np.linalg.qr(unit_rows(rows.X[:4]).T)[0].T  # (4, d) constraints; those of step i are the first i
     start = np.asarray(0.3 * rng.standard_normal(A.shape[1]))
@@ -28,7 +28,7 @@ def nested_projections_reach_the_minimum(create: Any, rows: Rows) -> Measured:
 
 
 def bregman_projection(A: Array, b: Array, v: Array, w0: Array) -> Array:
-    """The w with A w = b nearest to v in the Bregman distance of rho(w) = sum cosh(w - w0), by Newton in the dual.
+    """The Bregman projection of v onto A w = b for rho(w) = sum cosh(w - w0), by Newton's method in the dual.
 
     There grad rho(w) = grad rho(v) + A'z, so that w = w0 + arcsinh(sinh(v - w0) + A'z).
     """
@@ -40,7 +40,7 @@ def bregman_projection(A: Array, b: Array, v: Array, w0: Array) -> Array:
 
 
 def courant_fischer_min_max(create: Any, rows: Rows) -> Measured:
-    """The k-th eigenvalue is the least maximum of x'Ax over k-dimensional subspaces, and the greatest minimum."""
+    """The k-th eigenvalue is the min-max of x'Ax over subspaces of dimension k, the max-min for codimension k - 1."""
     rng, d = np.random.default_rng(rows.seed), 8
     A = unit_rows(rows.X)[:, :d].T @ unit_rows(rows.X)[:, :d]
     values, U = np.linalg.eigh(A)
@@ -56,14 +56,17 @@ def courant_fischer_min_max(create: Any, rows: Rows) -> Measured:
 
 
 def _extremes(A: Array, W: Array) -> tuple[float, float]:
-    """Least and greatest x'Ax over unit x in the span of W."""
+    """Smallest and largest x'Ax over unit vectors x in the span of W."""
     Q = np.linalg.qr(W)[0]
     values = np.linalg.eigvalsh(Q.T @ A @ Q)
     return float(values[0]), float(values[-1])
 
 
 def gaussian_conditioning(create: Any, rows: Rows) -> Measured:
-    """a given b = X'a + noise is Gaussian with the mean and covariance of eq. (13); truth: blocks of the precision."""
+    """The distribution of a given b = X'a + noise is Gaussian with the mean and covariance of eq. (13).
+
+    The expected values come from blocks of the joint precision matrix.
+    """
     a, m = 4, 3
     X, rng = unit_rows(rows.X)[:m, :a].T, np.random.default_rng(rows.seed)
     S_a, S_w = _random_spd(rng, a), _random_spd(rng, m)
@@ -78,7 +81,7 @@ def gaussian_conditioning(create: Any, rows: Rows) -> Measured:
 
 
 def woodbury_identity(create: Any, rows: Rows) -> Measured:
-    """The inverse of a matrix changed by rank m follows from its inverse and an m x m one."""
+    """The inverse of a matrix after a change of rank m follows from its inverse and an m x m inverse."""
     rng, d, m = np.random.default_rng(rows.seed), 6, 2
     X = unit_rows(rows.X)[:m, :d].T
     F, B = _random_spd(rng, d), _random_spd(rng, m)
@@ -89,7 +92,7 @@ def woodbury_identity(create: Any, rows: Rows) -> Measured:
 
 
 def compression_loss_is_uncaptured_variance(create: Any, rows: Rows) -> Measured:
-    """For orthonormal C the compression loss is the total variance less the variance that C captures."""
+    """For orthonormal C the compression loss is the total variance minus the variance that C captures."""
     Y, k = unit_rows(rows.X).T, 3
     C = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((len(Y), k)))[0]
     loss = np.sum((C @ (C.T @ Y) - Y) ** 2) / Y.shape[1]
@@ -98,7 +101,7 @@ def compression_loss_is_uncaptured_variance(create: Any, rows: Rows) -> Measured
 
 
 def weighted_mean_minimizes_distances(create: Any, rows: Rows) -> Measured:
-    """The weighted mean of several C minimises their weighted squared distances, found here by least squares."""
+    """The weighted mean of several C minimizes the weighted sum of squared distances (truth: least squares)."""
     rng = np.random.default_rng(rows.seed)
     models, alpha = rng.standard_normal((4, 6)), rng.uniform(0.5, 2.0, 4)
     root = np.sqrt(alpha)[:, None]
@@ -107,7 +110,7 @@ def weighted_mean_minimizes_distances(create: Any, rows: Rows) -> Measured:
 
 
 def _random_spd(rng: np.random.Generator, n: int) -> Array:
-    """A positive definite matrix of condition 10."""
+    """A random positive definite matrix with condition number 10."""
     Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
     matrix: Array = (Q * np.linspace(0.1, 1, n)) @ Q.T
     return matrix

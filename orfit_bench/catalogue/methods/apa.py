@@ -1,4 +1,4 @@
-"""APA: fit the last rows together, moving least."""
+"""APA, affine projection: fit the last rows together with the smallest change of the weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _window(settings: Settings, sizes: Sizes) -> float:
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The mean of the weights, by rows seen; in the window b's rows follow a's."""
+    """The weighted mean of the weights; in the window b's rows follow a's."""
     order = settings["projection_order"]
     q = len(b.fields["rows"]) // min(b.rows, order or b.rows)  # gradients of a row
     first = -order * q if order else 0
@@ -36,8 +36,8 @@ METHOD = Method(
     summary="affine projection: fit the last rows together with the smallest change of the weights",
     use_when="Consecutive rows are correlated, as in a tapped delay line, and rls is too expensive: fitting the last "
     "K rows together speeds up convergence at O(K d) operations per row.",
-    avoid_when="Rows are independent or noisy: a longer window fits noise and gains little over nlms. All rows should "
-    "count, not the last K only: use rls for noisy targets, orfit or icl for exact ones.",
+    avoid_when="Rows are independent or noisy: a longer window fits noise and gains little over nlms. All rows "
+    "should count, not the last K only: use rls for noisy targets, orfit or icl for exact ones.",
     formulas="A, b: the last projection_order rows that exist, this one included\n"
     "w <- w + step A'(A A' + eps I)^+ (b - A w)",
     source="survey, the programs (APA) and (APA-dagger)",

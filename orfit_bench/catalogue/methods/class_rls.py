@@ -1,4 +1,4 @@
-"""Class RLS: recursive least squares on one-hot targets, whose classes come as they are seen."""
+"""Class RLS: recursive least squares on one-hot targets, with classes added as they appear."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from orfit_bench.spec.setting import Setting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The weighted ridge problem on one-hot rows Y (n, classes), solved at once."""
+    """The weighted ridge problem on one-hot rows Y (n, classes), solved directly."""
     return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The sum of the information; a class that one has not seen has there the targets 0, which teach nothing."""
+    """The sum of the information matrices; a class that one learner has not seen has targets 0 there."""
     return add_information(a, b, remaining_weight(settings["forgetting_factor"], b.steps))
 
 
@@ -29,14 +29,14 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
 METHOD = Method(
     name="class_rls",
     summary="least-squares classifier: RLS on one-hot targets; classes may appear at any time",
-    use_when="You classify with a linear model and want an exact solution after every row, without a step size, while "
-    "new classes may appear at any time. All classes share one matrix P, so many classes are cheap.",
-    avoid_when="Calibrated probabilities or robustness to mislabelled rows matter: a squared error on one-hot targets "
-    "gives scores only; sgd offers logistic and hinge losses for two classes. There are many features: each "
+    use_when="You classify with a linear model and want an exact solution after every row, without a step size, "
+    "while new classes may appear at any time. All classes share one matrix P, so many classes are cheap.",
+    avoid_when="Calibrated probabilities or robustness to mislabelled rows matter: a squared error on one-hot "
+    "targets gives scores only; sgd offers logistic and hinge losses for two classes. There are many features: each "
     "row costs O(d^2) operations.",
     formulas="y = the unit vector of the label's class; a new class has a new column of w, zero\n"
     "P x: the gain's direction, s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"
-    "minimises sum_i ff^(t-i) |y_i - w'x_i|^2 + ff^t ridge |w|^2 over steps i",
+    "minimizes sum_i ff^(t-i) |y_i - w'x_i|^2 + ff^t ridge |w|^2 over steps i",
     source="survey, (D-RLS) with eq. (11) and (12), new columns starting at zero",
     settings=(
         Setting(
@@ -68,9 +68,8 @@ METHOD = Method(
     ),
     warns=(
         "digits_lost",
-        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the "
-        "rows are "
-        "large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, scaled "
-        "data",
+        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the rows "
+        "are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, "
+        "scaled data",
     ),
 )

@@ -1,4 +1,4 @@
-"""GP: gradient steps of a deep network that leave what its layers gave for former rows as it was."""
+"""GP, gradient projection: steps of a deep network that leave its layers' outputs for earlier rows unchanged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _limited(settings: Settings) -> bool:
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The mean of the weights; each layer's basis spans what both took in, so far as there is room."""
+    """The mean of the weights; each layer's basis spans the inputs of both learners, up to its length."""
     merged = weighted_mean(a, b, "w")
     for name in (name for name in a.fields if name.startswith("basis_")):
         U, V = a.fields[name], b.fields[name]
@@ -41,11 +41,11 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 METHOD = Method(
     name="gp",
     summary="gradient projection: each layer's gradient step is projected off the span of its past inputs",
-    use_when="You train a deep network on a sequence of tasks and the outputs for earlier rows should stay unchanged; "
-    "every layer stores a basis of its past inputs.",
+    use_when="You train a deep network on a sequence of tasks and the outputs for earlier rows should stay "
+    "unchanged; every layer stores a basis of its past inputs.",
     avoid_when="The model is not layered: use ogd. The rows span the inputs of a layer: then no direction is left to "
-    "learn in, unless `rank` limits the basis. Drifting targets should be followed: earlier rows are "
-    "protected, right or wrong.",
+    "learn in, unless `rank` limits the basis. Drifting targets should be followed: earlier rows are protected, "
+    "right or wrong.",
     formulas="Delta_l: the change of Theta_l by gradient descent on |y - f|^2 / 2 with step 1\n"
     "Theta_l <- Theta_l + step (I - U_l U_l') Delta_l, for all layers l\n"
     "U_l <- [U_l r/|r|], r = a - U_l U_l'a, a the input of layer l after the step\n"

@@ -1,4 +1,4 @@
-"""Greedy: the extreme of forgetting."""
+"""Greedy: the baseline that remembers only the last target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orfit_bench.spec.method import Cost, Field, Method
 
 
 def predict(s: Any, X: Any, settings: Any) -> Any:
-    """The last label for every row."""
+    """The last target for every row."""
     return X[:, :1] * 0 + s.last
 
 

@@ -1,4 +1,4 @@
-"""ICL: fit the new row under the constraint that all former ones stay fitted."""
+"""ICL, the ideal continual learner: fit the new row while all earlier rows stay fitted."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ METHOD = Method(
     summary="ideal continual learner: fit each new row while all earlier rows stay fitted exactly",
     use_when="Targets are free of noise, there are fewer independent rows than parameters, and all earlier rows must "
     "stay fitted exactly.",
-    avoid_when="Targets are noisy: the rows are interpolated and the noise with them; rls with a ridge averages "
-    "it out. "
-    "There are many rows: storage and time per row grow with the number of rows, up to d^2, and orfit with a "
+    avoid_when="Targets are noisy: the rows are interpolated and the noise with them; rls with a ridge averages it "
+    "out. There are many rows: storage and time per row grow with the number of rows, up to d^2, and orfit with a "
     "limited memory is cheaper.",
     formulas="r = x - U U'x\nw <- w + e r / (x'r)\nU <- [U r/|r|] while there is room",
     source="survey, Proposition 1 and Remark 1",

@@ -1,4 +1,4 @@
-"""The implicit form of Krasulina's rule, without orthonormality: an online EM step for k-PCA."""
+"""The implicit form of Krasulina's rule, without orthonormalization: an online EM step for k-PCA."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orfit_bench.spec.method import Array, Cost, Field, Method, Settings
 
 
 def derived(fields: Mapping[str, Array], settings: Settings) -> dict[str, Array]:
-    """The inverse that belongs to C."""
+    """The inverse (C'C)^-1 that belongs to C."""
     pseudo = np.linalg.pinv(fields["basis"])
     return {"inverse": pseudo @ pseudo.T}
 
@@ -23,8 +23,8 @@ METHOD = Method(
     "orthonormalization",
     use_when="You track the k leading principal directions and cannot tune the step: any step size is stable, "
     "including large ones and rows of varying scale, at about the cost of oja.",
-    avoid_when="You need an orthonormal state or singular values: use oja or incremental_pca. The subspace drifts and "
-    "you need a known tracking rate: C is not normalized, and the effective step depends on its scale.",
+    avoid_when="You need an orthonormal state or singular values: use oja or incremental_pca. The subspace drifts "
+    "and you need a known tracking rate: C is not normalized, and the effective step depends on its scale.",
     formulas="x = C^+ y\nC <- C - step/(1 + step |x|^2) (C x - y) x' for one row\n"
     "C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 for the N columns of Y, X = C^+ Y\nnothing is centred",
     source="Krasulina paper, eq. (12) and (13) (corrected: Algorithm 1 hands its rank-one change on with a minus)",

@@ -1,4 +1,4 @@
-"""Incremental PCA: the singular value decomposition of what is kept and the new rows, truncated."""
+"""Incremental PCA: truncated singular value decomposition of the current basis and the new rows."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def joined(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 METHOD = Method(
     name="incremental_pca",
     summary="incremental PCA: truncated singular value decomposition of the current basis and the new rows",
-    use_when="You want the k leading principal directions and singular values without a step size, accurate after few "
-    "rows; the result is exact while the rank of the rows is at most k.",
-    avoid_when="The subspace drifts: all rows count equally and old ones are never forgotten; oja with a constant step "
-    "adapts. Rows are noisy and their leading singular values close: truncation after every step may discard "
-    "a direction that matters later.",
+    use_when="You want the k leading principal directions and singular values without a step size, accurate after "
+    "few rows; the result is exact while the rank of the rows is at most k.",
+    avoid_when="The subspace drifts: all rows count equally and old ones are never forgotten; oja with a constant "
+    "step adapts. Rows are noisy and their leading singular values close: truncation after every step may discard a "
+    "direction that matters later.",
     formulas="U, Sigma <- the k leading singular vectors and values of [U Sigma, Y], Y the N rows as columns\n"
     "nothing is centred",
     source="Krasulina paper, Experiments (the incremental algorithm of Arora et al. 2012); thesis, eq. (3.3) and (3.4)",

@@ -1,4 +1,4 @@
-"""Kalman filter: the mean and covariance of a state that moves between the rows.
+"""Kalman filter: mean and covariance of a state that moves between rows.
 
 | here | survey | textbooks | what it is |
 | --- | --- | --- | --- |
@@ -30,7 +30,7 @@ LARGEST = 2000
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """The last state's mean given all rows; None for a nonlinear transition, or n d above 2,000 unless at rest."""
+    """The last state's mean given all rows; None for a nonlinear transition, or n d above 2,000 if the state moves."""
     (n, d), F = X.shape, settings["transition"]
     if isinstance(F, Transition):
         return None
@@ -48,7 +48,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 
 def information(X: Array, settings: Any) -> Array | None:
-    """Rows A with Sigma = (A'A)^-1 of a state at rest; None where it moves, or R or the first Sigma is singular."""
+    """Rows A with Sigma = (A'A)^-1 of a constant state; None if it moves, or if R or the first Sigma is singular."""
     R, P = settings["observation_noise"], _whole(settings["initial_covariance"], X.shape[1])
     if not (_at_rest(settings) and R.all() and np.linalg.matrix_rank(P, hermitian=True) == len(P)):
         return None
@@ -56,7 +56,7 @@ def information(X: Array, settings: Any) -> Array | None:
 
 
 def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -> Array:
-    """The u that minimises |Y - X (mean + B u)|^2 / variance + |u|^2 with P = B B', or the smallest that fits."""
+    """The u that minimizes |Y - X (mean + B u)|^2 / variance + |u|^2 with P = B B', or the smallest that fits."""
     B, E = _root(P), Y - X @ mean
     if not B.size:
         return mean
@@ -73,7 +73,7 @@ def _start(settings: Settings, w0: Array) -> Array:
 
 
 def _whole(value: Array, d: int) -> Array:
-    """A number, a diagonal or a matrix as a symmetric or other matrix (d, d)."""
+    """A number, a diagonal or a matrix as a matrix (d, d)."""
     return value if value.ndim == 2 else value * np.eye(d)
 
 
@@ -85,7 +85,7 @@ def _root(P: Array) -> Array:
 
 
 def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
-    """The first state's covariance, symmetric to the last bit."""
+    """The covariance of the first state, exactly symmetric."""
     P, p = settings["initial_covariance"], sizes["parameter"]
     if P.shape not in ((), (p,), (p, p)):
         raise ValueError(f"initial_covariance: got shape {P.shape}, want a number, ({p},) or ({p}, {p})")
@@ -134,26 +134,18 @@ def _information(M: Array, u: Array) -> tuple[Array, Array]:
 
 METHOD = Method(
     name="kalman",
-    summary="Kalman filter and smoother for a state that moves between rows (extended Kalman filter on "
-    "nonlinear models)",
+    summary="Kalman filter and smoother for a moving state (extended Kalman filter on nonlinear models)",
     use_when="Rows observe a state that moves with known dynamics, you know the noise levels, or you need the "
     "uncertainty of the state. Missing targets (NaN), time-varying noise and smoothing are supported.",
-    avoid_when="The state does not move and noise levels are unknown: rls computes the same with fewer settings. There "
-    "are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix.",
+    avoid_when="The state does not move and noise levels are unknown: rls computes the same with fewer settings. "
+    "There are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix.",
     formulas="from the second step on: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
     "K = Sigma X (R + X'Sigma X)^-1 (a row: Sigma x / (R + x'Sigma x))\n"
     "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  nothing where y is NaN\n"
     "smoother: theta_(j-1) += L (theta_j - theta_(j|j-1)) with L = Sigma_(j-1) A_j' Sigma_(j|j-1)^-1",
     source="survey, Proposition 3, Lemma 3 and Theorem 7",
     settings=(
-        Setting(
-            "transition",
-            "transition",
-            None,
-            "any",
-            "transition matrix A; None means the state does not move",
-            optional=True,
-        ),
+        Setting("transition", "transition", None, "any", "A, how the state moves; None: it does not", optional=True),
         Setting("process_noise", "matrix", 0.0, "covariance", "Q, covariance of the noise added by each transition"),
         Setting("observation_noise", "matrix", 1.0, "covariance", "R, variance of the observation noise"),
         Setting(
@@ -171,12 +163,7 @@ METHOD = Method(
         Field(
             "covariance", ("parameter", "parameter"), "covariance of the state, the same for each output", start=_prior
         ),
-        Field(
-            "scale",
-            ("parameter",),
-            "diagonal of the covariance when the state last moved, or at the start",
-            start=_scale,
-        ),
+        Field("scale", ("parameter",), "diagonal of the covariance when the state last moved", start=_scale),
         Field("digits_lost", (), "1 once half of the digits of the covariance are lost"),
         Field("moved", (), "1 once a transition or process noise has moved the state"),
     ),
@@ -198,9 +185,8 @@ METHOD = Method(
     warns=(
         "digits_lost",
         "half of the digits of the covariance are lost: in some directions it is much larger than in those that the "
-        "rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some "
-        "process_noise if the "
-        "state does not move, a transition that does not grow, scaled data",
+        "rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some process_noise if "
+        "the state does not move, a transition that does not grow, scaled data",
     ),
     merge=Merge(
         "exact", "the sum of the information of both; no transition, no process noise, linear model", _merged, _refuses

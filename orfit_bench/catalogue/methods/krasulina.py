@@ -1,4 +1,4 @@
-"""Krasulina's rule: a step along the projected gradient of the compression loss, then orthonormalised."""
+"""Krasulina's rule: a projected gradient step on the compression loss, then orthonormalization."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ METHOD = Method(
     name="krasulina",
     summary="Krasulina's rule for k-PCA: a projected gradient step on the compression loss, then orthonormalization",
     use_when="You track the k leading principal directions with an orthonormal basis, taking small steps along the "
-    "projected gradient: a row that the basis explains fully leaves the basis as it is. For small steps it "
-    "behaves like oja.",
-    avoid_when="Steps are large or the scale of the rows varies: a large step turns the basis towards the "
-    "residual of a "
-    "single row, whereas implicit_krasulina is stable for any step. Singular values are needed: use "
+    "projected gradient: a row that the basis explains fully leaves the basis as it is. For small steps it behaves "
+    "like oja.",
+    avoid_when="Steps are large or the scale of the rows varies: a large step turns the basis towards the residual "
+    "of a single row, whereas implicit_krasulina is stable for any step. Singular values are needed: use "
     "incremental_pca.",
     formulas="X = C'Y\nC <- QR(C - step/N (C X - Y) X'), the columns of Y being the N rows of the step\n"
     "nothing is centred",

@@ -1,4 +1,4 @@
-"""LMS: step along the error of the new row."""
+"""LMS, least mean squares: a gradient step on the squared error of each row."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from orfit_bench.spec.method import Array, Cost, Method
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The errors solve a triangular system; w is w0 plus their steps."""
+    """The errors of all rows solve a triangular system; w is w0 plus the steps."""
     return gradient_steps(X, Y, w0, settings["step_size"](np.arange(1, len(X) + 1)))
 
 
 METHOD = Method(
     name="lms",
     summary="least mean squares: one gradient step on the squared error of each row",
-    use_when="You need the cheapest update: O(d) operations and no memory beyond the weights. Features are scaled and "
-    "not strongly correlated, or the target drifts slowly and the step is small enough to average out noise.",
+    use_when="You need the cheapest update: O(d) operations and no memory beyond the weights. Features are scaled "
+    "and not strongly correlated, or the target drifts slowly and the step is small enough to average out noise.",
     avoid_when="Features are correlated or badly scaled: convergence slows down with the condition number, and rls "
-    "needs far fewer rows. The scale of the rows is unknown: nlms normalizes the step. Earlier rows must "
-    "stay fitted: lms forgets them gradually.",
+    "needs far fewer rows. The scale of the rows is unknown: nlms normalizes the step. Earlier rows must stay "
+    "fitted: lms forgets them gradually.",
     formulas="e = y - x'w\nw <- w + step e x",
     source="survey, eq. (2)",
     settings=(STEP_SIZE,),

@@ -1,4 +1,4 @@
-"""NLMS: LMS with the step divided by the row's energy."""
+"""NLMS, normalized LMS: the step is divided by the squared norm of the row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orfit_bench.spec.setting import Setting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The errors solve a triangular system; w is w0 plus their steps."""
+    """The errors of all rows solve a triangular system; w is w0 plus the steps."""
     steps = normalized_steps(X, settings["step_size"](np.arange(1, len(X) + 1)), settings["eps"])
     return gradient_steps(X, Y, w0, steps)
 
@@ -25,10 +25,9 @@ METHOD = Method(
     summary="normalized LMS: the step is divided by the squared norm of the row",
     use_when="You want an O(d) method whose step does not depend on the scale of the rows: steps below 2 are stable "
     "for any input. It tracks drifting targets, with a smaller step averaging out more noise.",
-    avoid_when="Consecutive rows are strongly correlated: apa or rls converges in far fewer rows. Targets are "
-    "noisy and "
-    "accuracy matters more than speed: with a constant step the error does not vanish, and rls averages over "
-    "all rows.",
+    avoid_when="Consecutive rows are strongly correlated: apa or rls converges in far fewer rows. Targets are noisy "
+    "and accuracy matters more than speed: with a constant step the error does not vanish, and rls averages over all "
+    "rows.",
     formulas="e = y - x'w\nw <- w + step e x / (eps + x'x)",
     source="survey, the program (LMS); Krasulina paper, after eq. (13)",
     settings=(

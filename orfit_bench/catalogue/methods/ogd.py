@@ -1,4 +1,4 @@
-"""OGD: gradient steps that leave former predictions alone."""
+"""OGD, orthogonal gradient descent: gradient steps that do not change the predictions for earlier rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from orfit_bench.spec.method import Array, Cost, Growth, Method, Settings
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """In the coordinates of X = L Q' the errors solve a triangular system; n independent rows, memory not full."""
+    """In the coordinates of X = L Q' the errors solve a triangular system; None once the memory is full."""
     if len(X) > min(X.shape[1], settings["memory"] or X.shape[1]):
         return None
     return projected_steps(X, Y, w0, settings["step_size"](np.arange(1, len(X) + 1)))
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """b's whole move off the span of a's rows; as in learning, a basis that is full takes in no more."""
+    """b's change of the weights, projected off the span of a's rows; a full basis takes in no further directions."""
     U, room = a.fields["basis"], settings["memory"] or a.fields["w"].shape[0]
     move = b.fields["w"] - a.start["w"]
     both = merge_constraints(a, b)["basis"]
@@ -35,8 +35,8 @@ METHOD = Method(
     use_when="Predictions for earlier rows must not change, but each new row should be learned with a small step "
     "only, for example because its target is noisy. Storage grows by one direction per row up to `memory`.",
     avoid_when="New rows must be fitted at once: use orfit or icl. The memory is smaller than the number of "
-    "independent "
-    "rows: once it is full, later rows are not protected, whereas orfit summarizes all rows in its memory.",
+    "independent rows: once it is full, later rows are not protected, whereas orfit summarizes all rows in its "
+    "memory.",
     formulas="r = x - U U'x\nw <- w + step e r\nU <- [U r/|r|] while there is room, the gradient taken after the step",
     source="thesis, eq. (2.4); survey, (OGD)",
     settings=(STEP_SIZE, MEMORY),
@@ -54,8 +54,8 @@ METHOD = Method(
     grows=Growth("direction", max_directions),
     merge=Merge(
         "approximate",
-        "adds the other learner's change of the weights, projected off the span of this learner's rows, so that their "
-        "predictions stay; the union of both bases, up to `memory`",
+        "adds the other learner's change of the weights, projected off the span of this learner's rows, so that "
+        "their predictions stay; the union of both bases, up to `memory`",
         merge,
     ),
 )

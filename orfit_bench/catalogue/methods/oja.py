@@ -1,4 +1,4 @@
-"""Oja's rule: a gradient step for the variance of the projection, then orthonormalised."""
+"""Oja's rule: a gradient step that increases the captured variance, then orthonormalization."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ METHOD = Method(
     summary="Oja's rule for k-PCA: a gradient step that increases the captured variance, then orthonormalization",
     use_when="You track the k leading principal directions of a stream with an orthonormal basis, in O(k d) memory, "
     "and can choose a step size; a constant step also follows a drifting subspace.",
-    avoid_when="The step size cannot be tuned: incremental_pca has none, and implicit_krasulina tolerates large steps. "
-    "Singular values, or an accurate solution after few rows, are needed: use incremental_pca.",
+    avoid_when="The step size cannot be tuned: incremental_pca has none, and implicit_krasulina tolerates large "
+    "steps. Singular values, or an accurate solution after few rows, are needed: use incremental_pca.",
     formulas="C <- QR(C + step/N Y Y'C), the columns of Y being the N rows of the step\nnothing is centred",
     source="Krasulina paper, after eq. (9)",
     settings=step_settings(0.01),

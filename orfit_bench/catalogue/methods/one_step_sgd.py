@@ -1,4 +1,4 @@
-"""One-step SGD: ORFit without a memory."""
+"""One-step SGD: fits each row exactly in one gradient step, as ORFit does, without a memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orfit_bench.spec.method import Array, Cost, Method
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The errors solve a triangular system; w is w0 plus their steps."""
+    """The errors of all rows solve a triangular system; w is w0 plus the steps."""
     return gradient_steps(X, Y, w0, normalized_steps(X, 1.0, 0.0))
 
 
@@ -21,9 +21,8 @@ METHOD = Method(
     summary="fit each row exactly in one gradient step, without a memory",
     use_when="You need a baseline that fits every new row exactly and stores nothing, for example to see what the "
     "memory of orfit contributes. There is nothing to tune.",
-    avoid_when="Targets are noisy or earlier rows matter: every row overwrites part of what was learned. Use "
-    "nlms for a "
-    "smaller step, orfit or icl to keep earlier rows fitted.",
+    avoid_when="Targets are noisy or earlier rows matter: every row overwrites part of what was learned. Use nlms "
+    "for a smaller step, orfit or icl to keep earlier rows fitted.",
     formulas="e = y - x'w\nw <- w + e x / (x'x)",
     source="thesis, section 5.1 with eq. (3.2)",
     settings=(),

@@ -1,4 +1,4 @@
-"""ORFit: fit every new row in one step, in the direction that disturbs the remembered rows least."""
+"""ORFit: fit every new row in one step, in the direction that changes the stored directions least."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ METHOD = Method(
     summary="orthogonal recursive fitting: fit each new row in one step with the least change for the stored "
     "directions",
     use_when="Each new row must be fitted in one pass, forgetting as little as possible, with a fixed storage of "
-    "`memory` directions; models with many more parameters than rows benefit most. There is no step size to "
-    "tune.",
+    "`memory` directions; models with many more parameters than rows benefit most. There is no step size to tune.",
     avoid_when="Targets are noisy: every row is fitted exactly, noise included; rls with a ridge averages noise out. "
-    "There are many more rows than parameters, or the target drifts: rls with a forgetting factor or nlms "
-    "adapts, orfit without a limit cannot.",
+    "There are many more rows than parameters, or the target drifts: rls with a forgetting factor or nlms adapts, "
+    "orfit without a limit cannot.",
     formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\n"
     "U, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
-    source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalised residuals)",
+    source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalized residuals)",
     settings=(
         MEMORY,
         Setting(

@@ -1,4 +1,4 @@
-"""OWM: gradient steps of a deep network, each layer's shaped by an RLS matrix of what the layer takes in.
+"""OWM: gradient steps of a deep network, each layer's multiplied by an RLS matrix of the layer's inputs.
 
 The survey names this (EBP, and OWM in continual learning) and gives no formulas. What stands here is our reading of
 it, docs/decisions/0017-layer-wise-rls.md: RLS-(beta, lambda) on the inputs of each layer, its new P times the layer's
@@ -24,7 +24,7 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The mean of the weights; each layer's information is that of both, its prior counting once."""
+    """The mean of the weights; each layer's information is the sum of both, with the prior counted once."""
     left = remaining_weight(settings["forgetting_factor"], b.steps)
     merged = weighted_mean(a, b, "w") | {"digits_lost": np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])}
     for P in (name for name in a.fields if name.startswith("P_")):
@@ -37,10 +37,9 @@ METHOD = Method(
     name="owm",
     summary="layer-wise RLS: each layer's gradient step is multiplied by the RLS matrix P of the layer's inputs",
     use_when="You train a deep network on a sequence of tasks and want to damp, rather than forbid, changes in "
-    "directions that earlier inputs used. Ridge and forgetting factor control how strongly they are "
-    "protected.",
-    avoid_when="The model has a single linear layer: use rls. Layers are wide: each one stores and updates a matrix of "
-    "inputs by inputs. Earlier outputs must not change at all: use gp.",
+    "directions that earlier inputs used. Ridge and forgetting factor control how strongly they are protected.",
+    avoid_when="The model has a single linear layer: use rls. Layers are wide: each one stores and updates a matrix "
+    "of inputs by inputs. Earlier outputs must not change at all: use gp.",
     formulas="a: input of layer l, Delta_l: change of Theta_l by gradient descent on |y - f|^2 / 2 with step 1\n"
     "P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff, for all layers l\n"
     "Theta_l <- Theta_l + step P_l Delta_l, with the new P_l",
@@ -81,7 +80,7 @@ METHOD = Method(
     warns=(
         "digits_lost",
         "half of the digits of a layer's P are lost: P grows in directions that the layer's inputs rarely excite "
-        "(wind-up), or the inputs are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger "
-        "ridge, narrower layers, scaled data",
+        "(wind-up), or the inputs are large compared with the prior. Remedies: a forgetting factor nearer 1, a "
+        "larger ridge, narrower layers, scaled data",
     ),
 )

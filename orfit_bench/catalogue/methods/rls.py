@@ -1,4 +1,4 @@
-"""RLS: least squares over all rows, as they come; it may forget, or remember."""
+"""RLS, recursive least squares, with a forgetting factor below, at or above 1, or interpolating with factor 0."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from orfit_bench.spec.setting import Setting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The weighted ridge problem, solved at once; for ff = 0 the smallest move that fits the independent rows."""
+    """The weighted ridge problem, solved directly; for ff = 0 the smallest change that fits the independent rows."""
     if settings["forgetting_factor"] == 0:
         return solve_min_norm(X, Y, w0)
     return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
 
 
 def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
-    """Without a prior the first block must determine all weights, with digits left in P, whose condition is squared."""
+    """Require, without a prior, a first block that determines all weights and leaves P enough digits."""
     if settings["ridge"] or not settings["forgetting_factor"] or steps:
         return
     if not linear:
@@ -40,7 +40,7 @@ def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, lin
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The sum of the information, or without forgetting the union of the constraints."""
+    """The sum of the information matrices, or for forgetting factor 0 the union of the constraints."""
     ff = settings["forgetting_factor"]
     if ff == 0:
         return merge_constraints(a, b)
@@ -60,13 +60,12 @@ METHOD = Method(
     summary="recursive least squares with a forgetting factor: below 1 forgets, above 1 favours old rows, 0 "
     "interpolates",
     use_when="You want the exact (weighted, regularized) least-squares solution after every row: correlated features "
-    "and noisy targets are handled without a step size, and several outputs share one matrix P. A forgetting "
-    "factor below 1 tracks drifting targets.",
+    "and noisy targets are handled without a step size, and several outputs share one matrix P. A forgetting factor "
+    "below 1 tracks drifting targets.",
     avoid_when="There are many features: each row costs O(d^2) operations and P holds d^2 numbers; lms, nlms or sgd "
-    "cost O(d). Forgetting is used while some directions are rarely excited: P grows there until precision "
-    "is lost.",
+    "cost O(d). Forgetting is used while some directions are rarely excited: P grows there until precision is lost.",
     formulas="P x: the gain's direction, s = ff + x'P x\nw <- w + P x e / s\nP <- (P - P x x'P / s) / ff\n"
-    "minimises sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
+    "minimizes sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
     source="thesis, section 2.2; least-squares notes; slides; survey, RLS-(beta, lambda): beta = ff, lambda = ridge",
     settings=(
         Setting(
@@ -99,8 +98,8 @@ METHOD = Method(
     batch=batch,
     merge=Merge(
         "exact",
-        "the sum of both information matrices, with the prior counted once (for factor 0 the union of the constraints, "
-        "where dependent rows agree); linear model",
+        "the sum of both information matrices, with the prior counted once (for factor 0 the union of the "
+        "constraints, where dependent rows agree); linear model",
         merge,
         union_refusal,
     ),
@@ -111,9 +110,8 @@ METHOD = Method(
     admit=admit,
     warns=(
         "digits_lost",
-        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the "
-        "rows are "
-        "large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, scaled "
-        "data",
+        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the rows "
+        "are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, "
+        "scaled data",
     ),
 )

@@ -1,4 +1,4 @@
-"""SGD: steps against a (sub)gradient of one of seven losses, with momentum, averages, batches and projection.
+"""SGD: steps against a (sub)gradient of one of seven losses, with momentum, averaging, mini-batches and projection.
 
 Where a loss has a kink the subgradient taken is 0: absolute and quantile at e = 0, epsilon_insensitive at
 |e| = epsilon, hinge at the margin y f = 1.
@@ -21,9 +21,9 @@ from orfit_bench.spec.setting import Setting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """Half the square without projection is linear in w: the end of its run, from the triangular system of its errors.
+    """The end of the run for the loss e^2 / 2 without projection, from the triangular system of its errors.
 
-    The averages have no part in w.
+    The averages have no effect on w.
     """
     if settings["loss"] != "square" or settings["radius"] is not None or not len(X):
         return None
@@ -36,7 +36,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 
 def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
-    """The losses of a margin y f want y in {-1, 1}."""
+    """Require y in {-1, 1} for losses of the margin y f."""
     if settings["loss"] not in MARGINS:
         return
     bad = (Y != 1) & (Y != -1)
@@ -49,13 +49,13 @@ def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, lin
 
 
 def answers(s: Any, settings: Settings) -> Array:
-    """Predictions use the average, once there is one."""
+    """Predictions use the average, once it exists."""
     w: Array = s.average if settings["averaging"] != "none" and s.average_weight > 0 else s.w
     return w
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The means of w and of the iterate before by rows seen; the averages' mean by their weights, which add."""
+    """The means of w and of the previous iterate by rows; the averages' mean by their weights, which add up."""
     names = [name for name in ("w", "previous") if name in a.fields]
     merged = weighted_mean(a, b, *names)
     if "average" in a.fields:
@@ -92,8 +92,7 @@ METHOD = Method(
     use_when="You need a loss other than the squared error (robust, quantile, or binary labels), weight decay, "
     "momentum, averaged iterates or mini-batches, at O(d) operations per row.",
     avoid_when="The loss is the squared error on a linear model and d is moderate: rls reaches the exact minimum "
-    "without a step size. The step cannot be tuned: convergence depends on it and on the scaling of the "
-    "features.",
+    "without a step size. The step cannot be tuned: convergence depends on it and on the scaling of the features.",
     formulas="v <- w + beta (w - previous w); in the first step v = w\n"
     "w <- Proj(v - step (mean over the step's rows of x l'(y, x'v) + ridge v)), Proj on |w| <= radius\n"
     "minimizes the mean of l(y, x'w) plus ridge/2 |w|^2\n"

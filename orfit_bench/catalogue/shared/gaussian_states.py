@@ -1,4 +1,4 @@
-"""The linear Gaussian model (LGM) of the survey at once: one joint normal distribution of all states, conditioned.
+"""The survey's linear Gaussian model (LGM) as one joint normal distribution of all states, conditioned on the rows.
 
 Shapes: n steps of d parameters, r outputs; F, Q (n, d, d) of the move to each step (the first entry is not used).
 """
@@ -13,7 +13,7 @@ from orfit_bench.spec.method import Array
 
 
 class States(NamedTuple):
-    """Mean (n, d, r) and covariance (n, d, n, d) of all states, and the condition number of what was solved for it."""
+    """Mean (n, d, r) and covariance (n, d, n, d) of all states, and the condition number of the solve."""
 
     mean: Array
     covariance: Array
@@ -25,7 +25,7 @@ class States(NamedTuple):
 
 
 def joint_prior(F: Array, Q: Array, mean: Array, covariance: Array) -> States:
-    """Before any row: M theta = (theta_1, w_2, ..., w_n) with M unit block lower bidiagonal."""
+    """The moments before any row: M theta = (theta_1, w_2, ..., w_n) with M unit block lower bidiagonal."""
     n, d = len(F), len(covariance)
     M, D = np.eye(n * d), np.zeros((n * d, n * d))
     D[:d, :d] = covariance
@@ -37,7 +37,7 @@ def joint_prior(F: Array, Q: Array, mean: Array, covariance: Array) -> States:
 
 
 def condition_on_rows(states: States, rows: list[tuple[int, Array, Array, Array]]) -> States:
-    """Given y = X theta_i + noise of covariance R, for every (i, X (q, d), y (q, r), R (q, q)): Lemma 2, eq. (13)."""
+    """Moments given y = X theta_i + noise of covariance R for all (i, X (q, d), y (q, r), R (q, q)): eq. (13)."""
     n, d, r = states.mean.shape
     if not rows:
         return states

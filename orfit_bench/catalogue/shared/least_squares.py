@@ -1,4 +1,4 @@
-"""Batch solutions: where a stream leads, by another road than the recursion. All in float64 on the host.
+"""Batch solutions of least-squares problems, computed without the streaming recursion, in float64 on the CPU.
 
 Shapes: X (n, d), Y (n, r), w0 (d, r).
 """
@@ -13,16 +13,16 @@ from orfit_bench.spec.method import Array
 
 
 def solve_min_norm(X: Array, Y: Array, w0: Array) -> Array:
-    """The w nearest to w0 that fits the independent rows of X (a dependent row is one the rules skip)."""
+    """The w nearest to w0 that fits the independent rows of X; the learners skip dependent rows."""
     kept = independent_rows(X)
     w: Array = w0 + np.linalg.lstsq(X[kept], Y[kept] - X[kept] @ w0, rcond=None)[0]
     return w
 
 
 def min_norm_within_memory(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """`min_norm` for a method that remembers `memory` rows: exact one row beyond (thesis, Proposition 2).
+    """`solve_min_norm` for a method that stores `memory` directions, up to one row more (thesis, Proposition 2).
 
-    Of a dependent row a step of several fits what it can; the step is then no min-norm problem of rows.
+    None otherwise. A step of several rows fits a dependent row by least squares, which is no min-norm problem.
     """
     if settings["memory"] is not None and len(X) > settings["memory"] + 1:
         return None
@@ -32,7 +32,7 @@ def min_norm_within_memory(X: Array, Y: Array, w0: Array, settings: Any) -> Arra
 
 
 def independent_rows(X: Array) -> list[int]:
-    """Rows that are no combination of earlier ones, to sqrt(eps): those that raise the rank of the rows before."""
+    """Indices of the rows that are not, to sqrt(eps), linear combinations of earlier rows."""
     if len(X) <= X.shape[1] and _rank(X) == len(X):
         return list(range(len(X)))
     kept: list[int] = []
@@ -53,14 +53,14 @@ def _residual(A: Array, x: Array) -> float:
 
 
 def solve_ridge(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array:
-    """The w that minimises sum_i ff^(n-i) |y_i - x_i'w|^2 + ff^n ridge |w - w0|^2, by one orthogonal factorisation."""
+    """The w that minimizes sum_i ff^(n-i) |y_i - x_i'w|^2 + ff^n ridge |w - w0|^2, by one orthogonal factorization."""
     A, b = weighted_rows(X, Y - X @ w0, ridge, forgetting)
     w: Array = w0 + np.linalg.lstsq(A, b, rcond=None)[0]
     return w
 
 
 def weighted_rows(X: Array, Y: Array, ridge: float, forgetting: float) -> tuple[Array, Array]:
-    """Rows whose plain least squares is the weighted problem; scaled by the largest weight, so nothing overflows."""
+    """Rows whose ordinary least squares is the weighted problem, divided by the largest weight to avoid overflow."""
     n, d = X.shape
     logs = np.append(np.arange(n - 1, -1, -1.0), n) * np.log(forgetting) / 2
     weight = np.exp(logs - logs.max())
@@ -69,7 +69,7 @@ def weighted_rows(X: Array, Y: Array, ridge: float, forgetting: float) -> tuple[
 
 
 def information_rows(X: Array, settings: Any) -> Array | None:
-    """Rows A with P = (A'A)^-1 for the same problem; None where there is no prior, or where A would overflow."""
+    """Rows A with P = (A'A)^-1 for the same problem; None without a prior, or if A would overflow."""
     ridge, ff = settings["ridge"], settings["forgetting_factor"]
     if not (ff and ridge):
         return None
@@ -86,7 +86,7 @@ def invert_information(A: Array) -> Array:
 
 
 def affine_projections(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """Each step as a regularised least-squares problem of its own, solved by an orthogonal factorisation."""
+    """The w of affine projection: each step is a regularized least-squares problem, solved by a factorization."""
     w, order, eps = w0.copy(), settings["projection_order"] or len(X), settings["eps"]
     steps = settings["step_size"](np.arange(1, len(X) + 1))
     for t in range(len(X)):
@@ -96,7 +96,7 @@ def affine_projections(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
 
 
 def regularized_move(A: Array, errors: Array, eps: float) -> Array:
-    """The z that minimises |A z - errors|^2 + eps |z|^2; for eps 0 the smallest such z."""
+    """The z that minimizes |A z - errors|^2 + eps |z|^2; for eps 0 the smallest such z."""
     k, d = A.shape
     if not eps:
         return np.asarray(np.linalg.pinv(A, rcond=np.sqrt(np.finfo(float).eps)) @ errors)

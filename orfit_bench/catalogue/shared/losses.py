@@ -1,4 +1,4 @@
-"""Losses l(y, f) of a prediction f, by value alone: their derivatives are the kernels' affair.
+"""Losses l(y, f) of a prediction f, by value alone; kernels compute the derivatives.
 
 Every function is analytic in f between its kinks, so that a complex f gives the derivative to the last digit:
 l'(y, f) = Im l(y, f + i h) / h for any small h.
@@ -22,18 +22,18 @@ def absolute_value(z: Array) -> Array:
 
 
 def positive_part(z: Array) -> Array:
-    """max(0, z), likewise."""
+    """max(0, z), continued analytically."""
     return np.where(z.real > 0, z, 0)
 
 
 def huber(y: Array, f: Array, settings: Mapping[str, Any]) -> Array:
-    """e^2 / 2 up to |e| = delta, from there on the tangent."""
+    """e^2 / 2 up to |e| = delta, and its tangent beyond."""
     e, delta = absolute_value(y - f), settings["delta"]
     return np.where(e.real <= delta, e * e / 2, delta * e - delta**2 / 2)
 
 
 def logistic(y: Array, f: Array, settings: Mapping[str, Any]) -> Array:
-    """log(1 + exp(-m)) with the margin m = y f, where no exponential overflows."""
+    """log(1 + exp(-m)) for the margin m = y f, without overflow of the exponential."""
     m = y * f
     return np.asarray(positive_part(-m) + np.log1p(np.exp(-absolute_value(m))))
 
@@ -54,7 +54,7 @@ MARGINS = ("hinge", "logistic")
 
 
 def risk_gradient(loss: str, X: Array, y: Array, w: Array, settings: Mapping[str, Any]) -> Array:
-    """The gradient (d,) of the mean loss of the rows X (n, d), y (n,) at w (d,), away from kinks."""
+    """The gradient (d,) of the mean loss of the rows X (n, d), y (n,) at w (d,), which must be off all kinks."""
     h = 1e-30
     f = (X @ w)[:, None] + 1j * h * X  # column k: a step along coordinate k
     gradient: Array = LOSSES[loss](y[:, None], f, settings).imag.mean(axis=0) / h

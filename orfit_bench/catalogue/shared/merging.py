@@ -1,4 +1,4 @@
-"""Rules of merging that several declarations share. Two sides: b's rows follow a's.
+"""Merge rules that several declarations share, for two operands a and b; b's rows follow a's.
 
 Shapes: w (p, r), U (k, p) orthonormal rows, P and the information L = P^-1 (p, p).
 """
@@ -12,7 +12,7 @@ from orfit_bench.spec.method import Array, Settings
 
 
 def average_rule(*names: str) -> Merge:
-    """The rule that takes the mean of these fields, by rows seen."""
+    """The rule that averages these fields, weighted by the number of rows."""
     return Merge(
         "averaged",
         "the mean of the weights, weighted by the number of rows",
@@ -21,22 +21,23 @@ def average_rule(*names: str) -> Merge:
 
 
 def weighted_mean(a: Side, b: Side, *names: str) -> dict[str, Array]:
-    """The means weighted by rows seen, so that it does not matter who is merged first."""
+    """The means weighted by the number of rows, so that the order of merging does not matter."""
     share = b.rows / (a.rows + b.rows)
     return {name: a.fields[name] * (1 - share) + b.fields[name] * share for name in names}
 
 
 def union_refusal(settings: Settings, linear: bool) -> str:
-    """Why the union of the constraints cannot be had; empty where it can."""
+    """Why the union of the constraints cannot be formed; empty if it can."""
     if settings.get("memory") is not None:
         return f"with memory={settings['memory']} earlier rows may have been dropped and the union may not fit"
     return "" if linear else "on a nonlinear model, the two learners took gradients at different weights"
 
 
 def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
-    """The w nearest to a's, off a's rows, that says of b's rows what b says; the span of both (survey, Remark 1).
+    """The w nearest to a's that predicts for a's rows what a does and for b's rows what b does, and the joint basis.
 
-    Each row u of b's basis is learned as ICL learns a row with the target u'w_b: dependent ones change nothing.
+    Survey, Remark 1. Each row u of b's basis is learned as ICL learns a row with the target u'w_b: dependent rows
+    change nothing.
     """
     w, U = a.fields["w"], a.fields["basis"]
     for u in b.fields["basis"]:
@@ -49,7 +50,7 @@ def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
 
 
 def extend_basis(U: Array, V: Array, least: float) -> Array:
-    """Orthonormal rows: those of U, then what the rows of V add to them; a residual up to `least` adds nothing."""
+    """Extend the orthonormal rows U by those directions of V whose residual norm exceeds `least`."""
     for v in V:
         r = residual(U, v)
         if (norm := np.linalg.norm(r)) > least:
@@ -66,14 +67,14 @@ UNION = Merge(
 
 
 def residual(U: Array, V: Array) -> Array:
-    """V (p,) or (p, r) off the rows of U; a second pass takes away what rounding left."""
+    """V (p,) or (p, r) projected off the rows of U, twice, to remove rounding errors of the first projection."""
     for _ in range(2):
         V = V - U.T @ (U @ V)
     return V
 
 
 def remaining_weight(forgetting_factor: float, steps: int) -> float:
-    """What forgetting leaves of earlier rows after so many steps; infinite where it remembers too much for a number."""
+    """The weight ff^steps that earlier rows keep; infinite if it overflows."""
     with np.errstate(over="ignore"):
         return float(np.float64(forgetting_factor) ** steps)
 
@@ -100,10 +101,10 @@ def add_information(
 
 
 def invert_spd(M: Array, eps: float, what: str) -> Array:
-    """The inverse of a positive definite M, symmetric to the last bit.
+    """The inverse of a symmetric positive definite M, exactly symmetric.
 
-    The Cholesky factor is that of M scaled to a diagonal of ones, whose smallest squared pivot is what rounding to
-    eps leaves of M in its weakest direction.
+    M is scaled to a unit diagonal before its Cholesky factorization; the smallest squared pivot is then the accuracy
+    left in its weakest direction. ValueError if it is not above rounding error.
     """
     with np.errstate(all="ignore"):
         size = np.sqrt(np.diagonal(M))

@@ -13,13 +13,13 @@ from orfit_bench.spec.method import Array
 
 
 def error_system(X: Array, steps: Array) -> Array:
-    """L with L e = y - X w0 for w += steps_i e_i x_i: each row sees what the rows before it moved."""
+    """The matrix L with L e = y - X w0 for the recursion w += steps_i e_i x_i."""
     L: Array = np.eye(len(X)) + np.tril(X @ X.T, -1) * steps
     return L
 
 
 def gradient_steps(X: Array, Y: Array, w0: Array, steps: Array) -> Array:
-    """The end of w += steps_i e_i x_i, from the triangular system of its errors."""
+    """The final w of the recursion w += steps_i e_i x_i, from the triangular system of its errors."""
     from scipy.linalg import solve_triangular
 
     e = solve_triangular(error_system(X, steps), Y - X @ w0, lower=True, unit_diagonal=True)
@@ -60,14 +60,17 @@ def momentum_responses(steps: Array, momentum: Array, ridge: float) -> tuple[Arr
 
 
 def normalized_steps(X: Array, step: Any, eps: float) -> Array:
-    """The step of each row over eps + x'x; 0 for a row of zeros."""
+    """step / (eps + x'x) for each row; 0 for a row of zeros."""
     energy = eps + (X * X).sum(1)
     steps: Array = np.divide(step, energy, out=np.zeros(len(X)), where=energy > 0)
     return steps
 
 
 def projected_steps(X: Array, Y: Array, w0: Array, steps: Array) -> Array:
-    """Row t moves w by step_t e_t l_tt q_t, so that e = y - X w0 - strictly-lower(L) diag(step diag L) e."""
+    """The final w of the recursion w += steps_i e_i r_i, r_i the residual of row i off the earlier rows.
+
+    With X = L Q' row t moves w by step_t e_t l_tt q_t: e = y - X w0 - strictly-lower(L) diag(step diag L) e.
+    """
     Qt, Rt = np.linalg.qr(X.T)
     sign = np.sign(np.diagonal(Rt))
     L, Q = (Rt * sign[:, None]).T, Qt * sign

@@ -1,4 +1,4 @@
-"""Pieces that declarations of subspaces share: settings, starts, merging. C is (d, k)."""
+"""Settings, initial bases and merge rules that the methods for subspaces share. C is (d, k)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ SMALL = 1e-4
 
 
 def step_settings(step_size: float) -> tuple[Setting, ...]:
-    """Those of a rule that takes steps, whose default this is."""
+    """The settings of a rule with a step size, of which this is the default."""
     step = Setting("step_size", "schedule", step_size, "(0, inf)", "step size: a number or a schedule")
     return N_COMPONENTS, step, BATCH_SIZE, INITIAL_BASIS
 
 
 def orthonormal_start(settings: Settings, sizes: Sizes, draw: Draw) -> Array:
-    """The orthonormal factor of initial_basis, or of a Gaussian."""
+    """The orthonormal factor of initial_basis, or of Gaussian numbers."""
     return orthonormalize(_start(settings, sizes, draw, 1.0))
 
 
 def small_start(settings: Settings, sizes: Sizes, draw: Draw) -> Array:
-    """initial_basis as it is, or a small Gaussian."""
+    """initial_basis unchanged, or small Gaussian numbers."""
     return _start(settings, sizes, draw, SMALL)
 
 
@@ -51,7 +51,7 @@ UNCONSTRAINED = Field("basis", DIMS, "matrix C of rank k, columns not orthonorma
 
 
 def orthonormalize(C: Array) -> Array:
-    """The Q of C = Q R with a positive diagonal of R."""
+    """The factor Q of C = Q R, where R has a positive diagonal."""
     Q, R = np.linalg.qr(C)
     signed: Array = Q * np.copysign(1, np.diagonal(R))
     return signed
@@ -65,13 +65,13 @@ def _merge_projections(a: Side, b: Side, settings: Settings) -> dict[str, Array]
 
 MEAN_MERGE = Merge(
     "averaged",
-    "the mean of C, weighted by the number of rows (Krasulina paper, eq. 18); both learners should start from "
-    "the same C",
+    "the mean of C, weighted by the number of rows (Krasulina paper, eq. 18); both learners should start from the "
+    "same C",
     lambda a, b, settings: weighted_mean(a, b, "basis"),
 )
 PROJECTION_MERGE = Merge(
     "approximate",
-    "an orthonormal C that spans the k leading directions of the mean of both projections CC', weighted by the number "
-    "of rows; rotating either C does not change it",
+    "an orthonormal C that spans the k leading directions of the mean of both projections CC', weighted by the "
+    "number of rows; rotating either C does not change it",
     _merge_projections,
 )
