@@ -6,10 +6,10 @@ of the same name in `orfit_bench.catalogue.laws`, and what several methods need 
 
 from __future__ import annotations
 
-from orfit_bench.catalogue.shared.modules import public_modules
+from orfit_bench.catalogue.shared.modules import declared
 from orfit_bench.spec import Method
 
-METHODS: tuple[Method, ...] = tuple(module.METHOD for module in public_modules(__name__, __path__))
+METHODS: tuple[Method, ...] = declared(Method, __name__, __path__)
 """Every method of the catalogue, ordered by name."""
 
 __all__ = ["METHODS"]

@@ -5,10 +5,20 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable
-from types import ModuleType
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
-def public_modules(package: str, path: Iterable[str]) -> tuple[ModuleType, ...]:
-    """Import the modules of a package whose names have no leading underscore, and return them ordered by name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_"))
-    return tuple(importlib.import_module(f"{package}.{name}") for name in names)
+def declared(kind: type[T], package: str, path: Iterable[str]) -> tuple[T, ...]:
+    """The module-level values of this type, and in tuples, of all modules of a package: each once, ordered by module.
+
+    Modules whose names have a leading underscore are left out.
+    """
+    found: dict[int, T] = {}
+    for name in sorted(module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")):
+        for value in vars(importlib.import_module(f"{package}.{name}")).values():
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, kind):
+                    found.setdefault(id(one), one)
+    return tuple(found.values())

@@ -53,21 +53,23 @@ def rests_at_ridge(create: Create, rows: Rows) -> Measured:
 
 
 def mean(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The mean of the weights, by rows seen."""
+    """The mean of the weights, weighted by the number of rows."""
     share = b.rows / (a.rows + b.rows)
     return {"w": (1 - share) * a.fields["w"] + share * b.fields["w"]}
 
 
 METHOD = Method(
     name="my_plugin",
-    summary="leaky LMS: one step along the error of the new row, while the weights decay",
+    summary="leaky LMS: a gradient step on the squared error of each row, while the weights decay",
+    use_when="Targets drift or features are redundant, and the weights should stay bounded at O(d) operations per row.",
+    avoid_when="An unbiased solution is needed: the leak shrinks the weights as a ridge does.",
     formulas="e = y - x'w\nw <- (1 - leak step) w + step e x",
     source="S. Haykin, Adaptive Filter Theory, leaky LMS",
     settings=(
-        Setting("step_size", "schedule", 0.001, "(0, inf)", "the step, a number or a schedule"),
-        Setting("leak", "number", 0.01, "[0, inf)", "how fast the weights decay: the ridge that the rule tends to"),
+        Setting("step_size", "schedule", 0.001, "(0, inf)", "step size: a number or a schedule"),
+        Setting("leak", "number", 0.01, "[0, inf)", "rate at which the weights decay: the ridge that the rule tends to"),
     ),
-    fields=(Field("w", ("parameter", "output"), "weights; on a linear model one column an output"),),
+    fields=(Field("w", ("parameter", "output"), "weights; on a linear model, one column per output"),),
     cost=Cost(
         flops=lambda s, z: 5 * z["parameter"] * z["output"],
         floats=lambda s, z: 3 * z["parameter"] * z["output"],
@@ -79,5 +81,5 @@ METHOD = Method(
     batch=batch,
     models=True,
     averages=("w",),
-    merge=Merge("averaged", "the mean of the weights, by rows seen", mean),
+    merge=Merge("averaged", "the mean of the weights, weighted by the number of rows", mean),
 )
