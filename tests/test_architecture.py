@@ -1,17 +1,23 @@
 """Rules of architecture that import contracts cannot say."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import orfit_bench_cupy
+import orfit_bench_numba
+import orfit_bench_numpy
 from orfit_bench.catalogue.methods import METHODS
 from orfit_bench.plugins.registry import registry
+from orfit_bench.tracking import workloads
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted((ROOT / "plugins/orfit-bench-numba/src/orfit_bench_numba").glob("[a-z_]*.py"))
+CATALOGUE = ROOT / "orfit_bench/catalogue"
 KERNELS = sorted((ROOT / "plugins/orfit-bench-numpy/src/orfit_bench_numpy").glob("[a-z_]*.py"))
 
 
@@ -36,6 +42,28 @@ def test_kernels_know_arrays_only(path):
 def test_every_method_has_a_kernel_of_its_name():
     names = {p.stem for p in KERNELS if not p.stem.startswith("_")}
     assert names == {method.name for method in METHODS}
+
+
+@pytest.mark.parametrize("backend", [orfit_bench_numpy, orfit_bench_numba, orfit_bench_cupy], ids=lambda b: b.__name__)
+def test_the_lists_of_methods_follow_from_the_files(backend):
+    assert list(backend.METHODS) == [method.name for method in METHODS]
+
+
+def test_a_method_is_a_module_of_its_name_with_laws_of_its_name():
+    names = [method.name for method in METHODS]
+    assert names == sorted(path.stem for path in (CATALOGUE / "methods").glob("[a-z]*.py"))
+    assert [name for name in names if not (CATALOGUE / "laws" / f"{name}.py").exists()] == []
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_a_method_says_when_to_use_it_and_when_not(method):
+    for text in (method.use_when, method.avoid_when):
+        assert text.endswith(".")
+        assert 1 <= len(re.findall(r"\.(?: |$)", text)) <= 3
+
+
+def test_the_methods_that_are_tracked_are_those_of_the_catalogue():
+    assert sorted(workloads.METHODS) == [method.name for method in METHODS]
 
 
 def test_a_kernel_offers_what_its_method_declares():

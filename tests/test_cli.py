@@ -154,6 +154,8 @@ class TestList:
             assert text in output
         for law in rls.laws:
             assert law.name in output
+        words = " ".join(output.split())
+        assert f"use when: {rls.use_when} avoid when: {rls.avoid_when}" in words
         assert "cost per sample: 30,000 flops" in output
         assert "numpy: yes, supplied by orfit-bench-numpy" in output
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench.catalogue.methods._gaussian import given as conditioned
-from orfit_bench.catalogue.methods._gaussian import prior
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
+from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
 
 # ---------------------------------------------------------------------- what comes with the rows
 

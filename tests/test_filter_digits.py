@@ -11,8 +11,8 @@ import pytest
 from filters import GIVEN, NAN, Same, X, moments, said, y
 
 import orfit_bench as ob
-from orfit_bench.catalogue.methods._gaussian import given as conditioned
-from orfit_bench.catalogue.methods._gaussian import prior
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
+from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
 from orfit_bench.conformance.endurance import Rows, endure
 
 # ---------------------------------------------------------------------- exact observations
@@ -94,7 +94,7 @@ def test_a_vague_prior_beside_small_noise_is_said_and_then_refused() -> None:
     near = {"observation_noise": 1e-4}
     assert said(lambda: ob.create("kalman", initial_covariance=1e4, **near).partial_fit(X, y)) == []
     (text,) = said(lambda: ob.create("kalman", initial_covariance=1e8, **near).partial_fit(X, y))
-    assert "kalman: half of the digits of the covariance are gone" in text
+    assert "kalman: half of the digits of the covariance are lost" in text
     assert "a smaller initial_covariance" in text
     with pytest.raises(ob.DivergedError, match=r"kalman diverged at step 1, row 0 .* too few digits"):
         ob.create("kalman", initial_covariance=1e14, **near).partial_fit(X, y)

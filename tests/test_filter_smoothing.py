@@ -7,8 +7,8 @@ import pytest
 from filters import GIVEN, Same, X, cut, moments, pendulum, slope, y
 
 import orfit_bench as ob
-from orfit_bench.catalogue.methods._gaussian import given as conditioned
-from orfit_bench.catalogue.methods._gaussian import prior
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
+from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
 
 # ---------------------------------------------------------------------- smoothing
 

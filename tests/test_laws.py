@@ -166,16 +166,11 @@ def test_every_equality_sees_a_side_that_is_a_millionth_off(edge, side):
 
 
 INEQUALITIES = {
-    *("expected_rate", "recurring_rate", "rate", "descends", "never_worse"),
-    *(
-        "random_memory",
-        "drowned",
-        "first_block",
-        "memory_that_overflows",
-        "weights_that_overflow",
-        "moved_out_of_the_floats",
-    ),
-    *("digits_are_said", "digits_of_a_filter", "digits_of_a_layer"),
+    *("expected_convergence_rate", "recurring_tasks_convergence_rate", "convergence_rate", "never_increases_the_loss"),
+    *("random_memory_is_uniform", "imprecise_step_is_refused", "overflowing_first_block_is_refused"),
+    *("overflowing_memory_is_refused", "overflowing_average_weight_is_refused", "overflowing_step_is_refused"),
+    "transition_overflow_is_refused",
+    *("warns_on_precision_loss", "filter_warns_on_precision_loss", "layer_warns_on_precision_loss"),
 }
 """Laws that bound something, or say yes or no, with room for more than a millionth."""
 

@@ -462,7 +462,7 @@ def test_learners_of_different_draws_are_averaged():
 def test_every_exact_merge_is_a_law():
     for method in ob.methods().values():
         exact = method.merge is not None and method.merge.kind == "exact"
-        assert any(law.name.startswith("merges") for law in method.laws) == exact, method.name
+        assert any(law.name == "merge_is_exact" for law in method.laws) == exact, method.name
 
 
 # ---------------------------------------------------------------------- rounds

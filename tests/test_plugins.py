@@ -456,7 +456,19 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
         (lambda: declared(W, settings=(BATCH,)), "batch_size wants blocks=True"),
         (
             lambda: declared(W, kind="subspace"),
-            "a subspace wants a field 'basis' and an integer setting 'n_components'",
+            "a subspace needs a field 'basis'",
+        ),
+        (
+            lambda: declared(Field("basis", ("feature",), ""), kind="subspace"),
+            "a subspace needs a setting 'n_components'",
+        ),
+        (
+            lambda: declared(*MOMENTS, kind="filter", weights="mean", settings=MOTION),
+            "a filter needs a field 'moved': every filter has mean, covariance, moved",
+        ),
+        (
+            lambda: declared(*MOMENTS, MOVED, kind="filter", weights="mean", settings=MOTION[1:]),
+            "a filter needs a setting 'transition'",
         ),
     ],
 )
@@ -466,13 +478,21 @@ def test_a_declaration_that_cannot_work_is_refused_at_once(declare: Callable[[],
 
 
 W = Field("w", ("parameter", "output"), "weights")
+MOMENTS = Field("mean", ("parameter", "output"), ""), Field("covariance", ("parameter", "parameter"), "")
+MOVED = Field("moved", (), "")
+MOTION = (
+    Setting("transition", "transition", 1.0, "any", ""),
+    Setting("process_noise", "matrix", 0.0, "covariance", ""),
+    Setting("observation_noise", "matrix", 1.0, "covariance", ""),
+    Setting("initial_mean", "matrix", None, "any", "", optional=True),
+)
 BATCH = Setting("batch_size", "integer", 1, "[1, 9]", "")
 STEP = Setting("step", "number", 1.0, "(0, 1]", "")
 
 
-def declared(field: Field, **more: Any) -> Method:
+def declared(*fields: Field, **more: Any) -> Method:
     settings = more.pop("settings", ())
-    return Method("mine", "", "", "", settings, (field,), Cost(lambda s, z: 1, lambda s, z: 1), (), **more)
+    return Method("mine", "", "", "", settings, fields, Cost(lambda s, z: 1, lambda s, z: 1), (), **more)
 
 
 @pytest.mark.parametrize("way", ["partial_fit", "step", "model"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.catalogue.methods._batch import weighted
+from orfit_bench.catalogue.shared.least_squares import weighted_rows as weighted
 
 
 def gaussian(rng, n, d):

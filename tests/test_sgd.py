@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS
 from orfit_bench.catalogue.methods.sgd import METHOD
+from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS
 
 DELTA, TAU, EPSILON, STEP, RIDGE = 0.75, 0.25, 0.5, 0.25, 0.125
 SHAPES = {"delta": DELTA, "tau": TAU, "epsilon": EPSILON}

@@ -30,7 +30,7 @@ def warmed(make: Make, data: Data) -> float:
     begin = perf_counter()
     rows = data.cut(0, BLOCK_ROWS)
     learner = make().partial_fit(*rows).flush()
-    (learner.transform if learner.method.kind == "subspace" else learner.predict)(rows[0][:1])
+    (learner.transform if not learner.method.traits.supervised else learner.predict)(rows[0][:1])
     learner.backend.synchronize()
     return perf_counter() - begin
 

@@ -1,4 +1,13 @@
-"""What the package itself brings, as a plugin like any other."""
+"""What the package itself provides, as a plugin like any other.
+
+- `methods`: one module per method, its declaration and batch solution;
+- `laws`: the module of the same name holds the method's theorems;
+- `shared`: what several methods declare alike, batch solutions and merge rules;
+- `streams`, `metrics`: one module per family.
+
+These folders are not directly under `orfit_bench/` because `orfit_bench.methods`, `orfit_bench.streams` and
+`orfit_bench.metrics` are public functions: importing a subpackage of the same name would replace them.
+"""
 
 from __future__ import annotations
 

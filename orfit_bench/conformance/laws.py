@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.catalogue.equalities import EQUALITIES
-from orfit_bench.catalogue.theorems import THEOREMS
+from orfit_bench.catalogue.laws.equalities import EQUALITIES
+from orfit_bench.catalogue.laws.theorems import THEOREMS
 from orfit_bench.conformance.check import NO_DIGIT
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners.factory import create

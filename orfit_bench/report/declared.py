@@ -40,7 +40,7 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
-    """The details of what has this name, of each if there are several: a method, backend, stream, metric, experiment."""
+    """The details of what has this name, a method, backend, stream, metric or experiment; of each if there are several."""
     for hook, show in (
         ("methods", _method),
         ("backends", _backend),
@@ -135,6 +135,10 @@ def settings_table(settings: tuple[Setting, ...]) -> Table:
 
 
 def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
+    if method.use_when:
+        yield Text(f"\nuse when: {method.use_when}")
+    if method.avoid_when:
+        yield Text(f"avoid when: {method.avoid_when}")
     yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
     yield Text(f"source: {method.source}")
     suiting = ", ".join(s.name for s in known.streams.values() if s.suits(method.kind))

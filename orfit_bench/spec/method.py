@@ -141,6 +141,10 @@ class Method:
     """How `a.merge(b)` joins two states; None where no rule is known."""
     examples: tuple[Settings, ...] = ()
     """Settings that change together, for the kit to try; it finds other values of a single one by itself."""
+    use_when: str = ""
+    """When to choose this method, in one to three sentences that a user can compare with their problem."""
+    avoid_when: str = ""
+    """When another method serves better, and which one; in one to three sentences."""
 
     def __post_init__(self) -> None:
         """Refuse a declaration that a learner would stumble over later. ValueError naming the method."""

@@ -129,7 +129,6 @@ fault(
     "one_row",
     "huge_and_tiny_scales",
     "no_step_is_skipped_in_silence",
-    "a_copy_goes_on_alike",
     "a_restored_state_goes_on_alike",
     "a_saved_state_goes_on_alike",
     method=replace(PLAIN, fields=(*PLAIN.fields, Field("correction", (), "n / (n - 1)"))),

@@ -1,53 +1,15 @@
-"""The catalogue of methods: one file a method, with its formulas, settings, state, batch solution, laws and cost.
+"""The catalogue of methods: one module per method, with its settings, state, cost and batch solution.
 
-A file is added to the catalogue by standing in METHODS below.
+A module of this package without a leading underscore is a method: it defines `METHOD`. Its theorems are in the module
+of the same name in `orfit_bench.catalogue.laws`, and what several methods need is in `orfit_bench.catalogue.shared`.
 """
 
-from orfit_bench.catalogue.methods import (
-    apa,
-    class_rls,
-    gp,
-    greedy,
-    icl,
-    implicit_krasulina,
-    incremental_pca,
-    kalman,
-    krasulina,
-    lms,
-    nlms,
-    ogd,
-    oja,
-    one_step_sgd,
-    orfit,
-    owm,
-    rls,
-    sanger,
-    sgd,
-)
+from __future__ import annotations
 
-METHODS = tuple(
-    module.METHOD
-    for module in (
-        lms,
-        nlms,
-        one_step_sgd,
-        sgd,
-        apa,
-        icl,
-        ogd,
-        orfit,
-        greedy,
-        rls,
-        gp,
-        owm,
-        class_rls,
-        kalman,
-        oja,
-        krasulina,
-        sanger,
-        implicit_krasulina,
-        incremental_pca,
-    )
-)
+from orfit_bench.catalogue.shared.modules import declared
+from orfit_bench.spec import Method
+
+METHODS: tuple[Method, ...] = declared(Method, __name__, __path__)
+"""Every method of the catalogue, ordered by name."""
 
 __all__ = ["METHODS"]

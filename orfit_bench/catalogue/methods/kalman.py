@@ -1,4 +1,4 @@
-"""Kalman filter: the mean and covariance of a state that moves between the rows.
+"""Kalman filter: mean and covariance of a state that moves between rows.
 
 | here | survey | textbooks | what it is |
 | --- | --- | --- | --- |
@@ -17,13 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods import _kalman_laws as laws
-from orfit_bench.catalogue.methods._batch import Array, min_norm
-from orfit_bench.catalogue.methods._digit_laws import digits_of_a_filter
-from orfit_bench.catalogue.methods._gaussian import given, prior
-from orfit_bench.spec.law import Law
+from orfit_bench.catalogue.laws.kalman import LAWS
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
+from orfit_bench.catalogue.shared.least_squares import solve_min_norm
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Diagonal, Field, Method, Settings, Sizes
+from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.model import Transition, resting
 from orfit_bench.spec.setting import Setting
 
@@ -32,38 +30,38 @@ LARGEST = 2000
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """The last state's mean given all rows; None for a nonlinear transition, or n d above 2,000 unless at rest."""
+    """The last state's mean given all rows; None for a nonlinear transition, or n d above 2,000 if the state moves."""
     (n, d), F = X.shape, settings["transition"]
     if isinstance(F, Transition):
         return None
     seen = np.flatnonzero(~np.isnan(Y).any(axis=1))
-    mean, P, R = _start(settings, w0), _whole(settings["initial_covariance"], d), settings["observation_noise"]
-    if _at_rest(settings):
+    mean, P, R = _start(settings, w0), _as_matrix(settings["initial_covariance"], d), settings["observation_noise"]
+    if _is_constant(settings):
         return _least_squares(X[seen], Y[seen], mean, P, R.item())
     if n * d > LARGEST:
         return None
     steps = (n, 1, 1)
-    F, Q = np.eye(d) if F is None else _whole(F, d), _whole(settings["process_noise"], d)
-    states = prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
+    F, Q = np.eye(d) if F is None else _as_matrix(F, d), _as_matrix(settings["process_noise"], d)
+    states = joint_prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
     rows = [(int(i), X[i : i + 1], Y[i : i + 1], R.reshape(1, 1)) for i in seen]
-    return np.asarray(given(states, rows).mean[-1])
+    return np.asarray(condition_on_rows(states, rows).mean[-1])
 
 
 def information(X: Array, settings: Any) -> Array | None:
-    """Rows A with Sigma = (A'A)^-1 of a state at rest; None where it moves, or R or the first Sigma is singular."""
-    R, P = settings["observation_noise"], _whole(settings["initial_covariance"], X.shape[1])
-    if not (_at_rest(settings) and R.all() and np.linalg.matrix_rank(P, hermitian=True) == len(P)):
+    """Rows A with Sigma = (A'A)^-1 of a constant state; None if it moves, or if R or the first Sigma is singular."""
+    R, P = settings["observation_noise"], _as_matrix(settings["initial_covariance"], X.shape[1])
+    if not (_is_constant(settings) and R.all() and np.linalg.matrix_rank(P, hermitian=True) == len(P)):
         return None
     return np.vstack([X / np.sqrt(R.item()), np.linalg.inv(np.linalg.cholesky(P))])
 
 
 def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -> Array:
-    """The u that minimises |Y - X (mean + B u)|^2 / variance + |u|^2 with P = B B', or the smallest that fits."""
+    """The u that minimizes |Y - X (mean + B u)|^2 / variance + |u|^2 with P = B B', or the smallest that fits."""
     B, E = _root(P), Y - X @ mean
     if not B.size:
         return mean
     if not variance:
-        return np.asarray(mean + B @ min_norm(X @ B, E, np.zeros((B.shape[1], E.shape[1]))))
+        return np.asarray(mean + B @ solve_min_norm(X @ B, E, np.zeros((B.shape[1], E.shape[1]))))
     A = np.vstack([X @ B, np.sqrt(variance) * np.eye(B.shape[1])])
     zeros = np.zeros((B.shape[1], E.shape[1]))
     return np.asarray(mean + B @ np.linalg.lstsq(A, np.vstack([E, zeros]), rcond=None)[0])
@@ -74,8 +72,8 @@ def _start(settings: Settings, w0: Array) -> Array:
     return w0 if mean is None else np.broadcast_to(mean[:, None] if mean.ndim == 1 else mean, w0.shape)
 
 
-def _whole(value: Array, d: int) -> Array:
-    """A number, a diagonal or a matrix as a symmetric or other matrix (d, d)."""
+def _as_matrix(value: Array, d: int) -> Array:
+    """A number, a diagonal or a matrix as a matrix (d, d)."""
     return value if value.ndim == 2 else value * np.eye(d)
 
 
@@ -87,7 +85,7 @@ def _root(P: Array) -> Array:
 
 
 def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
-    """The first state's covariance, symmetric to the last bit."""
+    """The covariance of the first state, exactly symmetric."""
     P, p = settings["initial_covariance"], sizes["parameter"]
     if P.shape not in ((), (p,), (p, p)):
         raise ValueError(f"initial_covariance: got shape {P.shape}, want a number, ({p},) or ({p}, {p})")
@@ -99,29 +97,26 @@ def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
     return np.broadcast_to(P.values, P.size) if isinstance(P, Diagonal) else np.diagonal(P)
 
 
-# ---------------------------------------------------------------------- merging
-
-
-def _at_rest(settings: Settings) -> bool:
+def _is_constant(settings: Settings) -> bool:
     F = settings["transition"]
     still = F is None or (not isinstance(F, Transition) and bool(resting(F[None])[0]))
     return still and not settings["process_noise"].any()
 
 
-def _refuses(settings: Settings, linear: bool) -> str:
+def _merge_refusal(settings: Settings, linear: bool) -> str:
     if not linear:
-        return "on a nonlinear model the two were linearised at different states"
-    return "" if _at_rest(settings) else "the state moves between the rows (transition, process_noise)"
+        return "on a nonlinear model, the two learners were linearized at different states"
+    return "" if _is_constant(settings) else "the state moves between the rows (transition, process_noise)"
 
 
-def _merged(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """L = L_a + L_b - L_0 and L u likewise, in coordinates u of the prior: theta = theta_0 + B u, Sigma_0 = B B'."""
     if a.fields["moved"] or b.fields["moved"]:
         raise ValueError("a state moved between its rows")
     mean, P = a.start["mean"], a.start["covariance"]
     B = _root(P)
     to = np.linalg.pinv(B)
-    found = [_information(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
+    found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
     L = sum(L for L, _ in found) - np.eye(B.shape[1])
     M = B @ np.linalg.inv(L) @ B.T
     lost = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
@@ -129,7 +124,7 @@ def _merged(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "digits_lost": lost}
 
 
-def _information(M: Array, u: Array) -> tuple[Array, Array]:
+def _invert(M: Array, u: Array) -> tuple[Array, Array]:
     """M^-1 and M^-1 u."""
     if len(M) and np.linalg.eigvalsh(M)[0] <= 0:
         raise ValueError("a direction is known exactly and has no finite information")
@@ -139,54 +134,48 @@ def _information(M: Array, u: Array) -> tuple[Array, Array]:
 
 METHOD = Method(
     name="kalman",
-    summary="Kalman filter and smoother of a state that moves between the rows (EKF on other models)",
+    summary="Kalman filter and smoother for a moving state (extended Kalman filter on nonlinear models)",
+    use_when="Rows observe a state that moves with known dynamics, you know the noise levels, or you need the "
+    "uncertainty of the state. Missing targets (NaN), time-varying noise and smoothing are supported.",
+    avoid_when="The state does not move and noise levels are unknown: rls computes the same with fewer settings. "
+    "There are many parameters: each row costs O(d^2) operations, and O(d^3) with a transition matrix.",
     formulas="from the second step on: theta <- A theta,  Sigma <- A Sigma A' + Q\n"
     "K = Sigma X (R + X'Sigma X)^-1 (a row: Sigma x / (R + x'Sigma x))\n"
     "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  nothing where y is NaN\n"
     "smoother: theta_(j-1) += L (theta_j - theta_(j|j-1)) with L = Sigma_(j-1) A_j' Sigma_(j|j-1)^-1",
     source="survey, Proposition 3, Lemma 3 and Theorem 7",
     settings=(
-        Setting("transition", "transition", None, "any", "A; None leaves the state where it is", optional=True),
-        Setting("process_noise", "matrix", 0.0, "covariance", "Q, the covariance of what a move adds"),
-        Setting("observation_noise", "matrix", 1.0, "covariance", "R, the variance of the noise of an observation"),
+        Setting("transition", "transition", None, "any", "A, how the state moves; None: it does not", optional=True),
+        Setting("process_noise", "matrix", 0.0, "covariance", "Q, covariance of the noise added by each transition"),
+        Setting("observation_noise", "matrix", 1.0, "covariance", "R, variance of the observation noise"),
         Setting(
-            "initial_mean", "matrix", None, "any", "the first state's; None is zero, or the model's", optional=True
+            "initial_mean",
+            "matrix",
+            None,
+            "any",
+            "mean of the first state; None is zero, or the model's initial weights",
+            optional=True,
         ),
-        Setting("initial_covariance", "matrix", 1.0, "covariance", "the covariance of the first state"),
+        Setting("initial_covariance", "matrix", 1.0, "covariance", "covariance of the first state"),
     ),
     fields=(
         Field("mean", ("parameter", "output"), "mean of the state after the last row"),
         Field(
             "covariance", ("parameter", "parameter"), "covariance of the state, the same for each output", start=_prior
         ),
-        Field("scale", ("parameter",), "its diagonal when the state last moved, or at the start", start=_scale),
-        Field("digits_lost", (), "1 once half of the digits are gone"),
-        Field("moved", (), "1 once a transition or process noise moved the state"),
+        Field("scale", ("parameter",), "diagonal of the covariance when the state last moved", start=_scale),
+        Field("digits_lost", (), "1 once half of the digits of the covariance are lost"),
+        Field("moved", (), "1 once a transition or process noise has moved the state"),
     ),
     examples=(
         {"transition": 0.9, "process_noise": 0.1, "observation_noise": 0.5},
         {"observation_noise": 0.0, "initial_mean": 0.2},
     ),
-    cost=Cost(  # at rest as rls; a transition takes F P and half of (F P)F'
+    cost=Cost(  # constant state: as rls; a transition computes F P and half of (F P)F'
         flops=lambda s, z: 3 * z["parameter"] ** (2 if s["transition"] is None else 3),
-        floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _at_rest(s) else 6),
+        floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _is_constant(s) else 6),
     ),
-    laws=(
-        Law(laws.conditioning, "survey, Proposition 3", exponent=1),
-        Law(digits_of_a_filter, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
-        Law(laws.forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
-        Law(laws.merges, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
-        Law(laws.blocks, "survey, Lemma 2, several samples of one task", exponent=1),
-        Law(laws.extended, "survey, Extensions of KF (EKF)", exponent=1),
-        Law(laws.smoothing, "survey, (RTS-Sigma)", exponent=1),
-        Law(laws.moved_out_of_the_floats, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
-        Law(laws.what_is_known_stays, "survey, Proposition 3 with Q = 0", exponent=1, shape="own"),
-        Law(laws.shared_noise, "survey, Proposition 3", exponent=1, shape="own"),
-        Law(laws.rows_without_noise, "survey, Proposition 3 with Q = 0", exponent=0, shape="own"),
-        Law(laws.smoothing_of_what_is_known, "survey, (RTS-Sigma)", exponent=2),
-        Law(laws.smoothing_without_noise, "survey, (RTS-Sigma) with Q = 0", exponent=1, shape="own"),
-        Law(laws.backward_transfer, "survey, Theorem 7", exponent=1),
-    ),
+    laws=LAWS,
     batch=batch,
     information=("covariance", information),
     kind="filter",
@@ -195,11 +184,14 @@ METHOD = Method(
     blocks=True,
     warns=(
         "digits_lost",
-        "half of the digits of the covariance are gone: it is far larger in some directions than what the rows see, or "
-        "than their noise. What helps: a smaller initial_covariance, some process_noise where nothing moves the state, "
-        "a transition that does not grow, scaled data",
+        "half of the digits of the covariance are lost: in some directions it is much larger than in those that the "
+        "rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some process_noise if "
+        "the state does not move, a transition that does not grow, scaled data",
     ),
     merge=Merge(
-        "exact", "the two add their information; no transition, no process noise, linear model", _merged, _refuses
+        "exact",
+        "the sum of the information of both; no transition, no process noise, linear model",
+        merge,
+        _merge_refusal,
     ),
 )

@@ -1,50 +1,31 @@
-"""Krasulina's rule: a step along the projected gradient of the compression loss, then orthonormalised."""
+"""Krasulina's rule: a projected gradient step on the compression loss, then orthonormalization."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from orfit_bench.catalogue.methods import _subspace as subspace
-from orfit_bench.catalogue.methods import _subspace_laws as laws
-from orfit_bench.catalogue.methods._batch import Array
-from orfit_bench.spec.law import Law, Measured, Rows
+from orfit_bench.catalogue.laws.krasulina import LAWS
+from orfit_bench.catalogue.shared.subspaces import ORTHONORMAL, PROJECTION_MERGE, step_settings
 from orfit_bench.spec.method import Cost, Method
-
-
-def gradient(C: Array, A: Array) -> Array:
-    """Of the loss (6), the mean of |C C'y - y|^2 / 2; it lies in the tangent space already."""
-    return laws.numerical_gradient(lambda C: ((A @ C @ C.T - A) ** 2).sum() / (2 * len(A)), C)
-
-
-def projected_gradient(create: Any, rows: Rows) -> Measured:
-    """C becomes the unique orthonormal factor of C - step * gradient of the compression loss, found numerically."""
-    return laws.along(gradient, create, rows)
-
-
-def drowned(create: Any, rows: Rows) -> Measured:
-    """A step is refused exactly where it leaves the other columns too few digits."""
-    return laws.refuses_what_drowns(gradient, create, rows)
-
 
 METHOD = Method(
     name="krasulina",
-    summary="Krasulina's rule for k-PCA: down the projected gradient of the compression loss, orthonormalised",
+    summary="Krasulina's rule for k-PCA: a projected gradient step on the compression loss, then orthonormalization",
+    use_when="You track the k leading principal directions with an orthonormal basis, taking small steps along the "
+    "projected gradient: a row that the basis explains fully leaves the basis as it is. For small steps it behaves "
+    "like oja.",
+    avoid_when="Steps are large or the scale of the rows varies: a large step turns the basis towards the residual "
+    "of a single row, whereas implicit_krasulina is stable for any step. Singular values are needed: use "
+    "incremental_pca.",
     formulas="X = C'Y\nC <- QR(C - step/N (C X - Y) X'), the columns of Y being the N rows of the step\n"
     "nothing is centred",
     source="Krasulina paper, eq. (8) and (9)",
-    settings=subspace.settings(0.01),
-    fields=(subspace.ORTHONORMAL,),
-    cost=Cost(  # C is read, then read and written; what makes it orthonormal has k numbers
+    settings=step_settings(0.01),
+    fields=(ORTHONORMAL,),
+    cost=Cost(  # C is read, then read and written; what restores orthonormality has k numbers
         flops=lambda s, z: 6 * s["n_components"] * z["parameter"],
         floats=lambda s, z: (1 + 3 * s["n_components"] / s["batch_size"]) * z["parameter"],
     ),
-    laws=(
-        Law(laws.orthonormal, "Krasulina paper, eq. (6)", exponent=0),
-        Law(drowned, "docs/decisions/0013, on Krasulina paper, eq. (6)", exponent=0),
-        Law(projected_gradient, "Krasulina paper, eq. (6), (8) and (9)", exponent=0),
-        Law(laws.stationary, "Krasulina paper, eq. (8)", exponent=0),
-    ),
+    laws=LAWS,
     kind="subspace",
     blocks=True,
-    merge=subspace.JOINT,
+    merge=PROJECTION_MERGE,
 )

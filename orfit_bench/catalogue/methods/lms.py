@@ -1,76 +1,31 @@
-"""LMS: step along the error of the new row."""
+"""LMS, least mean squares: a gradient step on the squared error of each row."""
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps
-from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS, condition, final_weights, unit
-from orfit_bench.catalogue.methods._merging import averaged
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
-from orfit_bench.spec.method import Cost, Method
+from orfit_bench.catalogue.laws.lms import LAWS
+from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
+from orfit_bench.catalogue.shared.merging import average_rule
+from orfit_bench.catalogue.shared.recursions import gradient_steps
+from orfit_bench.spec.method import Array, Cost, Method
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
-    """The errors solve a triangular system; w is w0 plus their steps."""
+    """The errors of all rows solve a triangular system; w is w0 plus the steps."""
     return gradient_steps(X, Y, w0, settings["step_size"](np.arange(1, len(X) + 1)))
-
-
-def closed_form(create: Any, rows: Rows) -> Measured:
-    """The a-priori errors of all rows solve one triangular system (unrolled recursion)."""
-    X, y, _ = rows
-    step = 0.5 / (X * X).sum(1).max()
-    learner = create(step_size=step).partial_fit(X, y)
-    steps = np.full(len(X), step)
-    want = gradient_steps(X, y[:, None], np.zeros((X.shape[1], 1)), steps)
-    return Measured(deviation(final_weights(learner), want), len(X), condition(error_system(X, steps)))
-
-
-def expected_rate(create: Any, rows: Rows) -> Measured:
-    """E |w_t - w*|^2 <= (1 - step (2 - step) lambda_min)^t |w*|^2 for i.i.d. unit rows (all sequences tried)."""
-    rng = np.random.default_rng(rows.seed)
-    points, T, step = unit(rng.standard_normal((3, 2))), 5, 0.7
-    truth = rng.standard_normal(2)
-    gaps = []
-    for order in product(range(3), repeat=T):
-        X = points[list(order)]
-        gaps.append(((final_weights(create(step_size=step).partial_fit(X, X @ truth))[:, 0] - truth) ** 2).sum())
-    least = np.linalg.eigvalsh(points.T @ points / 3)[0]
-    allowed = (1 - step * (2 - step) * least) ** T * (truth @ truth)
-    return Measured(largest(0.0, float(np.mean(gaps)) / allowed - 1), T, 1.0)
-
-
-def recurring_rate(create: Any, rows: Rows) -> Measured:
-    """Two tasks in turn, T even: |w_T - w*|^2 <= c^(T-1) |w*|^2 with c = (x_1'x_2)^2."""
-    points, w_star, c = _two_tasks(rows.seed)
-    worst = 0.0
-    for T in (2, 6, 10):
-        X = np.tile(points, (T // 2, 1))
-        gap = ((final_weights(create(step_size=1.0).partial_fit(X, X @ w_star))[:, 0] - w_star) ** 2).sum()
-        worst = largest(worst, float(gap - c ** (T - 1) * (w_star @ w_star)) / float(w_star @ w_star))
-    return Measured(largest(0.0, worst), 10, 1.0)
-
-
-def alternating_steps(create: Any, rows: Rows) -> Measured:
-    """Two recurring tasks with steps 1, 1/(1-c), 1: solved after three rows."""
-    points, w_star, c = _two_tasks(rows.seed)
-    X = points[[0, 1, 0]]
-    learner = create(step_size={"sequence": {"values": [1.0, 1 / (1 - c), 1.0]}}).partial_fit(X, X @ w_star)
-    return Measured(deviation(final_weights(learner)[:, 0], w_star), 3, 1 / (1 - c))
-
-
-def _two_tasks(seed: int) -> tuple[Array, Array, float]:
-    rng = np.random.default_rng(seed)
-    points = unit(rng.standard_normal((2, 4)))
-    return points, points.T @ rng.standard_normal(2), float((points[0] @ points[1]) ** 2)
 
 
 METHOD = Method(
     name="lms",
-    summary="least mean squares: one step along the error of the new row",
+    summary="least mean squares: one gradient step on the squared error of each row",
+    use_when="You need the cheapest update: O(d) operations and no memory beyond the weights. Features are scaled "
+    "and not strongly correlated, or the target drifts slowly and the step is small enough to average out noise.",
+    avoid_when="Features are correlated or badly scaled: convergence slows down with the condition number, and rls "
+    "needs far fewer rows. The scale of the rows is unknown: nlms normalizes the step. Earlier rows must stay "
+    "fitted: lms forgets them gradually.",
     formulas="e = y - x'w\nw <- w + step e x",
     source="survey, eq. (2)",
     settings=(STEP_SIZE,),
@@ -79,14 +34,9 @@ METHOD = Method(
         flops=lambda s, z: 4 * z["output"] * z["parameter"],
         floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
     ),
-    laws=(
-        Law(closed_form, "survey, eq. (2)", exponent=1),
-        Law(expected_rate, "survey, Theorem 1", exponent=0, shape="own"),
-        Law(recurring_rate, "survey, Theorem 2", exponent=0, shape="own"),
-        Law(alternating_steps, "survey, Theorem 3", exponent=1, shape="own"),
-    ),
+    laws=LAWS,
     batch=batch,
     models=True,
     averages=("w",),
-    merge=averaged("w"),
+    merge=average_rule("w"),
 )

@@ -1,11 +1,11 @@
-"""ORFit: fit every new row in one step, in the direction that disturbs the remembered rows least."""
+"""ORFit: fit every new row in one step, in the direction that changes the stored directions least."""
 
 from __future__ import annotations
 
-from orfit_bench.catalogue.methods._batch import while_memory_lasts
-from orfit_bench.catalogue.methods._common import BASIS, MEMORY, WEIGHTS, directions
-from orfit_bench.catalogue.methods._merging import UNION
-from orfit_bench.catalogue.methods._orfit_laws import LAWS
+from orfit_bench.catalogue.laws.orfit import LAWS
+from orfit_bench.catalogue.shared.declarations import BASIS, MEMORY, WEIGHTS, max_directions
+from orfit_bench.catalogue.shared.least_squares import min_norm_within_memory
+from orfit_bench.catalogue.shared.merging import UNION
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
 from orfit_bench.spec.setting import Setting
 
@@ -16,14 +16,26 @@ def _limited(settings: Settings) -> bool:
 
 METHOD = Method(
     name="orfit",
-    summary="orthogonal recursive fitting: fit each new row, disturb the remembered ones least",
+    summary="orthogonal recursive fitting: fit each new row in one step with the least change for the stored "
+    "directions",
+    use_when="Each new row must be fitted in one pass, forgetting as little as possible, with a fixed storage of "
+    "`memory` directions; models with many more parameters than rows benefit most. There is no step size to tune.",
+    avoid_when="Targets are noisy: every row is fitted exactly, noise included; rls with a ridge averages noise out. "
+    "There are many more rows than parameters, or the target drifts: rls with a forgetting factor or nlms adapts, "
+    "orfit without a limit cannot.",
     formulas="J~ = J - U U'J\nw <- w + J~ (J'J~)^-1 (y - f)\n"
     "U, Sigma <- the first `memory` singular vectors of [U Sigma, J]",
-    source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalised residuals)",
+    source="thesis, Algorithms 1 to 4 (corrected: Algorithm 2's u and Algorithm 3's column are normalized residuals)",
     settings=(
         MEMORY,
-        Setting("summary", "choice", "ipca", "ipca|largest|latest|random", "which directions a full memory keeps"),
-        Setting("batch_size", "integer", 1, "[1, inf)", "rows that are fitted together"),
+        Setting(
+            "summary",
+            "choice",
+            "ipca",
+            "ipca|largest|latest|random",
+            "which directions are kept when the memory is full",
+        ),
+        Setting("batch_size", "integer", 1, "[1, inf)", "number of rows fitted together"),
     ),
     fields=(
         WEIGHTS,
@@ -31,7 +43,7 @@ METHOD = Method(
         Field(
             "singular_values",
             ("direction",),
-            "how much a direction counts (residual norm, unless ipca)",
+            "weight of each direction: singular value for ipca, norm of the residual otherwise",
             when=_limited,
         ),
     ),
@@ -42,15 +54,15 @@ METHOD = Method(
         {"memory": 3, "batch_size": 4},
         {"memory": 2, "batch_size": 2, "summary": "random"},
     ),
-    cost=Cost(  # with a memory: its rotation delayed, which leaves two passes over the basis
+    cost=Cost(  # with a memory: delayed rotations, two passes over the basis
         flops=lambda s, z: (4 * (1 + _limited(s)) * z["count"] + 4 * z["output"] + 4) * z["parameter"],
         floats=lambda s, z: (2 * z["count"] * _limited(s) + 2 + 2 * z["output"]) * z["parameter"],
     ),
     laws=LAWS,
-    batch=while_memory_lasts,
+    batch=min_norm_within_memory,
     models=True,
     blocks=True,
     merge=UNION,
-    grows=Growth("direction", directions),
+    grows=Growth("direction", max_directions),
     draws=lambda settings: int(settings["summary"] == "random" and _limited(settings)),
 )

@@ -1,4 +1,4 @@
-"""Sanger's rule in the Krasulina paper's form: the explicit step for k-PCA without orthonormality.
+"""Sanger's rule in the Krasulina paper's form: an explicit gradient step for k-PCA without orthonormalization.
 
 It is not the generalised Hebbian algorithm that bears Sanger's name: that one subtracts the lower triangle of x x'
 alone, so that its columns become the eigenvectors one by one. Here the whole of C x with x = C^+ y is subtracted, and
@@ -7,45 +7,29 @@ only the span of C means something.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from orfit_bench.catalogue.methods import _subspace as subspace
-from orfit_bench.catalogue.methods import _subspace_laws as laws
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.catalogue.laws.sanger import LAWS
+from orfit_bench.catalogue.shared.subspaces import MEAN_MERGE, UNCONSTRAINED, step_settings
 from orfit_bench.spec.method import Cost, Method
-
-
-def explicit_step(create: Any, rows: Rows) -> Measured:
-    """C <- C - step/N (C X - Y) X', X being the minimum-norm least-squares coordinates of the rows (by SVD)."""
-    step, worst = laws.relative_step(rows), 0.0
-    for A, C, found in laws.free_steps(create, rows, step):
-        X = np.linalg.pinv(C) @ A.T
-        want = C - step / len(A) * (C @ X - A.T) @ X.T
-        worst = largest(worst, deviation(found, want))
-    gain = laws.STEP / np.linalg.svd(laws.MIXED, compute_uv=False)[-1]  # step |y| |x|, |x| <= |y| / sigma_min
-    return Measured(worst, len(rows.X), laws.free_condition(gain))
-
 
 METHOD = Method(
     name="sanger",
-    summary="Sanger's rule for k-PCA (pseudo-inverse form, no triangle): the explicit step, never orthonormalised",
+    summary="Sanger's rule for k-PCA in its pseudo-inverse form: an explicit gradient step without orthonormalization",
+    use_when="You want to reproduce the explicit rule of the Krasulina paper, or compare explicit with implicit "
+    "steps. Small steps on rows of known, uniform scale are required.",
+    avoid_when="In practice: implicit_krasulina costs the same and is stable for any step. You need the individual "
+    "eigenvectors, as the generalized Hebbian algorithm gives them: only the span is estimated here.",
     formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', the columns of Y being the N rows of the step\n"
     "nothing is centred",
     source="Krasulina paper, the explicit variant after eq. (12)",
-    settings=subspace.settings(1e-6),
-    fields=(subspace.FREE,),
-    cost=Cost(  # an inverse of C'C goes along; C is read, then read and written
+    settings=step_settings(1e-6),
+    fields=(UNCONSTRAINED,),
+    cost=Cost(  # also updates (C'C)^-1; C is read, then read and written
         flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,
         floats=lambda s, z: (1 + 3 * s["n_components"]) * z["parameter"] + 2 * s["n_components"] ** 2,
     ),
-    laws=(
-        Law(explicit_step, "Krasulina paper, the explicit variant after eq. (12)", exponent=1),
-        Law(laws.stationary, "Krasulina paper, eq. (11)", exponent=0),
-    ),
+    laws=LAWS,
     kind="subspace",
     blocks=True,
     averages=("basis",),
-    merge=subspace.MEAN,
+    merge=MEAN_MERGE,
 )

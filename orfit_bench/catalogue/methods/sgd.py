@@ -1,4 +1,4 @@
-"""SGD: steps against a (sub)gradient of one of seven losses, with momentum, averages, batches and projection.
+"""SGD: steps against a (sub)gradient of one of seven losses, with momentum, averaging, mini-batches and projection.
 
 Where a loss has a kink the subgradient taken is 0: absolute and quantile at e = 0, epsilon_insensitive at
 |e| = epsilon, hinge at the margin y f = 1.
@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array, gradient_steps, momentum_steps
-from orfit_bench.catalogue.methods._common import STEP_SIZE, WEIGHTS
-from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS
-from orfit_bench.catalogue.methods._merging import mean
-from orfit_bench.catalogue.methods._sgd_laws import LAWS
+from orfit_bench.catalogue.laws.sgd import LAWS
+from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
+from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS
+from orfit_bench.catalogue.shared.merging import weighted_mean
+from orfit_bench.catalogue.shared.recursions import gradient_steps, momentum_steps
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.method import Array, Cost, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
-    """Half the square without projection is linear in w: the end of its run, from the triangular system of its errors.
+    """The end of the run for the loss e^2 / 2 without projection, from the triangular system of its errors.
 
-    The averages have no part in w.
+    The averages have no effect on w.
     """
     if settings["loss"] != "square" or settings["radius"] is not None or not len(X):
         return None
@@ -36,28 +36,28 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 
 def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
-    """The losses of a margin y f want y in {-1, 1}."""
+    """Require y in {-1, 1} for losses of the margin y f."""
     if settings["loss"] not in MARGINS:
         return
     bad = (Y != 1) & (Y != -1)
     if bad.any():
         row = int(bad.any(axis=1).argmax())
         raise ValueError(
-            f"y: row {row} holds {float(Y[row][bad[row]][0])}: with loss={settings['loss']!r} sgd wants every y to be "
-            f"-1 or 1 (it predicts the margin, whose sign is the label)"
+            f"y: row {row} holds {float(Y[row][bad[row]][0])}: with loss={settings['loss']!r} sgd expects every y to "
+            f"be -1 or 1 (it predicts the margin, whose sign is the label)"
         )
 
 
 def answers(s: Any, settings: Settings) -> Array:
-    """Predictions use the average, once there is one."""
+    """Predictions use the average, once it exists."""
     w: Array = s.average if settings["averaging"] != "none" and s.average_weight > 0 else s.w
     return w
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """The means of w and of the iterate before by rows seen; the averages' mean by their weights, which add."""
+    """The means of w and of the previous iterate by rows; the averages' mean by their weights, which add up."""
     names = [name for name in ("w", "previous") if name in a.fields]
-    merged = mean(a, b, *names)
+    merged = weighted_mean(a, b, *names)
     if "average" in a.fields:
         one, other = a.fields["average_weight"], b.fields["average_weight"]
         both = (one * a.fields["average"] + other * b.fields["average"]) / max(one + other, np.finfo(float).tiny)
@@ -84,14 +84,20 @@ def _floats(s: Settings, z: Sizes) -> float:
 
 POWER = {"power": {"eta0": 0.3, "power": 0.8}}
 
+
 METHOD = Method(
     name="sgd",
-    summary="stochastic (sub)gradient descent on a loss of your choice",
+    summary="stochastic (sub)gradient descent with one of seven losses, momentum, averaging, mini-batches and "
+    "projection",
+    use_when="You need a loss other than the squared error (robust, quantile, or binary labels), weight decay, "
+    "momentum, averaged iterates or mini-batches, at O(d) operations per row.",
+    avoid_when="The loss is the squared error on a linear model and d is moderate: rls reaches the exact minimum "
+    "without a step size. The step cannot be tuned: convergence depends on it and on the scaling of the features.",
     formulas="v <- w + beta (w - previous w); in the first step v = w\n"
     "w <- Proj(v - step (mean over the step's rows of x l'(y, x'v) + ridge v)), Proj on |w| <= radius\n"
-    "what is made small: the mean of l(y, x'w), plus ridge/2 |w|^2\n"
+    "minimizes the mean of l(y, x'w) plus ridge/2 |w|^2\n"
     "predictions: x'w, or x' sum a_j w_j / sum a_j over the w_j at which steps were taken\n"
-    "l(y, f) with e = y - f, and the subgradient taken at its kink:\n"
+    "l(y, f) with e = y - f, and the subgradient used at its kink:\n"
     "  square               e^2 / 2\n"
     "  absolute             |e|; 0 at e = 0\n"
     "  huber                e^2 / 2 up to |e| = delta, beyond it delta |e| - delta^2 / 2\n"
@@ -106,33 +112,45 @@ METHOD = Method(
             "choice",
             "square",
             "|".join(LOSSES),
-            "what is made small: formulas in `list sgd`",
+            "the loss to minimize; `orfit-bench list sgd` shows the formulas",
         ),
-        Setting("delta", "number", 1.0, "(0, inf)", "huber: the error from which on it counts linearly"),
-        Setting("tau", "number", 0.5, "(0, 1)", "quantile: which one is predicted"),
-        Setting("epsilon", "number", 0.1, "[0, inf)", "epsilon_insensitive: the error that costs nothing"),
+        Setting("delta", "number", 1.0, "(0, inf)", "huber: errors larger than this count linearly"),
+        Setting("tau", "number", 0.5, "(0, 1)", "quantile: the quantile to predict"),
+        Setting("epsilon", "number", 0.1, "[0, inf)", "epsilon_insensitive: errors up to this cost nothing"),
         STEP_SIZE,
         Setting(
-            "momentum", "schedule", 0.0, "[0, 1)", "beta, the share of the last move that the gradient looks ahead"
+            "momentum",
+            "schedule",
+            0.0,
+            "[0, 1)",
+            "beta, the fraction of the last change of w by which the gradient looks ahead (Nesterov)",
         ),
-        Setting("averaging", "choice", "none", "none|uniform|tail|weighted", "which mean of the iterates predicts"),
-        Setting("tail_start", "integer", 1, "[1, inf)", "tail: the step from which on iterates are averaged"),
-        Setting("weights", "schedule", 1.0, "(0, inf)", "weighted: a_t, how much w_t counts"),
-        Setting("ridge", "number", 0.0, "[0, inf)", "half of it weighs |w|^2 beside the mean loss"),
-        Setting("batch_size", "integer", 1, "[1, inf)", "rows whose gradients one step averages"),
+        Setting(
+            "averaging",
+            "choice",
+            "none",
+            "none|uniform|tail|weighted",
+            "which average of the iterates is used for predictions",
+        ),
+        Setting("tail_start", "integer", 1, "[1, inf)", "tail: the first step whose iterate enters the average"),
+        Setting("weights", "schedule", 1.0, "(0, inf)", "weighted: a_t, the weight of w_t in the average"),
+        Setting("ridge", "number", 0.0, "[0, inf)", "coefficient of the penalty ridge/2 |w|^2 added to the mean loss"),
+        Setting("batch_size", "integer", 1, "[1, inf)", "number of rows whose gradients are averaged in one step"),
         Setting(
             "radius",
             "number",
             None,
             "(0, inf)",
-            "largest norm (Frobenius) of w, onto whose ball each step is projected; None: any",
+            "after each step w is projected onto the ball of this Frobenius norm; None does not project",
             optional=True,
         ),
     ),
     fields=(
         WEIGHTS,
         Field("previous", WEIGHTS.dims, "the weights before the last step", when=_has_momentum),
-        Field("average", WEIGHTS.dims, "mean of the iterates at which steps were taken", when=_averages),
+        Field(
+            "average", WEIGHTS.dims, "weighted mean of the iterates at which gradients were evaluated", when=_averages
+        ),
         Field("average_weight", (), "sum of their weights", when=_averages),
     ),
     examples=(
@@ -162,5 +180,7 @@ METHOD = Method(
     answers=answers,
     averages=("w", "previous", "average", "average_weight"),
     averages_by={"average": "average_weight"},
-    merge=Merge("averaged", "mean of the weights by rows seen; averages by their weights", merge),
+    merge=Merge(
+        "averaged", "the mean of the weights, weighted by the number of rows; averages by their weights", merge
+    ),
 )

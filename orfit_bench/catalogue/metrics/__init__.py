@@ -1,40 +1,14 @@
-"""Numbers that tell how well a learner did: one file a metric, or a pair of them.
+"""The metrics that ship: numbers that measure the quality, the speed or the memory of a learner.
 
-A file is added to the catalogue by standing in METRICS below.
+A module of this package defines one metric, `METRIC`, or a few that belong together, `METRICS`.
 """
 
-from orfit_bench.catalogue.metrics import (
-    a_priori_error,
-    backward_transfer,
-    compression_loss,
-    deviation,
-    deviation_p,
-    excess_loss,
-    forgetting,
-    latency,
-    mean_squared_error,
-    memory,
-    regret,
-    speed,
-    state_bytes,
-    test_error,
-)
+from __future__ import annotations
 
-METRICS = (
-    test_error.METRIC,
-    mean_squared_error.METRIC,
-    a_priori_error.METRIC,
-    regret.METRIC,
-    forgetting.METRIC,
-    backward_transfer.METRIC,
-    compression_loss.METRIC,
-    excess_loss.METRIC,
-    deviation.METRIC,
-    deviation_p.METRIC,
-    *speed.METRICS,
-    *latency.METRICS,
-    *memory.METRICS,
-    state_bytes.METRIC,
-)
+from orfit_bench.catalogue.shared.modules import declared
+from orfit_bench.spec.metric import Metric
+
+METRICS: tuple[Metric, ...] = declared(Metric, __name__, __path__)
+"""Every metric of the catalogue, ordered by module."""
 
 __all__ = ["METRICS"]

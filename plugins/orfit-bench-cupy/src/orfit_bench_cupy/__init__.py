@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.spec import Backend
-from orfit_bench_numba import METHODS  # whose kernels decide what these need not
 
 SPEC_VERSION = (1, 0)
 VARIABLE = "ORFIT_BENCH_DEVICE"
+METHODS = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+"""The methods computed here: every module of this package whose name has no leading underscore."""
 NO_DEVICE = 100
 """CUDA's number for it, which CuPy does not name."""
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]

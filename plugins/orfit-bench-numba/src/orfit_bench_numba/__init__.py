@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from typing import Any
 
@@ -12,27 +13,8 @@ from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = (
-    "apa",
-    "class_rls",
-    "gp",
-    "greedy",
-    "icl",
-    "implicit_krasulina",
-    "incremental_pca",
-    "kalman",
-    "krasulina",
-    "lms",
-    "nlms",
-    "ogd",
-    "oja",
-    "one_step_sgd",
-    "orfit",
-    "owm",
-    "rls",
-    "sanger",
-    "sgd",
-)
+METHODS = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+"""The methods computed here: every module of this package whose name has no leading underscore."""
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 

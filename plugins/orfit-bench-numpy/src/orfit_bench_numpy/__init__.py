@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
+import pkgutil
+
 import numpy as np
 
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
-METHODS = (
-    "lms",
-    "nlms",
-    "one_step_sgd",
-    "sgd",
-    "apa",
-    "icl",
-    "ogd",
-    "orfit",
-    "greedy",
-    "rls",
-    "gp",
-    "owm",
-    "class_rls",
-    "kalman",
-    "oja",
-    "krasulina",
-    "sanger",
-    "implicit_krasulina",
-    "incremental_pca",
-)
+METHODS = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+"""The methods computed here: every module of this package whose name has no leading underscore."""
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 

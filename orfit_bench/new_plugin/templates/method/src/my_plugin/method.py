@@ -61,6 +61,8 @@ def mean(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 METHOD = Method(
     name="my_plugin",
     summary="leaky LMS: a gradient step on the error of the new row, with decaying weights",
+    use_when="Targets drift or features are redundant, and the weights should stay bounded at O(d) operations per row.",
+    avoid_when="An unbiased solution is needed: the leak shrinks the weights as a ridge does.",
     formulas="e = y - x'w\nw <- (1 - leak step) w + step e x",
     source="S. Haykin, Adaptive Filter Theory, leaky LMS",
     settings=(

@@ -1,23 +1,24 @@
-"""Laws of SGD: what the slides state of its steps, its averages, its projection and its rate."""
+"""Laws of SGD: what the slides state about its steps, averages, projection and convergence rate."""
 
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.methods._batch import Array, error_system, gradient_steps, momentum_steps
-from orfit_bench.catalogue.methods._common import condition, final_weights, refused
-from orfit_bench.catalogue.methods._losses import LOSSES, MARGINS, risk_gradient
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
+from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
+from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, momentum_steps
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
+from orfit_bench.spec.method import Array
 
 SHAPES = {"delta": 0.75, "tau": 0.25, "epsilon": 0.5}
-"""The losses' own settings, here numbers that both dtypes hold exactly."""
+"""Settings of the losses, exactly representable in both dtypes."""
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
-    """On half the square the a-priori errors of all rows solve one triangular system (unrolled recursion)."""
+    """With the loss e^2 / 2 the a-priori errors of all rows solve one triangular system (the unrolled recursion)."""
     X, y, _ = rows
     steps = np.full(len(X), 0.5 / (X * X).sum(1).max())
     want = gradient_steps(X, y[:, None], np.zeros((X.shape[1], 1)), steps)
@@ -25,32 +26,24 @@ def closed_form(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(final_weights(learner), want), len(X), condition(error_system(X, steps)))
 
 
-def unrolled(create: Any, rows: Rows) -> Measured:
-    """With momentum, ridge and batches the run is a second-order linear recurrence, solved as one linear system."""
+def momentum_recurrence(create: Any, rows: Rows) -> Measured:
+    """With momentum, ridge and batches the run is a second-order linear recurrence (truth: one linear system)."""
     X, y, _ = rows
     energy, T = (X * X).sum(1), -(-len(X) // 7)
     step, ridge, beta = 0.2 / energy.max(), 0.1 * energy.mean(), [0.3, 0.9, 0.0, 0.6]
-    w = np.linspace(-1, 1, X.shape[1])[:, None]  # not 0, where beta_1 could act unseen
+    w = np.linspace(-1, 1, X.shape[1])[:, None]  # nonzero, so that an effect of beta_1 would show
     settings = {"step_size": step, "ridge": ridge, "momentum": {"sequence": {"values": beta}}, "batch_size": 7}
     learner = create(initial_weights=w, **settings)
     got = final_weights(learner.partial_fit(X, y).flush())
     momentum = np.array(beta)[np.minimum(np.arange(T), 3)]
     W, L = momentum_steps(X, y[:, None], w, np.full(T, step), momentum, ridge, 7)
-    shrunk = float(abs(W).max() / abs(W[-1]).max())  # roundings are those of the iterates, which were larger
-    carried = 1 / (1 - beta[-1])  # and each is carried on as momentum: 1 + beta + beta^2 + ...
+    shrunk = float(abs(W).max() / abs(W[-1]).max())  # rounding errors scale with the largest iterate
+    carried = 1 / (1 - beta[-1])  # momentum repeats each error: 1 + beta + beta^2 + ...
     return Measured(deviation(got, W[-1]), len(X), condition(L) * shrunk * carried)
 
 
-class Smooth(NamedTuple):
-    """A start, and rows on which no loss is near a kink."""
-
-    X: Array
-    y: Array
-    w: Array
-
-
-def smooth(rows: Rows, loss: str) -> Smooth:
-    """Up to 20 rows of norm at most 1, targets and predictions of order 1, margins and errors 0.01 off all kinks."""
+def smooth(rows: Rows, loss: str) -> tuple[Array, Array, Array]:
+    """X, y and w: up to 20 rows of norm at most 1, predictions of order 1, errors at least 0.01 off all kinks."""
     rng = np.random.default_rng(rows.seed)
     X = rows.X / np.linalg.norm(rows.X, axis=1).max()
     w = rng.standard_normal(X.shape[1])
@@ -60,11 +53,11 @@ def smooth(rows: Rows, loss: str) -> Smooth:
     X, y, w = (a.astype("float32").astype(float) for a in (X, y, w))  # the same numbers in every dtype
     e = abs(y - X @ w)
     clear = np.flatnonzero((e > 0.01) & (abs(e - SHAPES["epsilon"]) > 0.01))[:20]
-    return Smooth(X[clear], y[clear], w)
+    return X[clear], y[clear], w
 
 
 def _against_gradient(create: Any, rows: Rows, learn: Any) -> Measured:
-    """How far learn(learner, X, y) -> w is from w - step (gradient of the mean loss + ridge w), for every loss."""
+    """The deviation of learn(learner, X, y) -> w from w - step (gradient of mean loss + ridge w), for all losses."""
     worst, cond = 0.0, 1.0
     for loss in LOSSES:
         X, y, w = smooth(rows, loss)
@@ -74,18 +67,18 @@ def _against_gradient(create: Any, rows: Rows, learn: Any) -> Measured:
         started = create(loss=loss, step_size=step, ridge=ridge, initial_weights=w, **SHAPES)
         worst = largest(worst, deviation(learn(started, X, y), w - step * (g + ridge * w)))
         size = np.linalg.norm(X, axis=1)
-        rounded = np.mean(size * (1 + abs(y) + size * np.linalg.norm(w)))  # of x l'(y, f) by the rounding of f
+        rounded = np.mean(size * (1 + abs(y) + size * np.linalg.norm(w)))  # rounding error of x l'(y, f) from that of f
         cond = max(cond, float(rounded / np.linalg.norm(g)))
     return Measured(worst, len(rows.X), cond)
 
 
-def mini_batch(create: Any, rows: Rows) -> Measured:
-    """One step on a batch moves w against the gradient of the batch's mean loss, for every loss."""
+def mini_batch_gradient(create: Any, rows: Rows) -> Measured:
+    """A step on a batch moves w against the gradient of the batch's mean loss, for every loss."""
     return _against_gradient(create, rows, lambda it, X, y: final_weights(it.step(X, y))[:, 0])
 
 
-def unbiased(create: Any, rows: Rows) -> Measured:
-    """The mean over all rows of the steps that each would take is the step of the empirical risk."""
+def stochastic_gradient_is_unbiased(create: Any, rows: Rows) -> Measured:
+    """The mean of the steps of the individual rows is the step of the empirical risk."""
 
     def expected(started: Any, X: Array, y: Array) -> Array:
         ends = [final_weights(started.copy().partial_fit(X[i : i + 1], y[i : i + 1])) for i in range(len(X))]
@@ -94,8 +87,8 @@ def unbiased(create: Any, rows: Rows) -> Measured:
     return _against_gradient(create, rows, expected)
 
 
-def subgradient(create: Any, rows: Rows) -> Measured:
-    """l(y, v) >= l(y, u) + s (v - u) for the s of a step at u, at the kinks of every loss and between them."""
+def subgradient_inequality(create: Any, rows: Rows) -> Measured:
+    """l(y, v) >= l(y, u) + s (v - u) for the s of a step at u, at and between the kinks of every loss."""
     points, worst = np.linspace(-3, 3, 25), 0.0
     for loss, y, u in product(LOSSES, (-1.0, 1.0), points):
         learner = create(loss=loss, step_size=1.0, initial_weights=[u], **SHAPES)
@@ -105,14 +98,16 @@ def subgradient(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 1, 1.0)
 
 
-def averages(create: Any, rows: Rows) -> Measured:
-    """Predictions use the mean of the w_t at which steps were taken, weighted by a_t over the sum of all a_t."""
+def iterate_averages(create: Any, rows: Rows) -> Measured:
+    """Predictions use the mean of the w_t at which gradients were evaluated, weighted by a_t over the sum of a_t."""
     X, y, _ = rows
     n, worst = len(X), 0.0
     steps = np.full(n, 0.5 / (X * X).sum(1).max())
     L = error_system(X, steps)
     moves = steps[:, None] * np.linalg.solve(L, y)[:, None] * X
-    W = np.vstack([np.zeros(X.shape[1]), np.cumsum(moves, axis=0)])[:n]  # w_1 .. w_n; w_(n+1) has taken no step
+    W = np.vstack([np.zeros(X.shape[1]), np.cumsum(moves, axis=0)])[
+        :n
+    ]  # w_1 .. w_n; no gradient was evaluated at w_(n+1)
     power = {"power": {"eta0": 2.0, "power": 0.5}}
     for settings, a in (
         ({"averaging": "uniform"}, np.ones(n)),
@@ -124,8 +119,8 @@ def averages(create: Any, rows: Rows) -> Measured:
     return Measured(worst, n, condition(L))
 
 
-def projection(create: Any, rows: Rows) -> Measured:
-    """Each step ends in the point of the ball |w| <= radius that is nearest to where it would have ended."""
+def projection_onto_the_ball(create: Any, rows: Rows) -> Measured:
+    """Each step ends at the point of the ball |w| <= radius nearest to the end of the unprojected step."""
     X, y, _ = rows
     step = 1 / (X * X).sum(1).max()
     moves = step * abs(y) * np.linalg.norm(X, axis=1)
@@ -134,12 +129,12 @@ def projection(create: Any, rows: Rows) -> Measured:
     for x, t in zip(X, y, strict=True):
         z = w + step * (t - x @ w) * x
         w = final_weights(learner.partial_fit(x[None], [t]))[:, 0]
-        worst = largest(worst, _off_optimum(w, z, radius))
+        worst = largest(worst, _projection_deviation(w, z, radius))
     return Measured(worst, len(X), 1.0)
 
 
-def _off_optimum(w: Array, z: Array, radius: float) -> float:
-    """How far w is from what the nearest point to z satisfies: w = z, or |w| = radius and z = c w with c >= 1."""
+def _projection_deviation(w: Array, z: Array, radius: float) -> float:
+    """How far w is from the projection of z: w = z, or |w| = radius and z = c w with c >= 1."""
     if np.linalg.norm(z) <= radius:
         return float(np.linalg.norm(w - z) / radius)
     with np.errstate(all="ignore"):
@@ -148,8 +143,8 @@ def _off_optimum(w: Array, z: Array, radius: float) -> float:
     return largest(0.0, *map(float, off))
 
 
-def rate(create: Any, rows: Rows) -> Measured:
-    """E F(mean w_t) - F* <= B G / sqrt(T) with the constant step B / (G sqrt(T)): all sequences of rows tried."""
+def convergence_rate(create: Any, rows: Rows) -> Measured:
+    """E F(mean w_t) - F* <= B G / sqrt(T) with the constant step B / (G sqrt(T)) (mean over all sequences)."""
     from scipy.optimize import linprog
 
     rng = np.random.default_rng(rows.seed)
@@ -166,8 +161,8 @@ def rate(create: Any, rows: Rows) -> Measured:
     return Measured(largest(0.0, float(np.mean(gaps)) / (B * G / np.sqrt(T)) - 1), T, 1.0)
 
 
-def still_at_a_kink(create: Any, rows: Rows) -> Measured:
-    """Where a loss has a kink its subgradient is taken to be zero: the weights stay."""
+def zero_subgradient_at_kinks(create: Any, rows: Rows) -> Measured:
+    """At the kink of a loss the subgradient is zero: the weights do not change."""
     kinks = {"absolute": (0.0, 0.0), "quantile": (0.0, 0.0), "epsilon_insensitive": (0.0, 0.5), "hinge": (1.0, 1.0)}
     worst = 0.0
     for loss, (w, y) in kinks.items():
@@ -177,26 +172,26 @@ def still_at_a_kink(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 1, 1.0)
 
 
-def weights_that_overflow(create: Any, rows: Rows) -> Measured:
-    """A step with which the sum of the averages' weights leaves the floats is refused, and leaves the average."""
+def overflowing_average_weight_is_refused(create: Any, rows: Rows) -> Measured:
+    """A step that would make the sum of the averaging weights overflow is refused; the average stays unchanged."""
     learner = create(averaging="weighted", step_size=0.1)
     largest_number = float(np.finfo(learner.dtype).max)
     learner = create(averaging="weighted", step_size=0.1, weights=0.7 * largest_number).partial_fit([[1.0]], [1.0])
     before = learner.predict([[1.0]])
-    if not refused(learner.partial_fit, [[1.0]], [1.0]):
+    if not is_refused(learner.partial_fit, [[1.0]], [1.0]):
         return Measured(float("inf"), 1, 1.0)
     return Measured(deviation(learner.predict([[1.0]]), before), 1, 1.0)
 
 
 LAWS = (
     Law(closed_form, "slides, From recursive least squares to SGD", exponent=1),
-    Law(unrolled, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
-    Law(mini_batch, "slides, Other SGD flavors: mini-batching", exponent=1),
-    Law(unbiased, "slides, SGD and ERM", exponent=1),
-    Law(subgradient, "slides, SGD beyond least square", exponent=0, shape="own"),
-    Law(still_at_a_kink, "slides, SGD beyond least square", exponent=0, shape="own"),
-    Law(weights_that_overflow, "slides, Other SGD flavors: averaging", exponent=0, shape="own"),
-    Law(averages, "slides, Other SGD flavors: averaging", exponent=1),
-    Law(projection, "slides, SGD convergence: projected gradient step", exponent=0),
-    Law(rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
+    Law(momentum_recurrence, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
+    Law(mini_batch_gradient, "slides, Other SGD flavors: mini-batching", exponent=1),
+    Law(stochastic_gradient_is_unbiased, "slides, SGD and ERM", exponent=1),
+    Law(subgradient_inequality, "slides, SGD beyond least square", exponent=0, shape="own"),
+    Law(zero_subgradient_at_kinks, "slides, SGD beyond least square", exponent=0, shape="own"),
+    Law(overflowing_average_weight_is_refused, "slides, Other SGD flavors: averaging", exponent=0, shape="own"),
+    Law(iterate_averages, "slides, Other SGD flavors: averaging", exponent=1),
+    Law(projection_onto_the_ball, "slides, SGD convergence: projected gradient step", exponent=0),
+    Law(convergence_rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
 )

@@ -1,20 +1,19 @@
-"""The linear Gaussian model (LGM) of the survey at once: one joint normal distribution of all states, conditioned.
+"""The survey's linear Gaussian model (LGM) as one joint normal distribution of all states, conditioned on the rows.
 
 Shapes: n steps of d parameters, r outputs; F, Q (n, d, d) of the move to each step (the first entry is not used).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from orfit_bench.spec.method import Array
 
 
 class States(NamedTuple):
-    """Mean (n, d, r) and covariance (n, d, n, d) of all states, and the condition number of what was solved for it."""
+    """Mean (n, d, r) and covariance (n, d, n, d) of all states, and the condition number of the solve."""
 
     mean: Array
     covariance: Array
@@ -25,8 +24,8 @@ class States(NamedTuple):
         return self.mean[i], self.covariance[i, :, i]
 
 
-def prior(F: Array, Q: Array, mean: Array, covariance: Array) -> States:
-    """Before any row: M theta = (theta_1, w_2, ..., w_n) with M unit block lower bidiagonal."""
+def joint_prior(F: Array, Q: Array, mean: Array, covariance: Array) -> States:
+    """The moments before any row: M theta = (theta_1, w_2, ..., w_n) with M unit block lower bidiagonal."""
     n, d = len(F), len(covariance)
     M, D = np.eye(n * d), np.zeros((n * d, n * d))
     D[:d, :d] = covariance
@@ -37,8 +36,8 @@ def prior(F: Array, Q: Array, mean: Array, covariance: Array) -> States:
     return States((B[:, :d] @ mean).reshape(n, d, -1), (B @ D @ B.T).reshape(n, d, n, d))
 
 
-def given(states: States, rows: list[tuple[int, Array, Array, Array]]) -> States:
-    """Given y = X theta_i + noise of covariance R, for every (i, X (q, d), y (q, r), R (q, q)): Lemma 2, eq. (13)."""
+def condition_on_rows(states: States, rows: list[tuple[int, Array, Array, Array]]) -> States:
+    """Moments given y = X theta_i + noise of covariance R for all (i, X (q, d), y (q, r), R (q, q)): eq. (13)."""
     n, d, r = states.mean.shape
     if not rows:
         return states
@@ -46,7 +45,7 @@ def given(states: States, rows: list[tuple[int, Array, Array, Array]]) -> States
     for i, X, _, noise in rows:
         row = np.zeros((len(X), n, d))
         row[:, i] = X
-        H, R = np.vstack([H, row.reshape(len(X), -1)]), _beside(R, noise)
+        H, R = np.vstack([H, row.reshape(len(X), -1)]), _block_diagonal(R, noise)
     m, C = states.mean.reshape(-1, r), states.covariance.reshape(n * d, -1)
     S = H @ C @ H.T + R
     gain = np.linalg.solve(S, H @ C).T
@@ -55,7 +54,7 @@ def given(states: States, rows: list[tuple[int, Array, Array, Array]]) -> States
     return States(mean.reshape(n, d, r), covariance.reshape(n, d, n, d), float(np.linalg.cond(S)))
 
 
-def _beside(A: Array, B: Array) -> Array:
+def _block_diagonal(A: Array, B: Array) -> Array:
     """The block diagonal matrix of A and B."""
     a, b = len(A), len(B)
     both = np.zeros((a + b, a + b))

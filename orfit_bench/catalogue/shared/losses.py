@@ -1,4 +1,4 @@
-"""Losses l(y, f) of a prediction f, by value alone: their derivatives are the kernels' affair.
+"""Losses l(y, f) of a prediction f, by value alone; kernels compute the derivatives.
 
 Every function is analytic in f between its kinks, so that a complex f gives the derivative to the last digit:
 l'(y, f) = Im l(y, f + i h) / h for any small h.
@@ -10,49 +10,51 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from orfit_bench.spec.method import Array
+
 Loss = Callable[[Array, Array, Mapping[str, Any]], Array]
 
 
-def size(z: Array) -> Array:
+def absolute_value(z: Array) -> Array:
     """|z| for real z, and its analytic continuation from there."""
     return np.asarray(z * np.sign(z.real))
 
 
-def positive(z: Array) -> Array:
-    """max(0, z), likewise."""
+def positive_part(z: Array) -> Array:
+    """max(0, z), continued analytically."""
     return np.where(z.real > 0, z, 0)
 
 
 def huber(y: Array, f: Array, settings: Mapping[str, Any]) -> Array:
-    """e^2 / 2 up to |e| = delta, from there on the tangent."""
-    e, delta = size(y - f), settings["delta"]
+    """e^2 / 2 up to |e| = delta, and its tangent beyond."""
+    e, delta = absolute_value(y - f), settings["delta"]
     return np.where(e.real <= delta, e * e / 2, delta * e - delta**2 / 2)
 
 
 def logistic(y: Array, f: Array, settings: Mapping[str, Any]) -> Array:
-    """log(1 + exp(-m)) with the margin m = y f, where no exponential overflows."""
+    """log(1 + exp(-m)) for the margin m = y f, without overflow of the exponential."""
     m = y * f
-    return np.asarray(positive(-m) + np.log1p(np.exp(-size(m))))
+    return np.asarray(positive_part(-m) + np.log1p(np.exp(-absolute_value(m))))
 
 
 LOSSES: dict[str, Loss] = {
     "square": lambda y, f, settings: (y - f) ** 2 / 2,
-    "absolute": lambda y, f, settings: size(y - f),
+    "absolute": lambda y, f, settings: absolute_value(y - f),
     "huber": huber,
-    "hinge": lambda y, f, settings: positive(1 - y * f),
+    "hinge": lambda y, f, settings: positive_part(1 - y * f),
     "logistic": logistic,
-    "epsilon_insensitive": lambda y, f, settings: positive(size(y - f) - settings["epsilon"]),
-    "quantile": lambda y, f, settings: settings["tau"] * positive(y - f) + (1 - settings["tau"]) * positive(f - y),
+    "epsilon_insensitive": lambda y, f, settings: positive_part(absolute_value(y - f) - settings["epsilon"]),
+    "quantile": lambda y, f, settings: (
+        settings["tau"] * positive_part(y - f) + (1 - settings["tau"]) * positive_part(f - y)
+    ),
 }
 MARGINS = ("hinge", "logistic")
 """Those of a margin y f, whose targets are -1 and 1."""
 
 
 def risk_gradient(loss: str, X: Array, y: Array, w: Array, settings: Mapping[str, Any]) -> Array:
-    """The gradient (d,) of the mean loss of the rows X (n, d), y (n,) at w (d,), away from kinks."""
+    """The gradient (d,) of the mean loss of the rows X (n, d), y (n,) at w (d,), which must be off all kinks."""
     h = 1e-30
     f = (X @ w)[:, None] + 1j * h * X  # column k: a step along coordinate k
     gradient: Array = LOSSES[loss](y[:, None], f, settings).imag.mean(axis=0) / h

@@ -1,0 +1,69 @@
+"""Functions that the laws of several methods use: weights, condition numbers, small experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.errors import DivergedError
+from orfit_bench.spec.law import Measured, Rows, deviation, here, largest
+from orfit_bench.spec.method import Array
+
+
+def final_weights(learner: Any) -> NDArray[Any]:
+    """The weights (p, r) of a learner, in host memory, float64."""
+    return np.asarray(learner.state()[learner.method.weights].values, float)
+
+
+def condition(A: NDArray[Any]) -> float:
+    """Largest over smallest singular value."""
+    values = np.linalg.svd(A, compute_uv=False)
+    return float(values[0] / values[-1])
+
+
+def weakest_energy(X: NDArray[Any]) -> float:
+    """The smallest squared singular value of X: a prior of this weight is noticeable beside the rows."""
+    return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+
+
+def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
+    """The rows divided by their norms."""
+    return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def measure_min_norm(learner: Any, rows: Rows) -> Measured:
+    """The deviation of the weights, after learning independent rows, from the smallest weights that fit them."""
+    X, y, _ = rows
+    want = np.linalg.pinv(X) @ y[:, None]
+    return Measured(deviation(final_weights(learner.partial_fit(X, y)), want), len(X), condition(X))
+
+
+def is_refused(act: Any, *arguments: Any) -> bool:
+    """Whether a call of a learner is refused with DivergedError."""
+    try:
+        act(*arguments)
+    except DivergedError:
+        return True
+    return False
+
+
+def measure_row_fit(learner: Any, rows: Rows) -> Measured:
+    """The deviation of the prediction from the target just after each row was learned."""
+    worst = 0.0
+    for x, t in zip(rows.X, rows.y, strict=True):
+        learner.partial_fit(x[None], [t])
+        scale = np.linalg.norm(x) * np.linalg.norm(final_weights(learner)) + abs(t)
+        worst = largest(worst, float(abs(here(learner.predict(x[None]))[0] - t) / scale))
+    return Measured(worst, len(rows.X), 1.0)
+
+
+def learn_in_parts(create: Callable[[], Any], X: Array, y: Array, cuts: tuple[int, ...]) -> Any:
+    """Learn parts of the rows with a learner each, and merge them starting from the last."""
+    parts = [create().partial_fit(X[i:j], y[i:j]) for i, j in zip((0, *cuts), (*cuts, len(X)), strict=True)]
+    merged = parts.pop()
+    while parts:
+        merged = parts.pop().merge(merged)
+    return merged

@@ -1,0 +1,83 @@
+"""Laws of incremental PCA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.subspaces import final_basis
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.method import Array
+
+
+def second_moment(learner: Any) -> Array:
+    """U Sigma^2 U' of a learner, which does not depend on the signs of its columns."""
+    state = learner.state()
+    kept = state["basis"].values.astype(float) * state["singular_values"].values
+    return np.asarray(kept @ kept.T)
+
+
+def equals_batch_pca(create: Any, rows: Rows) -> Measured:
+    """While the rank is at most k, U Sigma^2 U' is the second moment of all rows and Sigma their singular values."""
+    X, worst = rows.X, 0.0
+    learner, lo = create(n_components=len(X)), 0
+    for size in (1, 1, 5, 4, len(X) - 11):
+        learner.step(X[lo : lo + size])
+        lo += size
+        values = np.zeros(len(X))
+        values[:lo] = np.linalg.svd(X[:lo], compute_uv=False)
+        found = deviation(learner.state()["singular_values"].values, values)
+        worst = largest(worst, found, deviation(second_moment(learner), X[:lo].T @ X[:lo]))
+    return Measured(worst, 4 * len(X), 1.0)  # a moment is a square, with twice the rounding
+
+
+def equals_truncated_eigendecomposition(create: Any, rows: Rows) -> Measured:
+    """After truncations, U Sigma^2 U' equals the k leading eigenpairs of U Sigma^2 U' + Y Y', row by row."""
+    k, gap = 5, np.inf
+    want = np.zeros((rows.X.shape[1],) * 2)
+    for x in rows.X:
+        values, V = np.linalg.eigh(want + np.outer(x, x))
+        gap = min(gap, 1 - values[-k - 1] / values[-k] if values[-k] > 0 else np.inf)
+        want = (V[:, -k:] * values[-k:]) @ V[:, -k:].T
+    found = deviation(second_moment(create(n_components=k).partial_fit(rows.X)), want)
+    return Measured(found, len(rows.X), 1 / gap)  # a near tie at the cut amplifies rounding
+
+
+def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
+    """The columns of U are orthonormal, and unused columns are zero."""
+    k, worst = 5, 0.0
+    learner, d = create(n_components=k), rows.X.shape[1]
+    for n, x in enumerate(rows.X, start=1):
+        U = final_basis(learner.partial_fit(x[None]))
+        worst = largest(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)))
+    return Measured(worst, d * (k + 1), 1.0)  # entries that one step's decomposition changes
+
+
+def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:
+    """Rows along one direction fill one column at any scale; the other columns are exactly zero."""
+    x, worst = rows.X[0] / np.linalg.norm(rows.X[0]), 0.0
+    for k in (-60, 0, 60):
+        A = np.ldexp(np.outer(np.arange(1.0, 8.0) / 3, x), k)
+        state = create(n_components=2).partial_fit(A).state()
+        Sigma = np.array([np.linalg.norm(A), 0])
+        worst = largest(
+            worst, deviation(state["singular_values"].values, Sigma), float(abs(state["basis"][:, 1]).max())
+        )
+    return Measured(worst, rows.X.shape[1], 1.0)
+
+
+def merge_within_rank_is_exact(create: Any, rows: Rows) -> Measured:
+    """While the rank is at most k, two merged learners hold the second moment of the rows of both."""
+    X, half = rows.X, len(rows.X) // 2
+    one, other = (create(n_components=len(X)).partial_fit(part) for part in (X[:half], X[half:]))
+    return Measured(deviation(second_moment(one.merge(other)), X.T @ X), 4 * len(X), 1.0)
+
+
+LAWS = (
+    Law(equals_batch_pca, "Krasulina paper, eq. (2); thesis, eq. (3.3)", exponent=0, shape="wide"),
+    Law(equals_truncated_eigendecomposition, "thesis, eq. (3.3) and (3.4)", exponent=1),
+    Law(rounding_error_is_dropped, "Krasulina paper, incremental PCA", exponent=0),
+    Law(columns_are_orthonormal, "Krasulina paper, eq. (6)", exponent=0),
+    Law(merge_within_rank_is_exact, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),
+)

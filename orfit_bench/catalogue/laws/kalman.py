@@ -1,0 +1,179 @@
+"""Laws of the Kalman filter, against conditioned joint normal distributions and least-squares problems."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.covariance import filter_warns_on_precision_loss
+from orfit_bench.catalogue.laws.helpers import condition, is_refused, learn_in_parts, weakest_energy
+from orfit_bench.catalogue.laws.smoothing import (
+    noise_free_smoothing,
+    smoothed_mean_and_covariance,
+    smoothing_keeps_exact_directions,
+    smoothing_shrinks_covariance,
+)
+from orfit_bench.catalogue.laws.state_space import make_state_space, moment_deviation, random_spd, to_float32
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
+from orfit_bench.catalogue.shared.least_squares import invert_information
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.method import Array
+from orfit_bench.spec.model import Model, Transition
+
+
+def conditional_mean_and_covariance(create: Any, rows: Rows) -> Measured:
+    """Mean and covariance are those of the state given the rows so far, with time-varying settings and missing y."""
+    world, worst, cond = make_state_space(rows, 40), 0.0, 1.0
+    learner = create(**world.start())
+    for lo, hi in ((0, 1), (1, 2), (2, 20), (20, 40)):
+        learner.partial_fit(world.X[lo:hi], world.y[lo:hi], **world.varying(slice(lo, hi)))
+        want = world.states(hi)
+        worst, cond = largest(worst, moment_deviation(learner, want.of(hi - 1))), max(cond, want.condition)
+    return Measured(worst, 40, cond)
+
+
+def equals_rls_with_forgetting(create: Any, rows: Rows) -> Measured:
+    """For a constant state, prior N(0, I/lambda) and noise beta^i, the filter is RLS-(beta, lambda): theta^t, Phi_t."""
+    X, y = rows.X, rows.y
+    variance, worst, cond = to_float32(np.asarray(1 / weakest_energy(X))), 0.0, condition(X)
+    for beta in (0.97, 1.0, 1.02):
+        noise = to_float32(beta ** np.arange(1, len(X) + 1.0))
+        learner = create(initial_covariance=variance).partial_fit(X, y, observation_noise=noise)
+        A = np.vstack([X / np.sqrt(noise)[:, None], np.eye(X.shape[1]) / np.sqrt(variance)])
+        theta = np.linalg.lstsq(A, np.append(y / np.sqrt(noise), np.zeros(X.shape[1]))[:, None], rcond=None)[0]
+        worst, cond = largest(worst, moment_deviation(learner, (theta, invert_information(A)))), max(cond, condition(A))
+    return Measured(worst, len(X), cond)
+
+
+def merge_is_exact(create: Any, rows: Rows) -> Measured:
+    """For a constant state, filters of parts of the rows merge into the filter of all rows: theta^t and Phi_t."""
+    X, y = rows.X, rows.y
+    variance = to_float32(np.asarray(1 / weakest_energy(X)))
+    learner = learn_in_parts(partial(create, initial_covariance=variance), X, y, (len(X) // 3, len(X) // 2))
+    A = np.vstack([X, np.eye(X.shape[1]) / np.sqrt(variance)])
+    theta = np.linalg.lstsq(A, np.append(y, np.zeros(X.shape[1]))[:, None], rcond=None)[0]
+    return Measured(moment_deviation(learner, (theta, invert_information(A))), len(X), condition(A))
+
+
+def block_observations(create: Any, rows: Rows) -> Measured:
+    """A block of observations conditions the state at once; with independent noise, equal to one after another."""
+    X, y, (size, d) = rows.X[:40], rows.y[:40], (5, rows.X.shape[1])
+    rng, start = np.random.default_rng(rows.seed), (np.zeros((d, 1)), np.eye(d))
+    scale, at_once, one_by_one = float((X * X).sum(1).mean()), create(), create()
+    noise, number = to_float32(scale * random_spd(rng, size)), float(to_float32(np.asarray(0.1 * scale)))
+    for i in range(0, 40, size):
+        at_once.step(X[i : i + size], y[i : i + size], observation_noise=noise)
+        one_by_one.step(X[i : i + size], y[i : i + size], observation_noise=number)
+    still = joint_prior(np.eye(d)[None], np.zeros((1, d, d)), *start)
+    worst, cond = 0.0, 1.0
+    row_by_row = create(observation_noise=number).partial_fit(X, y)
+    for learners, R in (((at_once,), noise), ((one_by_one, row_by_row), number * np.eye(size))):
+        want = condition_on_rows(still, [(0, X[i : i + size], y[i : i + size, None], R) for i in range(0, 40, size)])
+        worst = largest(worst, *(moment_deviation(learner, want.of(0)) for learner in learners))
+        cond = max(cond, want.condition)
+    return Measured(worst, 40, cond)
+
+
+def extended_filter_on_linear_functions(create: Any, rows: Rows) -> Measured:
+    """With a linear model and transition given as functions, the extended filter equals the linear filter."""
+    world, d = make_state_space(rows, 30), rows.X.shape[1]
+    F, Q, noise = world.transition[0], world.process_noise[0], float(world.observation_noise[0])
+    still = world._replace(
+        transition=np.tile(F, (30, 1, 1)), process_noise=np.tile(Q, (30, 1, 1)), observation_noise=np.full(30, noise)
+    )
+    learner = create(
+        model=Model("rows in functions", lambda w, X: (X @ w)[:, None], lambda w, x: x[None], d),
+        transition=Transition("a matrix", lambda w: _as_array_like(w, F) @ w, lambda w: _as_array_like(w, F)),
+        process_noise=Q,
+        observation_noise=noise,
+        **world.start(),
+    ).partial_fit(world.X, world.y)
+    want = still.states(30)
+    return Measured(moment_deviation(learner, want.of(29)), 30, want.condition)
+
+
+def _as_array_like(w: Array, F: Array) -> Array:
+    """F as an array of the namespace and dtype of w."""
+    there: Array = w.__array_namespace__().asarray(F, dtype=w.dtype)
+    return there
+
+
+def noise_free_rows_determine_the_state(create: Any, rows: Rows) -> Measured:
+    """As many independent noise-free rows as parameters determine the state exactly, at any scale of the prior.
+
+    The remaining covariance is exactly zero, not rounding error by which a further row would divide: that row is
+    skipped.
+    """
+    d, worst = 5, 0.0
+    Q = np.linalg.qr(np.random.default_rng(rows.seed).standard_normal((d, d)))[0]
+    w = np.linspace(-1, 1, d)
+    for k in (-60, 0, 60):
+        learner = create(observation_noise=0.0, initial_covariance=2.0**k).partial_fit(Q, Q @ w)
+        learner.partial_fit(Q[1:3] + Q[2:4], [5.0, -5.0])
+        learner.step(np.vstack([Q[:1], np.zeros((1, d))]), [9.0, 9.0])  # a row of zeros must not divide either
+        state = learner.state()
+        left = float(abs(state["covariance"].values).max() > 0)
+        worst = largest(worst, deviation(state["mean"].values[:, 0], w), left)
+    return Measured(worst, d * d, 1.0)
+
+
+def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
+    """Noise-free rows under a prior of variance 1 give the smallest weights that fit them, and P = I - A^+ A."""
+    A, y = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [2, 1, 1, 0]]), np.array([1.0, 3, -2])
+    worst = 0.0
+    for n in (1, 2, 3):
+        state = create(observation_noise=0.0).partial_fit(A[:n], y[:n]).state()
+        known = np.linalg.pinv(A[:n])
+        worst = largest(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
+        worst = largest(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
+        worst = largest(
+            worst, float(state["digits_lost"].values)
+        )  # no precision is lost in directions known to rounding
+    beside_zeros = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
+    worst = largest(worst, deviation(beside_zeros["mean"].values[:, 0], 2 * A[1]))
+    return Measured(worst, 12, condition(A))
+
+
+def shared_noise_observations(create: Any, rows: Rows) -> Measured:
+    """For rows that share one noise with different weights, noise-free combinations of them are observed exactly."""
+    rng, worst, cond = np.random.default_rng(rows.seed), 0.0, 1.0
+    for _ in range(10):
+        A, y, P, share = rng.standard_normal((3, 4)), rng.standard_normal(3), random_spd(rng, 4), rng.uniform(0.5, 1, 3)
+        R = np.outer(share, share)  # of rank 1 up to rounding
+        state = create(initial_covariance=P).step(A, y, observation_noise=R).state()
+        S = A @ P @ A.T + R
+        K = P @ A.T @ np.linalg.inv(S)
+        worst = largest(worst, deviation(state["mean"].values[:, 0], K @ y))
+        worst = largest(worst, deviation(state["covariance"].values, P - K @ A @ P))
+        cond = max(cond, condition(S) * condition(P))
+    return Measured(worst, 12, cond)
+
+
+def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
+    """A transition that makes the mean or the covariance overflow is refused, even if nothing is observed."""
+    wrong = 0
+    for start in ({"initial_covariance": 1.0}, {"initial_covariance": 0.0, "initial_mean": 1.0}):
+        learner = create(transition=1e10, **start)
+        left = not is_refused(learner.partial_fit, np.eye(2)[[0] * 100], np.full(100, np.nan))
+        wrong += left or not all(np.isfinite(learner.state()[name].values).all() for name in ("mean", "covariance"))
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+LAWS = (
+    Law(conditional_mean_and_covariance, "survey, Proposition 3", exponent=1),
+    Law(filter_warns_on_precision_loss, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
+    Law(equals_rls_with_forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
+    Law(merge_is_exact, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
+    Law(block_observations, "survey, Lemma 2, several samples of one task", exponent=1),
+    Law(extended_filter_on_linear_functions, "survey, Extensions of KF (EKF)", exponent=1),
+    Law(smoothed_mean_and_covariance, "survey, (RTS-Sigma)", exponent=1),
+    Law(transition_overflow_is_refused, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
+    Law(exact_directions_stay_exact, "survey, Proposition 3 with Q = 0", exponent=1, shape="own"),
+    Law(shared_noise_observations, "survey, Proposition 3", exponent=1, shape="own"),
+    Law(noise_free_rows_determine_the_state, "survey, Proposition 3 with Q = 0", exponent=0, shape="own"),
+    Law(smoothing_keeps_exact_directions, "survey, (RTS-Sigma)", exponent=2),
+    Law(noise_free_smoothing, "survey, (RTS-Sigma) with Q = 0", exponent=1, shape="own"),
+    Law(smoothing_shrinks_covariance, "survey, Theorem 7", exponent=1),
+)

@@ -1,0 +1,34 @@
+"""Laws of Sanger's rule in the Krasulina paper's form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.subspaces import (
+    MIXED,
+    STEP,
+    leading_eigenvectors_are_fixed,
+    oblique_condition,
+    oblique_steps,
+    relative_step,
+)
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+
+
+def explicit_gradient_step(create: Any, rows: Rows) -> Measured:
+    """C <- C - step/N (C X - Y) X', X being the minimum-norm least-squares coordinates of the rows (truth: SVD)."""
+    step, worst = relative_step(rows), 0.0
+    for A, C, found in oblique_steps(create, rows, step):
+        X = np.linalg.pinv(C) @ A.T
+        want = C - step / len(A) * (C @ X - A.T) @ X.T
+        worst = largest(worst, deviation(found, want))
+    gain = STEP / np.linalg.svd(MIXED, compute_uv=False)[-1]  # step |y| |x|, |x| <= |y| / sigma_min
+    return Measured(worst, len(rows.X), oblique_condition(gain))
+
+
+LAWS = (
+    Law(explicit_gradient_step, "Krasulina paper, the explicit variant after eq. (12)", exponent=1),
+    Law(leading_eigenvectors_are_fixed, "Krasulina paper, eq. (11)", exponent=0),
+)

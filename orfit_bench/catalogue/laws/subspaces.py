@@ -1,0 +1,127 @@
+"""Laws and measurements that several rules for subspaces share. Shapes: A (N, d) rows y_n', C (d, k), X (k, N)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.helpers import is_refused
+from orfit_bench.catalogue.shared.subspaces import orthonormalize
+from orfit_bench.spec.law import Measured, Rows, deviation, largest
+from orfit_bench.spec.method import Array
+
+K = 3
+"""Number of directions that the laws estimate."""
+STEP = 0.5
+"""Step of the laws times the largest |y|^2: about the largest that a practitioner would choose."""
+SIZES = (1, 1, 3, 1, 5)
+"""Rows of the blocks in which a learner steps over the data."""
+ROWS = 60
+"""Total number of rows of these blocks."""
+MIXED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
+
+
+def final_basis(learner: Any) -> Array:
+    """The matrix C of a learner, in host memory, float64."""
+    return np.asarray(learner.state()["basis"].values, float)
+
+
+def projector(C: Array) -> Array:
+    """C C^+."""
+    Q = orthonormalize(C)
+    P: Array = Q @ Q.T
+    return P
+
+
+def gaussian_start(rows: Rows) -> Array:
+    """A random orthonormal (d, k)."""
+    return orthonormalize(np.random.default_rng(rows.seed).standard_normal((rows.X.shape[1], K)))
+
+
+def relative_step(rows: Rows, share: float = STEP) -> float:
+    """A step size relative to the largest squared norm of a row."""
+    return float(share / (rows.X * rows.X).sum(1).max())
+
+
+def block_steps(learner: Any, rows: Rows, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[Array, Array, Array]]:
+    """Let the learner step over the rows in blocks of these sizes, cyclically; yields A, C before, C after."""
+    lo, i = 0, 0
+    C = final_basis(learner.partial_fit(rows.X[:0]))
+    while lo < min(ROWS, len(rows.X)):
+        A = rows.X[lo : lo + sizes[i % len(sizes)]]
+        before, C = C, final_basis(learner.step(A))
+        yield A, before, C
+        lo, i = lo + len(A), i + 1
+
+
+def oblique_start(rows: Rows) -> Array:
+    """A (d, k) of rank k whose columns are neither orthogonal nor of equal length."""
+    C: Array = gaussian_start(rows) @ MIXED
+    return C
+
+
+def oblique_steps(create: Any, rows: Rows, step: float, *sizes: int) -> Iterator[tuple[Array, Array, Array]]:
+    """`block_steps` of a learner that starts from `oblique_start`."""
+    learner = create(n_components=K, step_size=step, initial_basis=oblique_start(rows))
+    return block_steps(learner, rows, sizes or SIZES)
+
+
+def oblique_condition(gain: float) -> float:
+    """A bound of the condition number of C in `oblique_steps`, where a step changes C by at most `gain` in norm.
+
+    A change is orthogonal to C, so that C'C grows by its square and no singular value of C shrinks.
+    """
+    values = np.linalg.svd(MIXED, compute_uv=False)
+    return float(np.sqrt(values[0] ** 2 + ROWS * gain**2) / values[-1])
+
+
+def stays_orthonormal(create: Any, rows: Rows) -> Measured:
+    """The columns of C stay orthonormal."""
+    learner = create(n_components=K, step_size=relative_step(rows))
+    worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in block_steps(learner, rows)))
+    C = final_basis(learner.partial_fit(rows.X))
+    return Measured(largest(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # entries that a QR changes
+
+
+def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
+    """How far each C is from the orthonormal factor (by Cholesky) of C - step * gradient(C, A)."""
+    step, worst = relative_step(rows), 0.0
+    learner = create(n_components=K, step_size=step)
+    for A, before, C in block_steps(learner, rows):
+        moved = before - step * gradient(before, A)
+        R = np.linalg.cholesky(moved.T @ moved).T
+        worst = largest(worst, deviation(C, np.linalg.solve(R.T, moved.T).T))
+    return Measured(worst, len(rows.X), 1.0)
+
+
+def measure_refusals(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
+    """A step is refused exactly when eps |R| of its C = Q R, the error of the other columns, exceeds 0.01."""
+    C, y, wrong = gaussian_start(rows), rows.X[0] / np.linalg.norm(rows.X[0]), 0
+    for k in range(0, 60, 2):
+        A = 2.0**k * y[None]
+        learner = create(n_components=K, step_size=1.0, initial_basis=C).partial_fit(A[:0])
+        eps = np.finfo(learner.state()["basis"].dtype).eps
+        size = eps * abs(np.linalg.qr(C - gradient(C, A))[1]).max()
+        wrong += size < 0.0095 if is_refused(learner.partial_fit, A) else size > 0.0105
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:
+    """The gradient of a polynomial by complex steps, which have no cancellation: exact to rounding."""
+    G, h = np.empty_like(C), 1e-30
+    for place in np.ndindex(*C.shape):
+        moved = C.astype(complex)
+        moved[place] += 1j * h
+        G[place] = loss(moved).imag / h
+    return G
+
+
+def leading_eigenvectors_are_fixed(create: Any, rows: Rows) -> Measured:
+    """The span of the leading eigenvectors of the second moment does not change under steps of all rows."""
+    V = np.linalg.svd(rows.X)[2][:K].T
+    learner = create(n_components=K, step_size=relative_step(rows), initial_basis=V)
+    for _ in range(5):
+        learner.step(rows.X)
+    return Measured(deviation(projector(final_basis(learner)), V @ V.T), len(rows.X), 1.0)

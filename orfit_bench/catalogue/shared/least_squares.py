@@ -1,0 +1,104 @@
+"""Batch solutions of least-squares problems, computed without the streaming recursion, in float64 on the CPU.
+
+Shapes: X (n, d), Y (n, r), w0 (d, r).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.spec.method import Array
+
+
+def solve_min_norm(X: Array, Y: Array, w0: Array) -> Array:
+    """The w nearest to w0 that fits the independent rows of X; the learners skip dependent rows."""
+    kept = independent_rows(X)
+    w: Array = w0 + np.linalg.lstsq(X[kept], Y[kept] - X[kept] @ w0, rcond=None)[0]
+    return w
+
+
+def min_norm_within_memory(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
+    """`solve_min_norm` for a method that stores `memory` directions, up to one row more (thesis, Proposition 2).
+
+    None otherwise. A step of several rows fits a dependent row by least squares, which is no min-norm problem.
+    """
+    if settings["memory"] is not None and len(X) > settings["memory"] + 1:
+        return None
+    if settings.get("batch_size", 1) > 1 and len(independent_rows(X)) < len(X):
+        return None
+    return solve_min_norm(X, Y, w0)
+
+
+def independent_rows(X: Array) -> list[int]:
+    """Indices of the rows that are not, to sqrt(eps), linear combinations of earlier rows."""
+    if len(X) <= X.shape[1] and _rank(X) == len(X):
+        return list(range(len(X)))
+    kept: list[int] = []
+    for i in range(len(X)):
+        if len(kept) < X.shape[1] and _residual(X[kept], X[i]) > np.sqrt(np.finfo(float).eps) * np.linalg.norm(X[i]):
+            kept.append(i)
+    return kept
+
+
+def _rank(X: Array) -> int:
+    return int(np.linalg.matrix_rank(X, tol=np.sqrt(np.finfo(float).eps) * np.linalg.norm(X, axis=1).min()))
+
+
+def _residual(A: Array, x: Array) -> float:
+    if not len(A):
+        return float(np.linalg.norm(x))
+    return float(np.linalg.norm(x - A.T @ np.linalg.lstsq(A.T, x, rcond=None)[0]))
+
+
+def solve_ridge(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array:
+    """The w that minimizes sum_i ff^(n-i) |y_i - x_i'w|^2 + ff^n ridge |w - w0|^2, by one orthogonal factorization."""
+    A, b = weighted_rows(X, Y - X @ w0, ridge, forgetting)
+    w: Array = w0 + np.linalg.lstsq(A, b, rcond=None)[0]
+    return w
+
+
+def weighted_rows(X: Array, Y: Array, ridge: float, forgetting: float) -> tuple[Array, Array]:
+    """Rows whose ordinary least squares is the weighted problem, divided by the largest weight to avoid overflow."""
+    n, d = X.shape
+    logs = np.append(np.arange(n - 1, -1, -1.0), n) * np.log(forgetting) / 2
+    weight = np.exp(logs - logs.max())
+    A = np.vstack([weight[:n, None] * X, weight[n] * np.sqrt(ridge) * np.eye(d)])
+    return A, np.vstack([weight[:n, None] * Y, np.zeros((d, Y.shape[1]))])
+
+
+def information_rows(X: Array, settings: Any) -> Array | None:
+    """Rows A with P = (A'A)^-1 for the same problem; None without a prior, or if A would overflow."""
+    ridge, ff = settings["ridge"], settings["forgetting_factor"]
+    if not (ff and ridge):
+        return None
+    A, _ = weighted_rows(X, np.zeros((len(X), 1)), ridge, ff)
+    log = max(0.0, len(X) * np.log(ff) / 2)  # of the largest weight, by which `weighted_rows` divides
+    return A * np.exp(log) if log < np.log(np.finfo(float).max) / 2 else None
+
+
+def invert_information(A: Array) -> Array:
+    """(A'A)^-1 of rows A of full column rank, without forming the product."""
+    half = np.linalg.inv(np.linalg.qr(A, mode="r"))
+    inverse: Array = half @ half.T
+    return inverse
+
+
+def affine_projections(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
+    """The w of affine projection: each step is a regularized least-squares problem, solved by a factorization."""
+    w, order, eps = w0.copy(), settings["projection_order"] or len(X), settings["eps"]
+    steps = settings["step_size"](np.arange(1, len(X) + 1))
+    for t in range(len(X)):
+        A, b = X[max(0, t + 1 - order) : t + 1], Y[max(0, t + 1 - order) : t + 1]
+        w = w + steps[t] * regularized_move(A, b - A @ w, eps)
+    return w
+
+
+def regularized_move(A: Array, errors: Array, eps: float) -> Array:
+    """The z that minimizes |A z - errors|^2 + eps |z|^2; for eps 0 the smallest such z."""
+    k, d = A.shape
+    if not eps:
+        return np.asarray(np.linalg.pinv(A, rcond=np.sqrt(np.finfo(float).eps)) @ errors)
+    both = np.hstack([A, np.sqrt(eps) * np.eye(k)])  # the smallest (z, v) with A z + sqrt(eps) v = errors
+    return np.asarray(np.linalg.lstsq(both, errors, rcond=None)[0][:d])

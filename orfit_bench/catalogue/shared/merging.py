@@ -1,0 +1,119 @@
+"""Merge rules that several declarations share, for two operands a and b; b's rows follow a's.
+
+Shapes: w (p, r), U (k, p) orthonormal rows, P and the information L = P^-1 (p, p).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orfit_bench.spec.merge import Merge, Side
+from orfit_bench.spec.method import Array, Settings
+
+
+def average_rule(*names: str) -> Merge:
+    """The rule that averages these fields, weighted by the number of rows."""
+    return Merge(
+        "averaged",
+        "the mean of the weights, weighted by the number of rows",
+        lambda a, b, settings: weighted_mean(a, b, *names),
+    )
+
+
+def weighted_mean(a: Side, b: Side, *names: str) -> dict[str, Array]:
+    """The means weighted by the number of rows, so that the order of merging does not matter."""
+    share = b.rows / (a.rows + b.rows)
+    return {name: a.fields[name] * (1 - share) + b.fields[name] * share for name in names}
+
+
+def union_refusal(settings: Settings, linear: bool) -> str:
+    """Why the union of the constraints cannot be formed; empty if it can."""
+    if settings.get("memory") is not None:
+        return f"with memory={settings['memory']} earlier rows may have been dropped and the union may not fit"
+    return "" if linear else "on a nonlinear model, the two learners took gradients at different weights"
+
+
+def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
+    """The w nearest to a's that predicts for a's rows what a does and for b's rows what b does, and the joint basis.
+
+    Survey, Remark 1. Each row u of b's basis is learned as ICL learns a row with the target u'w_b: dependent rows
+    change nothing.
+    """
+    w, U = a.fields["w"], a.fields["basis"]
+    for u in b.fields["basis"]:
+        r = residual(U, u)
+        norm = np.linalg.norm(r)
+        if norm > np.sqrt(a.eps):
+            w = w + np.outer(r, (u @ b.fields["w"] - u @ w) / (u @ r))
+            U = np.vstack([U, r / norm])
+    return {"w": w, "basis": U}
+
+
+def extend_basis(U: Array, V: Array, least: float) -> Array:
+    """Extend the orthonormal rows U by those directions of V whose residual norm exceeds `least`."""
+    for v in V:
+        r = residual(U, v)
+        if (norm := np.linalg.norm(r)) > least:
+            U = np.vstack([U, r / norm])
+    return U
+
+
+UNION = Merge(
+    "exact",
+    "the union of the constraints of both learners, where dependent rows agree; linear model without a memory limit",
+    lambda a, b, settings: merge_constraints(a, b),
+    union_refusal,
+)
+
+
+def residual(U: Array, V: Array) -> Array:
+    """V (p,) or (p, r) projected off the rows of U, twice, to remove rounding errors of the first projection."""
+    for _ in range(2):
+        V = V - U.T @ (U @ V)
+    return V
+
+
+def remaining_weight(forgetting_factor: float, steps: int) -> float:
+    """The weight ff^steps that earlier rows keep; infinite if it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(forgetting_factor) ** steps)
+
+
+def add_information(
+    a: Side, b: Side, kept: float = 1.0, prior: bool = True, w: str = "w", P: str = "P"
+) -> dict[str, Array]:
+    """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), the prior L_0 and its w_0 counting once.
+
+    kept is what forgetting leaves of a's rows during b's steps, ff^n_b; without a prior L_0 = 0. Returns the fields
+    w and P, and digits_lost where there is one. ValueError where rounding hides that one of the L is positive.
+    """
+    w_a, w_b, w_0 = a.fields[w], b.fields[w], a.start[w]
+    L_a = invert_spd(a.fields[P], a.eps, P)
+    L_b = invert_spd(b.fields[P], b.eps, f"the other's {P}")
+    L_0 = invert_spd(a.start[P], a.eps, f"the first {P}") if prior else np.zeros_like(L_a)
+    with np.errstate(over="ignore", invalid="ignore"):  # `invert_spd` refuses the result
+        L = kept * (L_a - L_0) + L_b
+    merged = invert_spd(L, a.eps, "the sum of the information")
+    fields = {w: w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), P: merged}
+    if "digits_lost" in a.fields:
+        fields["digits_lost"] = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
+    return fields
+
+
+def invert_spd(M: Array, eps: float, what: str) -> Array:
+    """The inverse of a symmetric positive definite M, exactly symmetric.
+
+    M is scaled to a unit diagonal before its Cholesky factorization; the smallest squared pivot is then the accuracy
+    left in its weakest direction. ValueError if it is not above rounding error.
+    """
+    with np.errstate(all="ignore"):
+        size = np.sqrt(np.diagonal(M))
+        try:
+            C = np.linalg.cholesky(M / size / size[:, None])
+        except np.linalg.LinAlgError:
+            C = np.zeros_like(M)
+    if not (np.diagonal(C) ** 2).min() > len(M) * eps:  # also refuses NaN
+        raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")
+    half = np.linalg.inv(C) / size
+    product: Array = half.T @ half
+    return product
