@@ -40,7 +40,7 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
-    """The details of what has this name, a method, backend, stream, metric or experiment; of each if there are several."""
+    """The details of a method, backend, stream, metric or experiment of this name; of each if there are several."""
     for hook, show in (
         ("methods", _method),
         ("backends", _backend),
