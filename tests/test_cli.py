@@ -182,7 +182,7 @@ class TestList:
         assert (
             "offers: labels, for methods of the kinds classification, subspace" in invoke("list", "class_digits").output
         )
-        assert "kind: regression; streams that suit it: regression, drift," in invoke("list", "lms").output
+        assert "kind: regression; streams that suit it: delay_line, digits, drift," in invoke("list", "lms").output
 
     @pytest.mark.parametrize("name", [*ob.methods(), *ob.backends(), *ob.streams(), *ob.metrics()])
     def test_every_name_has_details(self, name):

@@ -81,7 +81,7 @@ def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: An
         learner = create(forgetting_factor=ff, ridge=ridge, **more)
         wrong += count_mismatches(learner, stream, name, partial(expected_outcome, noise=ff, ff=ff))
     if blank.method.blocks:
-        singular = np.array([AXIS, AXIS])  # but for rounding: no digit is left
+        singular = np.array([AXIS, AXIS])  # singular up to rounding
         wrong += not is_refused(create(forgetting_factor=1.0, ridge=2.0**-90, **more).step, singular, [1, 1])
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 

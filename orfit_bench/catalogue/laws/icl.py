@@ -27,7 +27,7 @@ def constrained_least_squares_step(create: Any, rows: Rows) -> Measured:
     X, y, _ = rows
     learner, w, worst = create(), np.zeros((X.shape[1], 1)), 0.0
     for t in range(len(X)):
-        N = np.linalg.svd(X[:t])[2][t:].T if t else np.eye(X.shape[1])  # where the former rows see nothing
+        N = np.linalg.svd(X[:t])[2][t:].T if t else np.eye(X.shape[1])  # null space of the earlier rows
         want = w + N @ np.linalg.lstsq(X[t : t + 1] @ N, y[t : t + 1, None] - X[t : t + 1] @ w, rcond=None)[0]
         w = final_weights(learner.partial_fit(X[t : t + 1], y[t : t + 1]))
         worst = largest(worst, deviation(w, want))

@@ -112,7 +112,7 @@ def orthogonal_row_changes_nothing(create: Any, rows: Rows) -> Measured:
     start, worst = np.eye(5)[:, :2], 0.0
     for k in range(0, 1000, 50):
         learner = create(n_components=2, initial_basis=start)
-        with suppress(DivergedError, ValueError):  # ValueError: no number of this dtype
+        with suppress(DivergedError, ValueError):  # ValueError: not representable in this dtype
             learner.partial_fit(np.ldexp(np.eye(5)[2:3], k))
         state = learner.partial_fit(np.zeros((0, 5))).state()
         inverse = state["inverse"].values if state.attrs["t"] else np.eye(2)

@@ -51,7 +51,7 @@ def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
     for n, x in enumerate(rows.X, start=1):
         U = final_basis(learner.partial_fit(x[None]))
         worst = largest(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)))
-    return Measured(worst, d * (k + 1), 1.0)  # numbers that one step's decomposition reflects
+    return Measured(worst, d * (k + 1), 1.0)  # entries that one step's decomposition changes
 
 
 def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:

@@ -112,7 +112,7 @@ def noise_free_rows_determine_the_state(create: Any, rows: Rows) -> Measured:
     for k in (-60, 0, 60):
         learner = create(observation_noise=0.0, initial_covariance=2.0**k).partial_fit(Q, Q @ w)
         learner.partial_fit(Q[1:3] + Q[2:4], [5.0, -5.0])
-        learner.step(np.vstack([Q[:1], np.zeros((1, d))]), [9.0, 9.0])  # nor does a row of zeros divide
+        learner.step(np.vstack([Q[:1], np.zeros((1, d))]), [9.0, 9.0])  # a row of zeros must not divide either
         state = learner.state()
         left = float(abs(state["covariance"].values).max() > 0)
         worst = largest(worst, deviation(state["mean"].values[:, 0], w), left)
@@ -128,7 +128,9 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
         known = np.linalg.pinv(A[:n])
         worst = largest(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
         worst = largest(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
-        worst = largest(worst, float(state["digits_lost"].values))  # what is known to rounding lost none
+        worst = largest(
+            worst, float(state["digits_lost"].values)
+        )  # no precision is lost in directions known to rounding
     beside_zeros = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
     worst = largest(worst, deviation(beside_zeros["mean"].values[:, 0], 2 * A[1]))
     return Measured(worst, 12, condition(A))
@@ -139,7 +141,7 @@ def shared_noise_observations(create: Any, rows: Rows) -> Measured:
     rng, worst, cond = np.random.default_rng(rows.seed), 0.0, 1.0
     for _ in range(10):
         A, y, P, share = rng.standard_normal((3, 4)), rng.standard_normal(3), random_spd(rng, 4), rng.uniform(0.5, 1, 3)
-        R = np.outer(share, share)  # of rank 1, but for rounding
+        R = np.outer(share, share)  # of rank 1 up to rounding
         state = create(initial_covariance=P).step(A, y, observation_noise=R).state()
         S = A @ P @ A.T + R
         K = P @ A.T @ np.linalg.inv(S)

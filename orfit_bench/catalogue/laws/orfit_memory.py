@@ -84,10 +84,10 @@ def random_memory_is_uniform(create: Any, rows: Rows) -> Measured:
         for i in range(m, len(X)):
             before = learner.state()["basis"].values
             after = learner.partial_fit(X[i : i + 1], y[i : i + 1]).state()["basis"].values
-            lost = [j for j, u in enumerate(before) if abs(after @ u).max() < 0.9]  # the rows of both are orthonormal
+            lost = [j for j, u in enumerate(before) if abs(after @ u).max() < 0.9]  # both bases have orthonormal rows
             dropped.append(lost[0] if lost else m)
     n, share = len(dropped), np.bincount(dropped, minlength=m + 1) / len(dropped)
-    chance = np.sqrt(m / n) / (m + 1)  # a share's standard deviation
+    chance = np.sqrt(m / n) / (m + 1)  # standard deviation of a share
     return Measured(0.0 if abs(share - 1 / (m + 1)).max() < 5 * chance else np.inf, len(X), condition(X))
 
 

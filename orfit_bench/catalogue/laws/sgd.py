@@ -31,14 +31,14 @@ def momentum_recurrence(create: Any, rows: Rows) -> Measured:
     X, y, _ = rows
     energy, T = (X * X).sum(1), -(-len(X) // 7)
     step, ridge, beta = 0.2 / energy.max(), 0.1 * energy.mean(), [0.3, 0.9, 0.0, 0.6]
-    w = np.linspace(-1, 1, X.shape[1])[:, None]  # not 0, where beta_1 could act unseen
+    w = np.linspace(-1, 1, X.shape[1])[:, None]  # nonzero, so that an effect of beta_1 would show
     settings = {"step_size": step, "ridge": ridge, "momentum": {"sequence": {"values": beta}}, "batch_size": 7}
     learner = create(initial_weights=w, **settings)
     got = final_weights(learner.partial_fit(X, y).flush())
     momentum = np.array(beta)[np.minimum(np.arange(T), 3)]
     W, L = momentum_steps(X, y[:, None], w, np.full(T, step), momentum, ridge, 7)
-    shrunk = float(abs(W).max() / abs(W[-1]).max())  # roundings are those of the iterates, which were larger
-    carried = 1 / (1 - beta[-1])  # and each is carried on as momentum: 1 + beta + beta^2 + ...
+    shrunk = float(abs(W).max() / abs(W[-1]).max())  # rounding errors scale with the largest iterate
+    carried = 1 / (1 - beta[-1])  # momentum repeats each error: 1 + beta + beta^2 + ...
     return Measured(deviation(got, W[-1]), len(X), condition(L) * shrunk * carried)
 
 
@@ -67,7 +67,7 @@ def _against_gradient(create: Any, rows: Rows, learn: Any) -> Measured:
         started = create(loss=loss, step_size=step, ridge=ridge, initial_weights=w, **SHAPES)
         worst = largest(worst, deviation(learn(started, X, y), w - step * (g + ridge * w)))
         size = np.linalg.norm(X, axis=1)
-        rounded = np.mean(size * (1 + abs(y) + size * np.linalg.norm(w)))  # of x l'(y, f) by the rounding of f
+        rounded = np.mean(size * (1 + abs(y) + size * np.linalg.norm(w)))  # rounding error of x l'(y, f) from that of f
         cond = max(cond, float(rounded / np.linalg.norm(g)))
     return Measured(worst, len(rows.X), cond)
 
@@ -105,7 +105,9 @@ def iterate_averages(create: Any, rows: Rows) -> Measured:
     steps = np.full(n, 0.5 / (X * X).sum(1).max())
     L = error_system(X, steps)
     moves = steps[:, None] * np.linalg.solve(L, y)[:, None] * X
-    W = np.vstack([np.zeros(X.shape[1]), np.cumsum(moves, axis=0)])[:n]  # w_1 .. w_n; w_(n+1) has taken no step
+    W = np.vstack([np.zeros(X.shape[1]), np.cumsum(moves, axis=0)])[
+        :n
+    ]  # w_1 .. w_n; no gradient was evaluated at w_(n+1)
     power = {"power": {"eta0": 2.0, "power": 0.5}}
     for settings, a in (
         ({"averaging": "uniform"}, np.ones(n)),

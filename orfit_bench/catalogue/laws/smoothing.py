@@ -33,7 +33,7 @@ def smoothing_shrinks_covariance(create: Any, rows: Rows) -> Measured:
         for s in range(t + 1):
             growth = np.linalg.eigvalsh(smoothed[t][: s + 1] - smoothed[s]).max(axis=-1)
             worst = largest(worst, *(growth / np.linalg.norm(smoothed[s], 2, axis=(1, 2))))
-    want = world.states(n)  # shrunk by as much as the rows tell
+    want = world.states(n)  # and shrunk by exactly the information of the rows
     worst = largest(worst, *(deviation(smoothed[-1][i], want.of(i)[1]) for i in range(n)))
     return Measured(worst, n, want.condition)
 
@@ -65,6 +65,8 @@ def noise_free_smoothing(create: Any, rows: Rows) -> Measured:
         found = learner.smooth(X, (X * want).sum(axis=1))
         left = float(abs(found["covariance"].values).max())
         worst = largest(worst, deviation(found["mean"].values[:, :, 0], want), left)
-        pulled = [x @ np.linalg.matrix_power(F, i) for i, x in enumerate(X[:d])]  # as the first state meets them
-        cond = max(cond, condition(np.array(pulled)) ** 2 * condition(P))  # a covariance holds the squares
+        pulled = [
+            x @ np.linalg.matrix_power(F, i) for i, x in enumerate(X[:d])
+        ]  # the rows in coordinates of the first state
+        cond = max(cond, condition(np.array(pulled)) ** 2 * condition(P))  # a covariance squares the condition
     return Measured(worst, n, cond)

@@ -82,7 +82,7 @@ def stays_orthonormal(create: Any, rows: Rows) -> Measured:
     learner = create(n_components=K, step_size=relative_step(rows))
     worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in block_steps(learner, rows)))
     C = final_basis(learner.partial_fit(rows.X))
-    return Measured(largest(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # numbers that a QR reflects
+    return Measured(largest(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # entries that a QR changes
 
 
 def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:

@@ -17,7 +17,7 @@ from orfit_bench.spec.method import Array
 def nested_projections_reach_the_minimum(create: Any, rows: Rows) -> Measured:
     """Successive Bregman projections onto nested affine constraints reach the global minimum."""
     rng = np.random.default_rng(rows.seed)
-    A = np.linalg.qr(unit_rows(rows.X[:4]).T)[0].T  # (4, d) constraints; those of step i are the first i
+    A = np.linalg.qr(unit_rows(rows.X[:4]).T)[0].T  # (4, d) constraints; step i uses the first i
     start = np.asarray(0.3 * rng.standard_normal(A.shape[1]))
     b = A @ (start + 0.5 * rng.standard_normal(A.shape[1]))
     w, worst = start, 0.0
@@ -48,7 +48,7 @@ def courant_fischer_min_max(create: Any, rows: Rows) -> Measured:
     for k in range(1, d + 1):
         attained = _extremes(A, U[:, :k])[1], _extremes(A, U[:, k - 1 :])[0]
         worst = largest(worst, *(abs(a - values[k - 1]) for a in attained))
-        for _ in range(5):  # no other subspace does better
+        for _ in range(5):  # no other subspace attains less, or more
             upper = _extremes(A, rng.standard_normal((d, k)))[1]
             lower = _extremes(A, rng.standard_normal((d, d - k + 1)))[0]
             worst = largest(worst, values[k - 1] - upper, lower - values[k - 1])

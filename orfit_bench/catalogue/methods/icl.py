@@ -20,7 +20,7 @@ METHOD = Method(
     source="survey, Proposition 1 and Remark 1",
     settings=(MEMORY,),
     fields=(WEIGHTS, BASIS),
-    cost=Cost(  # rows in blocks, made orthogonal once
+    cost=Cost(  # block Gram-Schmidt of the rows
         flops=lambda s, z: (4 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
         floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
     ),

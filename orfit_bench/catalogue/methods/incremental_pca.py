@@ -10,7 +10,7 @@ from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Field, Method, Settings
 
 
-def joined(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """The k leading singular vectors and values of [U_a Sigma_a, U_b Sigma_b]; zero columns for values of 0."""
     k = settings["n_components"]
     M = np.hstack([side.fields["basis"] * side.fields["singular_values"] for side in (a, b)])
@@ -35,7 +35,7 @@ METHOD = Method(
         Field("basis", DIMS, "U, orthonormal columns; zero while fewer directions have been seen", compared="span"),
         Field("singular_values", ("n_components",), "Sigma, descending; zero while fewer directions have been seen"),
     ),
-    cost=Cost(  # its rotation delayed, which leaves two passes over U
+    cost=Cost(  # with delayed rotations: two passes over U
         flops=lambda s, z: 8 * s["n_components"] * z["parameter"],
         floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
     ),
@@ -45,6 +45,6 @@ METHOD = Method(
     merge=Merge(
         "approximate",
         "the k leading singular vectors of both [U Sigma] side by side; exact while the rank is at most k",
-        joined,
+        merge,
     ),
 )

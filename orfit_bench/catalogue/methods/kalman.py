@@ -35,13 +35,13 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
     if isinstance(F, Transition):
         return None
     seen = np.flatnonzero(~np.isnan(Y).any(axis=1))
-    mean, P, R = _start(settings, w0), _whole(settings["initial_covariance"], d), settings["observation_noise"]
-    if _at_rest(settings):
+    mean, P, R = _start(settings, w0), _as_matrix(settings["initial_covariance"], d), settings["observation_noise"]
+    if _is_constant(settings):
         return _least_squares(X[seen], Y[seen], mean, P, R.item())
     if n * d > LARGEST:
         return None
     steps = (n, 1, 1)
-    F, Q = np.eye(d) if F is None else _whole(F, d), _whole(settings["process_noise"], d)
+    F, Q = np.eye(d) if F is None else _as_matrix(F, d), _as_matrix(settings["process_noise"], d)
     states = joint_prior(np.tile(F, steps), np.tile(Q, steps), mean, P)
     rows = [(int(i), X[i : i + 1], Y[i : i + 1], R.reshape(1, 1)) for i in seen]
     return np.asarray(condition_on_rows(states, rows).mean[-1])
@@ -49,8 +49,8 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 def information(X: Array, settings: Any) -> Array | None:
     """Rows A with Sigma = (A'A)^-1 of a constant state; None if it moves, or if R or the first Sigma is singular."""
-    R, P = settings["observation_noise"], _whole(settings["initial_covariance"], X.shape[1])
-    if not (_at_rest(settings) and R.all() and np.linalg.matrix_rank(P, hermitian=True) == len(P)):
+    R, P = settings["observation_noise"], _as_matrix(settings["initial_covariance"], X.shape[1])
+    if not (_is_constant(settings) and R.all() and np.linalg.matrix_rank(P, hermitian=True) == len(P)):
         return None
     return np.vstack([X / np.sqrt(R.item()), np.linalg.inv(np.linalg.cholesky(P))])
 
@@ -72,7 +72,7 @@ def _start(settings: Settings, w0: Array) -> Array:
     return w0 if mean is None else np.broadcast_to(mean[:, None] if mean.ndim == 1 else mean, w0.shape)
 
 
-def _whole(value: Array, d: int) -> Array:
+def _as_matrix(value: Array, d: int) -> Array:
     """A number, a diagonal or a matrix as a matrix (d, d)."""
     return value if value.ndim == 2 else value * np.eye(d)
 
@@ -97,26 +97,26 @@ def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
     return np.broadcast_to(P.values, P.size) if isinstance(P, Diagonal) else np.diagonal(P)
 
 
-def _at_rest(settings: Settings) -> bool:
+def _is_constant(settings: Settings) -> bool:
     F = settings["transition"]
     still = F is None or (not isinstance(F, Transition) and bool(resting(F[None])[0]))
     return still and not settings["process_noise"].any()
 
 
-def _refuses(settings: Settings, linear: bool) -> str:
+def _merge_refusal(settings: Settings, linear: bool) -> str:
     if not linear:
         return "on a nonlinear model, the two learners were linearized at different states"
-    return "" if _at_rest(settings) else "the state moves between the rows (transition, process_noise)"
+    return "" if _is_constant(settings) else "the state moves between the rows (transition, process_noise)"
 
 
-def _merged(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """L = L_a + L_b - L_0 and L u likewise, in coordinates u of the prior: theta = theta_0 + B u, Sigma_0 = B B'."""
     if a.fields["moved"] or b.fields["moved"]:
         raise ValueError("a state moved between its rows")
     mean, P = a.start["mean"], a.start["covariance"]
     B = _root(P)
     to = np.linalg.pinv(B)
-    found = [_information(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
+    found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
     L = sum(L for L, _ in found) - np.eye(B.shape[1])
     M = B @ np.linalg.inv(L) @ B.T
     lost = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
@@ -124,7 +124,7 @@ def _merged(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "digits_lost": lost}
 
 
-def _information(M: Array, u: Array) -> tuple[Array, Array]:
+def _invert(M: Array, u: Array) -> tuple[Array, Array]:
     """M^-1 and M^-1 u."""
     if len(M) and np.linalg.eigvalsh(M)[0] <= 0:
         raise ValueError("a direction is known exactly and has no finite information")
@@ -171,9 +171,9 @@ METHOD = Method(
         {"transition": 0.9, "process_noise": 0.1, "observation_noise": 0.5},
         {"observation_noise": 0.0, "initial_mean": 0.2},
     ),
-    cost=Cost(  # at rest as rls; a transition takes F P and half of (F P)F'
+    cost=Cost(  # constant state: as rls; a transition computes F P and half of (F P)F'
         flops=lambda s, z: 3 * z["parameter"] ** (2 if s["transition"] is None else 3),
-        floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _at_rest(s) else 6),
+        floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _is_constant(s) else 6),
     ),
     laws=LAWS,
     batch=batch,
@@ -189,6 +189,9 @@ METHOD = Method(
         "the state does not move, a transition that does not grow, scaled data",
     ),
     merge=Merge(
-        "exact", "the sum of the information of both; no transition, no process noise, linear model", _merged, _refuses
+        "exact",
+        "the sum of the information of both; no transition, no process noise, linear model",
+        merge,
+        _merge_refusal,
     ),
 )

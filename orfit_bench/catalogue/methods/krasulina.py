@@ -20,7 +20,7 @@ METHOD = Method(
     source="Krasulina paper, eq. (8) and (9)",
     settings=step_settings(0.01),
     fields=(ORTHONORMAL,),
-    cost=Cost(  # C is read, then read and written; what makes it orthonormal has k numbers
+    cost=Cost(  # C is read, then read and written; what restores orthonormality has k numbers
         flops=lambda s, z: 6 * s["n_components"] * z["parameter"],
         floats=lambda s, z: (1 + 3 * s["n_components"] / s["batch_size"]) * z["parameter"],
     ),

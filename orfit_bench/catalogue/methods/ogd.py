@@ -42,7 +42,7 @@ METHOD = Method(
     settings=(STEP_SIZE, MEMORY),
     fields=(WEIGHTS, BASIS),
     examples=({"memory": 3, "step_size": 0.05},),
-    cost=Cost(  # rows in blocks, made orthogonal once
+    cost=Cost(  # block Gram-Schmidt of the rows
         flops=lambda s, z: (4 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
         floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
     ),

@@ -17,7 +17,7 @@ METHOD = Method(
     source="Krasulina paper, after eq. (9)",
     settings=step_settings(0.01),
     fields=(ORTHONORMAL,),
-    cost=Cost(  # made orthonormal when it must be, for its span does not depend on that
+    cost=Cost(  # with delayed orthonormalization, which does not change the span
         flops=lambda s, z: 4 * s["n_components"] * z["parameter"],
         floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
     ),

@@ -54,7 +54,7 @@ METHOD = Method(
         {"memory": 3, "batch_size": 4},
         {"memory": 2, "batch_size": 2, "summary": "random"},
     ),
-    cost=Cost(  # with a memory: its rotation delayed, which leaves two passes over the basis
+    cost=Cost(  # with a memory: delayed rotations, two passes over the basis
         flops=lambda s, z: (4 * (1 + _limited(s)) * z["count"] + 4 * z["output"] + 4) * z["parameter"],
         floats=lambda s, z: (2 * z["count"] * _limited(s) + 2 + 2 * z["output"]) * z["parameter"],
     ),

@@ -23,7 +23,7 @@ METHOD = Method(
     source="Krasulina paper, the explicit variant after eq. (12)",
     settings=step_settings(1e-6),
     fields=(UNCONSTRAINED,),
-    cost=Cost(  # an inverse of C'C goes along; C is read, then read and written
+    cost=Cost(  # also updates (C'C)^-1; C is read, then read and written
         flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,
         floats=lambda s, z: (1 + 3 * s["n_components"]) * z["parameter"] + 2 * s["n_components"] ** 2,
     ),

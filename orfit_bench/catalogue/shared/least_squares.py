@@ -74,7 +74,7 @@ def information_rows(X: Array, settings: Any) -> Array | None:
     if not (ff and ridge):
         return None
     A, _ = weighted_rows(X, np.zeros((len(X), 1)), ridge, ff)
-    log = max(0.0, len(X) * np.log(ff) / 2)  # of the largest weight, by which `weighted` divides
+    log = max(0.0, len(X) * np.log(ff) / 2)  # of the largest weight, by which `weighted_rows` divides
     return A * np.exp(log) if log < np.log(np.finfo(float).max) / 2 else None
 
 

@@ -91,7 +91,7 @@ def add_information(
     L_a = invert_spd(a.fields[P], a.eps, P)
     L_b = invert_spd(b.fields[P], b.eps, f"the other's {P}")
     L_0 = invert_spd(a.start[P], a.eps, f"the first {P}") if prior else np.zeros_like(L_a)
-    with np.errstate(over="ignore", invalid="ignore"):  # which `inverse` refuses
+    with np.errstate(over="ignore", invalid="ignore"):  # `invert_spd` refuses the result
         L = kept * (L_a - L_0) + L_b
     merged = invert_spd(L, a.eps, "the sum of the information")
     fields = {w: w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), P: merged}
@@ -112,7 +112,7 @@ def invert_spd(M: Array, eps: float, what: str) -> Array:
             C = np.linalg.cholesky(M / size / size[:, None])
         except np.linalg.LinAlgError:
             C = np.zeros_like(M)
-    if not (np.diagonal(C) ** 2).min() > len(M) * eps:  # so that NaN refuses
+    if not (np.diagonal(C) ** 2).min() > len(M) * eps:  # also refuses NaN
         raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")
     half = np.linalg.inv(C) / size
     product: Array = half.T @ half

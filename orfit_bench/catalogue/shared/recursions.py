@@ -51,7 +51,7 @@ def momentum_responses(steps: Array, momentum: Array, ridge: float) -> tuple[Arr
     """K (T + 1, T + 1) and H (T, T + 1) of `momentum_steps`, by inverting its banded system."""
     from scipy.linalg import solve_triangular
 
-    T, rho, beta = len(steps), 1 - steps * ridge, np.append(0.0, momentum[1:])  # beta_1 acts on nothing
+    T, rho, beta = len(steps), 1 - steps * ridge, np.append(0.0, momentum[1:])  # beta_1 has no effect
     ahead = np.eye(T, T + 1) * (1 + beta)[:, None] - np.eye(T, T + 1, -1) * beta[:, None]  # V = ahead W
     system = np.eye(T + 1)
     system[1:] -= rho[:, None] * ahead
