@@ -181,7 +181,7 @@ class TestList:
         reason = f"not available: mnist, rotated_mnist: the folder in ORFIT_BENCH_DATA, {tmp_path}"
         assert reason in " ".join(text.split())
         assert "targets: labels, for methods of kind classification, subspace" in invoke("list", "class_digits").output
-        assert "kind: regression; suitable streams: regression, drift," in invoke("list", "lms").output
+        assert "kind: regression; suitable streams: delay_line, digits, drift," in invoke("list", "lms").output
 
     @pytest.mark.parametrize("name", [*ob.methods(), *ob.backends(), *ob.streams(), *ob.metrics()])
     def test_every_name_has_details(self, name):
