@@ -9,10 +9,24 @@ from orfit_bench.state import merging
 
 
 def average(learners: Iterable[Learner]) -> None:
-    """Give all learners the mean of their weights, for rounds of learning apart (Krasulina paper, eq. 18).
+    """Give all learners the mean of their weights: a round of distributed learning.
 
-    Each keeps its own step count. ValueError where they differ in method, settings, dtype or sizes, where rows
-    wait, or where the method declares no average.
+    Parameters
+    ----------
+    learners : iterable of learners
+        They are changed in place; each keeps its own step count.
+
+    Raises
+    ------
+    ValueError
+        If they differ in method, settings, dtype, backend or sizes, if rows are pending, or if the method declares no
+        average.
+    TypeError
+        If something else than a learner is among them.
+
+    Notes
+    -----
+    Krasulina paper, eq. (18).
     """
     learners = list(learners) if isinstance(learners, Iterable) else [learners]
     if not learners:

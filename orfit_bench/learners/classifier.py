@@ -13,28 +13,71 @@ from orfit_bench.state.state import Label
 
 
 class Classifier(Learner):
-    """Learns a stream of rows X (n, d) with labels y (n,): integers, booleans or strings, one kind a learner."""
+    """A learner of labels: rows X (n, d) with labels y (n,), whose classes may appear at any row.
+
+    Made by `orfit_bench.create`. Labels are integers, booleans or strings, one type per learner.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> learner = ob.create("class_rls", backend="numpy")
+    >>> learner.partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"]).predict([[0.9, 0.1]])
+    array(['cat'], dtype='<U3')
+    """
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn the rows of X (n, d) with labels y (n,) in order; n may be 0 or 1. Returns self.
+        """Learn labelled rows in order.
 
-        Raises TypeError or ValueError for rows that are no finite numbers, labels of another kind, or what does not
-        fit the earlier rows (the learner is then as before), DivergedError where a step would leave the finite numbers.
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows; n may be 0 or 1. The first call fixes d.
+        y : array_like or list, shape (n,)
+            Labels; a new one adds a class, which scores zero before.
+
+        Returns
+        -------
+        Classifier
+            The learner itself.
+
+        Raises
+        ------
+        TypeError
+            If X holds anything but real numbers, or the labels are of another type than the earlier ones.
+        ValueError
+            If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
+        DivergedError
+            If a step would not be finite. Rows before it, and their classes, are learned; the error names the row.
         """
         rows = with_labels(self.rule, self._usable(), X, y)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
     def prequential(self, X: Any, y: Any) -> Array:
-        """Learn the rows as `partial_fit` does; returns the scores (n, classes) of each before its step.
+        """Learn labelled rows in order, and score each of them just before its step.
 
-        There is a column for every class known after the call, zero until that class was seen.
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like or list, shape (n,)
+            Labels.
+
+        Returns
+        -------
+        array of the backend, shape (n, classes)
+            Scores, with a column for each class known after the call, zero until that class was seen.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As `partial_fit`.
         """
         rows = with_labels(self.rule, self._usable(), X, y)
         return self._update(rows, self.rule.learn, rows.X, rows.Y, True)
 
     def step(self, A: Any, y: Any) -> Self:
-        """Learn the rows of A (M, d), M >= 1, with labels y (M,) as one step. Returns self."""
+        """Learn a block of labelled rows, A (M, d) and y (M,) with M >= 1, as one step; errors as in `partial_fit`."""
         self._check_step()
         rows = with_labels(self.rule, self._usable(), A, y, "A")
         self._update(rows, self.rule.step, rows.X, rows.Y)

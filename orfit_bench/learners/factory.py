@@ -47,12 +47,44 @@ def create(
     initial_weights: Any = None,
     **settings: Any,
 ) -> Any:
-    """A new learner of a method, by name, on a backend, with the method's settings.
+    """Create a learner of a method.
 
-    It is a Regressor, a Classifier, a Filter or a Subspace, as the method's kind says.
+    Parameters
+    ----------
+    method : str
+        Name of the method; `orfit_bench.methods()` and `orfit-bench list` show them, with when to use each.
+    backend : str, default "numpy"
+        Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's.
+    dtype : {"float64", "float32"}, default "float64"
+        Of the state, and of the rows that kernels get.
+    random_state : int, default 0
+        Seed of all random draws.
+    model : Model, default linear
+        What a regression method fits, for example `orfit_bench.MLP((32,))`.
+    initial_weights : array_like, shape (p,) or (p, c), optional
+        Weights before the first row. Default: zeros, or what the model draws.
+    **settings
+        Settings of the method, by name; `orfit-bench list METHOD` explains them.
 
-    ValueError for an unknown name or a setting out of range, TypeError for an unknown setting or one of a wrong
-    kind, UnavailableError with the reason and the remedy where the backend cannot compute here.
+    Returns
+    -------
+    Regressor, Classifier, Filter or Subspace
+        As the method's kind says.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or a setting is out of its range.
+    TypeError
+        If the method has no such setting, or it is of the wrong type.
+    UnavailableError
+        If the backend cannot compute here, with the reason and the command that would help.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> ob.create("lms", backend="numpy", step_size=0.1)
+    <lms, step_size=Constant(value=0.1); numpy, float64, 0 rows seen>
     """
     found: Method = registry().find("methods", method)
     chosen = registry().find("backends", backend)
@@ -144,10 +176,35 @@ def restore(
     model: Model | None = None,
     transition: Transition | tuple[Any, Any] | None = None,
 ) -> Any:
-    """A learner that continues exactly where `state` was taken, on the same backend or another.
+    """Continue exactly where a state was taken, on the same backend or another.
 
-    A state of a nonlinear model or transition needs these again: a Model, and a Transition or its pair of functions.
-    ValueError where the state is no whole one.
+    Parameters
+    ----------
+    state : xarray.Dataset
+        What `learner.state()` returned.
+    backend : str, optional
+        Backend to continue on. Default: that of the state.
+    model : Model, optional
+        The model, where it is not the linear one: a state holds no functions.
+    transition : Transition or pair of functions, optional
+        The nonlinear transition of a filter that has one.
+
+    Returns
+    -------
+    Regressor, Classifier, Filter or Subspace
+        A learner in this state.
+
+    Raises
+    ------
+    ValueError
+        If the state is incomplete, or belongs to another model or transition.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> learner = ob.create("lms", backend="numpy").partial_fit([[1.0]], [2.0])
+    >>> ob.restore(learner.state()).n_samples_seen_
+    1
     """
     return _rebuilt(*serialization.from_dataset(state), "state", backend, model, transition)
 
@@ -159,7 +216,27 @@ def load(
     model: Model | None = None,
     transition: Transition | tuple[Any, Any] | None = None,
 ) -> Any:
-    """A learner that continues where `save(path)` was called; ValueError where the file is damaged."""
+    """Continue where `save(path)` was called.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file that `save` wrote.
+    backend, model, transition
+        As in `restore`.
+
+    Returns
+    -------
+    Regressor, Classifier, Filter or Subspace
+        A learner in the saved state.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or no state; the message names it.
+    FileNotFoundError
+        If there is no such file.
+    """
     return _rebuilt(*serialization.read(path), str(path), backend, model, transition)
 
 

@@ -84,7 +84,7 @@ class Learner:
         return serialization.to_dataset(self.rule, self._usable())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to an .npz file with a JSON header; the file is replaced whole or not at all."""
+        """Write the state to an .npz file with a JSON header, without pickle; an old file is replaced at once."""
         serialization.save(self.rule, self._usable(), path)
 
     def copy(self) -> Self:
@@ -93,11 +93,26 @@ class Learner:
         return type(self)(self.rule, self.rule.copy(state) if state else None)
 
     def merge(self, other: Learner) -> Self:
-        """Take in what another learner of the same method, settings and dtype learned from other rows. Returns self.
+        """Take in what another learner learned from other rows, which then follow this one's.
 
-        Exact, averaged or approximate, as `method.merge` declares; the other's rows follow this one's, and the other
-        stays as it is. n_samples_seen_ adds up; the schedule's t becomes the larger one, after an exact merge the sum.
-        ValueError where the two do not fit, rows wait, or the method has no rule.
+        Parameters
+        ----------
+        other : learner
+            Of the same method, settings, model and dtype; it stays as it is.
+
+        Returns
+        -------
+        learner
+            This learner. `n_samples_seen_` adds up; the step count becomes the larger one, or the sum if exact.
+
+        Raises
+        ------
+        ValueError
+            If the two do not fit, rows are pending in one of them, or the method has no rule for merging.
+
+        Notes
+        -----
+        Exact, averaged or approximate, as `method.merge` declares.
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")

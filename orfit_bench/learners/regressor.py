@@ -10,32 +10,113 @@ from orfit_bench.spec.backend import Array
 
 
 class Regressor(Learner):
-    """Learns a stream of rows X (n, d) with targets y (n,) or (n, c), cut into chunks in any way."""
+    """A learner of numbers: rows X (n, d) with targets y (n,) or (n, c), in chunks of any length.
+
+    Made by `orfit_bench.create`. However a stream is cut into chunks, the state after it is the same.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> rls = ob.create("rls", backend="numpy", ridge=1e-6)
+    >>> rls.partial_fit([[1.0, 0.0], [0.0, 1.0]], [2.0, 3.0]).predict([[1.0, 1.0]]).round(3)
+    array([5.])
+    """
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn the rows of X (n, d) with targets y (n,) or (n, c) in order; n may be 0 or 1. Returns self.
+        """Learn rows in order.
 
-        Raises TypeError or ValueError for input that is no finite number or does not fit the earlier rows (the
-        learner is then as before), DivergedError where a step would leave the finite numbers.
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows; n may be 0 or 1. The first call fixes d.
+        y : array_like, shape (n,) or (n, c)
+            Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
+
+        Returns
+        -------
+        Regressor
+            The learner itself.
+
+        Raises
+        ------
+        TypeError
+            If X or y holds anything but real numbers.
+        ValueError
+            If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
+        DivergedError
+            If a step would not be finite. Rows before it are learned; the error names the row.
         """
         rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
     def prequential(self, X: Any, y: Any) -> Array:
-        """Learn the rows as `partial_fit` does; returns for each what `predict` would have said before its step."""
+        """Learn rows in order, and predict each of them just before its step.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, c)
+            Targets.
+
+        Returns
+        -------
+        array of the backend, shape (n,) or (n, c)
+            For each row what `predict` would have returned before the step that learned it.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As `partial_fit`.
+        """
         rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
         return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True))
 
     def predict(self, X: Any) -> Array:
-        """Predictions for X (n, d): (n,) or (n, c), the shape of y. Changes nothing; ignores rows that wait."""
+        """Predict the targets of rows; the learner is unchanged.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        array of the backend, shape (n,) or (n, c)
+            Predictions, in the shape that y had. Pending rows are ignored.
+
+        Raises
+        ------
+        ValueError
+            If no chunk was learned yet, or X does not fit the earlier rows.
+        """
         X = self._question(X)
         return self._shaped(self.rule.predict(self._begun(), X))
 
     def step(self, A: Any, y: Any) -> Self:
-        """Learn the rows of A (M, d), M >= 1, as one step whatever batch_size is. Returns self.
+        """Learn a block of rows as one step, whatever `batch_size` is.
 
-        TypeError where the method has no block rule, ValueError while rows wait (call `flush` first).
+        Parameters
+        ----------
+        A : array_like, shape (M, d)
+            Rows, at least one.
+        y : array_like, shape (M,) or (M, c)
+            Their targets.
+
+        Returns
+        -------
+        Regressor
+            The learner itself.
+
+        Raises
+        ------
+        TypeError
+            If the method has no rule for a block of rows.
+        ValueError
+            If rows are pending (call `flush` first), or as `partial_fit`.
+        DivergedError
+            If the step would not be finite; the learner is unchanged.
         """
         self._check_step()
         rows = with_numbers(self.rule, self._usable(), A, y, "A")

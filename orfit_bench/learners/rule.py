@@ -1,149 +1,26 @@
-"""The rule of a learner: all that does not change. It makes states, and learns rows in them."""
+"""The rule of a learner: a configured method that learns rows in states which it makes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.learners import layers, validation
-from orfit_bench.learners.linearization import Linearised, answered, answering
-from orfit_bench.learners.parameters import ParameterMaker, generator
-from orfit_bench.spec.backend import Array, Backend
-from orfit_bench.spec.method import Draw, Method
-from orfit_bench.spec.model import LINEAR, Model
-from orfit_bench.state.layout import StateLayout
-from orfit_bench.state.pending import PendingRows
-from orfit_bench.state.state import Label, LearnerState, Sizes
+from orfit_bench.learners import validation
+from orfit_bench.learners.configuration import Configuration
+from orfit_bench.learners.linearization import answered
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import LearnerState
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rule:
-    """A method with its settings on a backend, in a dtype, with a model and a seed.
+class Rule(Configuration):
+    """How rows change a state.
 
     `init` makes a state and `learn` changes it in place; a rule itself never changes, so that many states may share it.
-    `inputs` in its functions are what came with the rows beside their targets, for filters.
     """
-
-    method: Method
-    settings: Mapping[str, Any]
-    backend: Backend
-    kernel: Any
-    dtype: np.dtype[Any]
-    random_state: int = 0
-    model: Model = LINEAR
-    initial_weights: Array | None = None
-
-    @cached_property
-    def namespace(self) -> Any:
-        """The backend's array functions."""
-        return self.backend.namespace()
-
-    @cached_property
-    def on_host(self) -> bool:
-        """Whether the backend computes with NumPy's arrays, so that rows go to the kernel as they are."""
-        return self.namespace is np
-
-    @cached_property
-    def allows_gaps(self) -> bool:
-        """Whether NaN in the targets says that nothing was seen."""
-        return self.method.traits.gaps
-
-    @cached_property
-    def is_linear(self) -> bool:
-        """Whether the model is the linear one."""
-        return self.model is LINEAR
-
-    @cached_property
-    def batch_size(self) -> int:
-        """Rows of a step."""
-        return int(self.settings.get("batch_size", 1))
-
-    @cached_property
-    def kernel_checks_rows(self) -> bool:
-        """Whether the kernel itself looks for rows that are not finite."""
-        return self.is_linear and self.batch_size == 1 and bool(getattr(self.kernel, "CHECKS_ROWS", False))
-
-    def place(self, a: Array) -> Array:
-        """An array on the backend: itself where it lies there."""
-        return a if self.on_host or isinstance(a, self.namespace.ndarray) else self.backend.asarray(a)
-
-    # ------------------------------------------------------------------ the state before the first row
-
-    @cached_property
-    def _layouts(self) -> dict[tuple[int, int], StateLayout]:
-        return {}
-
-    def layout(self, sizes: Sizes) -> StateLayout:
-        """The shapes of the state's arrays."""
-        d, c = sizes[:2]
-        if (d, c) not in self._layouts:
-            self._layouts[d, c] = self._new_layout(d, c)
-        return self._layouts[d, c]
-
-    def _new_layout(self, d: int, c: int) -> StateLayout:
-        p, r = (d, c) if self.is_linear else (self.model.size(d, c), 1)
-        counts = {name: value for name, value in self.settings.items() if type(value) is int}
-        sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self.is_linear else c}
-        inputs = [n for n, _ in layers.shapes(self.model, d, c)] if self.method.layered else ()
-        return StateLayout(self.method, dict(self.settings), sizes, self.backend, self.dtype, inputs)
-
-    def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
-        """The state before the first row; ValueError where settings do not fit the sizes."""
-        layout, (d, c, _) = self.layout(sizes), sizes
-        draw, given = generator(self.random_state, 0).standard_normal, {}  # one generator: each call draws anew
-        if any(f.name == self.method.weights for f in layout.fields):
-            given[self.method.weights] = self.first_weights(d, c, layout.shape(("parameter", "output")), draw)
-        return LearnerState(sizes, layout.start(given, draw), self.no_rows(sizes), classes=classes)
-
-    def copy(self, state: LearnerState) -> LearnerState:
-        """An independent state of the same value."""
-        return replace(state, arrays=self.layout(state.sizes).copy(state.arrays))
-
-    def no_rows(self, sizes: Sizes) -> PendingRows:
-        """No pending rows."""
-        d, c = sizes[:2]
-        return PendingRows(((self.namespace.empty((0, d), self.dtype), self.namespace.empty((0, c), self.dtype)),))
-
-    @property
-    def given_weights(self) -> tuple[str, Any]:
-        """The start that the user asked for, and the name of the argument."""
-        return "initial_weights", self.initial_weights
-
-    def first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
-        """The weights before the first row in host memory; None for zeros."""
-        name, w = self.given_weights
-        if w is None:
-            w = self.model.start(draw, d, c)
-            if w is None and not self.is_linear:
-                raise ValueError(f"model {self.model.name!r} draws no start: pass {name} of shape {shape}")
-            name = f"start of model {self.model.name!r}"
-        if w is None:
-            return None
-        w = validation.numbers(w, name, self.dtype)
-        if w.shape not in (shape, shape[:1] if shape[1] == 1 else shape):
-            raise ValueError(f"{name}: got shape {w.shape}, want {shape}")
-        return w.reshape(shape)
-
-    # ------------------------------------------------------------------ answers
-
-    def predict(self, state: LearnerState, X: Array, inputs: Any = None) -> Array:
-        """Predictions (n, c) for rows on the backend."""
-        with np.errstate(all="ignore"):  # a prediction may be inf
-            if self.method.predict:
-                return self.method.predict(state.arrays, X, self.settings)
-            w = self.answering_weights(state, inputs)
-            return X @ w if self.is_linear else self.linearised(state.sizes).predict(w, X)
-
-    def answering_weights(self, state: LearnerState, inputs: Any = None) -> Array:
-        """The weights (p, r) that predictions use."""
-        return answering(self.method, state.arrays, self.settings)
-
-    # ------------------------------------------------------------------ learning
 
     def learn(self, state: LearnerState, X: Array, Y: Array, predict: bool = False, inputs: Any = None) -> Array | None:
         """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size; with `predict` return what
@@ -238,37 +115,3 @@ class Rule:
             state.n_steps + 1,
             row,
         )
-
-    # ------------------------------------------------------------------ what the kernel gets
-
-    @cached_property
-    def _make_parameters(self) -> ParameterMaker:
-        return ParameterMaker(self.method, dict(self.settings), self.dtype, self.random_state)
-
-    def step_parameters(self, state: LearnerState, steps: int, batch_size: int, gradients: int, inputs: Any) -> Any:
-        """The kernel's p for the next steps."""
-        return self._make_parameters(state.n_steps + 1, steps, batch_size, gradients)
-
-    def kernel_for(self, sizes: Sizes, inputs: Any) -> Any:
-        """What rows are handed to: on a linear model the kernel itself."""
-        return self.kernel if self.is_linear else self.linearised(sizes)
-
-    @cached_property
-    def _linearised(self) -> dict[tuple[int, int], Linearised]:
-        return {}
-
-    def linearised(self, sizes: Sizes) -> Linearised:
-        """What hands the kernel one linearised block a step."""
-        d, c = sizes[:2]
-        if (d, c) not in self._linearised:
-            self._linearised[d, c] = self.new_linearised(d, c)
-        return self._linearised[d, c]
-
-    def new_linearised(self, d: int, c: int) -> Linearised:
-        """One for these sizes."""
-        parts = self.method, self.settings, self.model, self.kernel
-        return Linearised(*parts, (d, c), self.dtype, self.namespace)
-
-    def runs_user_code(self, inputs: Any) -> bool:
-        """Whether functions of the user's run inside a step, which may fail half-way."""
-        return not self.is_linear

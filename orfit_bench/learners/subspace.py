@@ -13,22 +13,66 @@ from orfit_bench.spec.backend import Array
 
 
 class Subspace(Learner):
-    """Learns the n_components directions that a stream of rows X (n, d) varies most along. Nothing is centred."""
+    """A learner of the `n_components` directions along which a stream of rows X (n, d) varies most.
+
+    Made by `orfit_bench.create`. Nothing is centred: subtract a mean beforehand where one is meant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> pca = ob.create("incremental_pca", backend="numpy", n_components=1)
+    >>> abs(pca.partial_fit(np.array([[2.0, 0.0], [1.0, 0.0]])).components_).round(3)
+    array([[1., 0.]])
+    """
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the rows of X (n, d) in order; n may be 0 or 1. y is ignored, as in scikit-learn. Returns self.
+        """Learn rows in order.
 
-        Raises TypeError or ValueError for input that is no finite number or does not fit the earlier rows (the
-        learner is then as before), DivergedError where a step would leave the finite numbers.
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows; n may be 0 or 1. The first call fixes d, at least n_components.
+        y : None
+            Ignored, as in scikit-learn.
+
+        Returns
+        -------
+        Subspace
+            The learner itself.
+
+        Raises
+        ------
+        TypeError
+            If X holds anything but real numbers.
+        ValueError
+            If a number is not finite or the shape does not fit the earlier rows. The learner is unchanged.
+        DivergedError
+            If a step would not be finite. Rows before it are learned; the error names the row.
         """
         rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
     def step(self, A: Any) -> Self:
-        """Learn the rows of A (M, d), M >= 1, as one step whatever batch_size is. Returns self.
+        """Learn a block of rows as one step, whatever `batch_size` is.
 
-        ValueError while rows wait (call `flush` first).
+        Parameters
+        ----------
+        A : array_like, shape (M, d)
+            Rows, at least one.
+
+        Returns
+        -------
+        Subspace
+            The learner itself.
+
+        Raises
+        ------
+        ValueError
+            If rows are pending: call `flush` first.
+        DivergedError
+            If the step would not be finite; the learner is unchanged.
         """
         self._check_step()
         rows = without_targets(self.rule, self._usable(), A, "A")

@@ -27,10 +27,32 @@ class Filter(Regressor):
     def partial_fit(
         self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
     ) -> Self:
-        """Learn the rows of X (n, d) with targets y (n,) or (n, c), NaN where nothing was seen. Returns self.
+        """Learn observations in order: a prediction step before each row but the first of all, then its correction.
 
-        transition and process_noise, of the move to each row, are (n, p, p), or (n,) multiples
-        of the identity; observation_noise is (n,) variances (on a model with c outputs also (n, c) or (n, c, c)).
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows; n may be 0 or 1.
+        y : array_like, shape (n,) or (n, c)
+            Targets; NaN where nothing was observed.
+        transition, process_noise : array_like, shape (n,) or (n, p, p), optional
+            Of the move to each row: multiples of the identity, or matrices. Default: the settings.
+        observation_noise : array_like, shape (n,), optional
+            Variance of each observation; on a model with c outputs also (n, c) or (n, c, c). Default: the setting.
+
+        Returns
+        -------
+        Filter
+            The learner itself.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As `Regressor.partial_fit`.
+
+        Notes
+        -----
+        Survey, Proposition 3.
         """
         rows = self._rows(X, y, transition, process_noise, observation_noise)
         self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)

@@ -12,6 +12,7 @@ from orfit_bench_cupy import BACKEND, METHODS
 FEW = (
     "agrees_with_reference",
     "any_chunking",
+    "one_row",
     "arrays_are_of_the_backend",
     "arrays_lie_on_the_device",
     "a_step_that_leaves_the_floats_is_refused",
