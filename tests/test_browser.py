@@ -150,6 +150,6 @@ def test_all_is_read_without_scripts(opened):
 
 def test_a_hostile_reason_is_text(opened):
     page = opened()
-    assert page.title() == "Streaming learners compared"
+    assert page.title() == "Comparison of streaming learners"
     assert page.locator("td", has_text=HOSTILE).count() == 1
     assert page.locator("td script, td img").count() == 0

@@ -205,7 +205,9 @@ class TestList:
     def test_unknown_name(self):
         result = invoke("list", "orift")
         assert result.exit_code == 2
-        assert result.stderr.startswith("Error: no method, backend, stream or metric 'orift'. Did you mean 'orfit'?")
+        assert result.stderr.startswith(
+            "Error: no method, backend, stream, metric or experiment 'orift'. Did you mean 'orfit'?"
+        )
         assert len(result.stderr.splitlines()) == 1
 
 

@@ -57,7 +57,7 @@ class TestCommand:
         result = invoke("figure-1", "--data", "mnist", "--runs", "3", "--fresh", "--output", str(tmp_path))
         assert result.exit_code == 0, result.output
         assert f"Results: {tmp_path / 'figure-1.nc'}. Page: {tmp_path / 'figure-1.html'}" in result.output
-        assert "1 of 2 cells are finished already" in result.output
+        assert "resuming: 1 of 2 cells are already finished" in result.output
         ((experiment, request),) = ASKED
         assert experiment is FIGURE
         assert (request.folder, request.data, request.runs, request.fresh) == (tmp_path, "mnist", 3, True)

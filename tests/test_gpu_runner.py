@@ -249,7 +249,7 @@ def test_compiled_kernels_that_are_gone_are_compiled_again(tmp_path, monkeypatch
 def test_metadata_takes_the_place_of_an_installation(tmp_path):
     own.write_metadata(tmp_path)
     found = {d.name: d for d in distributions(path=[str(tmp_path)])}
-    assert {*found} == {"orfit-bench", "orfit-bench-cupy", "orfit-bench-numba", "orfit-bench-numpy"}
+    assert {*found} == {"orfit-bench", *(f"orfit-bench-{name}" for name in ("cupy", "numba", "numpy", "papers"))}
     points = {(p.group, p.name, p.value) for d in found.values() for p in d.entry_points}
     assert ("orfit_bench", "cupy", "orfit_bench_cupy") in points
     assert ("orfit_bench", "catalogue", "orfit_bench.catalogue") in points

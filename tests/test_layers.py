@@ -279,7 +279,7 @@ def test_owm_says_that_digits_go_and_then_refuses() -> None:
     """A layer that always takes in the same winds up in its other directions."""
     learner = ob.create("owm", model=ob.MLP((3,)), forgetting_factor=0.5)
     X, y = np.ones((2000, 2)), np.full(2000, 0.1)
-    said = "a layer's P are gone: .* narrower layers"
+    said = "a layer's P are lost: .* narrower layers"
     with pytest.warns(ob.AccuracyWarning, match=said), pytest.raises(ob.DivergedError) as info:
         learner.partial_fit(X, y)
     assert learner.n_samples_seen_ == info.value.row > 20

@@ -353,8 +353,8 @@ REFUSED = {
     ),
     "memory": (lambda: (of("icl", memory=3), of("icl", memory=3)), "cannot be merged here: with memory=3 earlier"),
     "memory of orfit": (lambda: (of("orfit", memory=3), of("orfit", memory=3)), "with memory=3 earlier rows"),
-    "a model": (lambda: (of("icl", model=CUBIC), of("icl", model=CUBIC)), "gradients were taken at other weights"),
-    "rls on a model": (lambda: (of("rls", model=CUBIC), of("rls", model=CUBIC)), "gradients were taken at other"),
+    "a model": (lambda: (of("icl", model=CUBIC), of("icl", model=CUBIC)), "took gradients at different weights"),
+    "rls on a model": (lambda: (of("rls", model=CUBIC), of("rls", model=CUBIC)), "took gradients at different"),
     "remembers": (
         lambda: (of("rls", forgetting_factor=1e40), of("rls", forgetting_factor=1e40)),
         "rls cannot be merged here: too few digits are left in the sum",

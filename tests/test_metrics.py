@@ -79,7 +79,7 @@ def made(method: str, **settings: Any) -> Any:
 
 def recorded(**given: Any) -> Record:
     """A record that holds what a metric reads, and nothing else of use."""
-    learner = SimpleNamespace(method=SimpleNamespace(kind="regression"))
+    learner = SimpleNamespace(method=ob.methods()["lms"])
     empty = dict.fromkeys(
         ("data", "learner", "seconds", "rows_learned", "rows", "test_error", "task_error", "stream_error", "a_priori")
     )
@@ -241,7 +241,7 @@ def test_compression_loss_and_its_excess(stream: str) -> None:
 
 def test_excess_of_the_best_subspace_is_nothing() -> None:
     X = bare_data().X
-    learner = SimpleNamespace(method=SimpleNamespace(kind="subspace"), settings={"n_components": 2})
+    learner = SimpleNamespace(method=ob.methods()["oja"], settings={"n_components": 2})
     best = float(np.sum(np.linalg.svd(X, compute_uv=False)[2:] ** 2) / N)
     given = {"data": Data(X), "learner": learner, "stream_error": best}
     assert metric("excess_loss", **given) == pytest.approx(0, abs=1e-9)

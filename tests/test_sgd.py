@@ -287,7 +287,7 @@ def test_targets_of_a_margin_are_minus_one_and_one(loss, data, cubic, same_state
     X, good = data[0], targets(loss, 12)
     bad = good.copy()
     bad[[7, 9]] = 0.5, 0.0
-    message = rf"y: row 7 holds 0.5: with loss='{loss}' sgd wants every y to be -1 or 1"
+    message = rf"y: row 7 holds 0.5: with loss='{loss}' sgd expects every y to be -1 or 1"
     for settings in ({}, {"batch_size": 5}, {"model": cubic}):
         learner = ob.create("sgd", loss=loss, **settings).partial_fit(X[:7], good[:7])
         before = learner.copy()

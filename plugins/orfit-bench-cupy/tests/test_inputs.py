@@ -53,7 +53,8 @@ def test_chunks_on_the_device_go_neither_way(in_place):
 def test_rows_of_a_filter_are_copied_once_whatever_comes_with_them(in_place):
     learner = ob.create("kalman", backend=in_place).partial_fit(X[:1], y[:1])
     before = copies()
-    learner.partial_fit(X, y, observation_noise=np.ones(40))
+    rows = with_numbers(learner.rule, learner.live_state, X, y)
+    learner.rule.step_inputs(rows.sizes, (None, None, np.ones(40)), 40)
     assert since(before)[1] == 3  # X, y, and what came with them
 
 

@@ -327,7 +327,7 @@ def test_device_clock():
 
 
 def test_without_a_device_a_chunk_has_no_time_of_one(in_place):
-    assert Workload("orfit", in_place, 20).device_seconds_a_sample() > 0
+    assert Workload("orfit", in_place, 20).device_seconds_per_sample() > 0
     work = Workload("orfit", "numpy", 20)
     with pytest.raises(Missing, match="no device of its own"):
         work.device_seconds_per_sample()

@@ -157,7 +157,7 @@ def test_a_killed_run_ends_in_the_identical_file(tmp_path):
     assert 2 <= kept < 8
     resumed, whole = call("cut"), call("whole")
     assert resumed.returncode == whole.returncode == 0, resumed.stderr + whole.stderr
-    assert f"{kept} of 8 cells are finished already" in resumed.stderr
+    assert f"resuming: {kept} of 8 cells are already finished" in resumed.stderr
     assert not journal.exists()
     first, second = (xr.load_dataset(tmp_path / folder / "survey-figure-2.nc") for folder in ("cut", "whole"))
     assert first.identical(second)
