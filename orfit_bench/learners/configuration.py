@@ -74,15 +74,15 @@ class Configuration:
     # ------------------------------------------------------------------ the state before the first row
 
     @cached_property
-    def _layouts(self) -> dict[tuple[int, int], StateLayout]:
+    def _layouts(self) -> dict[Sizes, StateLayout]:
         return {}
 
     def layout(self, sizes: Sizes) -> StateLayout:
         """The shapes of the state's arrays."""
-        d, c = sizes[:2]
-        if (d, c) not in self._layouts:
-            self._layouts[d, c] = self._new_layout(d, c)
-        return self._layouts[d, c]
+        found = self._layouts.get(sizes)
+        if found is None:
+            found = self._layouts[sizes] = self._new_layout(sizes.n_features, sizes.n_outputs)
+        return found
 
     def _new_layout(self, d: int, c: int) -> StateLayout:
         p, r = (d, c) if self.is_linear else (self.model.size(d, c), 1)

@@ -36,7 +36,7 @@ def with_numbers(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: s
     Y, y_is_1d = validation.targets(y, name, len(X), rule.dtype, outputs, vector, rule.allows_gaps, rule.namespace)
     if not rule.on_host:
         X, Y = rule.place(X), rule.place(Y)
-    return Rows(X, Y, Sizes(X.shape[1], Y.shape[1], y_is_1d))
+    return Rows(X, Y, sizes or Sizes(X.shape[1], Y.shape[1], y_is_1d))
 
 
 def with_labels(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: str = "X") -> Rows:
