@@ -81,10 +81,11 @@ class Configuration:
         """The shapes of the state's arrays."""
         found = self._layouts.get(sizes)
         if found is None:
-            found = self._layouts[sizes] = self._new_layout(sizes.n_features, sizes.n_outputs)
+            found = self._layouts[sizes] = self.new_layout(sizes.n_features, sizes.n_outputs)
         return found
 
-    def _new_layout(self, d: int, c: int) -> StateLayout:
+    def new_layout(self, d: int, c: int) -> StateLayout:
+        """One for d features and c outputs; ValueError where settings do not fit them."""
         p, r = (d, c) if self.is_linear else (self.model.size(d, c), 1)
         counts = {name: value for name, value in self.settings.items() if type(value) is int}
         sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self.is_linear else c}

@@ -13,8 +13,6 @@ class Kind:
     """What a method of a kind must declare; `Method` refuses a declaration that lacks some of it."""
 
     name: str
-    answers: str
-    """What its learners answer."""
     targets: Targets
     """What comes with the rows; in "numbers with gaps" NaN says that nothing was seen."""
     fields: tuple[str, ...] = ()
@@ -50,17 +48,16 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("regression", "numbers", "numbers"),
-        Kind("classification", "labels", "labels"),
+        Kind("regression", "numbers"),
+        Kind("classification", "labels"),
         Kind(
             "filter",
-            "forecasts of a state that moves between the rows",
             "numbers with gaps",
             fields=("mean", "covariance", "moved"),
             settings=("transition", "process_noise", "observation_noise", "initial_mean"),
             rows=("learn", "transit"),
             smoothing=("rts",),
         ),
-        Kind("subspace", "coordinates in a subspace", "none", fields=("basis",), settings=("n_components",)),
+        Kind("subspace", "none", fields=("basis",), settings=("n_components",)),
     )
 }

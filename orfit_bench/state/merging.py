@@ -95,9 +95,8 @@ def _placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState
             raise ValueError(f"state: {f.name!r} has shape {fields[f.name].shape}, want {want}")
         if not np.isfinite(fields[f.name]).all():
             raise ValueError(f"state: {f.name!r} holds numbers that are not finite")
-    pending = rule.init(like.sizes, like.classes).pending
     lost = bool(rule.method.warns and fields.get(rule.method.warns[0], False))
-    return replace(like, arrays=layout.start(fields), pending=pending, has_warned=lost)
+    return replace(like, arrays=layout.start(fields), pending=rule.no_rows(like.sizes), has_warned=lost)
 
 
 def side(rule: StateRule, state: LearnerState) -> Side:

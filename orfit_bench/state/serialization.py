@@ -93,13 +93,11 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
         raise ValueError(f"state: {pending} rows wait, of {samples} seen, for a batch of {rule.batch_size}")
     _check("pending_X", given.get("pending_X"), (pending, d), rule.dtype)
     _check("pending_y", given.get("pending_y"), (pending, c), rule.dtype)
-    state = rule.init(sizes, classes)
-    state.arrays, state.n_steps, state.n_samples = layout.start(fields), steps, samples
     rows = (np.ascontiguousarray(given[name], rule.dtype) for name in ("pending_X", "pending_y"))
     X, Y = (rule.backend.asarray(a) for a in rows)
-    state.pending = state.pending.with_rows(X, Y)
-    state.has_warned = bool(rule.method.warns and fields.get(rule.method.warns[0], False))
-    return state
+    warned = bool(rule.method.warns and fields.get(rule.method.warns[0], False))
+    waiting = rule.no_rows(sizes).with_rows(X, Y)
+    return LearnerState(sizes, layout.start(fields), waiting, steps, samples, classes, has_warned=warned)
 
 
 def _classes(head: dict[str, Any]) -> tuple[bool | int | str, ...]:

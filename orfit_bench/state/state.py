@@ -92,5 +92,8 @@ class StateRule(Protocol):
     def layout(self, sizes: Sizes) -> StateLayout:
         """The shapes of its arrays."""
 
+    def no_rows(self, sizes: Sizes) -> PendingRows:
+        """No pending rows, on the backend."""
+
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
         """The state before the first row."""

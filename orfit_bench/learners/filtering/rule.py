@@ -17,7 +17,8 @@ from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.method import Draw
 from orfit_bench.spec.model import Transition
-from orfit_bench.state.state import Label, LearnerState, Sizes
+from orfit_bench.state.layout import StateLayout
+from orfit_bench.state.state import LearnerState, Sizes
 
 StepInputs = Mapping[str, Entries]
 """What came with the rows: transition, process_noise, observation_noise, as far as they were given."""
@@ -48,10 +49,10 @@ class FilterRule(Rule):
             return {}
         return self.motion(sizes).given(dict(zip(VARYING, varying, strict=False)), rows, block)
 
-    def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
-        """The state before the first row; ValueError where settings do not fit the sizes."""
-        self.motion(sizes)
-        return super().init(sizes, classes)
+    def new_layout(self, d: int, c: int) -> StateLayout:
+        """One for d features and c outputs; ValueError where settings do not fit them."""
+        self.motion(Sizes(d, c))
+        return super().new_layout(d, c)
 
     @property
     def given_weights(self) -> tuple[str, Any]:
