@@ -113,7 +113,7 @@ def fix() -> None:
 def bench(*arguments: str) -> None:
     """Run the micro-benchmarks."""
     set_up("test", "peers")
-    python("-m", "pytest", "tests/test_overhead.py", "--benchmark-only", "--benchmark-enable", *arguments)
+    python("-m", "pytest", "tests/learners/test_overhead.py", "--benchmark-only", "--benchmark-enable", *arguments)
 
 
 def track(*arguments: str) -> None:

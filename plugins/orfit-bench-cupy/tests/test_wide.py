@@ -1,7 +1,7 @@
 """Blocks on the device, beside the reference's rows."""
 
 import pytest
-from wide import CASES, leaves_what_rows_leave, rows
+from helpers.wide import CASES, leaves_what_rows_leave, rows
 
 import orfit_bench as ob
 from orfit_bench_cupy import _blocks

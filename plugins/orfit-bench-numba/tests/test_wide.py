@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from wide import CASES, D, alike, learned, leaves_what_rows_leave, rows
+from helpers.wide import CASES, D, alike, learned, leaves_what_rows_leave, rows
 
 from orfit_bench_numba._directions import tame
 

@@ -1,0 +1,115 @@
+"""Means with intervals, and methods two by two, against other roads to the same numbers."""
+
+from itertools import product
+from math import isnan, nan
+
+import numpy as np
+import pytest
+from helpers.outcomes import failed, made, table
+from scipy import stats
+
+from orfit_bench.bench.statistics import FEWEST, comparisons, estimate, holm, over_seeds
+
+
+def pair(ours, theirs, dtype="float64", **more):
+    """lms and rls with these errors, a seed each."""
+    cells = [
+        made(method, seed=seed, test_error=error, dtype=dtype, **more)
+        for method, errors in (("lms", ours), ("rls", theirs))
+        for seed, error in enumerate(errors)
+    ]
+    (found,) = comparisons(table(cells))
+    return found
+
+
+class TestEstimate:
+    def test_as_scipy_has_it(self):
+        values = np.random.default_rng(0).normal(3.0, 2.0, 7)
+        low, high = stats.t.interval(0.95, 6, values.mean(), stats.sem(values))
+        found = estimate(values)
+        assert (found.mean - found.half, found.mean + found.half) == pytest.approx((low, high), rel=1e-12)
+
+    def test_holds_the_truth_as_often_as_it_says(self):
+        draws = np.random.default_rng(1).standard_normal((2000, 4))
+        held = np.mean([abs(e.mean) < e.half for e in map(estimate, draws)])
+        assert 0.935 < held < 0.965  # three standard deviations of 2,000 draws
+
+    def test_what_has_no_interval(self):
+        assert estimate([]) == pytest.approx((nan, nan, 0), nan_ok=True)
+        assert estimate([2.0, nan]) == pytest.approx((2.0, nan, 1), nan_ok=True)
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, nan, 0.03, 0.005]) == pytest.approx([0.03, 0.06, nan, 0.06, 0.02], nan_ok=True)
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+class TestPairs:
+    def test_against_all_signs(self):
+        """The p of Wilcoxon's test is the share of all sign patterns at least as far from balance."""
+        ours, theirs = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [1.1, 2.9, 2.8, 5.0, 6.5, 7.1, 10.0]
+        differences = np.array([2 * (a - b) / (a + b) for a, b in zip(ours, theirs, strict=True)])
+        ranks = np.argsort(np.argsort(np.abs(differences))) + 1
+        seen = (np.sign(differences) * ranks).sum()
+        sums = np.array([np.dot(signs, ranks) for signs in product((-1, 1), repeat=7)])
+        found = pair(ours, theirs)
+        assert (found.wins, found.losses, found.ties) == (6, 1, 0)
+        assert found.p == pytest.approx(np.mean(np.abs(sums) >= abs(seen)), rel=1e-12)
+        assert found.effect == pytest.approx(-seen / ranks.sum())
+        assert found.difference == pytest.approx(np.median(differences))
+
+    def test_too_few(self):
+        few = pair(range(1, FEWEST), range(2, FEWEST + 1))
+        assert (few.wins, few.losses) == (FEWEST - 1, 0)
+        assert isnan(few.p)
+        assert isnan(few.p_holm)
+        assert pair(range(1, FEWEST + 1), range(2, FEWEST + 2)).p == pytest.approx(2 / 2**FEWEST)
+
+    @pytest.mark.parametrize(("dtype", "apart"), [("float64", 1e-12), ("float32", 1e-5)])
+    def test_rounding_is_a_tie(self, dtype, apart):
+        errors = np.linspace(1, 2, 7)
+        found = pair(errors, errors * (1 + apart), dtype)
+        assert (found.wins, found.losses, found.ties) == (0, 0, 7)
+        assert pair(errors, errors * (1 + 100 * apart**0.5), dtype).wins == 7
+
+    @pytest.mark.parametrize(("dtype", "exact"), [("float64", 1e-15), ("float32", 1e-6)])
+    def test_exact_fits_are_ties(self, dtype, exact):
+        errors = np.linspace(0, exact, 7)
+        assert pair(errors, 5 * errors, dtype).ties == 7
+        assert pair(errors, errors + 1e4 * exact, dtype).wins == 7
+
+    def test_ties_do_not_depend_on_other_cells(self):
+        cells = [made(m, seed=s, test_error=1 + e) for m, e in (("lms", 0), ("rls", 2e-4)) for s in range(6)]
+        (alone,) = comparisons(table(cells))
+        for other in (made("ogd", dtype="float32"), made("ogd", test_error=1e300)):
+            beside = [c for c in comparisons(table([*cells, other])) if c.p == c.p]
+            assert beside == [alone]
+        assert (alone.wins, alone.p) == (6, 2 / 2**6)
+
+    def test_no_cells(self):
+        assert comparisons(table([made()]).isel(cell=[])) == []
+
+    def test_a_perfect_and_an_infinite_error_have_their_places(self):
+        found = pair([0.0, 0.0, 1.0, np.inf], [0.0, 1.0, np.inf, np.inf])
+        assert (found.wins, found.losses, found.ties) == (2, 0, 2)
+
+    def test_backends_make_one_pair(self):
+        cells = [made(m, b, test_error=e) for m, e in (("lms", 1.0), ("rls", 2.0)) for b in ("numpy", "numba")]
+        (found,) = comparisons(table(cells))
+        assert (found.wins, found.losses, found.ties) == (1, 0, 0)
+
+    def test_only_the_same_stream_and_seed_makes_a_pair(self):
+        assert not comparisons(table([made("lms", seed=0), made("rls", seed=1)]))
+        assert not comparisons(table([made("lms", d=8), made("rls", d=16)]))
+        assert not comparisons(table([made("lms"), failed("rls"), made("ogd", test_error=nan)]))
+
+    def test_settings_make_methods(self):
+        cells = [made(settings={"step_size": s}, test_error=s) for s in (0.1, 0.2)]
+        (found,) = comparisons(table(cells))
+        assert (found.one, found.other, found.wins) == (0, 1, 1)
+
+
+def test_groups_differ_in_the_seed_alone():
+    cells = [made(m, b, seed=s) for m in ("lms", "rls") for b in ("numpy", "numba") for s in (0, 1)]
+    found = over_seeds(table([*cells, failed(seed=2)]))
+    assert found == [[0, 1], [2, 3], [4, 5], [6, 7]]

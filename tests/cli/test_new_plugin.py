@@ -1,0 +1,191 @@
+"""New plugins: what is written conforms as it stands, and nothing is written by halves."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from helpers.distributions import install, python
+
+from orfit_bench.cli import main
+from orfit_bench.jobs import files
+from orfit_bench.new_plugin import KINDS, filled, named, write
+from orfit_bench.spec import SPEC_VERSION
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFORMS = """
+from orfit_bench.conformance import conform
+report = conform("my_own")
+assert report.passed, report
+print(report.counts["passed"], sorted({r.backend for r in report.records}), sorted({r.method for r in report.records}))
+"""
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of plugin."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def folder(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plugin as the command wrote it."""
+    folder = tmp_path_factory.mktemp(kind) / "my-own"
+    done = CliRunner().invoke(main, ["new-plugin", "my-own", "--kind", kind, "--folder", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert f"orfit-bench conform my_own\n  orfit-bench run --method {'lms' if kind == 'backend' else 'my_own'}" in (
+        done.output
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Path:
+    """The same, found as if it were installed."""
+    return install(folder)
+
+
+def test_it_conforms(kind: str, site: Path) -> None:
+    done = python("-c", CONFORMS, site=site)
+    assert done.returncode == 0, done.stderr
+    passed, *who = done.stdout.split(maxsplit=1)
+    assert int(passed) > (80 if kind == "both" else 40)
+    backends, methods = ["my_own"] if kind == "backend" else ["numpy"], ["lms"] if kind == "backend" else ["my_own"]
+    assert who == [f"{['my_own', 'numpy'] if kind == 'both' else backends} {methods}\n"]
+
+
+def test_it_is_listed_and_runs(kind: str, site: Path, tmp_path: Path) -> None:
+    listed = python("-m", "orfit_bench", "list", "my_own", site=site)
+    assert listed.returncode == 0, listed.stderr
+    assert "supplied by: my-own 0.1.0" in listed.stdout
+    what = ["lms", "--backend", "my_own"] if kind == "backend" else ["my_own"]
+    ran = python("-m", "orfit_bench", "run", "--method", *what, "--rows", "60", site=site, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert " ok. Results: results.nc" in ran.stdout
+    assert "my_own" in ran.stdout
+
+
+@pytest.mark.parametrize("right", ["(1 - p.leak * step) * s.w", "step * J.T @ E"])
+def test_its_laws_can_fail(right: str, tmp_path: Path) -> None:
+    write("my-own", folder=tmp_path / "mine")
+    kernel = tmp_path / "mine/src/my_own/kernel.py"
+    assert kernel.read_text().count(f" {right}\n") + kernel.read_text().count(f" {right} +") == 1
+    kernel.write_text(kernel.read_text().replace(right, f"0.999 * {right}"))
+    code = (
+        "from orfit_bench.conformance import conform\n"
+        "print(*(r.check for r in conform('my_own', dtypes=['float64']).records if r.status == 'failed'))\n"
+    )
+    failed = set(python("-c", code, site=install(tmp_path / "mine")).stdout.split())
+    assert failed >= {"law_repeated_row", "law_rests_at_ridge", "agrees_with_batch_problem"}
+
+
+def test_it_states_the_contract_of_today_and_no_other_name(folder: Path) -> None:
+    texts = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".py", ".md", ".toml")}
+    assert {line for text in texts.values() for line in re.findall(r"^SPEC_VERSION = .*", text, re.M)} == {
+        f"SPEC_VERSION = {SPEC_VERSION}"
+    }
+    for path, text in texts.items():
+        assert not re.search("my.plugin", text + str(path.relative_to(folder)))
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"] == {"orfit_bench": {"my_own": "my_own"}}
+
+
+@pytest.mark.skipif(not find_spec("ruff"), reason="ruff is not installed")
+@pytest.mark.parametrize("name", ["z", "my-own", "recursive-total-least-squares"])
+def test_it_is_clean(kind: str, name: str, tmp_path: Path) -> None:
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
+    files.new_folder(tmp_path / "made", filled(kind, named(name)))
+    chosen = ["--select", ",".join(rules["select"]), "--ignore", ",".join(rules["ignore"])]
+    for word in (["check", *chosen], ["format", "--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *word, "--no-cache", tmp_path / "made"], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "distribution", "package"),
+    [("my-own", "my-own", "my_own"), ("My_Own.2", "my-own-2", "my_own_2"), ("z", "z", "z")],
+)
+def test_names(name: str, distribution: str, package: str) -> None:
+    assert named(name) == (distribution, package)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "want letters"),
+        ("2fast", "starting with a letter"),
+        ("-x", "starting with a letter"),
+        ("x-", "not ending with a dash"),
+        ("my own", "want letters"),
+        ("../own", "want letters"),
+        ("größer", "want letters"),
+        ("lambda", "not a keyword of Python"),
+        ("lms", "the method 'lms' is already supplied by orfit-bench 0.1.0: choose another name, e.g. my-lms"),
+        ("class-rls", "the method 'class_rls' is already supplied by orfit-bench 0.1.0: .* e.g. my-class-rls"),
+        ("numpy", "the backend 'numpy' is already supplied by orfit-bench-numpy"),
+        ("drift", "the stream 'drift' is already supplied by"),
+        ("catalogue", "a plugin 'catalogue' is already installed by orfit-bench"),
+        ("json", "a module 'json' already exists .*: choose another name, e.g. my-json"),
+    ],
+)
+def test_names_that_cannot_be_or_are_taken(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        write(name, folder=tmp_path / "made")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_kind_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="want one of method, backend, both"):
+        write("my-own", "stream", tmp_path / "made")
+
+
+def test_folders_that_are_not_new(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for where, message in (
+        ("full", "holds something already"),
+        ("file", "there is a file of that name"),
+        ("none/made", "there is no folder"),
+    ):
+        done = CliRunner().invoke(main, ["new-plugin", "my-own", "--folder", str(tmp_path / where)])
+        assert done.exit_code == 2
+        assert message in done.output
+    assert {p.name for p in tmp_path.rglob("*")} == {"full", "mine.txt", "file"}
+    assert (tmp_path / "full" / "mine.txt").read_text() == (tmp_path / "file").read_text() == "mine"
+    (tmp_path / "empty").mkdir()
+    write("my-own", folder=tmp_path / "empty")
+    assert (tmp_path / "empty" / "pyproject.toml").exists()
+
+
+def test_the_folder_is_named_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["new-plugin", "My_Own"]).exit_code == 0
+    assert (tmp_path / "My_Own/src/my_own/method.py").exists()
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=repr)
+def test_what_is_interrupted_leaves_nothing(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, written = Path.write_text, []
+
+    def failing(self: Path, text: str, **more: str) -> int:
+        if len(written) == 3:
+            raise error
+        written.append(self)
+        return plain(self, text, **more)
+
+    monkeypatch.setattr(Path, "write_text", failing)
+    with pytest.raises(type(error)):
+        write("my-own", folder=tmp_path / "made")
+    assert len(written) == 3
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,232 @@
+"""The conformance kit against learners with one thing wrong each and against right ones; and what its totals admit."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from faults.fault import FAULTS, NAME, ON_NUMPY, Fault
+from faults.right import BATCHES, PLAIN, PLAIN_KERNEL, Offers, plain
+from helpers.cases import offering
+
+import orfit_bench as ob
+from orfit_bench.conformance import conform
+from orfit_bench.conformance.check import CHECKS, Gap, worst
+from orfit_bench.conformance.counting import Counted
+from orfit_bench.conformance.kit import report, run
+from orfit_bench.conformance.plan import planned
+from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED
+from orfit_bench.conformance.tolerance import Nudged
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Absent
+
+# ---------------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_caught_by_the_checks_named_and_by_no_other(name):
+    found = FAULTS[name].report()
+    assert {r.check for r in found.records if r.status == FAILED} == FAULTS[name].caught, FAULTS[name].said
+    assert not found.passed
+    assert all(r.reason for r in found.records if r.status != PASSED)
+
+
+def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
+    """A stream of one row is a moment at which learners are copied too, and the copies find what is wrong there."""
+    caught = [fault.caught for fault in FAULTS.values()]
+    assert set.union(*map(set, caught)) == {check.name for check in CHECKS}
+    assert {check.name for check in CHECKS} - {c for checks in caught if len(checks) == 1 for c in checks} == {
+        "one_row"
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("truth", [None, PLAIN_KERNEL])
+@pytest.mark.parametrize("method", [PLAIN, BATCHES])
+def test_what_the_faults_are_put_into_is_right(method, truth, dtype):
+    found = Fault("nothing", frozenset(), method, truth=truth, dtype=dtype).report()
+    assert found.passed, [r.reason for r in found.records if r.status != PASSED] + found.problems
+
+
+# ---------------------------------------------------------------------- the echo
+
+
+def jittered(a: Any) -> Any:
+    """The next number up or down, by the lowest bit of each, so that it does not matter how the stream is cut."""
+    plain = np.ascontiguousarray(a).view(np.ndarray)
+    odd = plain.view(f"i{a.itemsize}") % 2
+    largest = np.copysign(np.finfo(a.dtype).max, plain)
+    return np.nextafter(plain, np.where(odd, largest, 0 * plain)).view(type(a))
+
+
+def jittery(kernel: Any) -> Any:
+    """A kernel to which every number is one rounding off, as another order of the same sums would make it."""
+    return Nudged(kernel, jittered)
+
+
+def passes_as_echo(*methods: str, changed: Any = lambda kernel: kernel, **more: Any) -> None:
+    """The reference, changed, under another name, claiming no device."""
+    ob.register(offering("echo", {name: changed(registry().kernel("numpy", name)) for name in methods}), "echo")
+    try:
+        found = conform("echo", backends=["echo"], **more)
+        assert found.passed, [(r.check, r.method, r.reason) for r in found.records if r.status != PASSED]
+        assert {r.method for r in found.records} == set(methods)
+    finally:
+        ob.unregister("echo")
+
+
+def test_the_reference_under_another_name_passes():
+    passes_as_echo("lms", "class_rls", "oja", dtypes=["float64"])
+
+
+@pytest.mark.parametrize(
+    ("methods", "dtype"),
+    [(("nlms", "rls", "owm"), "float64"), (("nlms", "rls"), "float32")],
+    ids=["float64", "float32"],
+)
+def test_another_order_of_sums_passes(methods, dtype):
+    passes_as_echo(*methods, changed=jittery, dtypes=[dtype])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", [lambda kernel: kernel, jittery], ids=["as it is", "jittered"])
+def test_all_of_the_reference_under_another_name_passes(changed):
+    passes_as_echo(*(method for backend, method in registry().kernels if backend == "numpy"), changed=changed)
+
+
+# ---------------------------------------------------------------------- totals
+
+
+def installed(**parts: Any) -> Any:
+    return Fault("", frozenset(), **parts).installed()
+
+
+def some_records(**more: Any) -> Any:
+    plan = planned([NAME], backends=[NAME], dtypes=["float64"])[:6]
+    return plan, [run(item) for item in plan]
+
+
+def test_a_report_of_nothing_fails():
+    assert not report([], []).passed
+    with installed(kernel=Absent("a thesis is to be written first")):
+        found = conform(NAME, backends=[NAME])
+        assert not found.passed
+        assert "nothing ran" in found.problems[0]
+
+
+def test_a_backend_that_cannot_compute_here_fails_with_its_reason():
+    with installed(backend=replace(ON_NUMPY, probe=lambda: "no such device")):
+        found = conform(NAME, backends=[NAME])
+        assert {(r.status, r.reason) for r in found.records} == {(SKIPPED, "no such device")}
+        assert found.problems == ["nothing ran: no such device"]
+        both = conform(NAME, "greedy", backends=[NAME, "numpy"], dtypes=["float64"])
+        assert both.problems == [f"every check {of} {NAME} was skipped: no such device" for of in ("of", "on")]
+
+
+def test_a_check_that_did_not_run_fails_the_report():
+    with installed():
+        plan, records = some_records()
+        assert report(plan, records).passed
+        missing = report(plan, records[:-1])
+        assert not missing.passed
+        assert missing.problems == [
+            f"{plan[-1].check} of {NAME} on {NAME} (float64) did not run: it did not come to it"
+        ]
+        skipped = report(plan, [*records[:-1], replace(records[-1], status=SKIPPED, reason="why not")])
+        assert skipped.problems[0].endswith("did not run: why not")
+        assert len(report(plan, records[:1] + records[-1:]).problems) == 4
+        assert "every check" in report(plan, []).problems[0] or "nothing ran" in report(plan, []).problems[0]
+
+
+def doubled(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    return 2 * plain(s, X, Y, p, out)
+
+
+def test_an_expected_failure_is_none_and_one_that_passes_is_one():
+    expects = {"rows_are_counted": "they are counted twice", "one_row": "why not"}
+    with installed(kernel=Offers(learn=doubled, EXPECTED_FAILURES=expects)):
+        found = conform(NAME, backends=[NAME], only=["rows_are_counted", "one_row"], dtypes=["float64"])
+        by_check = {r.check: r for r in found.records}
+        assert by_check["rows_are_counted"].status == EXPECTED
+        assert by_check["rows_are_counted"].reason.startswith("they are counted twice (with the defaults: rows seen")
+        assert by_check["one_row"].status == FAILED
+        assert "it passed: take it out" in by_check["one_row"].reason
+        assert not found.passed
+
+
+def test_an_expected_failure_of_one_dtype_speaks_of_that_alone():
+    with installed(kernel=Offers(learn=doubled, EXPECTED_FAILURES={"rows_are_counted float32": "why not"})):
+        found = conform(NAME, backends=[NAME], only=["rows_are_counted"])
+        assert {r.dtype: r.status for r in found.records} == {"float64": FAILED, "float32": EXPECTED}
+
+
+@pytest.mark.parametrize("name", ["no_such_check", "one_row float16", "one_row float64 float32 more"])
+def test_an_expected_failure_of_no_check_fails_the_report(name):
+    with installed(kernel=Offers(learn=plain, EXPECTED_FAILURES={name: "why not"})):
+        found = report(*some_records())
+        (problem,) = found.problems
+        assert problem.startswith(f"{NAME} on {NAME} expects {name!r} to fail, which is no check")
+
+
+def test_a_complete_backend_has_every_method_of_the_catalogue():
+    with installed(backend=replace(ON_NUMPY, complete=True)):
+        found = report(*some_records())
+        lacking = {problem.split(":")[0] for problem in found.problems}
+        assert lacking == {f"{NAME} promises all methods, and lacks {name}" for name in ob.methods() if name != NAME}
+    assert conform("greedy", backends=["numpy"], dtypes=["float64"]).passed
+
+
+def test_what_a_plugin_raises_is_a_failure_with_the_line_that_raised_it():
+    def raises(*arguments: Any) -> int:
+        raise SystemExit("enough")
+
+    with installed(kernel=Offers(learn=raises)):
+        found = conform(NAME, backends=[NAME], only=["one_row"], dtypes=["float64"])
+        assert found.records[0].reason.startswith("with the defaults: raised SystemExit: enough (test_kit.py, line ")
+
+
+def test_a_warning_is_a_failure():
+    def warns(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        warnings.warn("hm", stacklevel=1)
+        return plain(s, X, Y, p, out)
+
+    with installed(kernel=Offers(learn=warns)):
+        found = conform(NAME, backends=[NAME], only=["one_row"], dtypes=["float64"])
+        assert "UserWarning: hm" in found.records[0].reason
+
+
+def test_unknown_names_are_refused_with_a_near_one():
+    for wrong, said in ((("lsm",), "lms"), (("lms",), "one_row")):
+        with pytest.raises(ValueError, match=said):
+            conform(*wrong, only=["one_rwo"], backends=["numpy"])
+
+
+def test_a_deviation_that_is_no_number_never_holds_and_a_wide_bound_hides_no_failure():
+    assert not Gap(math.inf, math.inf).holds
+    assert not Gap(math.nan, 1.0).holds
+    assert Gap(1e-16, 1e-15).holds
+    failing, void = Gap(1e-3, 1e-6), Gap(1e6, 0.5)
+    assert worst([void, failing]) == failing
+    assert worst([failing, Gap(math.nan, 1e-6)]).ratio == math.inf
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda A: A @ A,
+        lambda A: A.dot(A),
+        lambda A: np.dot(A, A),
+        lambda A: np.einsum("ij,jk->ik", A, A),
+        lambda A: np.tensordot(A, A, 1),
+        lambda A: np.linalg.multi_dot([A, A]),
+    ],
+    ids=["@", ".dot", "dot", "einsum", "tensordot", "multi_dot"],
+)
+def test_a_cubic_product_is_counted_as_one_however_it_is_written(product):
+    Counted.flops = 0.0
+    assert isinstance(product(np.ones((8, 8)).view(Counted)), Counted)
+    assert Counted.flops == 2 * 8**3

@@ -1,0 +1,125 @@
+"""Copies, states, merges and averages are the host's: the host with one of them wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from faults.fault import fault
+from faults.right import (
+    DOUBLE,
+    LINEAR_LMS,
+    PLAIN,
+    WITH_LAST,
+    Offers,
+    around,
+    carries_the_double,
+    plain,
+)
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.parameters import ParameterMaker
+from orfit_bench.spec import Merge
+from orfit_bench.state import merging, serialization
+
+merge, copy = Learner.merge, Learner.copy
+to_dataset, from_dataset, read = serialization.to_dataset, serialization.from_dataset, serialization.read
+
+
+def _sharing(self: Any, other: Any) -> Any:
+    merge(self, other)
+    other.live_state = self.live_state
+    return self
+
+
+fault(
+    "merged_learners_share",
+    "the learner that was merged into another shares its arrays from then on",
+    "merging_leaves_the_other",
+    method=replace(PLAIN, merge=Merge("approximate", "the first", lambda a, b, settings: {})),
+    host=(Learner, "merge", _sharing),
+)
+
+
+def _notes_the_last(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    n = plain(s, X, Y, p, out)
+    s.last[...] = X[max(n - 1, 0)]
+    return n
+
+
+def _forgetful(self: Any) -> Any:
+    twin = copy(self)
+    if not self.n_samples_seen_:
+        defaults = {s.name: s.default for s in self.method.settings}
+        forgetful = ParameterMaker(self.method, defaults, self.dtype, self.random_state)
+        twin.rule = dataclasses.replace(self.rule)
+        vars(twin.rule)["_make_parameters"] = forgetful
+    return twin
+
+
+fault(
+    "a_copy_forgets_its_settings",
+    "a copy of a learner that has learned nothing learns with the defaults",
+    "a_copy_goes_on_alike",
+    method=LINEAR_LMS,
+    kernel=around("lms"),
+    host=(Learner, "copy", _forgetful),
+)
+
+
+def _half_shared(self: Any) -> Any:
+    twin = copy(self)
+    if self.live_state is not None:
+        twin.live_state.arrays = twin.live_state.arrays._replace(last=self.live_state.arrays.last)
+    return twin
+
+
+fault(
+    "a_copy_shares_a_field",
+    "a copy has weights of its own, and shares a field that no prediction depends on",
+    "a_copy_is_independent",
+    method=WITH_LAST,
+    kernel=Offers(learn=_notes_the_last),
+    host=(Learner, "copy", _half_shared),
+)
+
+
+fault(
+    "a_state_with_swapped_bytes",
+    "the arrays of `state` have their bytes swapped",
+    "the_state_is_what_is_declared",
+    host=(
+        serialization,
+        "to_dataset",
+        lambda *learner: to_dataset(*learner).map(lambda a: a.astype(a.dtype.newbyteorder())),
+    ),
+)
+
+
+def _in_half(found: Any) -> Any:
+    head, arrays = found
+    return head, {name: a.astype(np.float16).astype(a.dtype) for name, a in arrays.items()}
+
+
+fault(
+    "restored_in_half_precision",
+    "what is restored from a state was rounded to half precision",
+    "a_restored_state_goes_on_alike",
+    host=(serialization, "from_dataset", lambda state: _in_half(from_dataset(state))),
+)
+fault(
+    "loaded_in_half_precision",
+    "what is read from a file was rounded to half precision",
+    "a_saved_state_goes_on_alike",
+    host=(serialization, "read", lambda path: _in_half(read(path))),
+)
+fault(
+    "the_first_is_the_mean",
+    "the mean of some learners is the first of them",
+    "averages_as_declared",
+    method=replace(DOUBLE, averages=("w",), derived=lambda fields, settings: {"double": 2 * fields["w"]}),
+    kernel=Offers(learn=carries_the_double),
+    host=(merging, "_mean", lambda fields, name, by: fields[0][name]),
+)

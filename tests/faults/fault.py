@@ -1,0 +1,102 @@
+"""A fault: a learner with one thing wrong, and the checks of the kit that catch it, all others passing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import orfit_bench as ob
+from faults.right import (
+    PLAIN,
+    PLAIN_KERNEL,
+    Offers,
+    block,
+)
+from orfit_bench.conformance import Report, conform
+from orfit_bench.spec import Backend, Method
+
+NAME = "wrong"
+"""The method's and the backend's name while a fault is installed."""
+ON_NUMPY = Backend(NAME, "", namespace=lambda: np)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong, in words; the checks that catch it; the declarations and kernels with the fault."""
+
+    said: str
+    caught: frozenset[str]
+    method: Method = PLAIN
+    kernel: Any = PLAIN_KERNEL
+    truth: Any = None
+    """The right kernel, as the reference; None: there is none to compare with."""
+    backend: Backend = ON_NUMPY
+    host: tuple[Any, str, Any] | None = None
+    """What of the host is broken, because the host alone keeps the rule: (object, attribute, instead)."""
+    dtype: str = "float64"
+    slow: bool = False
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """The fault as a plugin of this process."""
+        ob.register(_plugin(self), NAME)
+        try:
+            if self.host:
+                with patch.object(*self.host):
+                    yield
+            else:
+                yield
+        finally:
+            ob.unregister(NAME)
+
+    def report(self) -> Report:
+        """What the whole kit says of it."""
+        with self.installed():
+            return conform(NAME, backends=[NAME], dtypes=[self.dtype], slow=self.slow)
+
+
+def _plugin(fault: Fault) -> Any:
+    method, backend = replace(fault.method, name=NAME), replace(fault.backend, name=NAME)
+    offers = {(NAME, NAME): fault.kernel} | ({("numpy", NAME): fault.truth} if fault.truth else {})
+
+    class Plugin:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def methods(self) -> Any:
+            return [method]
+
+        @ob.hookimpl
+        def backends(self) -> Any:
+            return [backend]
+
+        @ob.hookimpl
+        def kernels(self) -> Any:
+            return offers
+
+    return Plugin()
+
+
+FAULTS: dict[str, Fault] = {}
+
+
+def fault(name: str, said: str, *caught: str, **parts: Any) -> None:
+    """Take a fault in."""
+    assert name not in FAULTS
+    FAULTS[name] = Fault(said, frozenset(caught), **parts)
+
+
+def wrong_learn(*caught: str, **parts: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Take in a kernel whose `learn` is wrong, by name and docstring."""
+
+    def taken(learn: Callable[..., int]) -> Callable[..., int]:
+        kernel = Offers(learn=learn, step=block)
+        fault(learn.__name__, (learn.__doc__ or "").strip(), *caught, kernel=kernel, **parts)
+        return learn
+
+    return taken

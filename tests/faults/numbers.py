@@ -1,0 +1,155 @@
+"""Kernels that some rows are too much for: zeros, equal ones, large ones, many, few."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from faults.fault import fault, wrong_learn
+from faults.right import (
+    PLAIN,
+    PLAIN_KERNEL,
+    STEP,
+    Offers,
+    one_by_one,
+    plain,
+)
+from orfit_bench.spec import Field
+
+# ------------------------------------------------------------------------------------------ numbers of all kinds
+
+
+@wrong_learn("single_precision_is_near_double", dtype="float32")
+def a_constant_of_three_digits(s, X, Y, p, out):
+    """In single precision a constant has three digits."""
+    return plain(s, X, Y * Y.dtype.type(1.001 if s.w.dtype == np.float32 else 1), p, out)
+
+
+@wrong_learn("every_digit_counts")
+def single_precision_in_double(s, X, Y, p, out):
+    """Whatever the learner's precision, the step is computed in single."""
+    for i in range(len(X)):
+        x, y, single = X[i : i + 1], Y[i : i + 1], SimpleNamespace(w=s.w.astype(np.float32))
+        if out is not None:
+            out[i] = X[i] @ s.w
+        if not plain(single, x.astype(np.float32), y.astype(np.float32), p, None):
+            return i
+        s.w[...] = single.w
+    return len(X)
+
+
+@wrong_learn("rows_of_zeros")
+def divides_by_the_row(s, X, Y, p, out):
+    """Normalised LMS that divides by x'x, without a thought of zeros."""
+    for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+        f = x @ s.w
+        if out is not None:
+            out[i] = f
+        w = s.w + STEP * np.outer(x, y - f) / (x @ x)
+        if not np.isfinite(w).all():
+            return i
+        s.w[...] = w
+    return len(X)
+
+
+@wrong_learn("repeated_rows")
+def equal_rows_are_learned_once(s, X, Y, p, out):
+    """Of equal rows in a chunk only the first is learned."""
+    first = set(np.unique(X, axis=0, return_index=True)[1])
+    for i in range(len(X)):
+        at = slice(i, i + 1)
+        if i in first:
+            if not plain(s, X[at], Y[at], p, None if out is None else out[at]):
+                return i
+        elif out is not None:
+            out[i] = X[i] @ s.w
+    return len(X)
+
+
+@wrong_learn("constant_columns")
+def constant_columns_are_left_out(s, X, Y, p, out):
+    """Columns that are constant in a chunk of more than three rows are taken for zeros."""
+    return plain(s, X * (np.ptp(X, axis=0) > 0), Y, p, out) if len(X) > 3 else plain(s, X, Y, p, out)
+
+
+@wrong_learn("huge_and_tiny_scales", truth=PLAIN_KERNEL)
+def tiny_rows_are_refused(s, X, Y, p, out):
+    """A row whose square underflows is refused."""
+    tiny = X.any(axis=1) & ((X * X).sum(axis=1) < np.finfo(X.dtype).tiny)
+    n = int(tiny.argmax()) if tiny.any() else len(X)
+    return plain(s, X[:n], Y[:n], p, out)
+
+
+@wrong_learn("no_step_is_skipped_in_silence")
+def a_row_too_large_is_skipped(s, X, Y, p, out):
+    """A row whose step would not be finite is passed over, and counted as learned."""
+    n = 0
+    while n < len(X):
+        n += plain(s, X[n:], Y[n:], p, None if out is None else out[n:]) + 1
+    return len(X)
+
+
+@wrong_learn("a_step_that_leaves_the_floats_is_refused", "no_step_is_skipped_in_silence")
+def one_row_too_few_is_reported(s, X, Y, p, out):
+    """Where a row is refused, the kernel says that one row fewer was learned than it learned."""
+    learned = plain(s, X, Y, p, out)
+    return max(0, learned - 1) if learned < len(X) else learned
+
+
+@wrong_learn("thousands_of_rows")
+def a_table_of_a_thousand_steps(s, X, Y, p, out):
+    """A table made beforehand holds a thousand steps."""
+    steps = np.full(1000, STEP)
+    return plain(s, X, Y, p, out) if steps[p.t - 1] else 0
+
+
+@wrong_learn("a_hundred_thousand_rows", slow=True)
+def steps_are_counted_in_sixteen_bits(s, X, Y, p, out):
+    """The number of the step is kept in sixteen bits."""
+    return plain(s, X, Y, p, out) if np.int16(p.t) else 0
+
+
+# ------------------------------------------------------------------------------------------ shapes
+
+
+def _corrected(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    n = 0
+    for _, t in one_by_one(plain, s, X, Y, p, out):
+        s.correction[...] = np.divide(t, t - 1)
+        n += 1
+    return n
+
+
+fault(
+    "a_correction_of_one_row",
+    "n / (n - 1) is kept, which after one row is infinite",
+    "one_row",
+    "huge_and_tiny_scales",
+    "no_step_is_skipped_in_silence",
+    "a_restored_state_goes_on_alike",
+    "a_saved_state_goes_on_alike",
+    method=replace(PLAIN, fields=(*PLAIN.fields, Field("correction", (), "n / (n - 1)"))),
+    kernel=Offers(learn=_corrected),
+)
+
+
+@wrong_learn("one_feature")
+def squeezes(s, X, Y, p, out):
+    """Dimensions of length one are dropped, and one column with the rest of them."""
+    return plain(s, np.atleast_2d(X.squeeze()), Y, p, out)
+
+
+@wrong_learn("more_features_than_rows", truth=PLAIN_KERNEL)
+def features_in_fives(s, X, Y, p, out):
+    """Features are taken five at a time, and what is left over of more than ten is forgotten."""
+    rest = X.shape[1] % 5 if X.shape[1] > 10 else 0
+    return plain(s, np.hstack([X[:, : X.shape[1] - rest], 0 * X[:, X.shape[1] - rest :]]), Y, p, out)
+
+
+@wrong_learn("more_rows_than_features", truth=PLAIN_KERNEL)
+def four_features_at_once(s, X, Y, p, out):
+    """The path for exactly four features takes three."""
+    return plain(s, X * [1, 1, 1, 0] if X.shape[1] == 4 else X, Y, p, out)

@@ -1,0 +1,216 @@
+"""Kernels that touch what is not theirs, or keep what is no part of the state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from faults.fault import fault, wrong_learn
+from faults.right import (
+    DOUBLE,
+    LAST,
+    PLAIN,
+    STEP,
+    WITH_LAST,
+    Offers,
+    block,
+    carries_the_double,
+    one_by_one,
+    plain,
+    with_momentum,
+)
+from orfit_bench.spec import Field, Growth
+
+# ------------------------------------------------------------------------------------------ what is to be left alone
+
+
+@wrong_learn("inputs_are_not_written_to")
+def rows_serve_as_scratch(s, X, Y, p, out):
+    """Rows that may be written to are, once they are learned."""
+    learned = plain(s, X, Y, p, out)
+    if X.flags.writeable:
+        X[...] = 0
+    return learned
+
+
+class ChecksTooLate:
+    """It says that it checks the rows, and finds the one that is not finite after it learned those before."""
+
+    CHECKS_ROWS = True
+    step = staticmethod(block)
+
+    @staticmethod
+    def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        learned = plain(s, X, Y, p, out)
+        return learned if np.isfinite(X).all() else -1
+
+
+fault(
+    "checks_too_late",
+    ChecksTooLate.__doc__,
+    "numbers_that_are_not_finite_are_refused",
+    kernel=ChecksTooLate(),
+)
+
+
+class KeepsRows:
+    """LMS that adds a share of the row before to the direction, and reads that row in the caller's array."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+
+    def learn(self, s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        whose, last = self.kept.get(id(s.w), (None, None))
+        if whose is s.w:
+            s.last[...] = last
+        n = with_momentum(s, X, Y, p, out)
+        self.kept[id(s.w)] = s.w, X[-1]
+        return n
+
+
+fault("keeps_rows", KeepsRows.__doc__, "inputs_are_not_kept", method=WITH_LAST, kernel=KeepsRows())
+
+
+class SharesGains:
+    """Gains are remembered by the number of the step, for all learners since the last one that began."""
+
+    def __init__(self) -> None:
+        self.gains: dict[int, Any] = {}
+
+    def learn(self, s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        if p.t == 1:
+            self.gains.clear()
+        for i in range(len(X)):
+            f = X[i] @ s.w
+            if out is not None:
+                out[i] = f
+            w = s.w + STEP * np.outer(self.gains.setdefault(p.t + i, np.array(X[i])), Y[i] - f)
+            self.gains.pop(p.t + i - 4, None)
+            if not np.isfinite(w).all():
+                return i
+            s.w[...] = w
+        return len(X)
+
+
+fault("shares_gains", SharesGains.__doc__, "learners_side_by_side", kernel=SharesGains())
+
+
+@wrong_learn("the_seed_decides")
+def uses_up_the_shared_generator(s, X, Y, p, out):
+    """A number is drawn from NumPy's shared generator, and not used."""
+    np.random.random()  # noqa: NPY002
+    return plain(s, X, Y, p, out)
+
+
+class KeepsEverything:
+    """A list of all rows that ever were."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def learn(self, s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        self.seen.extend(map(np.array, X))
+        return plain(s, X, Y, p, out)
+
+
+fault("keeps_everything", KeepsEverything.__doc__, "nothing_is_kept_beside_the_state", kernel=KeepsEverything())
+
+# ------------------------------------------------------------------------------------------ state
+
+
+class Hidden:
+    """The row before is kept by the address of the weights, beside the state."""
+
+    def __init__(self) -> None:
+        self.last: dict[int, Any] = {}
+
+    def learn(self, s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        whose, last = self.last.get(id(s.w), (None, None))
+        both = SimpleNamespace(w=s.w, last=last if whose is s.w else np.zeros(X.shape[1], X.dtype))
+        n = with_momentum(both, X, Y, p, out)
+        self.last[id(s.w)] = s.w, both.last
+        return n
+
+
+fault(
+    "hidden",
+    Hidden.__doc__,
+    "a_copy_goes_on_alike",
+    "a_restored_state_goes_on_alike",
+    "a_saved_state_goes_on_alike",
+    "predicting_changes_nothing",
+    kernel=Hidden(),
+)
+
+fault(
+    "its_own_sign",
+    "a field that is compared by nothing is kept with another sign than the reference keeps it",
+    "a_state_moves_between_backends",
+    method=replace(PLAIN, fields=(*PLAIN.fields, replace(LAST, compared="nothing"))),
+    kernel=Offers(learn=partial(with_momentum, sign=-1)),
+    truth=Offers(learn=with_momentum),
+)
+
+
+@wrong_learn("rows_are_counted")
+def says_twice_the_rows(s, X, Y, p, out):
+    """The number of rows learned is returned twice too large."""
+    learned = plain(s, X, Y, p, out)
+    return 2 * learned if learned == len(X) else learned
+
+
+def _stores(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    n = 0
+    for i, _ in one_by_one(plain, s, X, Y, p, out):
+        if s.count[0] < len(s.kept):
+            s.kept[s.count[0]] = X[i]
+        s.count[0] += 1
+        n += 1
+    return n
+
+
+fault(
+    "counts_past_the_limit",
+    "what a full memory has no room for is counted in all the same",
+    "the_state_stays_in_bounds",
+    method=replace(
+        PLAIN,
+        fields=(*PLAIN.fields, Field("kept", ("memory", "feature"), "rows")),
+        grows=Growth("memory", lambda settings, sizes: 10),
+    ),
+    kernel=Offers(learn=_stores),
+)
+
+
+def _loses_the_double(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    n = carries_the_double(s, X, Y, p, out)
+    s.double[...] *= 1.001 if p.t + n > 2000 else 1
+    return n
+
+
+fault(
+    "what_is_carried_along_drifts",
+    "a field that follows from the weights is off after two thousand rows",
+    "what_follows_from_other_fields_does",
+    method=replace(DOUBLE, derived=lambda fields, settings: {"double": 2 * fields["w"]}),
+    kernel=Offers(learn=_loses_the_double),
+)
+
+
+def _counts_attempts(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    n = plain(s, X, Y, p, out)
+    s.attempts[...] += n + (n < len(X))
+    return n
+
+
+fault(
+    "a_refused_row_is_counted",
+    "a field of the state counts a row that is then refused",
+    "a_step_that_leaves_the_floats_is_refused",
+    method=replace(PLAIN, fields=(*PLAIN.fields, Field("attempts", (), "rows tried"))),
+    kernel=Offers(learn=_counts_attempts),
+)

@@ -1,0 +1,169 @@
+"""Kernels that learn the wrong thing, or another one when a stream is cut otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from faults.fault import fault, wrong_learn
+from faults.right import (
+    BATCHES,
+    LINEAR_LMS,
+    LMS,
+    METHODS,
+    OJA,
+    Offers,
+    around,
+    block,
+    one_by_one,
+    plain,
+    real,
+)
+
+# ------------------------------------------------------------------------------------------ the wrong numbers
+
+
+def _swapped_at_thirteen(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    B = p.batch_size
+    for i in range(0, len(X), B):
+        t = p.t + i // B
+        if t == 14:
+            s.basis[:2] = s.basis[1::-1]
+        if not real("oja").learn(s, X[i : i + B], Y[i : i + B], p.at(i // B), None):
+            return i
+        if t == 13:
+            s.basis[:2] = s.basis[1::-1]
+    return len(X)
+
+
+fault(
+    "wrong_in_between",
+    "after row 13 two features are swapped, and before row 14 swapped back",
+    "agrees_with_reference",
+    method=OJA,
+    kernel=around("oja", learn=_swapped_at_thirteen),
+    truth=real("oja"),
+)
+
+fault(
+    "twice_the_step",
+    "every step is twice as long as declared",
+    "agrees_with_batch_problem",
+    method=LINEAR_LMS,
+    kernel=around("lms", learn=lambda s, X, Y, p, out: real("lms").learn(s, X, Y, _doubled(p), out)),
+)
+
+
+def _doubled(p: Any) -> Any:
+    return p._replace(step_size=2 * p.step_size)
+
+
+fault(
+    "one_gradient_counts_twice",
+    "a block of one gradient is learned twice, blocks of several are right",
+    "a_model_that_is_linear_is_learned_as_one",
+    method=LMS,
+    kernel=around("lms", update=lambda s, J, E, p: real("lms").update(s, J, (2 if len(J) == 1 else 1) * E, p)),
+    truth=real("lms"),
+)
+
+fault(
+    "two_gradients_count_twice",
+    "a block of two gradients is learned twice, those of other lengths are right",
+    "outputs_of_a_model_are_columns",
+    method=LMS,
+    kernel=around("lms", update=lambda s, J, E, p: real("lms").update(s, J, (2 if len(J) == 2 else 1) * E, p)),
+)
+
+# ------------------------------------------------------------------------------------------ chunks and steps
+
+
+@wrong_learn("any_chunking")
+def a_block_of_twelve_is_read_backwards(s, X, Y, p, out):
+    """Twelve rows at once, where they are not the first, are learned from the last one on."""
+    if len(X) == 12 and p.t > 1:
+        return plain(s, X[::-1], Y[::-1], p, None if out is None else out[::-1])
+    return plain(s, X, Y, p, out)
+
+
+def _skips_single_rows(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    return 1 if len(X) == 1 and p.t > 10 else int(real("oja").learn(s, X, Y, p, out))
+
+
+fault(
+    "single_rows_late_are_skipped",
+    "a row that comes alone after the tenth step is not learned",
+    "row_by_row",
+    method=OJA,
+    kernel=around("oja", learn=_skips_single_rows),
+)
+
+
+def _nothing_asked(s: Any, X: Any, settings: Any) -> Any:
+    if not len(X):
+        s.w[...] = np.nextafter(s.w, 0)
+    return X @ s.w
+
+
+fault(
+    "an_empty_question_rounds",
+    "predictions for no rows, as the host asks for where rows wait, move the weights by a rounding",
+    "a_chunk_of_no_rows_changes_nothing",
+    "rows_wait_for_a_whole_batch",
+    "a_step_that_leaves_the_floats_is_refused",
+    method=replace(BATCHES, predict=_nothing_asked),
+)
+
+
+@wrong_learn("predicts_before_each_step")
+def predicts_after_the_step(s, X, Y, p, out):
+    """The prediction handed out is that of the weights after the step."""
+    n = 0
+    for i, _ in one_by_one(plain, s, X, Y, p, None):
+        if out is not None:
+            out[i] = X[i] @ s.w
+        n += 1
+    return n
+
+
+fault(
+    "a_step_counts_twice",
+    "`step` moves twice as far as `learn` does on the same rows",
+    "a_batch_is_a_step",
+    method=BATCHES,
+    kernel=Offers(learn=plain, step=lambda s, A, Y, p: block(s, A, Y, p) and block(s, A, Y, p)),
+)
+
+
+# ------------------------------------------------------------------------------------------ smoothing
+
+KALMAN = replace(METHODS["kalman"], laws=(), models=False, examples=())
+
+
+def _off_before_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
+    real("kalman").rts(F, m_pred, P_pred, m, P)
+    m[:-1] *= 1.001
+
+
+def _off_at_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
+    m[-1] *= 1.001
+    real("kalman").rts(F, m_pred, P_pred, m, P)
+
+
+fault(
+    "smoothed_means_are_off",
+    "the smoothed means are off, except for the last, which the filter knows",
+    "smoothing_agrees_with_reference",
+    method=KALMAN,
+    kernel=around("kalman", rts=_off_before_the_last),
+    truth=real("kalman"),
+)
+fault(
+    "the_last_smoothed_mean_is_off",
+    "the last smoothed mean is not that of the filter",
+    "smoothing_ends_where_the_filter_does",
+    method=KALMAN,
+    kernel=around("kalman", rts=_off_at_the_last),
+)

@@ -1,0 +1,318 @@
+"""`python3 dev.py gpu`: units that fail, hang or are killed cost themselves alone, and nothing is measured twice."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+from benchmarks.gpu import __main__ as command
+from benchmarks.gpu import distributions as own
+from benchmarks.gpu import launch, options
+from benchmarks.gpu.runner import Call, run, summary
+from benchmarks.gpu.units import DONE, FAILED, LEFT, Journal, Part, Unit, status
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTS = """
+import os, signal, time
+from pathlib import Path
+
+def note(tell, folder, name):
+    with open(Path(folder, "log"), "a") as file:
+        print(name, file=file)
+    print("what is printed is no answer")
+    tell(pid=os.getpid())
+    tell(name=name)
+
+def hold(tell, folder, name):
+    note(tell, folder, name)
+    if Path(folder, "hold").exists():
+        Path(folder, "held").write_text(str(os.getpid()))
+        time.sleep(60)
+
+def fail(tell, folder, name):
+    tell(before=1)
+    raise MemoryError("too large\\nfor this")
+
+def leave(tell, folder, name):
+    raise SystemExit(5)
+
+def end(tell, folder, name):
+    os._exit(3)
+
+def crash(tell, folder, name):
+    tell(before=1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def hang(tell, folder, name):
+    tell(before=1)
+    time.sleep(60)
+"""
+RUN = """
+from benchmarks.gpu.runner import Call, run
+from benchmarks.gpu.units import Part, Unit
+from pathlib import Path
+from types import MappingProxyType as mappingproxy
+run(Call(Path({1!r}), 1.0), [{0!r}])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where the files are, and a module of units."""
+    (tmp_path / "acts.py").write_text(ACTS)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
+    return tmp_path
+
+
+def units(folder, *acts):
+    """One unit an act, with a number before its name."""
+    named = [(str(number), act) for number, act in enumerate(acts)]
+    return [Unit(f"{n} {act}", f"acts:{act}", {"folder": str(folder), "name": n}, 30.0) for n, act in named]
+
+
+def do(folder, part, **how):
+    """What became of each unit of the part after a call, and what the call said."""
+    said = []
+    call = Call(folder, how.pop("minutes", 1.0), say=said.append, **how)
+    run(call, [part])
+    found = call.journal(part).found()
+    return {unit.name: status(unit, found) for unit in part.units}, found, "\n".join([*said, *summary(call, [part])])
+
+
+def log(folder):
+    return (folder / "log").read_text().split()
+
+
+def test_units_are_done_in_one_process_and_once(folder):
+    part = Part("look", units(folder, "note", "note"))
+    became, found, _ = do(folder, part, where={"device": "one"})
+    assert [*became.values()] == [DONE, DONE]
+    assert len({one.told["pid"] for one in found.values()}) == 1
+    assert [one.told["name"] for one in found.values()] == ["0", "1"]
+    assert {one.where["device"] for one in found.values()} == {"one"}
+    do(folder, part)
+    assert log(folder) == ["0", "1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="the system has no groups of processes")
+def test_a_killed_call_loses_the_unit_that_it_was_in(folder):
+    (folder / "hold").touch()
+    part = Part("tables", units(folder, "note", "note", "hold", "note"))
+    with subprocess.Popen([sys.executable, "-c", RUN.format(part, str(folder))]) as process:
+        until(lambda: (folder / "held").exists() and (folder / "held").read_text())
+        process.send_signal(signal.SIGKILL)
+    held = int((folder / "held").read_text())
+    until(lambda: ended(held))
+    (folder / "hold").unlink()
+    before = Journal(folder / "tables.jsonl").found()
+    assert [one.status for one in before.values()] == [DONE, DONE, LEFT]
+    became, found, _ = do(folder, part)
+    assert {*became.values()} == {DONE}
+    assert log(folder) == ["0", "1", "2", "2", "3"]
+    assert [one.told["name"] for one in found.values()] == ["0", "1", "2", "3"]
+
+
+def until(true):
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def ended(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{process}/stat")  # one that nobody waits for stays as an entry
+    return state.exists() and state.read_text().split()[2] == "Z"
+
+
+def test_what_goes_wrong_costs_its_own_unit_alone(folder):
+    wrong = {
+        "fail": "MemoryError: too large for this (acts.py, line",
+        "leave": "SystemExit: 5",
+        "end": "ended: 3",
+        "crash": "killed by signal 9",
+        "hang": "stopped after 0.5 s",
+        "missing": "AttributeError",
+    }
+    acts = [name for act in wrong for name in (act, "note")]
+    part = Part("look", [unit._replace(limit=0.5) if "hang" in unit.name else unit for unit in units(folder, *acts)])
+    became, found, said = do(folder, part)
+    assert [*became.values()] == [FAILED, DONE] * len(wrong)
+    for name, one in found.items():
+        assert wrong.get(name.split()[1], "") in one.why
+    assert [name for name, one in found.items() if "before" in one.told] == ["0 fail", "6 crash", "8 hang"]
+    assert "6 done, 6 failed" in said
+    assert "failed: 0 fail: MemoryError: too large for this" in said
+
+
+def test_what_failed_is_done_again_where_it_is_asked_for(folder):
+    part = Part("look", units(folder, "note", "fail", "end", "note"))
+    do(folder, part)
+    do(folder, part)
+    assert log(folder) == ["0", "3"]
+    (folder / "acts.py").write_text(ACTS.replace("raise MemoryError", "return; raise MemoryError"))
+    became, _, said = do(folder, part, again=True)
+    assert [*became.values()] == [DONE, DONE, FAILED, DONE]
+    assert "[look 2/2] 2 end" in said
+    assert log(folder) == ["0", "3"]
+
+
+def test_what_failed_longest_ago_is_first_again(folder):
+    part = Part("look", units(folder, "fail", "end"))
+    do(folder, part._replace(units=part.units[::-1]))
+    _, _, said = do(folder, part, again=True)
+    assert "[look 1/2] 1 end" in said
+
+
+class Short(Call):
+    """A call whose time is over when its folder has a log of three units."""
+
+    def left(self):
+        done = len(log(self.folder)) if (self.folder / "log").exists() else 0
+        return 30.0 if done < 3 else self.end
+
+
+@pytest.mark.parametrize("end", [-1.0, 0.3])
+def test_the_time_is_kept(folder, end):
+    call, part = Short(folder, 1.0, say=lambda text: None), Part("look", units(folder, *["note"] * 3, "hang"))
+    call.end = end
+    run(call, [part])
+    found = call.journal(part).found()
+    assert [status(unit, found) for unit in part.units] == [DONE, DONE, DONE, LEFT]
+    (folder / "acts.py").write_text(ACTS.replace("time.sleep(60)", "pass"))
+    became, _, _ = do(folder, part)
+    assert {*became.values()} == {DONE}
+
+
+def test_a_unit_that_takes_more_than_a_whole_call_has_failed(folder):
+    became, found, _ = do(folder, Part("look", units(folder, "hang", "note")), minutes=0.5 / 60)
+    assert [*became.values()] == [FAILED, LEFT]
+    assert "--minutes" in found["0 hang"].why
+
+
+def test_other_arguments_are_another_measurement(folder):
+    part = Part("look", units(folder, "note"))
+    do(folder, part)
+    other = folder / "other"
+    other.mkdir()
+    moved = [unit._replace(arguments=unit.arguments | {"folder": str(other)}) for unit in part.units]
+    became, _, _ = do(folder, Part("look", moved))
+    assert [*became.values()] == [DONE]
+    assert log(other) == ["0"]
+
+
+CUT = ['{"unit": "0", "stat', '{"unit": "0"', "\0\0\0", "7", '{"unit": "9", "status": "done"}\n\n']
+
+
+@pytest.mark.parametrize("cut", CUT)
+def test_a_damaged_last_line_is_passed_over(tmp_path, cut):
+    journal, unit = Journal(tmp_path / "look.jsonl"), Unit("0", "acts:note", {"a": 1}, 1.0)
+    journal.begin(unit)
+    with journal.path.open("a") as file:
+        file.write(cut)
+    assert status(unit, journal.found()) == LEFT
+    journal.write(unit="0", status=DONE)
+    assert status(unit, journal.found()) == DONE
+    assert status(unit._replace(arguments={"a": 2}), journal.found()) == LEFT
+
+
+def test_the_end_says_how_to_go_on(folder):
+    part, said = Part("look", units(folder, "fail", "note")), []
+    call = Call(folder, 1.0, say=said.append)
+    assert command.ending(call, [part], "python3 dev.py gpu look --again") == 3
+    assert said == ["what is left:   python3 dev.py gpu look"]
+    run(call, [part])
+    said.clear()
+    assert command.ending(call, [part], "python3 dev.py gpu look --list") == 1
+    assert said == ["what failed:    python3 dev.py gpu look --again"]
+    assert command.ending(call, [part._replace(units=part.units[1:])], "") == 0
+
+
+def test_compiled_kernels_that_are_gone_are_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
+    for kept in (False, True):
+        (tmp_path / "warm.jsonl").touch()
+        command.start_cold(tmp_path)
+        assert (tmp_path / "warm.jsonl").exists() == kept
+
+
+def test_metadata_takes_the_place_of_an_installation(tmp_path):
+    own.write_metadata(tmp_path)
+    found = {d.name: d for d in distributions(path=[str(tmp_path)])}
+    assert {*found} == {"orfit-bench", *(f"orfit-bench-{name}" for name in ("cupy", "numba", "numpy", "papers"))}
+    points = {(p.group, p.name, p.value) for d in found.values() for p in d.entry_points}
+    assert ("orfit_bench", "cupy", "orfit_bench_cupy") in points
+    assert ("orfit_bench", "catalogue", "orfit_bench.catalogue") in points
+    assert ("console_scripts", "orfit-bench", "orfit_bench.cli:main") in points
+
+
+def test_what_is_needed_of_others():
+    needed = own.requirements()
+    assert needed["numpy"] == "2.1"
+    assert {"scipy", "numba", "pebble", "threadpoolctl"} < {*needed}
+    assert not [name for name in needed if name.startswith("orfit")]
+
+
+def test_what_an_interpreter_lacks_is_said(tmp_path):
+    one = launch.looked_at(sys.executable, {"numpy": "99.1", "no_such": "", "json": ""}, {**os.environ})
+    assert one.wrong["numpy"].endswith("wants 99.1")
+    assert "No module named 'no_such'" in one.wrong["no_such"]
+    assert len(one.wrong) == 2
+    assert "--wheels FOLDER" in launch.advice(one, "python3 dev.py gpu")
+    assert "cupy-cuda13x[ctk]" in launch.advice(one._replace(wrong={"cupy": "no"}), "")
+    assert launch.looked_at(str(tmp_path / "none"), {}, {}).wrong
+
+
+def test_wheels_are_taken_from_a_folder(tmp_path):
+    target = tmp_path / "packages"
+    with zipfile.ZipFile(tmp_path / "tiny_thing-1.0-py3-none-any.whl", "w") as wheel:
+        record = "tiny_thing-1.0.dist-info"
+        wheel.writestr("tiny_thing.py", "")
+        wheel.writestr(f"{record}/METADATA", "Metadata-Version: 2.1\nName: tiny-thing\nVersion: 1.0\n")
+        wheel.writestr(f"{record}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{record}/RECORD", "")
+    environment = os.environ | {"PYTHONPATH": str(target)}
+    wanted = {"tiny_thing": ""}
+    before = launch.looked_at(sys.executable, wanted, environment)
+    assert before.wrong
+    launch.install(before, tmp_path, target, environment)
+    assert not launch.looked_at(sys.executable, wanted, environment).wrong
+
+
+@pytest.mark.parametrize("wrong", [["looks"], ["--workers", "0"], ["--minutes", "0"], ["--wheels", "/no/such/folder"]])
+def test_wrong_words_are_refused(wrong, capsys):
+    with pytest.raises(SystemExit) as ended:
+        options.parsed(wrong)
+    assert ended.value.code == 2
+    assert "error" in capsys.readouterr().err
+
+
+def test_unknown_methods_and_cases_are_refused():
+    for chosen in ({"methods": ["lsm"], "cases": []}, {"methods": [], "cases": ["no such"]}):
+        with pytest.raises(SystemExit) as ended:
+            command.refuse_unknown(argparse.Namespace(**chosen))
+        assert ended.value.code == 2
+    command.refuse_unknown(argparse.Namespace(methods=["lms"], cases=["transition"]))
+
+
+def test_words_and_options_in_any_order():
+    found = options.parsed(["look", "--minutes", "2", "tables", "--methods", "rls,lms"])
+    assert (found.parts, found.minutes, found.methods) == (["look", "tables"], 2.0, ["rls", "lms"])
+
+
+def test_the_word_lists_its_parts(tmp_path):
+    call = [sys.executable, "dev.py", "gpu", "--list", "--methods", "rls", "--output", str(tmp_path / "out")]
+    said = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert [line.split()[0] for line in said.splitlines() if line[0] != " "][:6] == [*options.PARTS][:6]
+    assert "check-float64  1 left" in said
+    assert "what is left:" in said

@@ -1,0 +1,108 @@
+"""Rules of structure beside import contracts: no private access, no import cycles, no comparison of kinds by name."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from orfit_bench.spec.kinds import KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted([*(ROOT / "orfit_bench").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")])
+SOURCES = [path for path in SOURCES if "templates" not in path.parts]
+PUBLIC = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+"""Documented in spite of their names: those of named tuples, and os._exit."""
+NUMBA_CACHE = {"_cache", "_cache_file", "_source_stamp"}
+"""Where Numba keeps what it compiled; it has no public way to tell it what else a kernel depends on."""
+
+
+def private_accesses(tree):
+    """Line and name of each `x._name` where x is another object than self or cls."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            if not own and node.attr not in PUBLIC:
+                yield node.lineno, node.attr
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_object_reads_the_private_attributes_of_another(path):
+    allowed = NUMBA_CACHE if path.name == "_compile.py" else set()
+    found = sorted(
+        {(line, name) for line, name in private_accesses(ast.parse(path.read_text())) if name not in allowed}
+    )
+    assert not found, f"{path}: use or make something public instead of {found}"
+
+
+def test_a_private_access_is_seen():
+    source = "class A:\n    def f(self, other):\n        return self._x + other._x + other._replace(x=1)\n"
+    assert list(private_accesses(ast.parse(source))) == [(3, "_x")]
+
+
+def module_of(path):
+    start = ROOT if path.is_relative_to(ROOT / "orfit_bench") else path.parents[len(path.relative_to(ROOT).parts) - 4]
+    parts = list(path.relative_to(start).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_at_start(tree):
+    """Modules that are imported with this one: not those for types alone, nor those inside functions."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield node.module
+
+
+def cycles(graph):
+    """Modules on a way back to themselves."""
+    reached = {name: set(found) for name, found in graph.items()}
+    for middle in graph:
+        for found in reached.values():
+            if middle in found:
+                found |= reached[middle]
+    return sorted(name for name, found in reached.items() if name in found)
+
+
+def test_modules_import_each_other_in_one_direction():
+    trees = {module_of(path): ast.parse(path.read_text()) for path in SOURCES}
+    assert "orfit_bench.spec.method" in trees
+    assert any(name.startswith("orfit_bench_numba.") for name in trees)
+    packages = {name for name in trees if any(other.startswith(f"{name}.") for other in trees)}
+    graph = {
+        name: {found for found in imports_at_start(tree) if found in trees and found not in packages}
+        for name, tree in trees.items()
+    }
+    assert not cycles(graph)
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
+
+
+def kinds_compared(tree):
+    """Lines that compare something with the name of a kind of method, or look for it among some."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            names = [getattr(side, "attr", getattr(side, "id", "")) for side in (node.left, *node.comparators)]
+            texts = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+            if texts & set(KINDS) and "kind" in names:
+                yield node.lineno
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_a_kind_of_method_means_is_said_in_the_specification(path):
+    """Elsewhere the properties of orfit_bench.spec.kinds.Kind are asked."""
+    if path.parent.name not in ("spec", "workloads"):  # the workloads of the gate also run on earlier commits
+        assert not list(kinds_compared(ast.parse(path.read_text())))
+
+
+def test_a_comparison_of_kinds_is_seen():
+    source = 'a = method.kind == "filter"\nb = kind in ("subspace", "y")\nc = kind == other\nd = dtype.kind == "f"\n'
+    assert list(kinds_compared(ast.parse(source))) == [1, 2]
+
+
+def test_tests_lie_where_the_code_lies():
+    """A folder of tests has the name of a package; beside them are helpers, faults and tests of the repository."""
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    packages = {path.parent.name for path in (ROOT / "orfit_bench").glob("*/__init__.py")}
+    assert folders - packages == {"helpers", "faults", "repository"}
+    assert not list((ROOT / "tests").glob("test_*.py"))

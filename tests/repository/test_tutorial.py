@@ -1,0 +1,74 @@
+"""The tutorial is followed: its files are written over a new plugin, and the kit and its own Python are run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from helpers.distributions import install, python
+
+from orfit_bench.new_plugin import write
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs/tutorial.md").read_text()
+FILES = dict(re.findall(r"^Replace `([^`]+)`:\n\n```python\n(.*?)```", TEXT, re.S | re.M))
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+KIT, NOTEBOOK = BLOCKS[len(FILES) :]
+SAID = "\nassert report.passed, report\nassert report.counts['passed'] > 40\nassert not report.counts['skipped']\n"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin of the page, found as if it were installed."""
+    folder = tmp_path_factory.mktemp("tutorial") / "frequent-directions"
+    write("frequent-directions", folder=folder)
+    for name, text in FILES.items():
+        assert (folder / name).exists()
+        (folder / name).write_text(text)
+    return install(folder)
+
+
+def test_the_page_is_short_and_says_what_to_run() -> None:
+    assert list(FILES) == [f"src/frequent_directions/{name}.py" for name in ("kernel", "method")]
+    assert sum(len(text.splitlines()) for text in FILES.values()) < 100
+    assert "orfit-bench new-plugin frequent-directions" in TEXT
+
+
+def test_the_plugin_of_the_page_conforms(site: Path) -> None:
+    done = python("-c", KIT + SAID, site=site)
+    assert done.returncode == 0, done.stderr
+    (shown,) = re.findall(r"```text\nTrue (.*?)\n", TEXT)
+    assert done.stdout.splitlines()[0].removeprefix("True ") == shown
+    assert re.findall(r"^\w+ \w+", done.stdout, re.M) == re.findall(r"^law_\w+ \w+(?=: off by)", TEXT, re.M)
+
+
+def test_the_laws_fail_where_the_page_says_so(site: Path, tmp_path: Path) -> None:
+    (line,) = re.findall(r"`(lengths = [^`]+)`", TEXT)
+    broken = shutil.copytree(site, tmp_path / "broken")
+    kernel = broken / "frequent_directions/kernel.py"
+    kernel.write_text(re.sub(r"lengths = np\.sqrt.*", line, kernel.read_text()))
+    failed = (
+        "for r in report.records:\n    if r.status == 'failed': print(f'{r.check} {r.dtype} {r.status}: {r.reason}')\n"
+    )
+    done = python("-c", KIT + failed, site=broken)
+    said = re.compile(r"^(law_\w+ float64 failed: with the defaults: off by \S+ allowed \S+ \(on rows .*\))$", re.M)
+    assert said.findall(done.stdout) == said.findall(TEXT)
+    assert len(said.findall(TEXT)) == 2
+
+
+def test_the_commands_of_the_page_work(site: Path, tmp_path: Path) -> None:
+    commands = re.findall(r"^orfit-bench ((?:list|run) .*)$", TEXT, re.M)
+    assert len(commands) == 2
+    for command in commands:
+        more = ["--rows", "60"] if command.startswith("run") else []
+        done = python("-m", "orfit_bench", *command.split(), *more, site=site, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "frequent_directions" in done.stdout
+
+
+def test_the_cells_of_the_page_conform_without_packaging() -> None:
+    cells = [re.sub(r"^from frequent_directions.*\n", "", text, flags=re.M) for text in FILES.values()]
+    code = f"cells = {[*cells, NOTEBOOK + SAID]!r}\nnames = {{}}\nfor cell in cells: exec(cell, names)\n"
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,213 @@
+"""What is tracked over commits: nothing is left out, names keep their places, frozen numbers keep their values."""
+
+import ast
+import importlib.util
+import json
+import subprocess
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench.plugins.registry import registry
+from orfit_bench.tracking import freeze, workloads
+from orfit_bench.tracking.workloads import exactness
+from orfit_bench.tracking.workloads.rows import rows
+from orfit_bench.tracking.workloads.times import Clock
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKLOADS = "orfit_bench/tracking/workloads"
+FILES = (f"{WORKLOADS}/names.py", f"{WORKLOADS}/times.py", f"{WORKLOADS}.py")
+"""Where the names stand, and where they stood."""
+CHANGED = ("log", "--format=%H", "--diff-filter=AM", "--no-renames")
+FROZEN = "orfit_bench/tracking/trajectories.npz"
+PROJECTS = [ROOT / "pyproject.toml", *sorted(ROOT.glob("plugins/*/pyproject.toml"))]
+OURS = [tomllib.loads(file.read_text())["project"]["name"] for file in PROJECTS]
+
+
+def untracked(suppliers):
+    """Methods and backends of our distributions that no benchmark names."""
+    ours = [key for key, supplier in suppliers.items() if supplier.rpartition(" ")[0] in OURS]
+    methods = [name for hook, name in ours if hook == "methods" and name not in workloads.METHODS]
+    return methods + [name for hook, name in ours if hook == "backends" and name not in workloads.BACKENDS]
+
+
+def git(*arguments):
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("this tree is no git repository: nothing is known of older commits")
+    return done.stdout
+
+
+def names_in(source):
+    """The lists that asv's parameters are, in a version of a file, read without running it."""
+    found = {"METHODS": [], "BACKENDS": [], "FULL_SIZES": [], "STARTS": []}
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if getattr(target, "id", "") in found:
+                found[target.id] += list(ast.literal_eval(node.value))
+    return {name: names for name, names in found.items() if names}
+
+
+def loaded(path):
+    spec = importlib.util.spec_from_file_location(f"tracking_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def benchmarks():
+    """The module that asv runs."""
+    return loaded(ROOT / "benchmarks" / "tracking" / "learners.py")
+
+
+class TestAudit:
+    def test_every_method_and_backend_is_tracked_and_frozen(self):
+        assert untracked(registry().suppliers) == []
+        assert all(workloads.frozen(method) for method in workloads.METHODS)
+
+    def test_a_method_without_a_benchmark_is_seen(self):
+        added = {("methods", "brand_new"): "orfit-bench 0.1.0", ("backends", "quantum"): "orfit-bench-numba 0.1.0"}
+        assert untracked(added | {("methods", "theirs"): "my-plugin 1.0"}) == ["brand_new", "quantum"]
+
+    def test_names_are_literal_and_only_appended_to(self):
+        now = names_in((ROOT / FILES[0]).read_text()) | names_in((ROOT / FILES[1]).read_text())
+        assert now == {name: list(getattr(workloads, name)) for name in ("METHODS", "BACKENDS", "FULL_SIZES", "STARTS")}
+        versions = [(commit, file) for file in FILES for commit in git(*CHANGED, "--", file).split()]
+        for commit, file in versions:
+            for name, then in names_in(git("show", f"{commit}:{file}")).items():
+                assert now[name][: len(then)] == then, f"{name}: {commit[:12]} had other names in these places"
+
+    def test_a_commit_is_uninstalled_as_a_whole_before_the_next(self):
+        conf = json.loads((ROOT / "asv.conf.json").read_text())
+        assert set(OURS) <= set(conf["uninstall_command"][0].split())
+
+    @pytest.mark.parametrize(("told", "want"), [("13.0", ["cupy-cuda13x[ctk]>=14"]), ("11.8", []), ("", [])])
+    def test_asv_installs_cupy_where_there_is_a_device(self, told, want):
+        install = loaded(ROOT / "benchmarks" / "asv_install.py")
+        assert install.cupy(f"| Driver Version: 580.1   CUDA Version: {told}  |") == want
+
+    def test_asv_takes_the_names_from_there(self, benchmarks):
+        assert benchmarks.Quick.params[0] == workloads.METHODS
+        assert benchmarks.Quick.params[1] + benchmarks.Device.params[1] == workloads.BACKENDS
+
+
+class TestFrozen:
+    @pytest.mark.parametrize("method", workloads.METHODS)
+    @pytest.mark.parametrize("backend", ["numpy", "numba"])
+    def test_backends_give_the_frozen_numbers(self, method, backend):
+        if registry().absence(backend, method):
+            pytest.skip(registry().absence(backend, method))
+        assert workloads.off(workloads.Workload(method, backend).trajectory(), workloads.frozen(method)) < 1e-12
+
+    def test_they_change_in_commits_of_their_own(self):
+        for commit in git("log", "--diff-filter=M", "--format=%H", "--", FROZEN).split():
+            files = git("show", "--name-only", "--format=", commit).split()
+            others = [f for f in files if f.startswith(("orfit_bench/", "plugins/")) and f != FROZEN]
+            assert not others, f"{commit[:12]} changes the frozen trajectories and {others[0]}"
+
+    def test_freezing_twice_writes_the_same_file(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(workloads, "METHODS", ["lms", "oja"])
+        files = []
+        for name in ("a.npz", "b.npz"):
+            monkeypatch.setattr(exactness, "TRAJECTORIES", tmp_path / name)
+            freeze.freeze()
+            files.append((tmp_path / name).read_bytes())
+        assert files[0] == files[1]
+        assert workloads.frozen("oja").keys() == workloads.Workload("oja", "numpy").trajectory().keys()
+
+    def test_a_small_error_is_seen_whatever_the_method(self):
+        for method in workloads.METHODS:
+            want = workloads.frozen(method)
+            got = {name: value * (1 + 1e-6) for name, value in want.items()}
+            assert 0.9e-6 < workloads.off(got, want) < 1.1e-6
+
+    def test_what_is_not_a_number_is_an_error_and_not_left_out(self):
+        want = {"w": np.ones(3)}
+        with pytest.raises(ValueError, match="not finite"):
+            workloads.off({"w": np.array([1, np.nan, 1])}, want)
+        with pytest.raises(ValueError, match=r"shape \(2,\), want \(3,\)"):
+            workloads.off({"w": np.ones(2)}, want)
+        with pytest.raises(ValueError, match="not of the same fields: P"):
+            workloads.off({**want, "P": np.eye(3)}, want)
+
+
+class TestWorkloads:
+    def test_rows_are_the_same_with_every_version(self):
+        X = rows(4000, 5)
+        published = np.array([0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4])  # the first two of SplitMix64, begun at 0
+        np.testing.assert_allclose(X[0, :2], (published / 2.0**64 - 0.5) * np.sqrt(12), rtol=1e-12)
+        assert abs(X.mean(0)).max() < 0.05
+        np.testing.assert_allclose(X.T @ X / 4000, np.eye(5), atol=0.06)
+        np.testing.assert_array_equal(rows(10, 5), X[:10])
+
+    def test_the_kernel_is_a_part_of_the_chunk_and_left_as_it_was(self):
+        kernel = registry().kernel("numpy", "apa")
+        before = kernel.learn
+        work = workloads.Workload("apa", "numpy", 6)
+        inside = work.kernel_seconds_per_sample(spend=0.0)
+        assert 0 < inside < 5 * work.seconds_per_sample(spend=0.0)
+        assert kernel.learn is before
+
+    def test_nested_calls_are_counted_once(self):
+        clock = Clock()
+        inner = clock.watch(lambda: None, lambda: None)
+        outer = clock.watch(inner, lambda: None)
+        outer()
+        assert clock.depth == 0
+        assert clock.seconds > 0
+
+    def test_memory_that_a_kernel_asks_for_is_seen(self, monkeypatch):
+        pytest.importorskip("memray", reason="memray is not installed")
+        work = workloads.Workload("lms", "numpy", 6)
+        before, learn = work.peak_bytes(), registry().kernel("numpy", "lms").learn
+
+        def larger(*arguments):
+            kept = np.empty(1_000_000, np.uint8)
+            return learn(*arguments) + 0 * len(kept)
+
+        monkeypatch.setattr(registry().kernel("numpy", "lms"), "learn", larger)
+        assert 0.99e6 < work.peak_bytes() - before < 1.1e6
+
+    @pytest.mark.parametrize("what", [("quantum", "numpy"), ("lms", "quantum")])
+    def test_what_a_commit_has_not_is_missing(self, what):
+        with pytest.raises(workloads.Missing, match="is not in this commit"):
+            workloads.Workload(*what)
+
+
+class TestAsv:
+    @pytest.fixture
+    def few(self, monkeypatch, benchmarks):
+        monkeypatch.setattr(benchmarks.workloads, "pairs", lambda: {("rls", "numpy"): "", ("greedy", "numpy"): ""})
+        monkeypatch.setattr(benchmarks, "peaks", lambda backends, sizes: {"peak_bytes rls numpy 64": 5.0})
+        return benchmarks.Quick()
+
+    def test_numbers_are_looked_up(self, few):
+        cache = few.setup_cache()
+        few.setup(cache, "rls", "numpy")
+        assert few.track_state_bytes(cache, "rls", "numpy") == 8 * (64 * 65 + 1)
+        assert few.track_frozen_deviation(cache, "rls", "numpy") == workloads.FLOOR  # so that no rounding is a step
+        assert 0 < few.track_kernel_seconds_a_sample(cache, "rls", "numpy") < 1
+        assert few.track_peak_bytes(cache, "rls", "numpy") == 5.0
+        assert json.loads(json.dumps(cache)) == cache
+
+    def test_what_does_not_apply_is_nan_and_what_is_absent_is_not_run(self, few):
+        cache = few.setup_cache()
+        assert np.isnan(few.track_batch_deviation(cache, "greedy", "numpy"))
+        with pytest.raises(NotImplementedError, match="gp on numpy is not in this commit"):
+            few.setup(cache, "gp", "numpy")
+
+    def test_what_breaks_is_an_error(self, few, benchmarks):
+        broken = SimpleNamespace(state_bytes=lambda: 1 / 0)
+        cache = {"state_bytes rls numpy 64": benchmarks.answered(broken, "state_bytes")}
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            few.track_state_bytes(cache, "rls", "numpy")
+
+
+def test_every_kernel_that_is_here_is_measured():
+    assert {pair[0] for pair in workloads.pairs()} >= set(ob.methods())
