@@ -5,7 +5,7 @@ It computes nothing and imports nothing heavy: a plugin may import it at start-u
 
 from orfit_bench.spec.backend import Absent, Backend, Kernel
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
-from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, largest
+from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, nan_max
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Cost, Diagonal, Field, Growth, Method
 from orfit_bench.spec.metric import Metric, Record
@@ -45,5 +45,5 @@ __all__ = [
     "Transition",
     "bound",
     "deviation",
-    "largest",
+    "nan_max",
 ]

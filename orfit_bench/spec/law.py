@@ -71,28 +71,28 @@ class Equality:
     """Whether `other` is a batch solution and no method."""
 
 
-HEADROOM = 8.0
+SAFETY_FACTOR = 8.0
 """Constant of the bound: rounding errors of d-long sums, which grow like sqrt(d) for the sizes the laws use."""
 
 
 def bound(dtype: Any, n: int, condition: float, exponent: int) -> float:
-    """The rounding error allowed: c eps cond^k sqrt(n); a random walk of n roundings, amplified by the solve."""
-    return float(HEADROOM * np.finfo(dtype).eps * condition**exponent * np.sqrt(n))
+    """The allowed rounding error, c eps cond^k sqrt(n): a random walk of n roundings, amplified by the solve."""
+    return float(SAFETY_FACTOR * np.finfo(dtype).eps * condition**exponent * np.sqrt(n))
 
 
-def largest(*deviations: float) -> float:
-    """The largest of several deviations; infinite where one is no number, which max() would hide."""
+def nan_max(*deviations: float) -> float:
+    """The largest of several deviations; infinite if one is NaN, which max() would ignore."""
     return float("inf") if np.isnan(deviations).any() else float(max(deviations))
 
 
-def here(a: Any) -> Any:
-    """A in host memory, in double precision."""
+def to_numpy64(a: Any) -> Any:
+    """Copy an array to host memory as float64."""
     return np.asarray(to_host(a), float)
 
 
 def deviation(got: Any, want: Any) -> float:
-    """max |got - want| / max |want|; infinite where got is not finite or has another shape."""
-    got, want = here(got), here(want)
+    """max |got - want| / max |want|; infinite if `got` is not finite or has another shape."""
+    got, want = to_numpy64(got), to_numpy64(want)
     if got.shape != want.shape or not np.isfinite(got).all():
         return float("inf")
     scale = float(abs(want).max(initial=0.0))

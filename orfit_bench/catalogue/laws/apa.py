@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, measure_min_norm
 from orfit_bench.catalogue.shared.least_squares import affine_projections
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def projects_onto_solutions(create: Any, rows: Rows) -> Measured:
@@ -25,7 +25,7 @@ def projects_onto_solutions(create: Any, rows: Rows) -> Measured:
         A, b = X[max(0, t + 1 - order) : t + 1], y[max(0, t + 1 - order) : t + 1, None]
         want = w + np.linalg.pinv(A) @ (b - A @ w)
         w = final_weights(learner.partial_fit(X[t : t + 1], y[t : t + 1]))
-        worst, cond = largest(worst, deviation(w, want)), max(cond, condition(A))
+        worst, cond = nan_max(worst, deviation(w, want)), max(cond, condition(A))
     return Measured(worst, len(X), cond)
 
 
@@ -52,7 +52,7 @@ def repeated_row_is_averaged(create: Any, rows: Rows) -> Measured:
     for n in range(1, 4):
         w = w + 0.5 * np.linalg.lstsq(A[:n], b[:n] - A[:n] @ w, rcond=1e-3)[0]  # a repeated row counts as dependent
         learner.partial_fit(A[n - 1 : n], b[n - 1])
-        worst = largest(worst, deviation(final_weights(learner), w))
+        worst = nan_max(worst, deviation(final_weights(learner), w))
     return Measured(worst, 3, float(np.linalg.cond(A[:2])))
 
 

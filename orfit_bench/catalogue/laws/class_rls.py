@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 
@@ -30,7 +30,7 @@ def ridge_on_one_hot_targets(create: Any, rows: Rows) -> Measured:
     for ff in (0.97, 1.0, 1.02):
         learner = create(ridge=prior, forgetting_factor=ff).partial_fit(X, labels)
         A, B = weighted_rows(X, Y, prior, ff)
-        worst = largest(worst, deviation(final_weights(learner), np.linalg.lstsq(A, B, rcond=None)[0]))
+        worst = nan_max(worst, deviation(final_weights(learner), np.linalg.lstsq(A, B, rcond=None)[0]))
         cond = max(cond, condition(A))
     return Measured(worst, len(X), cond)
 
@@ -66,7 +66,7 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
         A, B = weighted_rows(X, Y, prior, ff)
         found = deviation(state["w"].values, np.linalg.lstsq(A, B, rcond=None)[0])
         P = invert_information(A) / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
-        worst = largest(worst, found, deviation(state["P"].values, P))
+        worst = nan_max(worst, found, deviation(state["P"].values, P))
         cond = max(cond, condition(A))
     return Measured(worst, len(X), cond)
 

@@ -14,7 +14,7 @@ from orfit_bench.catalogue.laws import apa, icl, implicit_krasulina, incremental
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
 from orfit_bench.models import MLP
-from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, nan_max
 
 
 def measure_equality(
@@ -25,7 +25,7 @@ def measure_equality(
     predicted, expected = (learner.prequential(rows.X, rows.y) for learner in (first, second))
     w, v = (final_weights(learner) for learner in (first, second))
     size = abs(rows.y).max()  # predictions start at zero, so their own scale is no measure
-    return Measured(largest(deviation(w, v), float(abs(predicted - expected).max() / size)), len(rows.X), cond)
+    return Measured(nan_max(deviation(w, v), float(abs(predicted - expected).max() / size)), len(rows.X), cond)
 
 
 def unit_length(rows: Rows) -> Rows:
@@ -97,7 +97,7 @@ def rls_equals_orfit_on_a_model(create: Any, rows: Rows) -> Measured:
         row = X[t : t + 1], y[t : t + 1]
         before = final_weights(orfit.partial_fit(X[:0], y[:0]))[:, 0]
         gradients.append(network.jacobian(before, X[t])[0])
-        worst = largest(worst, deviation(final_weights(rls.partial_fit(*row)), final_weights(orfit.partial_fit(*row))))
+        worst = nan_max(worst, deviation(final_weights(rls.partial_fit(*row)), final_weights(orfit.partial_fit(*row))))
     return Measured(worst, len(X), condition(np.array(gradients)))
 
 
@@ -130,7 +130,7 @@ def rls_equals_class_rls(create: Any, rows: Rows) -> Measured:
     one_hot = (labels[:, None] == list(dict.fromkeys(labels.tolist()))).astype(float)
     rls, classifier = create("rls", **ridge), create("class_rls", **ridge)
     scores = rls.prequential(rows.X, one_hot), classifier.prequential(rows.X, labels)
-    found = largest(deviation(final_weights(classifier), final_weights(rls)), deviation(scores[1], scores[0]))
+    found = nan_max(deviation(final_weights(classifier), final_weights(rls)), deviation(scores[1], scores[0]))
     return Measured(found, len(rows.X), condition(rows.X))
 
 

@@ -10,7 +10,7 @@ from orfit_bench.catalogue.laws.helpers import condition, final_weights
 from orfit_bench.catalogue.laws.networks import follow, scaled_rows, start_network
 from orfit_bench.catalogue.shared.recursions import projected_steps
 from orfit_bench.models import MLP
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 WIDE = (48, 40)
@@ -30,11 +30,11 @@ def earlier_layer_outputs_are_unchanged(create: Any, rows: Rows) -> Measured:
         for t in range(len(X)):
             v = final_weights(learner.partial_fit(X[t : t + 1], Y[t : t + 1]))[:, 0]
             before, after = (float(((Y[t] - model.predict(a, X[t : t + 1])[0]) ** 2).sum()) for a in (w, v))
-            worst = largest(worst, 0.0 if after < before else np.inf)
+            worst = nan_max(worst, 0.0 if after < before else np.inf)
             features.append(_features(model, v, X[t]))
             w = v
         for x, was in zip(X, features, strict=True):
-            worst = largest(worst, *(deviation(a, b) for a, b in zip(_features(model, w, x), was, strict=True)))
+            worst = nan_max(worst, *(deviation(a, b) for a, b in zip(_features(model, w, x), was, strict=True)))
         cond = max(cond, *map(condition, inputs))
     return Measured(worst, len(X), cond)
 
@@ -58,7 +58,7 @@ def gradient_is_projected(create: Any, rows: Rows) -> Measured:
         for k, (A, Theta, Delta) in enumerate(zip(past, seen.before, seen.move, strict=True)):
             want = STEP * (Delta - np.linalg.pinv(A) @ (A @ Delta))
             along = float(((seen.after[k] - Theta) * Delta).sum())
-            worst = largest(worst, deviation(seen.after[k], Theta + want), 0.0 if along > 0 else np.inf)
+            worst = nan_max(worst, deviation(seen.after[k], Theta + want), 0.0 if along > 0 else np.inf)
             past[k] = np.vstack([A, seen.then[k]])
     return Measured(worst, len(X), max(map(condition, inputs)))
 
@@ -73,7 +73,7 @@ def basis_spans_layer_inputs(create: Any, rows: Rows) -> Measured:
     state, worst = learner.state(), 0.0
     for k, layer in enumerate(zip(*then, strict=True), start=1):
         A, U = np.array(layer), np.asarray(state[f"basis_{k}"].values, float)
-        worst = largest(worst, deviation(U.T @ U, np.linalg.pinv(A) @ A))
+        worst = nan_max(worst, deviation(U.T @ U, np.linalg.pinv(A) @ A))
     return Measured(worst, len(X), max(map(condition, inputs)))
 
 
@@ -103,7 +103,7 @@ def low_rank_equals_incremental_svd(create: Any, rows: Rows) -> Measured:
             gap = min(gap, 1 - sigma[m] / sigma[m - 1]) if len(sigma) > m else gap
             kept = U[:, :m] * sigma[:m]
         got = state[f"basis_{k}"].values.T * state[f"singular_values_{k}"].values
-        worst = largest(worst, deviation(got @ got.T, kept @ kept.T))
+        worst = nan_max(worst, deviation(got @ got.T, kept @ kept.T))
     return Measured(worst, len(X), max(1 / gap, *map(condition, inputs)))  # a near tie at the cut amplifies rounding
 
 

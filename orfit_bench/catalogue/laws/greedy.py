@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def predicts_the_last_label(create: Any, rows: Rows) -> Measured:
@@ -15,7 +15,7 @@ def predicts_the_last_label(create: Any, rows: Rows) -> Measured:
     predicted = learner.prequential(rows.X, rows.y)
     repeated = learner.predict(rows.X[:3])
     before, last = np.concatenate([[0.0], rows.y[:-1]]), np.repeat(rows.y[-1], 3)
-    return Measured(largest(deviation(predicted, before), deviation(repeated, last)), len(rows.X), 1.0)
+    return Measured(nan_max(deviation(predicted, before), deviation(repeated, last)), len(rows.X), 1.0)
 
 
 def merge_is_exact(create: Any, rows: Rows) -> Measured:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.spec.law import Measured, Rows, deviation, here, largest
+from orfit_bench.spec.law import Measured, Rows, deviation, nan_max, to_numpy64
 from orfit_bench.spec.method import Array
 
 
@@ -56,7 +56,7 @@ def measure_row_fit(learner: Any, rows: Rows) -> Measured:
     for x, t in zip(rows.X, rows.y, strict=True):
         learner.partial_fit(x[None], [t])
         scale = np.linalg.norm(x) * np.linalg.norm(final_weights(learner)) + abs(t)
-        worst = largest(worst, float(abs(here(learner.predict(x[None]))[0] - t) / scale))
+        worst = nan_max(worst, float(abs(to_numpy64(learner.predict(x[None]))[0] - t) / scale))
     return Measured(worst, len(rows.X), 1.0)
 
 

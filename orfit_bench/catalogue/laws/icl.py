@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, measure_min_norm
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
@@ -30,7 +30,7 @@ def constrained_least_squares_step(create: Any, rows: Rows) -> Measured:
         N = np.linalg.svd(X[:t])[2][t:].T if t else np.eye(X.shape[1])  # null space of the earlier rows
         want = w + N @ np.linalg.lstsq(X[t : t + 1] @ N, y[t : t + 1, None] - X[t : t + 1] @ w, rcond=None)[0]
         w = final_weights(learner.partial_fit(X[t : t + 1], y[t : t + 1]))
-        worst = largest(worst, deviation(w, want))
+        worst = nan_max(worst, deviation(w, want))
     return Measured(worst, len(X), condition(X))
 
 
@@ -38,7 +38,7 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
     """Learners of parts of the rows merge into the smallest weights that fit all rows, and their projection."""
     state = learn_in_parts(create, rows.X, rows.y, cuts=(7, 12)).state()
     U, inverse = state["basis"].values.astype(float), np.linalg.pinv(rows.X)
-    found = largest(deviation(U.T @ U, inverse @ rows.X), deviation(state["w"].values[:, 0], inverse @ rows.y))
+    found = nan_max(deviation(U.T @ U, inverse @ rows.X), deviation(state["w"].values[:, 0], inverse @ rows.y))
     return Measured(found, len(rows.X), condition(rows.X))
 
 

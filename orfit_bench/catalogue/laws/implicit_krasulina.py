@@ -20,7 +20,7 @@ from orfit_bench.catalogue.laws.subspaces import (
     relative_step,
 )
 from orfit_bench.errors import DivergedError
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 CONDITION = oblique_condition(0.5 * STEP**0.5)
 """A step changes C by at most |y| max_s s / (s^2 + 1/step) = |y| sqrt(step) / 2."""
@@ -32,7 +32,7 @@ def single_row_formula(create: Any, rows: Rows) -> Measured:
     for A, C, found in oblique_steps(create, rows, step, 1):
         X = np.linalg.pinv(C) @ A.T
         want = (A.T @ X.T + C / step) @ np.linalg.inv(X @ X.T + np.eye(len(X)) / step)
-        worst = largest(worst, deviation(found, want))
+        worst = nan_max(worst, deviation(found, want))
     return Measured(worst, len(rows.X), CONDITION)
 
 
@@ -43,7 +43,7 @@ def proximal_least_squares_step(create: Any, rows: Rows) -> Measured:
         X = np.linalg.pinv(C) @ A.T
         system = np.vstack([np.sqrt(step / len(A)) * X.T, np.eye(len(X))])
         want = np.linalg.lstsq(system, np.vstack([np.sqrt(step / len(A)) * A, C.T]), rcond=None)[0].T
-        worst = largest(worst, deviation(found, want))
+        worst = nan_max(worst, deviation(found, want))
     return Measured(worst, len(rows.X), CONDITION)
 
 
@@ -53,7 +53,7 @@ def implicit_gradient_step(create: Any, rows: Rows) -> Measured:
     for A, C, found in oblique_steps(create, rows, step):
         X = np.linalg.pinv(C) @ A.T
         want = C - step / len(A) * (found @ X - A.T) @ X.T
-        worst = largest(worst, deviation(found, want))
+        worst = nan_max(worst, deviation(found, want))
     return Measured(worst, len(rows.X), CONDITION)
 
 
@@ -69,7 +69,7 @@ def large_step_limit_is_em(create: Any, rows: Rows) -> Measured:
         X = np.linalg.pinv(C) @ A.T
         cond = max(cond, condition(C), condition(X))
         C = np.linalg.lstsq(X.T, A, rcond=None)[0].T
-        worst = largest(worst, deviation(final_basis(learner.step(A)), C))
+        worst = nan_max(worst, deviation(final_basis(learner.step(A)), C))
     return Measured(worst, len(A), cond)
 
 
@@ -84,7 +84,7 @@ def never_increases_the_loss(create: Any, rows: Rows) -> Measured:
         learner = create(n_components=K, step_size=relative_step(rows, share), initial_basis=start)
         C = [start, *(final_basis(learner.step(A)) for _ in range(4))]
         losses = [float(((A - A @ np.linalg.pinv(c.T) @ c.T) ** 2).sum()) / total for c in C]
-        worst = largest(worst, *np.diff(losses))
+        worst = nan_max(worst, *np.diff(losses))
     return Measured(worst, len(A), 1.0)
 
 
@@ -103,7 +103,7 @@ def inverse_is_maintained(create: Any, rows: Rows) -> Measured:
         state = learner.partial_fit(x[None]).state()
         C = state["basis"].values.astype(float)
         want = np.linalg.pinv(C)
-        worst = largest(worst, deviation(state["inverse"].values @ C.T, want), deviation(want @ C, np.eye(len(want))))
+        worst = nan_max(worst, deviation(state["inverse"].values @ C.T, want), deviation(want @ C, np.eye(len(want))))
     return Measured(worst, len(rows.X), CONDITION)
 
 
@@ -116,7 +116,7 @@ def orthogonal_row_changes_nothing(create: Any, rows: Rows) -> Measured:
             learner.partial_fit(np.ldexp(np.eye(5)[2:3], k))
         state = learner.partial_fit(np.zeros((0, 5))).state()
         inverse = state["inverse"].values if state.attrs["t"] else np.eye(2)
-        worst = largest(worst, deviation(state["basis"].values, start), deviation(inverse, np.eye(2)))
+        worst = nan_max(worst, deviation(state["basis"].values, start), deviation(inverse, np.eye(2)))
     return Measured(worst, len(rows.X), 1.0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.subspaces import final_basis
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 
@@ -28,7 +28,7 @@ def equals_batch_pca(create: Any, rows: Rows) -> Measured:
         values = np.zeros(len(X))
         values[:lo] = np.linalg.svd(X[:lo], compute_uv=False)
         found = deviation(learner.state()["singular_values"].values, values)
-        worst = largest(worst, found, deviation(second_moment(learner), X[:lo].T @ X[:lo]))
+        worst = nan_max(worst, found, deviation(second_moment(learner), X[:lo].T @ X[:lo]))
     return Measured(worst, 4 * len(X), 1.0)  # a moment is a square, with twice the rounding
 
 
@@ -50,7 +50,7 @@ def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
     learner, d = create(n_components=k), rows.X.shape[1]
     for n, x in enumerate(rows.X, start=1):
         U = final_basis(learner.partial_fit(x[None]))
-        worst = largest(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)))
+        worst = nan_max(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)))
     return Measured(worst, d * (k + 1), 1.0)  # entries that one step's decomposition changes
 
 
@@ -61,7 +61,7 @@ def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:
         A = np.ldexp(np.outer(np.arange(1.0, 8.0) / 3, x), k)
         state = create(n_components=2).partial_fit(A).state()
         Sigma = np.array([np.linalg.norm(A), 0])
-        worst = largest(
+        worst = nan_max(
             worst, deviation(state["singular_values"].values, Sigma), float(abs(state["basis"][:, 1]).max())
         )
     return Measured(worst, rows.X.shape[1], 1.0)

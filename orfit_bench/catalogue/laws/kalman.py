@@ -18,7 +18,7 @@ from orfit_bench.catalogue.laws.smoothing import (
 from orfit_bench.catalogue.laws.state_space import make_state_space, moment_deviation, random_spd, to_float32
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
 from orfit_bench.catalogue.shared.least_squares import invert_information
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 from orfit_bench.spec.model import Model, Transition
 
@@ -30,7 +30,7 @@ def conditional_mean_and_covariance(create: Any, rows: Rows) -> Measured:
     for lo, hi in ((0, 1), (1, 2), (2, 20), (20, 40)):
         learner.partial_fit(world.X[lo:hi], world.y[lo:hi], **world.varying(slice(lo, hi)))
         want = world.states(hi)
-        worst, cond = largest(worst, moment_deviation(learner, want.of(hi - 1))), max(cond, want.condition)
+        worst, cond = nan_max(worst, moment_deviation(learner, want.of(hi - 1))), max(cond, want.condition)
     return Measured(worst, 40, cond)
 
 
@@ -43,7 +43,7 @@ def equals_rls_with_forgetting(create: Any, rows: Rows) -> Measured:
         learner = create(initial_covariance=variance).partial_fit(X, y, observation_noise=noise)
         A = np.vstack([X / np.sqrt(noise)[:, None], np.eye(X.shape[1]) / np.sqrt(variance)])
         theta = np.linalg.lstsq(A, np.append(y / np.sqrt(noise), np.zeros(X.shape[1]))[:, None], rcond=None)[0]
-        worst, cond = largest(worst, moment_deviation(learner, (theta, invert_information(A)))), max(cond, condition(A))
+        worst, cond = nan_max(worst, moment_deviation(learner, (theta, invert_information(A)))), max(cond, condition(A))
     return Measured(worst, len(X), cond)
 
 
@@ -71,7 +71,7 @@ def block_observations(create: Any, rows: Rows) -> Measured:
     row_by_row = create(observation_noise=number).partial_fit(X, y)
     for learners, R in (((at_once,), noise), ((one_by_one, row_by_row), number * np.eye(size))):
         want = condition_on_rows(still, [(0, X[i : i + size], y[i : i + size, None], R) for i in range(0, 40, size)])
-        worst = largest(worst, *(moment_deviation(learner, want.of(0)) for learner in learners))
+        worst = nan_max(worst, *(moment_deviation(learner, want.of(0)) for learner in learners))
         cond = max(cond, want.condition)
     return Measured(worst, 40, cond)
 
@@ -115,7 +115,7 @@ def noise_free_rows_determine_the_state(create: Any, rows: Rows) -> Measured:
         learner.step(np.vstack([Q[:1], np.zeros((1, d))]), [9.0, 9.0])  # a row of zeros must not divide either
         state = learner.state()
         left = float(abs(state["covariance"].values).max() > 0)
-        worst = largest(worst, deviation(state["mean"].values[:, 0], w), left)
+        worst = nan_max(worst, deviation(state["mean"].values[:, 0], w), left)
     return Measured(worst, d * d, 1.0)
 
 
@@ -126,13 +126,13 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
     for n in (1, 2, 3):
         state = create(observation_noise=0.0).partial_fit(A[:n], y[:n]).state()
         known = np.linalg.pinv(A[:n])
-        worst = largest(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
-        worst = largest(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
-        worst = largest(
+        worst = nan_max(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
+        worst = nan_max(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
+        worst = nan_max(
             worst, float(state["digits_lost"].values)
         )  # no precision is lost in directions known to rounding
     beside_zeros = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
-    worst = largest(worst, deviation(beside_zeros["mean"].values[:, 0], 2 * A[1]))
+    worst = nan_max(worst, deviation(beside_zeros["mean"].values[:, 0], 2 * A[1]))
     return Measured(worst, 12, condition(A))
 
 
@@ -145,8 +145,8 @@ def shared_noise_observations(create: Any, rows: Rows) -> Measured:
         state = create(initial_covariance=P).step(A, y, observation_noise=R).state()
         S = A @ P @ A.T + R
         K = P @ A.T @ np.linalg.inv(S)
-        worst = largest(worst, deviation(state["mean"].values[:, 0], K @ y))
-        worst = largest(worst, deviation(state["covariance"].values, P - K @ A @ P))
+        worst = nan_max(worst, deviation(state["mean"].values[:, 0], K @ y))
+        worst = nan_max(worst, deviation(state["covariance"].values, P - K @ A @ P))
         cond = max(cond, condition(S) * condition(P))
     return Measured(worst, 12, cond)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, unit_rows
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 
@@ -34,7 +34,7 @@ def expected_convergence_rate(create: Any, rows: Rows) -> Measured:
         gaps.append(((final_weights(create(step_size=step).partial_fit(X, X @ truth))[:, 0] - truth) ** 2).sum())
     least = np.linalg.eigvalsh(points.T @ points / 3)[0]
     allowed = (1 - step * (2 - step) * least) ** T * (truth @ truth)
-    return Measured(largest(0.0, float(np.mean(gaps)) / allowed - 1), T, 1.0)
+    return Measured(nan_max(0.0, float(np.mean(gaps)) / allowed - 1), T, 1.0)
 
 
 def recurring_tasks_convergence_rate(create: Any, rows: Rows) -> Measured:
@@ -44,8 +44,8 @@ def recurring_tasks_convergence_rate(create: Any, rows: Rows) -> Measured:
     for T in (2, 6, 10):
         X = np.tile(points, (T // 2, 1))
         gap = ((final_weights(create(step_size=1.0).partial_fit(X, X @ w_star))[:, 0] - w_star) ** 2).sum()
-        worst = largest(worst, float(gap - c ** (T - 1) * (w_star @ w_star)) / float(w_star @ w_star))
-    return Measured(largest(0.0, worst), 10, 1.0)
+        worst = nan_max(worst, float(gap - c ** (T - 1) * (w_star @ w_star)) / float(w_star @ w_star))
+    return Measured(nan_max(0.0, worst), 10, 1.0)
 
 
 def alternating_steps_solve_two_tasks(create: Any, rows: Rows) -> Measured:

@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, measure_row_fit
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, normalized_steps
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
@@ -31,7 +31,7 @@ def equals_implicit_sgd(create: Any, rows: Rows) -> Measured:
     w = np.zeros(rows.X.shape[1])
     for x, t in zip(rows.X, rows.y, strict=True):
         new = final_weights(learner.partial_fit(x[None], [t]))[:, 0]
-        worst = largest(worst, deviation(new, np.linalg.solve(np.eye(len(x)) + eta * np.outer(x, x), w + eta * t * x)))
+        worst = nan_max(worst, deviation(new, np.linalg.solve(np.eye(len(x)) + eta * np.outer(x, x), w + eta * t * x)))
         w = new
     energy = (rows.X * rows.X).sum(1).max()
     return Measured(worst, len(rows.X), 1 + eta * energy)

@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, final_weights
 from orfit_bench.catalogue.shared.recursions import projected_steps
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max, to_numpy64
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:
@@ -26,10 +26,10 @@ def earlier_predictions_are_unchanged(create: Any, rows: Rows) -> Measured:
     learner, worst = create(step_size=1.0 / (X * X).sum(1).max()), 0.0
     scale = abs(y).max()
     for t in range(1, len(X)):
-        before = here(learner.partial_fit(X[t - 1 : t], y[t - 1 : t]).predict(X[: t + 1]))
-        after = here(learner.copy().partial_fit(X[t : t + 1], y[t : t + 1]).predict(X[: t + 1]))
+        before = to_numpy64(learner.partial_fit(X[t - 1 : t], y[t - 1 : t]).predict(X[: t + 1]))
+        after = to_numpy64(learner.copy().partial_fit(X[t : t + 1], y[t : t + 1]).predict(X[: t + 1]))
         learned = abs(after[t] - before[t]) > 0 or before[t] == y[t]
-        worst = largest(worst, float(abs(after - before)[:t].max() / scale) if learned else float("inf"))
+        worst = nan_max(worst, float(abs(after - before)[:t].max() / scale) if learned else float("inf"))
     return Measured(worst, len(X), condition(X))
 
 

@@ -16,7 +16,7 @@ from orfit_bench.catalogue.laws.orfit_memory import (
     random_memory_is_uniform,
     residual_summaries,
 )
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.model import Model
 
 
@@ -24,7 +24,7 @@ def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
     """The weights are the smallest that fit all rows, with unlimited memory and with a limit that is not reached."""
     unlimited = measure_min_norm(create(), rows)
     limited = measure_min_norm(create(memory=len(rows.X)), rows)
-    return Measured(largest(unlimited.deviation, limited.deviation), unlimited.n, unlimited.condition)
+    return Measured(nan_max(unlimited.deviation, limited.deviation), unlimited.n, unlimited.condition)
 
 
 def min_norm_in_batches(create: Any, rows: Rows) -> Measured:
@@ -32,7 +32,7 @@ def min_norm_in_batches(create: Any, rows: Rows) -> Measured:
     want, worst = np.linalg.pinv(rows.X) @ rows.y[:, None], 0.0
     for more in ({}, *({"summary": s, "memory": len(rows.X)} for s in SUMMARIES)):
         learner = create(batch_size=3, **more).partial_fit(rows.X, rows.y).flush()
-        worst = largest(worst, deviation(final_weights(learner), want))
+        worst = nan_max(worst, deviation(final_weights(learner), want))
     return Measured(worst, len(rows.X), condition(rows.X))
 
 
@@ -43,7 +43,7 @@ def minimal_change_step(create: Any, rows: Rows) -> Measured:
     for t in range(1, len(X) + 1):
         want = w + np.linalg.pinv(X[:t]) @ (y[:t, None] - X[:t] @ w)
         w = final_weights(learner.partial_fit(X[t - 1 : t], y[t - 1 : t]))
-        worst = largest(worst, deviation(w, want))
+        worst = nan_max(worst, deviation(w, want))
     return Measured(worst, len(X), condition(X))
 
 
@@ -57,7 +57,7 @@ def dependent_rows_in_a_batch(create: Any, rows: Rows) -> Measured:
         w = np.linalg.pinv(X[:3]) @ y[:3]
         free = A[1:4] - (A[1:4] @ np.linalg.pinv(X[:3])) @ X[:3]
         want = w + np.linalg.pinv(free, rcond=1e-5) @ (t - A @ w)[1:4]
-        worst = largest(worst, deviation(final_weights(learner.partial_fit(A, t))[:, 0], want))
+        worst = nan_max(worst, deviation(final_weights(learner.partial_fit(A, t))[:, 0], want))
     return Measured(worst, 8, condition(rows.X[:5]))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, is_refused, measure_row_fit
-from orfit_bench.spec.law import Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 SUMMARIES = ("ipca", "largest", "latest", "random")
@@ -17,7 +17,7 @@ def fits_with_full_memory(create: Any, rows: Rows) -> Measured:
     """The new row is fitted exactly with any summary, however small the memory."""
     wide = Rows(rows.X[:15], rows.y[:15], rows.seed)
     found = [measure_row_fit(create(memory=4, summary=s), wide) for s in SUMMARIES]
-    return Measured(largest(*(f.deviation for f in found)), 15, condition(wide.X))
+    return Measured(nan_max(*(f.deviation for f in found)), 15, condition(wide.X))
 
 
 def least_worst_case_forgetting(create: Any, rows: Rows) -> Measured:
@@ -43,7 +43,7 @@ def memory_equals_incremental_svd(create: Any, rows: Rows) -> Measured:
         kept = U[:, :m] * sigma[:m]
     state = create(memory=m).partial_fit(X, Y).state()
     got = state["basis"].values.T * state["singular_values"].values
-    found = largest(deviation(got @ got.T, kept @ kept.T), deviation(state["w"].values, w))
+    found = nan_max(deviation(got @ got.T, kept @ kept.T), deviation(state["w"].values, w))
     return Measured(found, len(X), max(1 / gap, condition(X)))  # a near tie at the cut amplifies rounding
 
 
@@ -61,8 +61,8 @@ def residual_summaries(create: Any, rows: Rows) -> Measured:
         state = create(memory=m, summary=summary).partial_fit(X, y).state()
         U = np.asarray(state["basis"].values, float).T
         norms = np.sort(np.linalg.norm(kept, axis=1))
-        worst = largest(worst, deviation(U @ U.T, sum(np.outer(r, r) / (r @ r) for r in kept)))
-        worst = largest(worst, deviation(np.sort(state["singular_values"].values), norms))
+        worst = nan_max(worst, deviation(U @ U.T, sum(np.outer(r, r) / (r @ r) for r in kept)))
+        worst = nan_max(worst, deviation(np.sort(state["singular_values"].values), norms))
     return Measured(worst, len(X), condition(X))
 
 

@@ -11,7 +11,7 @@ from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refu
 from orfit_bench.catalogue.laws.networks import follow, scaled_rows, start_network
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
 from orfit_bench.models import MLP
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 SETTINGS = {"step_size": 0.05, "ridge": 0.5, "forgetting_factor": 0.97}
@@ -30,7 +30,7 @@ def one_layer_equals_rls(create: Any, rows: Rows) -> Measured:
         learner = create(step_size=1.0, ridge=prior, forgetting_factor=ff, **start).partial_fit(A, Y)
         B, b = weighted_rows(A, Y - A @ w0, prior, ff)
         want = w0 + np.linalg.lstsq(B, b, rcond=None)[0]
-        worst = largest(worst, deviation(final_weights(learner).reshape(want.shape), want))
+        worst = nan_max(worst, deviation(final_weights(learner).reshape(want.shape), want))
         cond = max(cond, condition(B))
     return Measured(worst, len(A), cond)
 
@@ -45,7 +45,7 @@ def layer_p_is_inverse_information(create: Any, rows: Rows) -> Measured:
     state = learner.state()
     for k, layer in enumerate(zip(*taken_in, strict=True), start=1):
         want = invert_information(_information_rows(np.array(layer)))
-        worst = largest(worst, deviation(state[f"P_{k}"].values, want))
+        worst = nan_max(worst, deviation(state[f"P_{k}"].values, want))
     return Measured(worst, len(X), max(condition(_information_rows(A)) for A in inputs))
 
 
@@ -68,7 +68,7 @@ def gradient_times_inverse_information(create: Any, rows: Rows) -> Measured:
         for k, (Theta, a, Delta) in enumerate(zip(seen.before, seen.inputs, seen.move, strict=True)):
             information[k] = ff * information[k] + np.outer(a, a)
             want = Theta + step * np.linalg.solve(information[k], Delta)
-            worst = largest(worst, deviation(seen.after[k], want))
+            worst = nan_max(worst, deviation(seen.after[k], want))
     return Measured(worst, len(X), max(condition(_information_rows(A)) for A in inputs))
 
 

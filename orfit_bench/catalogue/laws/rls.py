@@ -17,7 +17,7 @@ from orfit_bench.catalogue.laws.helpers import (
     weakest_energy,
 )
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def equals_ridge_regression(create: Any, rows: Rows) -> Measured:
@@ -28,7 +28,7 @@ def equals_ridge_regression(create: Any, rows: Rows) -> Measured:
     for ff in (0.97, 1.0, 1.02):
         learner = create(ridge=prior, forgetting_factor=ff).partial_fit(X, y)
         A, b = weighted_rows(X, y[:, None], prior, ff)
-        worst = largest(worst, deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0]))
+        worst = nan_max(worst, deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0]))
         cond = max(cond, condition(A))
     return Measured(worst, len(X), cond)
 
@@ -41,7 +41,7 @@ def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
         P = create(ridge=prior, forgetting_factor=ff).partial_fit(X[:n], y[:n]).state()["P"].values
         A, _ = weighted_rows(X[:n], y[:n, None], prior, ff)
         want = invert_information(A) / max(1, ff**n)  # the rows of A are scaled by the largest weight
-        worst, cond = largest(worst, deviation(P, want)), max(cond, condition(A))
+        worst, cond = nan_max(worst, deviation(P, want)), max(cond, condition(A))
     return Measured(worst, len(X), cond)
 
 
@@ -83,7 +83,7 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
         A, b = weighted_rows(X, y[:, None], prior, ff)
         found = deviation(state["w"].values, np.linalg.lstsq(A, b, rcond=None)[0])
         P = invert_information(A) / max(1, ff ** len(X))  # the rows of A are scaled by the largest weight
-        worst = largest(worst, found, deviation(state["P"].values, P))
+        worst = nan_max(worst, found, deviation(state["P"].values, P))
         cond = max(cond, condition(A))
     return Measured(worst, len(X), cond)
 

@@ -14,7 +14,7 @@ from orfit_bench.catalogue.laws.subspaces import (
     oblique_steps,
     relative_step,
 )
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
 
 def explicit_gradient_step(create: Any, rows: Rows) -> Measured:
@@ -23,7 +23,7 @@ def explicit_gradient_step(create: Any, rows: Rows) -> Measured:
     for A, C, found in oblique_steps(create, rows, step):
         X = np.linalg.pinv(C) @ A.T
         want = C - step / len(A) * (C @ X - A.T) @ X.T
-        worst = largest(worst, deviation(found, want))
+        worst = nan_max(worst, deviation(found, want))
     gain = STEP / np.linalg.svd(MIXED, compute_uv=False)[-1]  # step |y| |x|, |x| <= |y| / sigma_min
     return Measured(worst, len(rows.X), oblique_condition(gain))
 

@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, momentum_steps
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, here, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max, to_numpy64
 from orfit_bench.spec.method import Array
 
 SHAPES = {"delta": 0.75, "tau": 0.25, "epsilon": 0.5}
@@ -65,7 +65,7 @@ def _against_gradient(create: Any, rows: Rows, learn: Any) -> Measured:
         ridge = np.linalg.norm(g) / np.linalg.norm(w)
         step = 0.5 / ridge
         started = create(loss=loss, step_size=step, ridge=ridge, initial_weights=w, **SHAPES)
-        worst = largest(worst, deviation(learn(started, X, y), w - step * (g + ridge * w)))
+        worst = nan_max(worst, deviation(learn(started, X, y), w - step * (g + ridge * w)))
         size = np.linalg.norm(X, axis=1)
         rounded = np.mean(size * (1 + abs(y) + size * np.linalg.norm(w)))  # rounding error of x l'(y, f) from that of f
         cond = max(cond, float(rounded / np.linalg.norm(g)))
@@ -94,7 +94,7 @@ def subgradient_inequality(create: Any, rows: Rows) -> Measured:
         learner = create(loss=loss, step_size=1.0, initial_weights=[u], **SHAPES)
         s = u - final_weights(learner.partial_fit([[1.0]], [y]))[0, 0]
         value = LOSSES[loss](np.array(y), np.append(points, u), SHAPES)
-        worst = largest(worst, float((value[-1] + s * (points - u) - value[:-1]).max() / abs(value).max()))
+        worst = nan_max(worst, float((value[-1] + s * (points - u) - value[:-1]).max() / abs(value).max()))
     return Measured(worst, 1, 1.0)
 
 
@@ -115,7 +115,7 @@ def iterate_averages(create: Any, rows: Rows) -> Measured:
         ({"averaging": "weighted", "weights": power}, 2 / np.sqrt(np.arange(1, n + 1))),
     ):
         got = create(step_size=steps[0], **settings).partial_fit(X, y).predict(np.eye(X.shape[1]))
-        worst = largest(worst, deviation(got, a @ W / a.sum()))
+        worst = nan_max(worst, deviation(got, a @ W / a.sum()))
     return Measured(worst, n, condition(L))
 
 
@@ -129,7 +129,7 @@ def projection_onto_the_ball(create: Any, rows: Rows) -> Measured:
     for x, t in zip(X, y, strict=True):
         z = w + step * (t - x @ w) * x
         w = final_weights(learner.partial_fit(x[None], [t]))[:, 0]
-        worst = largest(worst, _projection_deviation(w, z, radius))
+        worst = nan_max(worst, _projection_deviation(w, z, radius))
     return Measured(worst, len(X), 1.0)
 
 
@@ -140,7 +140,7 @@ def _projection_deviation(w: Array, z: Array, radius: float) -> float:
     with np.errstate(all="ignore"):
         c = (z @ w) / (w @ w)
         off = np.linalg.norm(z - c * w) / np.linalg.norm(z), abs(np.linalg.norm(w) / radius - 1), 1 - c
-    return largest(0.0, *map(float, off))
+    return nan_max(0.0, *map(float, off))
 
 
 def convergence_rate(create: Any, rows: Rows) -> Measured:
@@ -156,9 +156,9 @@ def convergence_rate(create: Any, rows: Rows) -> Measured:
     learn = {"loss": "absolute", "step_size": B / (G * np.sqrt(T)), "averaging": "uniform"}
     gaps = []
     for order in product(range(3), repeat=T):
-        mean = here(create(**learn).partial_fit(X[list(order)], y[list(order)]).predict(np.eye(2)))
+        mean = to_numpy64(create(**learn).partial_fit(X[list(order)], y[list(order)]).predict(np.eye(2)))
         gaps.append(abs(y - X @ mean).mean() - found.fun)
-    return Measured(largest(0.0, float(np.mean(gaps)) / (B * G / np.sqrt(T)) - 1), T, 1.0)
+    return Measured(nan_max(0.0, float(np.mean(gaps)) / (B * G / np.sqrt(T)) - 1), T, 1.0)
 
 
 def zero_subgradient_at_kinks(create: Any, rows: Rows) -> Measured:
@@ -168,7 +168,7 @@ def zero_subgradient_at_kinks(create: Any, rows: Rows) -> Measured:
     for loss, (w, y) in kinks.items():
         start = np.array([w, 0.0])
         learner = create(loss=loss, epsilon=0.5, step_size=1.0, initial_weights=start).partial_fit([[1.0, 0.0]], [y])
-        worst = largest(worst, deviation(final_weights(learner)[:, 0], start))
+        worst = nan_max(worst, deviation(final_weights(learner)[:, 0], start))
     return Measured(worst, 1, 1.0)
 
 

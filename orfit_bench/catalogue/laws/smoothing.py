@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition
 from orfit_bench.catalogue.laws.state_space import make_state_space, random_spd, to_float32
-from orfit_bench.spec.law import Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Measured, Rows, deviation, nan_max
 
 
 def smoothed_mean_and_covariance(create: Any, rows: Rows) -> Measured:
@@ -17,7 +17,7 @@ def smoothed_mean_and_covariance(create: Any, rows: Rows) -> Measured:
     found = create(**world.start()).smooth(world.X, world.y, **world.varying(slice(None)))
     want = world.states(40)
     covariances = np.stack([want.of(i)[1] for i in range(40)])
-    worst = largest(deviation(found["mean"].values, want.mean), deviation(found["covariance"].values, covariances))
+    worst = nan_max(deviation(found["mean"].values, want.mean), deviation(found["covariance"].values, covariances))
     return Measured(worst, 40, want.condition)
 
 
@@ -32,9 +32,9 @@ def smoothing_shrinks_covariance(create: Any, rows: Rows) -> Measured:
     for t in range(n):
         for s in range(t + 1):
             growth = np.linalg.eigvalsh(smoothed[t][: s + 1] - smoothed[s]).max(axis=-1)
-            worst = largest(worst, *(growth / np.linalg.norm(smoothed[s], 2, axis=(1, 2))))
+            worst = nan_max(worst, *(growth / np.linalg.norm(smoothed[s], 2, axis=(1, 2))))
     want = world.states(n)  # and shrunk by exactly the information of the rows
-    worst = largest(worst, *(deviation(smoothed[-1][i], want.of(i)[1]) for i in range(n)))
+    worst = nan_max(worst, *(deviation(smoothed[-1][i], want.of(i)[1]) for i in range(n)))
     return Measured(worst, n, want.condition)
 
 
@@ -50,7 +50,7 @@ def smoothing_keeps_exact_directions(create: Any, rows: Rows) -> Measured:
     w[~known] += np.linalg.lstsq(A, b, rcond=None)[0]
     S[np.ix_(~known, ~known)] = np.linalg.inv(A.T @ A)
     means, covariances = found["mean"].values[:, :, 0], found["covariance"].values
-    worst = largest(*(deviation(m, w) for m in means), *(deviation(C, S) for C in covariances))
+    worst = nan_max(*(deviation(m, w) for m in means), *(deviation(C, S) for C in covariances))
     return Measured(worst, len(X), float(np.linalg.cond(A)))
 
 
@@ -64,7 +64,7 @@ def noise_free_smoothing(create: Any, rows: Rows) -> Measured:
         learner = create(observation_noise=0.0, transition=F, initial_covariance=P)
         found = learner.smooth(X, (X * want).sum(axis=1))
         left = float(abs(found["covariance"].values).max())
-        worst = largest(worst, deviation(found["mean"].values[:, :, 0], want), left)
+        worst = nan_max(worst, deviation(found["mean"].values[:, :, 0], want), left)
         pulled = [
             x @ np.linalg.matrix_power(F, i) for i, x in enumerate(X[:d])
         ]  # the rows in coordinates of the first state

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.catalogue.shared.gaussian_states import States, condition_on_rows, joint_prior
-from orfit_bench.spec.law import Rows, deviation, largest
+from orfit_bench.spec.law import Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 
@@ -69,4 +69,4 @@ def to_float32(a: Array) -> Array:
 def moment_deviation(learner: Any, want: tuple[Array, Array]) -> float:
     """The deviation of a learner's mean and covariance from the expected ones."""
     state = learner.state()
-    return largest(*(deviation(state[n].values, w) for n, w in zip(("mean", "covariance"), want, strict=True)))
+    return nan_max(*(deviation(state[n].values, w) for n, w in zip(("mean", "covariance"), want, strict=True)))

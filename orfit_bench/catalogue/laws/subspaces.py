@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.catalogue.shared.subspaces import orthonormalize
-from orfit_bench.spec.law import Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 K = 3
@@ -80,9 +80,9 @@ def oblique_condition(gain: float) -> float:
 def stays_orthonormal(create: Any, rows: Rows) -> Measured:
     """The columns of C stay orthonormal."""
     learner = create(n_components=K, step_size=relative_step(rows))
-    worst = largest(*(deviation(C.T @ C, np.eye(K)) for _, _, C in block_steps(learner, rows)))
+    worst = nan_max(*(deviation(C.T @ C, np.eye(K)) for _, _, C in block_steps(learner, rows)))
     C = final_basis(learner.partial_fit(rows.X))
-    return Measured(largest(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # entries that a QR changes
+    return Measured(nan_max(worst, deviation(C.T @ C, np.eye(K))), C.size, 1.0)  # entries that a QR changes
 
 
 def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: Any, rows: Rows) -> Measured:
@@ -92,7 +92,7 @@ def measure_gradient_steps(gradient: Callable[[Array, Array], Array], create: An
     for A, before, C in block_steps(learner, rows):
         moved = before - step * gradient(before, A)
         R = np.linalg.cholesky(moved.T @ moved).T
-        worst = largest(worst, deviation(C, np.linalg.solve(R.T, moved.T).T))
+        worst = nan_max(worst, deviation(C, np.linalg.solve(R.T, moved.T).T))
     return Measured(worst, len(rows.X), 1.0)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import unit_rows
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, largest
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.method import Array
 
 
@@ -23,7 +23,7 @@ def nested_projections_reach_the_minimum(create: Any, rows: Rows) -> Measured:
     w, worst = start, 0.0
     for i in range(1, 5):
         w = bregman_projection(A[:i], b[:i], w, start)
-        worst = largest(worst, deviation(w, bregman_projection(A[:i], b[:i], start, start)))
+        worst = nan_max(worst, deviation(w, bregman_projection(A[:i], b[:i], start, start)))
     return Measured(worst, A.shape[1], float(np.cosh(abs(w - start).max())))
 
 
@@ -47,11 +47,11 @@ def courant_fischer_min_max(create: Any, rows: Rows) -> Measured:
     worst = 0.0
     for k in range(1, d + 1):
         attained = _extremes(A, U[:, :k])[1], _extremes(A, U[:, k - 1 :])[0]
-        worst = largest(worst, *(abs(a - values[k - 1]) for a in attained))
+        worst = nan_max(worst, *(abs(a - values[k - 1]) for a in attained))
         for _ in range(5):  # no other subspace attains less, or more
             upper = _extremes(A, rng.standard_normal((d, k)))[1]
             lower = _extremes(A, rng.standard_normal((d, d - k + 1)))[0]
-            worst = largest(worst, values[k - 1] - upper, lower - values[k - 1])
+            worst = nan_max(worst, values[k - 1] - upper, lower - values[k - 1])
     return Measured(worst / values[-1], d, 1.0)
 
 
@@ -77,7 +77,7 @@ def gaussian_conditioning(create: Any, rows: Rows) -> Measured:
     precision = np.linalg.inv(joint)
     covariance = np.linalg.inv(precision[:a, :a])
     want = mu - covariance @ precision[:a, a:] @ (b - X.T @ mu), covariance
-    return Measured(largest(*map(deviation, got, want)), a + m, float(np.linalg.cond(joint)))
+    return Measured(nan_max(*map(deviation, got, want)), a + m, float(np.linalg.cond(joint)))
 
 
 def woodbury_identity(create: Any, rows: Rows) -> Measured:
