@@ -11,7 +11,7 @@ from orfit_bench.conformance.record import FAILED
 
 TIMEOUT = 300.0
 """Seconds that a check may take: the first one of a process compiles, and loads libraries."""
-FEW = ("agrees_with_reference", "any_chunking", "arrays_are_of_the_backend")
+FEW = ("agrees_with_reference", "any_chunking", "arrays_have_backend_type")
 """The checks of a trial."""
 
 

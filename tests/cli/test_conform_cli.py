@@ -303,13 +303,13 @@ def test_a_learner_that_conforms_ends_with_0_and_names_a_check_that_is_slow():
     assert result.exit_code == 0
     assert "2 checks ran on cpu" in result.output
     assert "Conforming (selected checks only)." in result.output
-    result = invoke("lms", "--check", "a_hundred_thousand_rows", "--dtype", "float32", "--timeout", "0.002")
+    result = invoke("lms", "--check", "hundred_thousand_rows", "--dtype", "float32", "--timeout", "0.002")
     assert result.exit_code == 1
     assert "stopped after 0.02 s" in result.output  # ten times as long as a fast one
 
 
 def test_nothing_that_ran_ends_with_1():
-    result = invoke("kalman", "--check", "rows_wait_for_a_whole_batch", "--dtype", "float64")
+    result = invoke("kalman", "--check", "incomplete_batch_is_pending", "--dtype", "float64")
     assert result.exit_code == 1
     assert "problem: nothing ran" in result.output
 

@@ -82,7 +82,7 @@ def test_its_laws_can_fail(right: str, tmp_path: Path) -> None:
         "print(*(r.check for r in conform('my_own', dtypes=['float64']).records if r.status == 'failed'))\n"
     )
     failed = set(python("-c", code, site=install(tmp_path / "mine")).stdout.split())
-    assert failed >= {"law_repeated_row", "law_rests_at_ridge", "agrees_with_batch_problem"}
+    assert failed >= {"law_repeated_row", "law_rests_at_ridge", "agrees_with_batch_solution"}
 
 
 def test_it_states_the_contract_of_today_and_no_other_name(folder: Path) -> None:

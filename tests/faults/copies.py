@@ -37,7 +37,7 @@ def _sharing(self: Any, other: Any) -> Any:
 fault(
     "merged_learners_share",
     "the learner that was merged into another shares its arrays from then on",
-    "merging_leaves_the_other",
+    "merge_leaves_other_unchanged",
     method=replace(PLAIN, merge=Merge("approximate", "the first", lambda a, b, settings: {})),
     host=(Learner, "merge", _sharing),
 )
@@ -62,7 +62,7 @@ def _forgetful(self: Any) -> Any:
 fault(
     "a_copy_forgets_its_settings",
     "a copy of a learner that has learned nothing learns with the defaults",
-    "a_copy_goes_on_alike",
+    "copy_continues_identically",
     method=LINEAR_LMS,
     kernel=around("lms"),
     host=(Learner, "copy", _forgetful),
@@ -79,7 +79,7 @@ def _half_shared(self: Any) -> Any:
 fault(
     "a_copy_shares_a_field",
     "a copy has weights of its own, and shares a field that no prediction depends on",
-    "a_copy_is_independent",
+    "copy_is_independent",
     method=WITH_LAST,
     kernel=Offers(learn=_notes_the_last),
     host=(Learner, "copy", _half_shared),
@@ -89,7 +89,7 @@ fault(
 fault(
     "a_state_with_swapped_bytes",
     "the arrays of `state` have their bytes swapped",
-    "the_state_is_what_is_declared",
+    "state_matches_declaration",
     host=(
         serialization,
         "to_dataset",
@@ -106,13 +106,13 @@ def _in_half(found: Any) -> Any:
 fault(
     "restored_in_half_precision",
     "what is restored from a state was rounded to half precision",
-    "a_restored_state_goes_on_alike",
+    "restored_state_continues_identically",
     host=(serialization, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(
     "loaded_in_half_precision",
     "what is read from a file was rounded to half precision",
-    "a_saved_state_goes_on_alike",
+    "saved_state_continues_identically",
     host=(serialization, "read", lambda path: _in_half(read(path))),
 )
 fault(

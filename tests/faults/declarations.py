@@ -28,7 +28,7 @@ from orfit_bench.spec import Field, Merge
 fault(
     "information_without_the_prior",
     "the rows that P is declared to be the inverse of leave out the prior",
-    "agrees_with_information",
+    "agrees_with_inverse_information",
     method=replace(METHODS["rls"], laws=(), models=False, examples=(), information=("P", lambda X, settings: X)),
     kernel=real("rls"),
     truth=real("rls"),
@@ -37,7 +37,7 @@ fault(
 fault(
     "an_undeclared_matrix",
     "the state has a matrix of features by features, the declared cost is linear in them",
-    "the_state_grows_as_declared",
+    "state_size_grows_as_declared",
     method=replace(PLAIN, fields=(WEIGHTS, Field("Q", ("feature", "feature"), "nothing"))),
 )
 
@@ -64,7 +64,7 @@ fault(
 fault(
     "answers_in_double",
     "predictions of a learner in single precision are in double",
-    "the_dtype_is_kept",
+    "dtype_is_preserved",
     method=replace(PLAIN, predict=lambda s, X, settings: X.astype(float) @ s.w),
     dtype="float32",
 )
@@ -72,7 +72,7 @@ fault(
 fault(
     "a_default_for_few_features",
     "the default step is stable for a few features only",
-    "the_defaults_learn_standardised_rows",
+    "defaults_learn_standardized_rows",
     method=replace(LINEAR_LMS, settings=(replace(LINEAR_LMS.settings[0], default=0.9),), examples=()),
     kernel=around("lms"),
     dtype="float32",
@@ -111,7 +111,7 @@ fault(
 fault(
     "one_answer_at_the_start",
     "while the weights are zero there is one answer, however many rows are asked for",
-    "predicts_before_the_first_row",
+    "predicts_before_first_row",
     method=replace(PLAIN, predict=lambda s, X, settings: (X if s.w.any() else X[:1]) @ s.w),
 )
 
@@ -135,38 +135,38 @@ TILES = Tiles()
 fault(
     "arrays_of_another_type",
     "the backend claims an array type of its own and hands NumPy's to its kernels",
-    "arrays_are_of_the_backend",
+    "arrays_have_backend_type",
     backend=replace(ON_NUMPY, namespace=lambda: TILES),
 )
 fault(
     "a_device_that_is_not_used",
     "the backend claims a GPU, and its arrays lie in host memory",
-    "arrays_lie_on_the_device",
+    "arrays_are_on_device",
     backend=replace(ON_NUMPY, device="cuda"),
 )
 fault(
     "nothing_compiled",
     "the backend says that it compiles, and has no signature to show",
-    "the_kernel_was_compiled",
+    "kernel_is_compiled",
     backend=replace(ON_NUMPY, compiled=lambda kernel: []),
 )
 fault(
     "less_than_all",
     "the backend promises all, its kernel leaves single precision out",
-    "nothing_is_left_out",
+    "backend_is_complete",
     backend=replace(ON_NUMPY, complete=True),
     kernel=Offers(learn=plain, LACKS={"float32": "too lazy"}),
 )
 fault(
     "a_view_for_a_copy",
     "what is copied to the host is a view of the state",
-    "what_is_handed_out_is_a_copy",
+    "returned_arrays_are_copies",
     backend=replace(ON_NUMPY, asnumpy=np.asarray),
 )
 fault(
     "bytes_in_another_order",
     "arrays are copied to the host with their bytes swapped",
-    "the_state_is_what_is_declared",
-    "the_dtype_is_kept",
+    "state_matches_declaration",
+    "dtype_is_preserved",
     backend=replace(ON_NUMPY, asnumpy=lambda a: np.array(a).astype(a.dtype.newbyteorder())),
 )

@@ -31,7 +31,7 @@ def _learned_twice(self: Any, state: Any) -> None:
 fault(
     "waiting_rows_are_learned_twice",
     "a flush learns the rows that wait twice",
-    "rows_wait_for_a_whole_batch",
+    "incomplete_batch_is_pending",
     method=BATCHES,
     host=(Rule, "flush", _learned_twice),
 )
@@ -45,13 +45,13 @@ def _as_it_lies(value: Any, name: str, dtype: Any, *more: Any) -> Any:
 fault(
     "numbers_as_they_lie",
     "an array that is not in C order is read in the order of its memory",
-    "any_place_in_memory",
+    "any_memory_layout",
     host=(validation, "_convert", _as_it_lies),
 )
 fault(
     "one_row_without_brackets",
     "a vector is taken for one row",
-    "wrong_shapes_are_refused",
+    "invalid_shapes_are_refused",
     method=OJA,
     kernel=real("oja"),
     host=(validation, "matrix", lambda X, *more, **named: matrix(np.atleast_2d(X), *more, **named)),
@@ -66,7 +66,7 @@ def _cut_off(X: Any, name: str, dtype: Any, columns: int | None, *more: Any, **n
 fault(
     "columns_too_many_are_cut_off",
     "columns beyond those of the first chunk are ignored",
-    "other_columns_are_refused",
+    "changed_sizes_are_refused",
     method=OJA,
     kernel=real("oja"),
     host=(validation, "matrix", _cut_off),
@@ -74,13 +74,13 @@ fault(
 fault(
     "nothing_looks_for_nan",
     "rows that are not finite come to the kernel",
-    "numbers_that_are_not_finite_are_refused",
+    "nonfinite_input_is_refused",
     host=(validation, "check_finite", lambda value, name: None),
 )
 fault(
     "masks_are_dropped",
     "a masked array is learned with what its mask hides",
-    "what_is_no_number_is_refused",
+    "non_numeric_input_is_refused",
     host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 
@@ -88,7 +88,7 @@ fault(
 fault(
     "any_number_is_in_range",
     "whatever the range of a setting, a number is in it",
-    "wrong_settings_are_refused",
+    "invalid_settings_are_refused",
     method=LINEAR_LMS,
     kernel=around("lms"),
     host=(setting, "inside", lambda value, interval: True),
@@ -105,6 +105,6 @@ def _rounded_for_nothing(self: Any, state: Any, X: Any, *more: Any, **options: A
 fault(
     "no_rows_round",
     "learning no rows moves the weights by a rounding",
-    "a_chunk_of_no_rows_changes_nothing",
+    "empty_chunk_changes_nothing",
     host=(Rule, "learn", _rounded_for_nothing),
 )

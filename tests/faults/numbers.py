@@ -22,13 +22,13 @@ from orfit_bench.spec import Field
 # ------------------------------------------------------------------------------------------ numbers of all kinds
 
 
-@wrong_learn("single_precision_is_near_double", dtype="float32")
+@wrong_learn("float32_is_close_to_float64", dtype="float32")
 def a_constant_of_three_digits(s, X, Y, p, out):
     """In single precision a constant has three digits."""
     return plain(s, X, Y * Y.dtype.type(1.001 if s.w.dtype == np.float32 else 1), p, out)
 
 
-@wrong_learn("every_digit_counts")
+@wrong_learn("full_precision_is_used")
 def single_precision_in_double(s, X, Y, p, out):
     """Whatever the learner's precision, the step is computed in single."""
     for i in range(len(X)):
@@ -83,7 +83,7 @@ def tiny_rows_are_refused(s, X, Y, p, out):
     return plain(s, X[:n], Y[:n], p, out)
 
 
-@wrong_learn("no_step_is_skipped_in_silence")
+@wrong_learn("no_step_is_skipped_silently")
 def a_row_too_large_is_skipped(s, X, Y, p, out):
     """A row whose step would not be finite is passed over, and counted as learned."""
     n = 0
@@ -92,7 +92,7 @@ def a_row_too_large_is_skipped(s, X, Y, p, out):
     return len(X)
 
 
-@wrong_learn("a_step_that_leaves_the_floats_is_refused", "no_step_is_skipped_in_silence")
+@wrong_learn("overflowing_step_is_refused", "no_step_is_skipped_silently")
 def one_row_too_few_is_reported(s, X, Y, p, out):
     """Where a row is refused, the kernel says that one row fewer was learned than it learned."""
     learned = plain(s, X, Y, p, out)
@@ -106,7 +106,7 @@ def a_table_of_a_thousand_steps(s, X, Y, p, out):
     return plain(s, X, Y, p, out) if steps[p.t - 1] else 0
 
 
-@wrong_learn("a_hundred_thousand_rows", slow=True)
+@wrong_learn("hundred_thousand_rows", slow=True)
 def steps_are_counted_in_sixteen_bits(s, X, Y, p, out):
     """The number of the step is kept in sixteen bits."""
     return plain(s, X, Y, p, out) if np.int16(p.t) else 0
@@ -128,9 +128,9 @@ fault(
     "n / (n - 1) is kept, which after one row is infinite",
     "one_row",
     "huge_and_tiny_scales",
-    "no_step_is_skipped_in_silence",
-    "a_restored_state_goes_on_alike",
-    "a_saved_state_goes_on_alike",
+    "no_step_is_skipped_silently",
+    "restored_state_continues_identically",
+    "saved_state_continues_identically",
     method=replace(PLAIN, fields=(*PLAIN.fields, Field("correction", (), "n / (n - 1)"))),
     kernel=Offers(learn=_corrected),
 )

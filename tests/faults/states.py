@@ -52,7 +52,7 @@ class ChecksTooLate:
 fault(
     "checks_too_late",
     ChecksTooLate.__doc__,
-    "numbers_that_are_not_finite_are_refused",
+    "nonfinite_input_is_refused",
     kernel=ChecksTooLate(),
 )
 
@@ -96,10 +96,10 @@ class SharesGains:
         return len(X)
 
 
-fault("shares_gains", SharesGains.__doc__, "learners_side_by_side", kernel=SharesGains())
+fault("shares_gains", SharesGains.__doc__, "learners_are_independent", kernel=SharesGains())
 
 
-@wrong_learn("the_seed_decides")
+@wrong_learn("result_depends_only_on_seed")
 def uses_up_the_shared_generator(s, X, Y, p, out):
     """A number is drawn from NumPy's shared generator, and not used."""
     np.random.random()  # noqa: NPY002
@@ -117,7 +117,7 @@ class KeepsEverything:
         return plain(s, X, Y, p, out)
 
 
-fault("keeps_everything", KeepsEverything.__doc__, "nothing_is_kept_beside_the_state", kernel=KeepsEverything())
+fault("keeps_everything", KeepsEverything.__doc__, "no_memory_outside_state", kernel=KeepsEverything())
 
 # ------------------------------------------------------------------------------------------ state
 
@@ -139,9 +139,9 @@ class Hidden:
 fault(
     "hidden",
     Hidden.__doc__,
-    "a_copy_goes_on_alike",
-    "a_restored_state_goes_on_alike",
-    "a_saved_state_goes_on_alike",
+    "copy_continues_identically",
+    "restored_state_continues_identically",
+    "saved_state_continues_identically",
     "predicting_changes_nothing",
     kernel=Hidden(),
 )
@@ -149,7 +149,7 @@ fault(
 fault(
     "its_own_sign",
     "a field that is compared by nothing is kept with another sign than the reference keeps it",
-    "a_state_moves_between_backends",
+    "state_moves_between_backends",
     method=replace(PLAIN, fields=(*PLAIN.fields, replace(LAST, compared="nothing"))),
     kernel=Offers(learn=partial(with_momentum, sign=-1)),
     truth=Offers(learn=with_momentum),
@@ -176,7 +176,7 @@ def _stores(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 fault(
     "counts_past_the_limit",
     "what a full memory has no room for is counted in all the same",
-    "the_state_stays_in_bounds",
+    "state_size_is_bounded",
     method=replace(
         PLAIN,
         fields=(*PLAIN.fields, Field("kept", ("memory", "feature"), "rows")),
@@ -195,7 +195,7 @@ def _loses_the_double(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 fault(
     "what_is_carried_along_drifts",
     "a field that follows from the weights is off after two thousand rows",
-    "what_follows_from_other_fields_does",
+    "derived_fields_are_consistent",
     method=replace(DOUBLE, derived=lambda fields, settings: {"double": 2 * fields["w"]}),
     kernel=Offers(learn=_loses_the_double),
 )
@@ -210,7 +210,7 @@ def _counts_attempts(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 fault(
     "a_refused_row_is_counted",
     "a field of the state counts a row that is then refused",
-    "a_step_that_leaves_the_floats_is_refused",
+    "overflowing_step_is_refused",
     method=replace(PLAIN, fields=(*PLAIN.fields, Field("attempts", (), "rows tried"))),
     kernel=Offers(learn=_counts_attempts),
 )

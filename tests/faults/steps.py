@@ -50,7 +50,7 @@ fault(
 fault(
     "twice_the_step",
     "every step is twice as long as declared",
-    "agrees_with_batch_problem",
+    "agrees_with_batch_solution",
     method=LINEAR_LMS,
     kernel=around("lms", learn=lambda s, X, Y, p, out: real("lms").learn(s, X, Y, _doubled(p), out)),
 )
@@ -63,7 +63,7 @@ def _doubled(p: Any) -> Any:
 fault(
     "one_gradient_counts_twice",
     "a block of one gradient is learned twice, blocks of several are right",
-    "a_model_that_is_linear_is_learned_as_one",
+    "linear_model_agrees_with_rows",
     method=LMS,
     kernel=around("lms", update=lambda s, J, E, p: real("lms").update(s, J, (2 if len(J) == 1 else 1) * E, p)),
     truth=real("lms"),
@@ -72,7 +72,7 @@ fault(
 fault(
     "two_gradients_count_twice",
     "a block of two gradients is learned twice, those of other lengths are right",
-    "outputs_of_a_model_are_columns",
+    "separate_gradients_agree_with_shared",
     method=LMS,
     kernel=around("lms", update=lambda s, J, E, p: real("lms").update(s, J, (2 if len(J) == 2 else 1) * E, p)),
 )
@@ -110,9 +110,9 @@ def _nothing_asked(s: Any, X: Any, settings: Any) -> Any:
 fault(
     "an_empty_question_rounds",
     "predictions for no rows, as the host asks for where rows wait, move the weights by a rounding",
-    "a_chunk_of_no_rows_changes_nothing",
-    "rows_wait_for_a_whole_batch",
-    "a_step_that_leaves_the_floats_is_refused",
+    "empty_chunk_changes_nothing",
+    "incomplete_batch_is_pending",
+    "overflowing_step_is_refused",
     method=replace(BATCHES, predict=_nothing_asked),
 )
 
@@ -131,7 +131,7 @@ def predicts_after_the_step(s, X, Y, p, out):
 fault(
     "a_step_counts_twice",
     "`step` moves twice as far as `learn` does on the same rows",
-    "a_batch_is_a_step",
+    "batch_is_one_step",
     method=BATCHES,
     kernel=Offers(learn=plain, step=lambda s, A, Y, p: block(s, A, Y, p) and block(s, A, Y, p)),
 )
@@ -163,7 +163,7 @@ fault(
 fault(
     "the_last_smoothed_mean_is_off",
     "the last smoothed mean is not that of the filter",
-    "smoothing_ends_where_the_filter_does",
+    "last_smoothed_state_is_filtered",
     method=KALMAN,
     kernel=around("kalman", rts=_off_at_the_last),
 )

@@ -33,29 +33,29 @@ LINE = Model(
 """The linear model as a user would write it: its rows go through the kernel's `update`, an output a gradient."""
 
 
-def a_reference(trial: Trial) -> str:
+def needs_reference(trial: Trial) -> str:
     """There must be another backend to agree with."""
     return trial.reference_lacks
 
 
-def a_batch_problem(trial: Trial) -> str:
+def needs_batch_solution(trial: Trial) -> str:
     """The method must declare what its weights solve."""
     if trial.method.batch is None or not trial.method.traits.supervised:
         return "the method declares no batch problem for its weights"
     return ""
 
 
-def an_information(trial: Trial) -> str:
+def needs_inverse_information(trial: Trial) -> str:
     """The method must declare which field is an inverse information."""
     return "" if trial.method.information else "the method declares no inverse information"
 
 
-def models_too(trial: Trial) -> str:
+def needs_models(trial: Trial) -> str:
     """Only kernels with `update` learn models."""
     return "" if trial.can("models") else "it learns no other model than the linear one"
 
 
-@check(a_reference)
+@check(needs_reference)
 def agrees_with_reference(trial: Trial) -> Gap:
     """Every prediction before a step, and the state after every few rows, are those of the reference backend."""
     chunk, truth = trial.rows(), trial.truth
@@ -67,8 +67,8 @@ def agrees_with_reference(trial: Trial) -> Gap:
     return worst(gaps)
 
 
-@check(a_batch_problem)
-def agrees_with_batch_problem(trial: Trial) -> Gap:
+@check(needs_batch_solution)
+def agrees_with_batch_solution(trial: Trial) -> Gap:
     """The weights after the last row solve the batch problem that the method declares, whole steps learned."""
     unless(trial.variant.model is not LINEAR or trial.variant.along, "it speaks of linear models at rest")
     gaps = [gap for n, d in ((24, 5), (12, 15), (2, 5)) if (gap := _from_batch(trial, n, d))]
@@ -88,8 +88,8 @@ def _from_batch(trial: Trial, n: int, d: int) -> Gap | None:
     return trial.gap(chunk, (np.asarray(got), np.asarray(want).reshape(got.shape)), of=said)
 
 
-@check(an_information)
-def agrees_with_information(trial: Trial) -> Gap:
+@check(needs_inverse_information)
+def agrees_with_inverse_information(trial: Trial) -> Gap:
     """The inverse information that is carried along is the inverse of the information of all rows."""
     chunk = trial.rows()
     gap = from_information(trial, trial.learned(chunk), chunk)
@@ -111,8 +111,8 @@ def from_information(trial: Trial, learner: Any, chunk: Chunk) -> Gap | None:
     return trial.gap(chunk, (np.asarray(learner.state()[name].values), half @ half.T), of=name)
 
 
-@check(models_too)
-def a_model_that_is_linear_is_learned_as_one(trial: Trial) -> Gap:
+@check(needs_models)
+def linear_model_agrees_with_rows(trial: Trial) -> Gap:
     """Rows handed over as gradients and errors of a model that happens to be linear change the state as rows do."""
     linear = trial.variant.model is LINEAR and not trial.variant.outputs and not trial.variant.along
     unless(not linear, "it compares linear models of one output")
@@ -120,14 +120,15 @@ def a_model_that_is_linear_is_learned_as_one(trial: Trial) -> Gap:
     return trial.gap(chunk, (_as_model(trial, chunk, 1), mine))
 
 
-@check(models_too)
-def outputs_of_a_model_are_columns(trial: Trial) -> Gap:
+@check(needs_models)
+def separate_gradients_agree_with_shared(trial: Trial) -> Gap:
     """A linear model of two outputs fits the same weights whether its outputs share gradients or have their own."""
     linear = trial.variant.model is LINEAR and trial.variant.outputs == 2 and not trial.variant.along
     unless(not linear, "it compares linear models of two outputs")
     counts = [s.name for s in trial.method.settings if s.kind == "integer"]
     unless(
-        set(counts) & set(trial.variant.settings), "what is counted in gradients is more with gradients of their own"
+        set(counts) & set(trial.variant.settings),
+        "what is counted in gradients is more with gradients of their own",
     )
     chunk, name = trial.rows(), trial.method.weights
     shared = np.asarray(trial.learned(chunk).state()[name].values)

@@ -12,20 +12,20 @@ from orfit_bench.conformance.trial import Trial
 CUTS = (0, 0, 1, 2, 7, 7, 8, 20, 24)
 
 
-def blocks(trial: Trial) -> str:
+def needs_blocks(trial: Trial) -> str:
     """Only methods with a block rule take several rows as one step."""
     return "" if trial.can("blocks") else "it learns row by row and has no rule for a block"
 
 
-def predictions(trial: Trial) -> str:
+def needs_predictions(trial: Trial) -> str:
     """A subspace predicts nothing."""
     return "it learns a subspace and predicts nothing" if not trial.method.traits.supervised else ""
 
 
-def batches(trial: Trial) -> str:
+def needs_batch_size(trial: Trial) -> str:
     """Only methods with a setting batch_size make rows wait."""
     has = any(s.name == "batch_size" for s in trial.method.settings)
-    return blocks(trial) if has else "it has no setting batch_size"
+    return needs_blocks(trial) if has else "it has no setting batch_size"
 
 
 @check()
@@ -49,7 +49,7 @@ def row_by_row(trial: Trial) -> Gap:
 
 
 @check()
-def a_chunk_of_no_rows_changes_nothing(trial: Trial) -> None:
+def empty_chunk_changes_nothing(trial: Trial) -> None:
     """Learning no rows leaves a learner as it was, to the bit."""
     chunk = trial.rows()
     learner = trial.learned(chunk.cut(0, 5))
@@ -58,7 +58,7 @@ def a_chunk_of_no_rows_changes_nothing(trial: Trial) -> None:
     trial.same(learner, before, "after a chunk of no rows")
 
 
-@check(predictions)
+@check(needs_predictions)
 def predicts_before_each_step(trial: Trial) -> Gap:
     """`prequential` returns what `predict` says just before each step, and learns what `partial_fit` learns."""
     chunk = trial.rows()
@@ -73,8 +73,8 @@ def predicts_before_each_step(trial: Trial) -> Gap:
     return trial.gap(chunk, (told, trial.joined(said)), (silent, whole))
 
 
-@check(blocks)
-def a_batch_is_a_step(trial: Trial) -> Gap:
+@check(needs_blocks)
+def batch_is_one_step(trial: Trial) -> Gap:
     """`partial_fit` of batch_size rows (one, without that setting) changes the state as `step` of these rows does."""
     unless(trial.variant.along, "a step takes no motion for each row")
     B = trial.batch_size
@@ -85,8 +85,8 @@ def a_batch_is_a_step(trial: Trial) -> Gap:
     return trial.gap(chunk, (steps, rows))
 
 
-@check(batches)
-def rows_wait_for_a_whole_batch(trial: Trial) -> Gap:
+@check(needs_batch_size)
+def incomplete_batch_is_pending(trial: Trial) -> Gap:
     """Rows short of a batch wait, count as seen, are ignored by predictions, and are one shorter step on `flush`."""
     B = trial.batch_size
     unless(B == 1, "every row is a batch")

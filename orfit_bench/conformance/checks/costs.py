@@ -17,7 +17,7 @@ SLACK = float(np.sqrt(2))
 """Half-way, on a logarithmic scale, from one power of d to the next: a kernel of a higher power is beyond."""
 
 
-def counts(trial: Trial) -> str:
+def needs_numpy_arithmetic(trial: Trial) -> str:
     """Arithmetic can be counted where the kernel does it with NumPy's functions."""
     if trial.backend.namespace() is not np or trial.backend.compiled:
         return "only what NumPy's own functions compute can be counted"
@@ -25,13 +25,13 @@ def counts(trial: Trial) -> str:
 
 
 @check(every=False)
-def the_state_grows_as_declared(trial: Trial) -> None:
+def state_size_grows_as_declared(trial: Trial) -> None:
     """Twice the features make the state's arrays at most as many times larger as what a row takes."""
     got = [_bytes(trial.learned(trial.rows(d=d))) for d in SIZES]
     _in_proportion(trial, "bytes of the state", got, "floats", "flops")  # a block of rows touches some arrays once
 
 
-@check(counts, every=False)
+@check(needs_numpy_arithmetic, every=False)
 def flops_grow_as_declared(trial: Trial) -> None:
     """Twice the features make a row's counted operations at most as many times more as the declared cost says."""
     got = [flops_of(trial, d) for d in SIZES]

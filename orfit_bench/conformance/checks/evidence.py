@@ -15,17 +15,17 @@ DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 10: "rocm", 13: "cuda"}
 """DLPack's numbers (pinned host and managed memory included)."""
 
 
-def a_claim(trial: Trial) -> str:
+def needs_device(trial: Trial) -> str:
     """The backend must claim a device."""
     return "" if trial.backend.device else "the backend claims no device"
 
 
-def a_compiler(trial: Trial) -> str:
+def needs_compiler(trial: Trial) -> str:
     """The backend must say that it compiles."""
     return "" if trial.backend.compiled else "the backend says nothing of compiling"
 
 
-def a_promise(trial: Trial) -> str:
+def needs_complete_backend(trial: Trial) -> str:
     """The backend must promise to be complete."""
     return "" if trial.backend.complete else "the backend does not promise to be complete"
 
@@ -43,7 +43,7 @@ def numbers_of(learner: Any) -> set[str]:
 
 
 @check()
-def arrays_are_of_the_backend(trial: Trial) -> None:
+def arrays_have_backend_type(trial: Trial) -> None:
     """Every array of the state, every prediction and all that waits are of the backend's own array type."""
     chunk = trial.rows()
     learner = trial.create()
@@ -59,8 +59,8 @@ def arrays_are_of_the_backend(trial: Trial) -> None:
         require(host or issubclass(kind, wanted), f"{name} is a {kind.__module__}.{kind.__name__}, want {wanted}")
 
 
-@check(a_claim)
-def arrays_lie_on_the_device(trial: Trial) -> None:
+@check(needs_device)
+def arrays_are_on_device(trial: Trial) -> None:
     """Every array of the state lies on the device that the backend claims, after learning as before."""
     chunk = trial.rows()
     learner = trial.begun(chunk)
@@ -72,16 +72,16 @@ def arrays_lie_on_the_device(trial: Trial) -> None:
         trial.learn(learner, chunk)
 
 
-@check(a_compiler, every=False)
-def the_kernel_was_compiled(trial: Trial) -> None:
+@check(needs_compiler, every=False)
+def kernel_is_compiled(trial: Trial) -> None:
     """After learning, the kernel has compiled signatures to show."""
     trial.learned(trial.rows())
     shown = trial.backend.compiled(registry().kernel(trial.backend.name, trial.method.name))  # type: ignore[misc]
     require(shown, "no compiled signature after learning")
 
 
-@check(a_promise, every=False)
-def nothing_is_left_out(trial: Trial) -> None:
+@check(needs_complete_backend, every=False)
+def backend_is_complete(trial: Trial) -> None:
     """A backend that promises to be complete offers all that the method allows."""
     lacks = registry().capabilities(trial.backend.name, trial.method.name)
     require(not any(lacks.values()), "; ".join(f"lacks {name}: {why}" for name, why in lacks.items() if why))

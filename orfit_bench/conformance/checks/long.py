@@ -37,13 +37,13 @@ def thousands_of_rows(trial: Trial) -> Gap | None:
 
 
 @check(slow=True)
-def a_hundred_thousand_rows(trial: Trial) -> Gap | None:
+def hundred_thousand_rows(trial: Trial) -> Gap | None:
     """A hundred thousand rows are learned, stay finite and end where the reference (or P's declaration) ends."""
     return _endures(trial, LONG)
 
 
 @check(every=False)
-def the_defaults_learn_standardised_rows(trial: Trial) -> Gap:
+def defaults_learn_standardized_rows(trial: Trial) -> Gap:
     """With its default settings a learner of rows of variance one, of ten features, stays finite."""
     chunk = trial.rows(n=200, d=10)
     X = chunk.X / np.asarray(chunk.X).std(axis=0)

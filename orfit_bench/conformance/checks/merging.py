@@ -14,12 +14,12 @@ from orfit_bench.learners.averaging import average
 from orfit_bench.spec import LINEAR
 
 
-def a_merge(trial: Trial) -> str:
+def needs_merge(trial: Trial) -> str:
     """The method must declare a rule."""
     return "" if trial.method.merge else "the method declares no rule for merging"
 
 
-def an_average(trial: Trial) -> str:
+def needs_average(trial: Trial) -> str:
     """The method must declare what an average is."""
     return "" if trial.method.averages else "the method declares no average"
 
@@ -43,7 +43,7 @@ def _merged(trial: Trial, one: Any, other: Any) -> Any:
         raise
 
 
-@check(a_merge)
+@check(needs_merge)
 def merges_as_declared(trial: Trial) -> Gap | None:
     """Exact: as if one had learned the other's rows too. Averaged: the mean of the weights by rows. Else finite."""
     one, other = _halves(trial)
@@ -63,8 +63,8 @@ def merges_as_declared(trial: Trial) -> Gap | None:
     return None
 
 
-@check(a_merge)
-def merging_leaves_the_other(trial: Trial) -> None:
+@check(needs_merge)
+def merge_leaves_other_unchanged(trial: Trial) -> None:
     """The learner that is merged into another stays as it was to the bit, and shares nothing with it."""
     one, other = _halves(trial)
     before = other.copy()
@@ -74,7 +74,7 @@ def merging_leaves_the_other(trial: Trial) -> None:
     trial.same(other, before, "after the learner that took it in learned on")
 
 
-@check(an_average)
+@check(needs_average)
 def averages_as_declared(trial: Trial) -> Gap:
     """`average` gives every learner the mean of the declared fields, and each goes on from there."""
     chunk = trial.rows(n=12 * trial.batch_size)

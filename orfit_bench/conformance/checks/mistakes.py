@@ -34,7 +34,7 @@ def _refused(trial: Trial, bad: Callable[[Chunk], Bad], wanted: tuple[type[Excep
 
 
 @check()
-def wrong_shapes_are_refused(trial: Trial) -> None:
+def invalid_shapes_are_refused(trial: Trial) -> None:
     """Rows and answers of shapes that do not fit raise ValueError and change nothing."""
 
     def bad(good: Chunk) -> Bad:
@@ -50,7 +50,7 @@ def wrong_shapes_are_refused(trial: Trial) -> None:
 
 
 @check()
-def other_columns_are_refused(trial: Trial) -> None:
+def changed_sizes_are_refused(trial: Trial) -> None:
     """Once the sizes are known, rows and answers of other sizes raise ValueError and change nothing."""
     chunk = trial.rows()
     learner = trial.learned(chunk.cut(0, 10))
@@ -71,7 +71,7 @@ def other_columns_are_refused(trial: Trial) -> None:
 
 
 @check()
-def numbers_that_are_not_finite_are_refused(trial: Trial) -> None:
+def nonfinite_input_is_refused(trial: Trial) -> None:
     """NaN and infinity raise ValueError and change nothing; a NaN in a filter's y says that nothing was seen."""
 
     def bad(good: Chunk) -> Bad:
@@ -88,7 +88,7 @@ def numbers_that_are_not_finite_are_refused(trial: Trial) -> None:
 
 
 @check()
-def what_is_no_number_is_refused(trial: Trial) -> None:
+def non_numeric_input_is_refused(trial: Trial) -> None:
     """Texts, complex numbers, objects, masked and ragged arrays raise TypeError or ValueError and change nothing."""
 
     def bad(good: Chunk) -> Bad:
@@ -108,7 +108,7 @@ def what_is_no_number_is_refused(trial: Trial) -> None:
 
 
 @check(every=False)
-def wrong_settings_are_refused(trial: Trial) -> None:
+def invalid_settings_are_refused(trial: Trial) -> None:
     """A setting that does not exist, is of another kind or out of its range raises TypeError or ValueError at once."""
     tried: dict[str, list[Any]] = {"no_such_setting": [1]}
     for s in trial.method.settings:

@@ -51,7 +51,7 @@ def finite(trial: Trial, learner: Any, chunk: Chunk) -> None:
 
 
 @check()
-def any_place_in_memory(trial: Trial) -> None:
+def any_memory_layout(trial: Trial) -> None:
     """Strided, reversed, Fortran-ordered, byte-swapped and mapped rows give what plain arrays give, to the bit."""
     chunk = trial.rows()
     want = trial.learned(chunk)
@@ -136,7 +136,7 @@ def _fates(truth: Trial, chunk: Chunk, row: int) -> list[int]:
 
 
 @check()
-def a_step_that_leaves_the_floats_is_refused(trial: Trial) -> None:
+def overflowing_step_is_refused(trial: Trial) -> None:
     """A row too large to learn raises DivergedError with its number and leaves the state; learning goes on."""
     chunk = trial.rows(n=12 * trial.batch_size)
     at = 2 * trial.batch_size
@@ -152,7 +152,7 @@ def a_step_that_leaves_the_floats_is_refused(trial: Trial) -> None:
 
 
 @check()
-def no_step_is_skipped_in_silence(trial: Trial) -> None:
+def no_step_is_skipped_silently(trial: Trial) -> None:
     """Of a wild row and its opposite at least one is refused or changes the weights."""
     if trial.method.layered:  # on one linear layer
         trial = replace(trial, variant=replace(trial.variant, model=MLP(())))

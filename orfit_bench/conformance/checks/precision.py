@@ -10,18 +10,18 @@ from orfit_bench.conformance.tolerance import apart, look, nudge_of
 from orfit_bench.conformance.trial import Trial
 
 
-def single(trial: Trial) -> str:
+def needs_float32(trial: Trial) -> str:
     """Only kernels that compute in single precision."""
     return "" if trial.can("float32") else "its kernel lacks float32"
 
 
-def in_single(trial: Trial) -> str:
+def needs_float32_learner(trial: Trial) -> str:
     """Only learners in single precision."""
     return "" if trial.dtype == "float32" else "it is in double precision itself"
 
 
-@check(single)
-def the_dtype_is_kept(trial: Trial) -> None:
+@check(needs_float32)
+def dtype_is_preserved(trial: Trial) -> None:
     """State and predictions are in the learner's dtype, from the first row on, whatever dtype the rows come in."""
     chunk = trial.rows()
     wide = chunk.numbers(lambda a: a.astype(float))
@@ -34,8 +34,8 @@ def the_dtype_is_kept(trial: Trial) -> None:
             require(what == "count" or kind == learner.dtype, f"{what} is of {kind}, want {learner.dtype}")
 
 
-@check(in_single)
-def single_precision_is_near_double(trial: Trial) -> Gap:
+@check(needs_float32_learner)
+def float32_is_close_to_float64(trial: Trial) -> Gap:
     """In single precision the state and the predictions are within its roundings of those in double precision."""
     chunk = trial.rows()
     mine, wide = trial.create(), trial.create(dtype="float64")
@@ -44,7 +44,7 @@ def single_precision_is_near_double(trial: Trial) -> Gap:
 
 
 @check(every=False)
-def every_digit_counts(trial: Trial) -> None:
+def full_precision_is_used(trial: Trial) -> None:
     """Rows that differ in digits which the dtype has, and no shorter one, leave a state that differs too."""
     chunk, nudge = trial.rows(), nudge_of(trial.dtype)
     other = chunk.numbers(lambda a: np.asarray(a * (1 + nudge * np.resize([1, -1], a.shape)), a.dtype))

@@ -45,7 +45,7 @@ def inputs_are_not_kept(trial: Trial) -> None:
 
 
 @check()
-def what_is_handed_out_is_a_copy(trial: Trial) -> None:
+def returned_arrays_are_copies(trial: Trial) -> None:
     """Writing to what `state`, `predict` and `prequential` returned changes neither the learner nor later answers."""
     chunk = trial.rows()
     learner, untouched = trial.create(), trial.create()
@@ -76,7 +76,7 @@ def predicting_changes_nothing(trial: Trial) -> None:
 
 
 @check()
-def predicts_before_the_first_row(trial: Trial) -> None:
+def predicts_before_first_row(trial: Trial) -> None:
     """Once the sizes are known, by a chunk of no rows, a learner answers finite numbers and is still at its start."""
     chunk = trial.rows()
     learner, other = trial.begun(chunk), trial.begun(chunk)
@@ -87,7 +87,7 @@ def predicts_before_the_first_row(trial: Trial) -> None:
 
 
 @check()
-def learners_side_by_side(trial: Trial) -> None:
+def learners_are_independent(trial: Trial) -> None:
     """Two learners that take turns are each what they are alone, to the bit."""
     chunk = trial.rows()
     turned = Chunk(chunk.X[::-1], None if chunk.y is None else chunk.y[::-1], chunk.along)
@@ -104,7 +104,7 @@ def learners_side_by_side(trial: Trial) -> None:
 
 
 @check()
-def the_seed_decides(trial: Trial) -> None:
+def result_depends_only_on_seed(trial: Trial) -> None:
     """The same seed gives the same state to the bit, and the generators that a process shares have no part in it."""
     chunk = trial.rows()
     numpy_before, python_before = np.random.get_state(), random.getstate()  # noqa: NPY002  # the shared one

@@ -11,18 +11,18 @@ from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.trial import Trial
 
 
-def a_smoother(trial: Trial) -> str:
+def needs_smoother(trial: Trial) -> str:
     """Only filters smooth, and only kernels with `rts`."""
     return "" if trial.can("smoothing") else "it has no smoother"
 
 
-def a_smoother_and_a_reference(trial: Trial) -> str:
+def needs_smoother_and_reference(trial: Trial) -> str:
     """There must be another smoother to agree with."""
-    return a_smoother(trial) or trial.reference_lacks
+    return needs_smoother(trial) or trial.reference_lacks
 
 
-@check(a_smoother)
-def smoothing_ends_where_the_filter_does(trial: Trial) -> Gap:
+@check(needs_smoother)
+def last_smoothed_state_is_filtered(trial: Trial) -> Gap:
     """The last smoothed state is the filtered one, and smoothing leaves the learner as it was, to the bit."""
     chunk = trial.rows()
     learner, filtered = trial.learned(chunk.cut(0, 4)), trial.learned(chunk)
@@ -33,7 +33,7 @@ def smoothing_ends_where_the_filter_does(trial: Trial) -> Gap:
     return trial.gap(chunk, *((a, filtered.state()[name].values) for name, a in last.items()), of="the last")
 
 
-@check(a_smoother_and_a_reference)
+@check(needs_smoother_and_reference)
 def smoothing_agrees_with_reference(trial: Trial) -> Gap:
     """Every smoothed mean and covariance is that of the reference backend."""
     chunk = trial.rows()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import Gap, Violation, check, require, worst
-from orfit_bench.conformance.checks.agreement import a_reference
+from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import bits
 from orfit_bench.conformance.trial import REFERENCE, Trial
@@ -34,13 +34,13 @@ def _goes_on(trial: Trial, move: Any, said: str) -> None:
 
 
 @check()
-def a_copy_goes_on_alike(trial: Trial) -> None:
+def copy_continues_identically(trial: Trial) -> None:
     """A copy is in the same state and, fed the same rows, stays so to the bit."""
     _goes_on(trial, lambda learner: learner.copy(), "a copy")
 
 
 @check()
-def a_copy_is_independent(trial: Trial) -> None:
+def copy_is_independent(trial: Trial) -> None:
     """What a copy learns does not reach the learner that it was taken of, nor the other way round."""
     chunk = trial.rows()
     learner, untouched = trial.learned(chunk.cut(0, 10)), trial.learned(chunk.cut(0, 10))  # no copy: it may share too
@@ -52,13 +52,13 @@ def a_copy_is_independent(trial: Trial) -> None:
 
 
 @check()
-def a_restored_state_goes_on_alike(trial: Trial) -> None:
+def restored_state_continues_identically(trial: Trial) -> None:
     """`restore(state())` is in the same state and, fed the same rows, stays so to the bit."""
     _goes_on(trial, lambda learner: restore(learner.state(), **trial.model), "restored")
 
 
 @check()
-def a_saved_state_goes_on_alike(trial: Trial) -> None:
+def saved_state_continues_identically(trial: Trial) -> None:
     """What `save` wrote and `load` read is in the same state and, fed the same rows, stays so to the bit."""
 
     def through_file(learner: Any) -> Any:
@@ -69,8 +69,8 @@ def a_saved_state_goes_on_alike(trial: Trial) -> None:
     _goes_on(trial, through_file, "saved and loaded")
 
 
-@check(a_reference)
-def a_state_moves_between_backends(trial: Trial) -> Gap:
+@check(needs_reference)
+def state_moves_between_backends(trial: Trial) -> Gap:
     """A state that is moved to the reference backend, learns there and is moved back goes on as if it had stayed."""
     chunk, gaps = trial.rows(), []
     for i in MOMENTS:
@@ -85,7 +85,7 @@ def a_state_moves_between_backends(trial: Trial) -> Gap:
 
 
 @check()
-def the_state_is_what_is_declared(trial: Trial) -> None:
+def state_matches_declaration(trial: Trial) -> None:
     """The state has the fields that the method declares, in their dimensions and the learner's dtype, all finite."""
     chunk = trial.rows()
     learner = trial.learned(chunk)
@@ -111,7 +111,7 @@ def rows_are_counted(trial: Trial) -> None:
 
 
 @check()
-def the_state_stays_in_bounds(trial: Trial) -> None:
+def state_size_is_bounded(trial: Trial) -> None:
     """More rows make the state no larger, except along a dimension that is declared to grow, up to its limit."""
     chunk = trial.rows(n=96)
     learner = trial.learned(chunk.cut(0, 48))
@@ -126,7 +126,7 @@ def the_state_stays_in_bounds(trial: Trial) -> None:
 
 
 @check(every=False)
-def nothing_is_kept_beside_the_state(trial: Trial) -> None:
+def no_memory_outside_state(trial: Trial) -> None:
     """Learning on takes no memory that the state does not account for: less than one number a row."""
     chunk = trial.rows(n=200)
     learner = trial.learned(chunk)
@@ -151,13 +151,13 @@ def _beside(learner: Any) -> int:
     return tracemalloc.get_traced_memory()[0] - sum(int(a.nbytes) for a in arrays_of(learner))
 
 
-def a_derivation(trial: Trial) -> str:
+def needs_derived_fields(trial: Trial) -> str:
     """The method must declare what follows from other fields."""
     return "" if trial.method.derived else "the method declares no field that follows from others"
 
 
-@check(a_derivation)
-def what_follows_from_other_fields_does(trial: Trial) -> Gap:
+@check(needs_derived_fields)
+def derived_fields_are_consistent(trial: Trial) -> Gap:
     """Fields that follow from others, which a kernel carries along, are after thousands of rows what they follow to."""
     assert trial.method.derived
     chunk = trial.rows(n=3000)

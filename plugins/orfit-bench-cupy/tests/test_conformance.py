@@ -13,9 +13,9 @@ FEW = (
     "agrees_with_reference",
     "any_chunking",
     "one_row",
-    "arrays_are_of_the_backend",
-    "arrays_lie_on_the_device",
-    "a_step_that_leaves_the_floats_is_refused",
+    "arrays_have_backend_type",
+    "arrays_are_on_device",
+    "overflowing_step_is_refused",
 )
 
 
