@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.spec import Data, Setting, Stream
+from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
 from orfit_bench.spec.stream import Pair
 
 Array = NDArray[Any]
@@ -25,15 +25,12 @@ BRANCH = 0x6F72646572
 
 SAMPLING = Setting(
     "sampling",
-    "choice",
+    Choice(("once", "uniform", "reshuffled")),
     "once",
-    "once|uniform|reshuffled",
     "the order of the rows: as they come, drawn with replacement, or each pass in a new random order",
 )
-PASSES = Setting(
-    "passes", "integer", 1, "[1, inf)", "uniform, reshuffled: times as many rows are visited as the stream has"
-)
-SEED = Setting("seed", "integer", 0, "[0, inf)", "the number from which the order of the rows comes")
+PASSES = Setting("passes", Integer(1), 1, "uniform, reshuffled: times as many rows are visited as the stream has")
+SEED = Setting("seed", Integer(0), 0, "the number from which the order of the rows comes")
 
 
 def once(data: Data | Pair) -> Data:

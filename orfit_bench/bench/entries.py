@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from orfit_bench.errors import hint
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
-from orfit_bench.spec.setting import checked
+from orfit_bench.spec.setting import check_settings
 from orfit_bench.state.serialization import config
 
 Chosen = str | Mapping[str, Any]
@@ -17,7 +17,7 @@ Chosen = str | Mapping[str, Any]
 
 def filled(declared: Method | Stream, given: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a method or stream, as JSON knows them."""
-    return config(checked(declared.name, declared.settings, given))
+    return config(check_settings(declared.name, declared.settings, given))
 
 
 def known(given: Any, names: Sequence[str], owner: str) -> None:

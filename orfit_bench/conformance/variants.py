@@ -11,8 +11,7 @@ import numpy as np
 from orfit_bench.models import MLP
 from orfit_bench.plugins.registry import registry
 from orfit_bench.schedules import Schedule
-from orfit_bench.spec import LINEAR, Method, Model, Setting
-from orfit_bench.spec.setting import inside
+from orfit_bench.spec import LINEAR, Choice, Integer, Matrix, Method, Model, Number, NumberOrSchedule, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +61,25 @@ def alone(method: Method) -> Iterator[dict[str, Any]]:
 def others(setting: Setting) -> list[Any]:
     """Values beside the default: of each choice, a schedule that changes, numbers on either side."""
     default = setting.default
-    if setting.kind == "choice":
-        return [choice for choice in setting.range.split("|") if choice != default]
-    if setting.kind == "integer":
-        near = [2, 3] if default is None else [default + 1, default + 2]
-        return [n for n in near if inside(n, setting.range)] + ([None] if setting.optional and default else [])
-    if setting.kind == "schedule":
-        first = float(default(np.array([1]))[0]) if isinstance(default, Schedule) else float(default)
-        steps = [value for share in (1.0, 0.5, 0.8) if inside(value := share * (first or 0.5), setting.range)]
-        return [{"sequence": {"values": steps}}]
-    if setting.kind == "number":
-        first = default or 0.5
-        return [n for n in (first / 2, 1.5 * first) if inside(n, setting.range)]
-    if setting.kind in ("matrix", "transition") and (default is None or np.ndim(default) == 0):
-        return [] if default is None else [float(default) / 2 + 0.1]
+    match setting.type:
+        case Choice(options):
+            return [option for option in options if option != default]
+        case Integer() as interval:
+            near = [2, 3] if default is None else [default + 1, default + 2]
+            return [n for n in near if n in interval] + ([None] if setting.optional and default else [])
+        case NumberOrSchedule() as interval:
+            first = float(default(np.array([1]))[0]) if isinstance(default, Schedule) else float(default)
+            steps = [value for share in (1.0, 0.5, 0.8) if (value := share * (first or 0.5)) in interval]
+            return [{"sequence": {"values": steps}}]
+        case Number() as interval:
+            first = default or 0.5
+            return [n for n in (first / 2, 1.5 * first) if n in interval]
+        case Matrix() if default is not None and np.ndim(default) == 0:
+            return [float(default) / 2 + 0.1]
     return []
 
 
 def smallest(method: Method) -> dict[str, Any]:
     """Every count as small as it may be, so that one feature is enough."""
-    counts = [s for s in method.settings if s.kind == "integer" and not s.optional]
-    return {s.name: next(n for n in range(1, 1000) if inside(n, s.range)) for s in counts}
+    counts = {s.name: s.type for s in method.settings if isinstance(s.type, Integer) and not s.optional}
+    return {name: next(n for n in range(1, 1000) if n in interval) for name, interval in counts.items()}

@@ -19,7 +19,8 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model, Transition
 from orfit_bench.spec.capability import require
 from orfit_bench.spec.model import named
-from orfit_bench.spec.setting import Setting, checked
+from orfit_bench.spec.setting import Setting, check_settings
+from orfit_bench.spec.types import Integer
 from orfit_bench.state import serialization
 from orfit_bench.state.state import LearnerState
 
@@ -34,7 +35,7 @@ LEARNERS: dict[str, tuple[type[Learner], type[Rule]]] = {
     "subspace": (Subspace, Rule),
 }
 """What a learner of each kind of method offers, and how it learns."""
-RANDOM_STATE = Setting("random_state", "integer", 0, "[0, 18446744073709551616)", "the seed of all random draws")
+RANDOM_STATE = Setting("random_state", Integer(0, 2**64 - 1), 0, "the seed of all random draws")
 
 
 def create(
@@ -88,7 +89,7 @@ def create(
     """
     found: Method = registry().find("methods", method)
     chosen = registry().find("backends", backend)
-    values = checked(found.name, found.settings, settings)
+    values = check_settings(found.name, found.settings, settings)
     fitted = _model(model, found)
     kernel = registry().kernel(backend, method)
     for name, wanted in (("float32", _dtype(dtype) == "float32"), ("models", fitted is not LINEAR)):

@@ -13,7 +13,7 @@ from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
-from orfit_bench.spec.setting import said
+from orfit_bench.spec.setting import describe_value
 from orfit_bench.state import serialization
 from orfit_bench.state.state import LearnerState
 
@@ -74,7 +74,7 @@ class Learner:
         return self.rule.layout(state.sizes).bytes(state.arrays) + waiting
 
     def __repr__(self) -> str:
-        settings = "".join(f", {k}={said(v)}" for k, v in self.settings.items())
+        settings = "".join(f", {k}={describe_value(v)}" for k, v in self.settings.items())
         return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self.n_samples_seen_} rows seen>"
 
     # ------------------------------------------------------------------ its state outside of it

@@ -12,6 +12,7 @@ import numpy as np
 
 from orfit_bench.schedules import Constant, Schedule
 from orfit_bench.spec.method import Method
+from orfit_bench.spec.types import Number
 
 NO_LIMIT = sys.maxsize
 """What a kernel sees for a setting that is None: a count no stream reaches. For a number it is infinity."""
@@ -45,7 +46,7 @@ class ParameterMaker:
         self._schedules = [n for n, v in settings.items() if isinstance(v, Schedule)]
         names = [n for n in settings if n != "batch_size"]
         self._type = _record_type((*names, *BY_STEP, "t", "batch_size", "draws"), (*self._schedules, "draws"))
-        none = {s.name: math.inf if s.kind == "number" else NO_LIMIT for s in method.settings}
+        none = {s.name: math.inf if isinstance(s.type, Number) else NO_LIMIT for s in method.settings}
         self._values: dict[str, Any] = {n: none[n] if settings[n] is None else settings[n] for n in names}
         self._values |= dict.fromkeys(BY_STEP)
         self._draws: int = method.draws(settings)

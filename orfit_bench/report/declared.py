@@ -12,7 +12,7 @@ from rich.text import Text
 from orfit_bench.bench.suite import NO_BACKEND
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report.table import grid
-from orfit_bench.spec import Backend, Experiment, Method, Metric, Setting, Stream
+from orfit_bench.spec import Backend, Experiment, Method, Metric, NumberOrSchedule, Setting, Stream
 from orfit_bench.spec.stream import OFFERS
 
 SIZES = {"feature": 100, "input": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
@@ -128,9 +128,9 @@ def settings_table(settings: tuple[Setting, ...]) -> Table:
     """Settings of a method or a stream."""
     table = grid("Settings", "name", "kind", "range", "default", "meaning")
     for s in settings:
-        kind = f"{s.kind} or none" if s.optional else s.kind
+        kind = f"{s.type.kind} or none" if s.optional else s.type.kind
         default = "none" if s.default is None else str(s.default)
-        table.add_row(*map(Text, [s.name, kind, s.range.replace("|", ", "), default, s.meaning]))
+        table.add_row(*map(Text, [s.name, kind, s.type.range, default, s.meaning]))
     return table
 
 
@@ -144,7 +144,7 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     suiting = ", ".join(s.name for s in known.streams.values() if s.suits(method.kind))
     yield Text(f"kind: {method.kind}; suitable streams: {suiting or 'none installed'}")
     yield settings_table(method.settings) if method.settings else Text("No settings.")
-    if schedules := [s.name for s in method.settings if s.kind == "schedule"]:
+    if schedules := [s.name for s in method.settings if isinstance(s.type, NumberOrSchedule)]:
         yield Text(_schedules(method.name, schedules))
     fields = grid("State", "field", "dimensions", "meaning")
     for f in method.fields:

@@ -12,6 +12,7 @@ from orfit_bench.spec.metric import Metric, Record
 from orfit_bench.spec.model import LINEAR, Model, Transition
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.types import Choice, Integer, Matrix, MatrixOrTransition, Number, NumberOrSchedule, Text
 
 SPEC_VERSION = (1, 0)
 """Major and minor number of this contract; a plugin states the one it was built for."""
@@ -21,6 +22,7 @@ __all__ = [
     "SPEC_VERSION",
     "Absent",
     "Backend",
+    "Choice",
     "Cost",
     "Data",
     "Diagonal",
@@ -28,13 +30,18 @@ __all__ = [
     "Experiment",
     "Field",
     "Growth",
+    "Integer",
     "Kernel",
     "Law",
+    "Matrix",
+    "MatrixOrTransition",
     "Measured",
     "Merge",
     "Method",
     "Metric",
     "Model",
+    "Number",
+    "NumberOrSchedule",
     "Record",
     "Reproduced",
     "Request",
@@ -42,6 +49,7 @@ __all__ = [
     "Setting",
     "Side",
     "Stream",
+    "Text",
     "Transition",
     "bound",
     "deviation",

@@ -12,6 +12,7 @@ from orfit_bench.spec.kinds import KINDS, Kind
 from orfit_bench.spec.law import Law
 from orfit_bench.spec.merge import Merge
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Integer
 
 Array = NDArray[Any]
 Settings = Mapping[str, Any]
@@ -150,7 +151,7 @@ class Method:
         """Refuse a declaration that a learner would stumble over later. ValueError naming the method."""
         names, fields = [s.name for s in self.settings], {f.name for f in self.fields}
         inverses = [self.information[0]] if self.information else []
-        counts = {s.name for s in self.settings if s.kind == "integer"}
+        counts = {s.name for s in self.settings if isinstance(s.type, Integer)}
         known = {"feature", "parameter", "output", "input", *counts, *self.lengths}
         known |= {self.grows.dim} if self.grows else set()
         weighed = [name for pair in self.averages_by.items() for name in pair]

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from orfit_bench.spec.setting import Setting, checked
+from orfit_bench.spec.setting import Setting, check_settings
 
 Array = NDArray[Any]
 Pair = tuple[Array, Array]
@@ -73,4 +73,4 @@ class Stream:
 
     def load(self, **settings: Any) -> Data:
         """Make the data. TypeError for an unknown setting, ValueError outside a range."""
-        return self.make(**checked(f"stream {self.name!r}", self.settings, settings))
+        return self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))

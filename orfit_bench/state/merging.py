@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
-from orfit_bench.spec.setting import said, same
+from orfit_bench.spec.setting import describe_value, equal_values
 from orfit_bench.state.state import LearnerState, Sizes, StateRule
 
 Fields = dict[str, Any]
@@ -20,14 +20,14 @@ def check_alike(act: str, a: StateRule, b: StateRule) -> None:
     """ValueError where the rules of two learners differ in what decides how they learn."""
     if b.method != a.method:
         raise ValueError(f"{act}: the learners differ in method: {a.method.name} and {b.method.name}")
-    if differing := [k for k, v in a.settings.items() if not same(v, b.settings[k])]:
-        what = differing[0]
-        raise ValueError(f"{act}: settings differ: {what} is {said(a.settings[what])} and {said(b.settings[what])}")
+    if differing := [k for k, v in a.settings.items() if not equal_values(v, b.settings[k])]:
+        one, other = (describe_value(side.settings[differing[0]]) for side in (a, b))
+        raise ValueError(f"{act}: settings differ: {differing[0]} is {one} and {other}")
     if a.model != b.model:
         raise ValueError(f"{act}: the learners differ in model")
     if a.dtype != b.dtype:
         raise ValueError(f"{act}: the learners differ in dtype")
-    if not same(a.initial_weights, b.initial_weights):
+    if not equal_values(a.initial_weights, b.initial_weights):
         raise ValueError(f"{act}: the learners started from different initial_weights")
 
 

@@ -37,7 +37,7 @@ import os, sys, time
 from types import SimpleNamespace
 import numpy as np
 from orfit_bench import hookimpl
-from orfit_bench.spec import Absent, Backend, Data, Stream
+from orfit_bench.spec import Absent, Backend, Data, Integer, Stream
 
 SPEC_VERSION = (1, 0)
 
@@ -90,8 +90,8 @@ def kernels():
 @hookimpl
 def streams():
     from orfit_bench.spec import Setting
-    n = Setting("n", "integer", 40, "[2, inf)", "rows")
-    return (Stream("slow", "takes its time", slow, (n, Setting("seed", "integer", 0, "[0, inf)", "seed"))),)
+    n = Setting("n", Integer(2), 40, "rows")
+    return (Stream("slow", "takes its time", slow, (n, Setting("seed", Integer(0), 0, "seed"))),)
 """
 
 

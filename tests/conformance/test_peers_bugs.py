@@ -11,7 +11,7 @@ from faults.fault import Fault
 from faults.right import METHODS, PLAIN, PLAIN_KERNEL, STEP, WITH_LAST, Offers, around, one_by_one, plain, real
 
 from orfit_bench.conformance.record import FAILED
-from orfit_bench.spec import Cost, Field, Setting
+from orfit_bench.spec import Cost, Field, Number, Setting
 
 # ------------------------------------------------------------------------------------------ least squares
 
@@ -23,7 +23,7 @@ def information(X: Any, settings: Any) -> Any:
     return np.vstack([np.sqrt(ff ** len(X)) * np.eye(X.shape[1]), weights[:, None] * X])
 
 
-FF = Setting("forgetting_factor", "number", 0.99, "(0, 1]", "weight of an error one row later")
+FF = Setting("forgetting_factor", Number(0, 1, closed="right"), 0.99, "weight of an error one row later")
 P = Field("P", ("parameter", "parameter"), "P", start=lambda settings, sizes, draw: np.eye(sizes["parameter"]))
 OWN_RLS = replace(
     PLAIN,

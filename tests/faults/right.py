@@ -10,14 +10,14 @@ import numpy as np
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Cost, Field, Method, Setting
+from orfit_bench.spec import Cost, Field, Integer, Method, Setting
 
 METHODS = ob.methods()
 STEP = 0.05
 WEIGHTS = Field("w", ("parameter", "output"), "weights")
 COST = Cost(flops=lambda s, z: 6 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])
 PLAIN = Method("plain", "LMS with a fixed step", "", "", (), (WEIGHTS,), COST, ())
-BATCHES = replace(PLAIN, blocks=True, settings=(Setting("batch_size", "integer", 2, "[1, inf)", "rows of a step"),))
+BATCHES = replace(PLAIN, blocks=True, settings=(Setting("batch_size", Integer(1), 2, "rows of a step"),))
 
 
 def plain(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:

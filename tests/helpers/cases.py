@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import orfit_bench as ob
-from orfit_bench.spec import Backend
+from orfit_bench.spec import Backend, NumberOrSchedule
 
 SEQUENCE = {"sequence": {"values": [0.5, 0.01, 0.2, 0.3]}}
 """A step that changes from row to row, so that a kernel that reads another row's is caught."""
@@ -16,7 +16,7 @@ EVERY: list[tuple[str, dict[str, Any]]] = [
     (name, settings)
     for name, method in ob.methods().items()
     if method.kind == "regression" and not method.layered
-    for settings in ({}, *({s.name: SEQUENCE} for s in method.settings if s.kind == "schedule"))
+    for settings in ({}, *({s.name: SEQUENCE} for s in method.settings if isinstance(s.type, NumberOrSchedule)))
 ]
 
 

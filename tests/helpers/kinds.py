@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import orfit_bench as ob
-from orfit_bench.spec import Cost, Field, Method, Setting
+from orfit_bench.spec import Cost, Field, Integer, Matrix, MatrixOrTransition, Method, NumberOrSchedule, Setting
 
-STEP = Setting("step_size", "schedule", 0.05, "(0, inf)", "the step")
+STEP = Setting("step_size", NumberOrSchedule(0, closed="neither"), 0.05, "the step")
 COST = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
 WEIGHTS = Field("w", ("parameter", "output"), "weights")
 
@@ -67,7 +67,7 @@ SUBSPACE = declared(
     "my_subspace",
     "subspace",
     (BASIS,),
-    Setting("n_components", "integer", 2, "[1, inf)", "k"),
+    Setting("n_components", Integer(1), 2, "k"),
     averages=("basis",),
     derived=lambda fields, settings: {"basis": orthonormal(fields["basis"])},
 )
@@ -116,11 +116,11 @@ def one(X: Any) -> Any:
 
 
 MOTION = (
-    Setting("transition", "transition", 1.0, "any", "F"),
-    Setting("process_noise", "matrix", 0.01, "covariance", "Q"),
-    Setting("observation_noise", "matrix", 0.1, "covariance", "R"),
-    Setting("initial_mean", "matrix", None, "any", "mean", optional=True),
-    Setting("initial_covariance", "matrix", 1.0, "covariance", "P"),
+    Setting("transition", MatrixOrTransition(), 1.0, "F"),
+    Setting("process_noise", Matrix(covariance=True), 0.01, "Q"),
+    Setting("observation_noise", Matrix(covariance=True), 0.1, "R"),
+    Setting("initial_mean", Matrix(), None, "mean", optional=True),
+    Setting("initial_covariance", Matrix(covariance=True), 1.0, "P"),
 )
 FILTER = declared(
     "my_filter",

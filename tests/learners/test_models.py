@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import orfit_bench as ob
 from orfit_bench.models.activations import ACTIVATIONS
+from orfit_bench.spec import NumberOrSchedule
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 METHODS = [name for name, method in ob.methods().items() if method.models]
@@ -239,7 +240,8 @@ def test_cuts_do_not_matter_on_a_network(method: str, network: str, dtype: str, 
     """Bit for bit, and the learner stays finite and in its dtype."""
     model, outputs = NETWORKS[network]
     X, y = given_rows(outputs)
-    for more in ({}, *({s.name: SEQUENCE} for s in ob.methods()[method].settings if s.kind == "schedule")):
+    scheduled = [s.name for s in ob.methods()[method].settings if isinstance(s.type, NumberOrSchedule)]
+    for more in ({}, *({name: SEQUENCE} for name in scheduled)):
         whole, cut = (ob.create(method, model=model, dtype=dtype, **more) for _ in range(2))
         told = whole.prequential(X, y)
         parts = [cut.prequential(X[a:b], y[a:b]) for a, b in ((0, 1), (1, 1), (1, 4), (4, 7))]

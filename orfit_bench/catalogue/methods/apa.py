@@ -11,6 +11,7 @@ from orfit_bench.catalogue.shared.merging import weighted_mean
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Field, Growth, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Integer, Number, NumberOrSchedule
 
 
 def _rows_kept(settings: Settings, sizes: Sizes) -> int | None:
@@ -42,16 +43,9 @@ METHOD = Method(
     "w <- w + step A'(A A' + eps I)^+ (b - A w)",
     source="survey, the programs (APA) and (APA-dagger)",
     settings=(
-        Setting(
-            "projection_order",
-            "integer",
-            4,
-            "[1, inf)",
-            "number of rows fitted together; None uses all rows",
-            optional=True,
-        ),
-        Setting("step_size", "schedule", 0.5, "(0, 2]", "fraction of the errors removed by one step"),
-        Setting("eps", "number", 1e-6, "[0, inf)", "added to the diagonal of A A'"),
+        Setting("projection_order", Integer(1), 4, "number of rows fitted together; None uses all rows", optional=True),
+        Setting("step_size", NumberOrSchedule(0, 2, closed="right"), 0.5, "fraction of the errors removed by one step"),
+        Setting("eps", Number(0), 1e-6, "added to the diagonal of A A'"),
     ),
     fields=(
         WEIGHTS,

@@ -10,6 +10,7 @@ from orfit_bench.catalogue.shared.merging import add_information, remaining_weig
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Number
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -41,12 +42,11 @@ METHOD = Method(
     settings=(
         Setting(
             "forgetting_factor",
-            "number",
+            Number(0, closed="neither"),
             1.0,
-            "(0, inf)",
             "factor by which the weight of past errors is multiplied at each step",
         ),
-        Setting("ridge", "number", 1.0, "(0, inf)", "weight of the prior |w|^2"),
+        Setting("ridge", Number(0, closed="neither"), 1.0, "weight of the prior |w|^2"),
     ),
     fields=(
         Field("w", ("parameter", "output"), "weights, one column per class"),

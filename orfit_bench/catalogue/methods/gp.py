@@ -10,6 +10,7 @@ from orfit_bench.catalogue.shared.merging import extend_basis, weighted_mean
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Integer
 
 
 def _directions(settings: Settings, sizes: Sizes) -> int:
@@ -55,9 +56,8 @@ METHOD = Method(
         STEP_SIZE,
         Setting(
             "rank",
-            "integer",
+            Integer(1),
             None,
-            "[1, inf)",
             "number of leading directions that each layer keeps of its past inputs; None keeps all",
             optional=True,
         ),

@@ -24,6 +24,7 @@ from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.model import Transition, resting
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Matrix, MatrixOrTransition
 
 LARGEST = 2000
 """Numbers in all states together, beyond which their joint distribution is too large to be a batch solution."""
@@ -145,18 +146,17 @@ METHOD = Method(
     "smoother: theta_(j-1) += L (theta_j - theta_(j|j-1)) with L = Sigma_(j-1) A_j' Sigma_(j|j-1)^-1",
     source="survey, Proposition 3, Lemma 3 and Theorem 7",
     settings=(
-        Setting("transition", "transition", None, "any", "A, how the state moves; None: it does not", optional=True),
-        Setting("process_noise", "matrix", 0.0, "covariance", "Q, covariance of the noise added by each transition"),
-        Setting("observation_noise", "matrix", 1.0, "covariance", "R, variance of the observation noise"),
+        Setting("transition", MatrixOrTransition(), None, "A, how the state moves; None: it does not", optional=True),
+        Setting("process_noise", Matrix(covariance=True), 0.0, "Q, covariance of the noise added by each transition"),
+        Setting("observation_noise", Matrix(covariance=True), 1.0, "R, variance of the observation noise"),
         Setting(
             "initial_mean",
-            "matrix",
+            Matrix(),
             None,
-            "any",
             "mean of the first state; None is zero, or the model's initial weights",
             optional=True,
         ),
-        Setting("initial_covariance", "matrix", 1.0, "covariance", "covariance of the first state"),
+        Setting("initial_covariance", Matrix(covariance=True), 1.0, "covariance of the first state"),
     ),
     fields=(
         Field("mean", ("parameter", "output"), "mean of the state after the last row"),

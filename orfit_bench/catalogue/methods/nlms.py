@@ -12,6 +12,7 @@ from orfit_bench.catalogue.shared.merging import average_rule
 from orfit_bench.catalogue.shared.recursions import gradient_steps, normalized_steps
 from orfit_bench.spec.method import Array, Cost, Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Number, NumberOrSchedule
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -31,13 +32,11 @@ METHOD = Method(
     formulas="e = y - x'w\nw <- w + step e x / (eps + x'x)",
     source="survey, the program (LMS); Krasulina paper, after eq. (13)",
     settings=(
-        Setting("step_size", "schedule", 0.5, "(0, 2]", "fraction of the row's error removed by one step"),
         Setting(
-            "eps",
-            "number",
-            1e-8,
-            "[0, inf)",
-            "added to the squared norm of the row, so that small rows change the weights little",
+            "step_size", NumberOrSchedule(0, 2, closed="right"), 0.5, "fraction of the row's error removed by one step"
+        ),
+        Setting(
+            "eps", Number(0), 1e-8, "added to the squared norm of the row, so that small rows change the weights little"
         ),
     ),
     fields=(WEIGHTS,),

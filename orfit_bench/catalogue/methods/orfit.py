@@ -8,6 +8,7 @@ from orfit_bench.catalogue.shared.least_squares import min_norm_within_memory
 from orfit_bench.catalogue.shared.merging import UNION
 from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Choice, Integer
 
 
 def _limited(settings: Settings) -> bool:
@@ -30,12 +31,11 @@ METHOD = Method(
         MEMORY,
         Setting(
             "summary",
-            "choice",
+            Choice(("ipca", "largest", "latest", "random")),
             "ipca",
-            "ipca|largest|latest|random",
             "which directions are kept when the memory is full",
         ),
-        Setting("batch_size", "integer", 1, "[1, inf)", "number of rows fitted together"),
+        Setting("batch_size", Integer(1), 1, "number of rows fitted together"),
     ),
     fields=(
         WEIGHTS,

@@ -17,6 +17,7 @@ from orfit_bench.catalogue.shared.merging import invert_spd, remaining_weight, w
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Number, NumberOrSchedule
 
 
 def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
@@ -47,17 +48,15 @@ METHOD = Method(
     settings=(
         Setting(
             "step_size",
-            "schedule",
+            NumberOrSchedule(0, closed="neither"),
             0.5,
-            "(0, inf)",
             "step size; with 1 a single linear layer is RLS, several layers overshoot",
         ),
-        Setting("ridge", "number", 1.0, "(0, inf)", "weight of the prior of each layer"),
+        Setting("ridge", Number(0, closed="neither"), 1.0, "weight of the prior of each layer"),
         Setting(
             "forgetting_factor",
-            "number",
+            Number(0, closed="neither"),
             1.0,
-            "(0, inf)",
             "factor by which the weight of past inputs is multiplied at each step",
         ),
     ),

@@ -15,6 +15,7 @@ from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Growth, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Number
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -70,17 +71,12 @@ METHOD = Method(
     settings=(
         Setting(
             "forgetting_factor",
-            "number",
+            Number(0),
             1.0,
-            "[0, inf)",
             "factor by which the weight of past errors is multiplied at each step; 0 interpolates",
         ),
         Setting(
-            "ridge",
-            "number",
-            1.0,
-            "[0, inf)",
-            "weight of the prior |w - w0|^2; 0 requires a first block of full column rank",
+            "ridge", Number(0), 1.0, "weight of the prior |w - w0|^2; 0 requires a first block of full column rank"
         ),
     ),
     fields=(

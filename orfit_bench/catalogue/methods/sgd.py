@@ -18,6 +18,7 @@ from orfit_bench.catalogue.shared.recursions import gradient_steps, momentum_ste
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Field, Method, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Choice, Integer, Number, NumberOrSchedule
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
@@ -108,39 +109,34 @@ METHOD = Method(
     source="slides, SGD beyond least square to SGD convergence (minus the gradient; means divided by their weights)",
     settings=(
         Setting(
-            "loss",
-            "choice",
-            "square",
-            "|".join(LOSSES),
-            "the loss to minimize; `orfit-bench list sgd` shows the formulas",
+            "loss", Choice(tuple(LOSSES)), "square", "the loss to minimize; `orfit-bench list sgd` shows the formulas"
         ),
-        Setting("delta", "number", 1.0, "(0, inf)", "huber: errors larger than this count linearly"),
-        Setting("tau", "number", 0.5, "(0, 1)", "quantile: the quantile to predict"),
-        Setting("epsilon", "number", 0.1, "[0, inf)", "epsilon_insensitive: errors up to this cost nothing"),
+        Setting("delta", Number(0, closed="neither"), 1.0, "huber: errors larger than this count linearly"),
+        Setting("tau", Number(0, 1, closed="neither"), 0.5, "quantile: the quantile to predict"),
+        Setting("epsilon", Number(0), 0.1, "epsilon_insensitive: errors up to this cost nothing"),
         STEP_SIZE,
         Setting(
             "momentum",
-            "schedule",
+            NumberOrSchedule(0, 1, closed="left"),
             0.0,
-            "[0, 1)",
             "beta, the fraction of the last change of w by which the gradient looks ahead (Nesterov)",
         ),
         Setting(
             "averaging",
-            "choice",
+            Choice(("none", "uniform", "tail", "weighted")),
             "none",
-            "none|uniform|tail|weighted",
             "which average of the iterates is used for predictions",
         ),
-        Setting("tail_start", "integer", 1, "[1, inf)", "tail: the first step whose iterate enters the average"),
-        Setting("weights", "schedule", 1.0, "(0, inf)", "weighted: a_t, the weight of w_t in the average"),
-        Setting("ridge", "number", 0.0, "[0, inf)", "coefficient of the penalty ridge/2 |w|^2 added to the mean loss"),
-        Setting("batch_size", "integer", 1, "[1, inf)", "number of rows whose gradients are averaged in one step"),
+        Setting("tail_start", Integer(1), 1, "tail: the first step whose iterate enters the average"),
+        Setting(
+            "weights", NumberOrSchedule(0, closed="neither"), 1.0, "weighted: a_t, the weight of w_t in the average"
+        ),
+        Setting("ridge", Number(0), 0.0, "coefficient of the penalty ridge/2 |w|^2 added to the mean loss"),
+        Setting("batch_size", Integer(1), 1, "number of rows whose gradients are averaged in one step"),
         Setting(
             "radius",
-            "number",
+            Number(0, closed="neither"),
             None,
-            "(0, inf)",
             "after each step w is projected onto the ball of this Frobenius norm; None does not project",
             optional=True,
         ),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from orfit_bench.spec.method import Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Integer, NumberOrSchedule
 
 WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model, one column per output")
 BASIS = Field("basis", ("direction", "parameter"), "orthonormal rows that span the stored gradients", compared="span")
-STEP_SIZE = Setting("step_size", "schedule", 0.001, "(0, inf)", "step size: a number or a schedule")
+STEP_SIZE = Setting("step_size", NumberOrSchedule(0, closed="neither"), 0.001, "step size: a number or a schedule")
 MEMORY = Setting(
-    "memory", "integer", None, "[1, inf)", "maximum number of stored directions; None stores all of them", optional=True
+    "memory", Integer(1), None, "maximum number of stored directions; None stores all of them", optional=True
 )
 
 

@@ -8,11 +8,12 @@ from orfit_bench.catalogue.shared.merging import weighted_mean
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Draw, Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.types import Integer, Matrix, NumberOrSchedule
 
-N_COMPONENTS = Setting("n_components", "integer", 2, "[1, inf)", "number of directions k to estimate, at most d")
-BATCH_SIZE = Setting("batch_size", "integer", 1, "[1, inf)", "number of rows N used in one step")
+N_COMPONENTS = Setting("n_components", Integer(1), 2, "number of directions k to estimate, at most d")
+BATCH_SIZE = Setting("batch_size", Integer(1), 1, "number of rows N used in one step")
 INITIAL_BASIS = Setting(
-    "initial_basis", "matrix", None, "any", "basis (d, k) before the first row; None draws a random one", optional=True
+    "initial_basis", Matrix(), None, "basis (d, k) before the first row; None draws a random one", optional=True
 )
 DIMS = ("feature", "n_components")
 SMALL = 1e-4
@@ -21,7 +22,7 @@ SMALL = 1e-4
 
 def step_settings(step_size: float) -> tuple[Setting, ...]:
     """The settings of a rule with a step size, of which this is the default."""
-    step = Setting("step_size", "schedule", step_size, "(0, inf)", "step size: a number or a schedule")
+    step = Setting("step_size", NumberOrSchedule(0, closed="neither"), step_size, "step size: a number or a schedule")
     return N_COMPONENTS, step, BATCH_SIZE, INITIAL_BASIS
 
 

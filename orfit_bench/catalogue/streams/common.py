@@ -9,27 +9,28 @@ from numpy.random import Generator
 
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Array, Data, Pair
+from orfit_bench.spec.types import Integer, Number
 
 HELD_OUT = 500
 """Rows of a synthetic test set, and of its validation part."""
 
-SEED = Setting("seed", "integer", 0, "[0, inf)", "the number from which all randomness comes")
-OUTPUTS = Setting("outputs", "integer", 1, "[1, inf)", "how many outputs c a row has; with 1 y is (n,), else (n, c)")
+SEED = Setting("seed", Integer(0), 0, "the number from which all randomness comes")
+OUTPUTS = Setting("outputs", Integer(1), 1, "how many outputs c a row has; with 1 y is (n,), else (n, c)")
 
 
 def rows(default: int = 1000) -> Setting:
     """The setting `n`."""
-    return Setting("n", "integer", default, "[1, inf)", "how many rows the stream has")
+    return Setting("n", Integer(1), default, "how many rows the stream has")
 
 
 def features(default: int = 16) -> Setting:
     """The setting `d`."""
-    return Setting("d", "integer", default, "[1, inf)", "how many features a row has")
+    return Setting("d", Integer(1), default, "how many features a row has")
 
 
 def noise(default: float = 0.1) -> Setting:
     """The setting `noise`."""
-    return Setting("noise", "number", default, "[0, inf)", "standard deviation of the noise on the targets learned")
+    return Setting("noise", Number(0), default, "standard deviation of the noise on the targets learned")
 
 
 def true_weights(d: int, outputs: int, rng: Generator) -> Array:

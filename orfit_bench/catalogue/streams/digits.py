@@ -9,12 +9,15 @@ import numpy as np
 from orfit_bench.catalogue.streams.common import SEED
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Array, Data, Pair, Stream
+from orfit_bench.spec.types import Choice, Integer
 
 FILE = Path(__file__).with_name("data") / "digits.npz"
 SOURCE = "E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI 1998 (CC BY 4.0)"
 
-ORDER = Setting("order", "choice", "random", "random|class", "how rows are ordered; class: one task a digit, 0 first")
-LEARNED = Setting("n", "integer", 1200, "[1, 1200]", "how many images are learned")
+ORDER = Setting(
+    "order", Choice(("random", "class")), "random", "how rows are ordered; class: one task a digit, 0 first"
+)
+LEARNED = Setting("n", Integer(1, 1200), 1200, "how many images are learned")
 
 
 def raw() -> Pair:

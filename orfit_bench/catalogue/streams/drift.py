@@ -18,6 +18,7 @@ from orfit_bench.catalogue.streams.common import (
 )
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.types import Number
 
 
 def make(n: int, d: int, outputs: int, drift: float, noise: float, seed: int) -> Data:
@@ -42,7 +43,7 @@ DRIFT = Stream(
         rows(2000),
         features(),
         OUTPUTS,
-        Setting("drift", "number", 0.02, "[0, inf)", "root mean square length of one step of an output's weights"),
+        Setting("drift", Number(0), 0.02, "root mean square length of one step of an output's weights"),
         noise(),
         SEED,
     ),

@@ -17,6 +17,7 @@ from orfit_bench.catalogue.streams.common import (
 )
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Array, Data, Stream
+from orfit_bench.spec.types import Number
 
 
 def make(n: int, d: int, condition: float, outputs: int, noise: float, seed: int) -> Data:
@@ -48,7 +49,7 @@ ILL_CONDITIONED = Stream(
     (
         rows(),
         features(),
-        Setting("condition", "number", 1e6, "[1, 1e15]", "largest over smallest singular value of X"),
+        Setting("condition", Number(1, 1e15), 1e6, "largest over smallest singular value of X"),
         OUTPUTS,
         noise(1e-3),
         SEED,

@@ -9,14 +9,14 @@ from orfit_bench.catalogue.streams.digits import ORDER, classes
 from orfit_bench.catalogue.streams.mnist_files import files, read, why_absent
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Pair, Stream
+from orfit_bench.spec.types import Choice, Integer
 
 SOURCE = "Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits, 1998"
 
 PART = Setting(
     "part",
-    "choice",
+    Choice(("train", "test")),
     "test",
-    "train|test",
     "which images are learned: train (60,000; tested on the others) or test (10,000; the smaller download, "
     "split into images learned and images tested on)",
 )
@@ -53,7 +53,7 @@ MNIST = Stream(
     "real digits of 28 x 28 pixels, their class one-hot",
     make,
     (
-        Setting("n", "integer", 2000, "[1, 54000]", "how many images are learned; 8,000 at most of part test"),
+        Setting("n", Integer(1, 54000), 2000, "how many images are learned; 8,000 at most of part test"),
         PART,
         ORDER,
         SEED,

@@ -7,6 +7,7 @@ import numpy as np
 from orfit_bench.catalogue.streams.common import HELD_OUT, OUTPUTS, SEED, features, rows, true_weights, with_targets
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Array, Data, Stream
+from orfit_bench.spec.types import Integer
 
 
 def make(n: int, d: int, period: int, outputs: int, seed: int) -> Data:
@@ -37,7 +38,7 @@ RECURRING = Stream(
     (
         rows(),
         features(),
-        Setting("period", "integer", 10, "[1, inf)", "after how many rows the same row comes again"),
+        Setting("period", Integer(1), 10, "after how many rows the same row comes again"),
         OUTPUTS,
         SEED,
     ),

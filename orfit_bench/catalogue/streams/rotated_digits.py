@@ -16,13 +16,14 @@ from orfit_bench.catalogue.streams.common import SEED, parts
 from orfit_bench.catalogue.streams.mnist_files import files, read, why_absent
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Array, Data, Pair, Stream
+from orfit_bench.spec.types import Integer
 
 Turn = Callable[[Array, Array], Pair]
 """Images (k, h, w) and angles (k,) to rows and targets."""
 
 SETTINGS = (
-    Setting("n", "integer", 100, "[1, inf)", "how many images are learned; the others of that digit are held out"),
-    Setting("digit", "integer", 2, "[0, 9]", "which digit is rotated"),
+    Setting("n", Integer(1), 100, "how many images are learned; the others of that digit are held out"),
+    Setting("digit", Integer(0, 9), 2, "which digit is rotated"),
 )
 
 

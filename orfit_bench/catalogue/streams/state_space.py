@@ -7,11 +7,12 @@ import numpy as np
 from orfit_bench.catalogue.streams.common import OUTPUTS, SEED, features, parts, rows, squeezed
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.types import Number
 
 SETTINGS = (
-    Setting("transition", "number", 0.99, "[-1, 1]", "the factor F of each step of the state"),
-    Setting("process_noise", "number", 0.02, "[0, inf)", "variance of what is added to each entry of the state"),
-    Setting("observation_noise", "number", 0.1, "[0, inf)", "variance of the noise on each target"),
+    Setting("transition", Number(-1, 1), 0.99, "the factor F of each step of the state"),
+    Setting("process_noise", Number(0), 0.02, "variance of what is added to each entry of the state"),
+    Setting("observation_noise", Number(0), 0.1, "variance of the noise on each target"),
 )
 """The names that a Kalman filter's own settings bear: --set kalman.transition=0.99 is the true one."""
 

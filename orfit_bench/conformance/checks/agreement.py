@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import Gap, Inapplicable, check, unless, wors
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.trial import Trial
 from orfit_bench.conformance.variants import Variant
-from orfit_bench.spec import LINEAR, Model
+from orfit_bench.spec import LINEAR, Integer, Model
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
 
@@ -125,7 +125,7 @@ def separate_gradients_agree_with_shared(trial: Trial) -> Gap:
     """A linear model of two outputs fits the same weights whether its outputs share gradients or have their own."""
     linear = trial.variant.model is LINEAR and trial.variant.outputs == 2 and not trial.variant.along
     unless(not linear, "it compares linear models of two outputs")
-    counts = [s.name for s in trial.method.settings if s.kind == "integer"]
+    counts = [s.name for s in trial.method.settings if isinstance(s.type, Integer)]
     unless(
         set(counts) & set(trial.variant.settings),
         "what is counted in gradients is more with gradients of their own",

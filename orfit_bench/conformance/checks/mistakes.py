@@ -121,7 +121,7 @@ def invalid_settings_are_refused(trial: Trial) -> None:
             "matrix": ["text", np.nan, [[1.0], [1.0, 2.0]]],
             "transition": ["text", np.nan],
         }
-        tried[s.name] = bad[s.kind] + ([] if s.optional else [None])
+        tried[s.name] = bad[s.type.kind] + ([] if s.optional else [None])
     for name, values in tried.items():
         for value in values:
             try:

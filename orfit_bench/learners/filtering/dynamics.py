@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.learners import validation
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.model import Transition, named, resting
-from orfit_bench.spec.setting import no_covariance
+from orfit_bench.spec.types import covariance_defect
 
 Host = np.ndarray[Any, Any]
 VARYING = ("transition", "process_noise", "observation_noise")
@@ -147,6 +147,6 @@ def by_step(value: Any, name: str, size: int, steps: int | None) -> Host:
         raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(some)} or {last}{each}")
     if name == "transition":
         return array
-    if said := no_covariance(array if array.ndim == 3 else array.ravel()):
-        raise ValueError(f"{name}: want a covariance, it is {said}")
+    if defect := covariance_defect(array if array.ndim == 3 else array.ravel()):
+        raise ValueError(f"{name}: want a covariance, it is {defect}")
     return array / 2 + array.mT / 2 if array.ndim == 3 else array

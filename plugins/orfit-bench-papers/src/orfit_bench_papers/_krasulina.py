@@ -11,6 +11,7 @@ import numpy as np
 from orfit_bench import schedules
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.errors import DivergedError
+from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers import data
 from orfit_bench_papers.procedure import Setup
@@ -34,7 +35,7 @@ GRID = {
 SMALL = {"Sanger": 1e-4, "Imp. Krasulina": 1e-4}
 """Scale of their Gaussian start, as in the paper's published scripts."""
 
-COMPONENTS = "[1, 60]"
+COMPONENTS = Integer(1, 60)
 """The digits that ship have 61 directions: with all of them batch PCA loses nothing, of which there are no percents."""
 
 

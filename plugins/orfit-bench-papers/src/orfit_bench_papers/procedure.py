@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from orfit_bench import create
 from orfit_bench.report.page import Section
-from orfit_bench.spec import Experiment
+from orfit_bench.spec import Experiment, Integer, Number
 
 if TYPE_CHECKING:
     import xarray
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Cell = dict[str, Any]
 """One place on every axis, as plain values."""
 Axes = dict[str, list[Any]]
+Range = Integer | Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class Procedure:
     axes: Callable[[Setup], Axes]
     measure: Callable[[Setup, Cell], xarray.Dataset]
     sections: Callable[[xarray.Dataset, Setup], Sequence[Section]]
-    ranges: Mapping[str, str] = field(default_factory=dict)
-    """Intervals of numbers of the protocol, "[1, inf)" where nothing is said; "{rows}" stands for the number `rows`."""
+    ranges: Mapping[str, Range | Callable[[Mapping[str, Any]], Range]] = field(default_factory=dict)
+    """Intervals of numbers of the protocol, or functions of the protocol; numbers without one are at least 1."""
 
     @property
     def name(self) -> str:

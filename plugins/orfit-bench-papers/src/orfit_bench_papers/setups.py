@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.errors import UnavailableError, hint
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec.setting import inside
+from orfit_bench.spec import Integer, Number
 from orfit_bench_papers import data as data_sets
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.procedure import Procedure, Setup
@@ -52,16 +52,18 @@ def _checked(procedure: Procedure, name: str, protocol: Mapping[str, Any]) -> An
     """The number of this name, or the tuple of them, each of the default's kind and in its range."""
     value, default = protocol[name], procedure.protocol[name]
     many = isinstance(default, tuple)
-    integer = isinstance(default[0] if many else default, int)
-    interval = procedure.ranges.get(name, "[1, inf)").format(**protocol)
-    wanted = f"{'an integer' if integer else 'a number'} in {interval}"
-    if many:
-        wanted = f"a tuple, each greater than the one before and {wanted}"
-    kinds = (int, np.integer) if integer else (int, float, np.integer, np.floating)
-    found = value if many else (value,)
-    if not isinstance(found, (tuple, list)) or not all(isinstance(v, kinds) and not isinstance(v, bool) for v in found):
-        raise TypeError(f"{procedure.name}: {name}={value!r}, want {wanted}")
-    if not found or not all(inside(v, interval) for v in found) or any(np.diff(found) <= 0):
-        raise ValueError(f"{procedure.name}: {name}={value!r}, want {wanted}")
-    plain = tuple(int(v) if integer else float(v) for v in found)
-    return plain if many else plain[0]
+    one = default[0] if many else default
+    interval = procedure.ranges.get(name, Integer(1) if isinstance(one, int) else Number(1))
+    interval = interval(protocol) if callable(interval) else interval
+    wanted = f"a tuple, each greater than the one before and {interval}" if many else str(interval)
+    refusal = f"{procedure.name}: {name}={value!r}, want {wanted}"
+    given = value if many else (value,)
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(refusal)
+    try:
+        found = tuple(interval.check(v) for v in given)
+    except (TypeError, ValueError) as error:
+        raise type(error)(refusal) from None
+    if not found or any(np.diff(found) <= 0):
+        raise ValueError(refusal)
+    return found if many else found[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array, Pair
 from orfit_bench_papers import data
 from orfit_bench_papers._tasks import forgetting, own
@@ -156,5 +157,5 @@ PROCEDURE = Procedure(
     axes=places,
     measure=measure,
     sections=sections,
-    ranges={"tasks": "[6, inf)"},
+    ranges={"tasks": Integer(6)},
 )

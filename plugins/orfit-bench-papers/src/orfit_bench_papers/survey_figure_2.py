@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench import schedules
 from orfit_bench.report.page import Number, Section, Text, drawn
+from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers import data
 from orfit_bench_papers.declarations import EXPERIMENTS
@@ -150,5 +151,5 @@ PROCEDURE = Procedure(
     axes=places,
     measure=measure,
     sections=sections,
-    ranges={"steps": "[3, inf)"},
+    ranges={"steps": Integer(3)},
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.spec import Integer, types
 from orfit_bench_papers import data
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.page import COLOURS, Beside, axes, band, beside, legend
@@ -131,5 +132,5 @@ PROCEDURE = Procedure(
     axes=places,
     measure=measure,
     sections=sections,
-    ranges={"betas": "[2, inf)", "rows": "[2, inf)", "ridge": "(0, inf)"},
+    ranges={"betas": Integer(2), "rows": Integer(2), "ridge": types.Number(0, closed="neither")},
 )

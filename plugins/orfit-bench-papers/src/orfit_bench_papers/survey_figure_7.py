@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.page import COLOURS, ONE_RUN, Beside, axes, beside, holds, legend
@@ -193,5 +194,5 @@ PROCEDURE = Procedure(
     axes=places,
     measure=measure,
     sections=sections,
-    ranges={"tasks": "[2, inf)"},
+    ranges={"tasks": Integer(2)},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orfit_bench.spec import Integer
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.forgetting.measurement import measure, places
 from orfit_bench_papers.forgetting.presentation import sections
@@ -13,5 +14,5 @@ PROCEDURE = Procedure(
     axes=places,
     measure=measure,
     sections=sections,
-    ranges={"rows": "[2, inf)"},
+    ranges={"rows": Integer(2)},
 )

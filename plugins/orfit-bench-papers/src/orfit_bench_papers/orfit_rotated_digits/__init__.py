@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orfit_bench.spec import Integer
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.orfit_rotated_digits.measurement import measure, readings
 from orfit_bench_papers.orfit_rotated_digits.presentation import sections
@@ -13,5 +14,5 @@ PROCEDURE = Procedure(
     axes=readings,
     measure=measure,
     sections=sections,
-    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]"},
+    ranges={"rows": Integer(2), "sample": lambda protocol: Integer(1, protocol["rows"])},
 )

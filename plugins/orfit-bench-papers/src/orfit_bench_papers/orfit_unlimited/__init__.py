@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orfit_bench.spec import Integer, Number
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.orfit_unlimited.measurement import measure, readings
 from orfit_bench_papers.orfit_unlimited.presentation import sections
@@ -13,5 +14,9 @@ PROCEDURE = Procedure(
     axes=readings,
     measure=measure,
     sections=sections,
-    ranges={"rows": "[2, inf)", "sample": "[1, {rows}]", "step_size": "(0, inf)"},
+    ranges={
+        "rows": Integer(2),
+        "sample": lambda protocol: Integer(1, protocol["rows"]),
+        "step_size": Number(0, closed="neither"),
+    },
 )

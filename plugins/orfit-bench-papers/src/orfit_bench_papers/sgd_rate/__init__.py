@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orfit_bench.spec import Integer
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.procedure import Procedure
 from orfit_bench_papers.sgd_rate.measurement import measure, places
@@ -13,5 +14,5 @@ PROCEDURE = Procedure(
     axes=places,
     measure=measure,
     sections=sections,
-    ranges={"horizons": "[3, inf)"},
+    ranges={"horizons": Integer(3)},
 )

@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from orfit_bench.spec import Cost, Field, Law, Measured, Merge, Method, Rows, Setting, Side, deviation
+from orfit_bench.spec import (
+    Cost,
+    Field,
+    Law,
+    Measured,
+    Merge,
+    Method,
+    Number,
+    NumberOrSchedule,
+    Rows,
+    Setting,
+    Side,
+    deviation,
+)
 
 Array = NDArray[Any]
 Settings = Mapping[str, Any]
@@ -66,8 +79,8 @@ METHOD = Method(
     formulas="e = y - x'w\nw <- (1 - leak step) w + step e x",
     source="S. Haykin, Adaptive Filter Theory, leaky LMS",
     settings=(
-        Setting("step_size", "schedule", 0.001, "(0, inf)", "step size, a number or a schedule"),
-        Setting("leak", "number", 0.01, "[0, inf)", "how fast the weights decay: the penalty of a ridge regression"),
+        Setting("step_size", NumberOrSchedule(0, closed="neither"), 0.001, "step size, a number or a schedule"),
+        Setting("leak", Number(0), 0.01, "how fast the weights decay: the penalty of a ridge regression"),
     ),
     fields=(Field("w", ("parameter", "output"), "weights; for a linear model, one column per output"),),
     cost=Cost(

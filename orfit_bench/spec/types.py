@@ -1,0 +1,247 @@
+"""The types of settings: which values each accepts, and how its range is described to users.
+
+`check(value)` returns the value in its canonical type. It raises TypeError for a value of another type and ValueError
+for one out of range, with a message that says what is wanted. `str()` describes the accepted values: "a number in
+(0, 1]".
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench import schedules
+from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.model import Transition, named
+
+Closed = Literal["both", "left", "right", "neither"]
+Matrices = NDArray[np.float64]
+
+
+class SettingType(ABC):
+    """The type of a setting. Subclasses are frozen dataclasses."""
+
+    kind: ClassVar[str]
+    """One word for tables."""
+
+    @property
+    @abstractmethod
+    def range(self) -> str:
+        """The accepted values, for tables."""
+
+    @abstractmethod
+    def check(self, value: object) -> Any:
+        """Return value in its canonical type; TypeError or ValueError says what is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number(SettingType):
+    """A finite number between low and high.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the interval; infinite ends leave it unbounded.
+    closed : {"both", "left", "right", "neither"}
+        Which ends belong to the interval.
+
+    Examples
+    --------
+    >>> str(Number(0, 1, closed="right"))
+    'a number in (0, 1]'
+    """
+
+    kind: ClassVar[str] = "number"
+    low: float = -np.inf
+    high: float = np.inf
+    closed: Closed = "both"
+
+    def __post_init__(self) -> None:
+        """Refuse an empty interval."""
+        if not self.low <= self.high or self.closed not in ("both", "left", "right", "neither"):
+            raise ValueError(f"low={self.low}, high={self.high}, closed={self.closed!r}: no interval")
+
+    @property
+    def range(self) -> str:
+        """The interval."""
+        left = "[" if self.closed in ("both", "left") and np.isfinite(self.low) else "("
+        right = "]" if self.closed in ("both", "right") and np.isfinite(self.high) else ")"
+        return f"{left}{self.low:g}, {self.high:g}{right}"
+
+    def __str__(self) -> str:
+        return f"a number in {self.range}"
+
+    def __contains__(self, value: float) -> bool:
+        """Whether a number lies in the interval and fits a float."""
+        above = value >= self.low if self.closed in ("both", "left") else value > self.low
+        below = value <= self.high if self.closed in ("both", "right") else value < self.high
+        return abs(value) <= sys.float_info.max and above and below
+
+    def check(self, value: object) -> Any:
+        """The value as a float."""
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise TypeError(f"want {self}")
+        number = int(value) if isinstance(value, (int, np.integer)) else float(value)
+        if number not in self:
+            raise ValueError(f"want {self}")
+        return float(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(SettingType):
+    """An integer from low to high, both included; None leaves that end open."""
+
+    kind: ClassVar[str] = "integer"
+    low: int | None = None
+    high: int | None = None
+
+    @property
+    def range(self) -> str:
+        """The interval."""
+        return f"{'(-inf' if self.low is None else f'[{self.low}'}, {'inf)' if self.high is None else f'{self.high}]'}"
+
+    def __str__(self) -> str:
+        return f"an integer in {self.range}"
+
+    def __contains__(self, value: int) -> bool:
+        """Whether an integer lies in the interval and fits a float."""
+        above, below = self.low is None or value >= self.low, self.high is None or value <= self.high
+        return abs(value) <= sys.float_info.max and above and below
+
+    def check(self, value: object) -> int:
+        """The value as an int."""
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise TypeError(f"want {self}")
+        if int(value) not in self:
+            raise ValueError(f"want {self}")
+        return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOrSchedule(Number):
+    """A number, or a schedule whose values all lie between low and high."""
+
+    kind: ClassVar[str] = "schedule"
+
+    def check(self, value: object) -> schedules.Schedule:
+        """The value as a schedule; a number is the same at every step."""
+        if isinstance(value, (dict, schedules.Schedule)):
+            # a schedule built by hand goes through its table too: what cannot be saved is refused
+            try:
+                found = schedules.from_config(value.config() if isinstance(value, schedules.Schedule) else value)
+            except TypeError as error:  # the setting may be a table; its entries are wrong
+                raise ValueError(str(error)) from None
+            for number in found.extremes():
+                if number not in self:
+                    raise ValueError(f"want {self} at every step, but one is {number}")
+            return found
+        if isinstance(value, str) or callable(value):
+            example = "a schedule such as orfit_bench.schedules.power(eta0=1.0, power=0.5), or such a table"
+            raise TypeError(f"want {self}, {example}")
+        return schedules.Constant(Number.check(self, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(SettingType):
+    """One of several texts."""
+
+    kind: ClassVar[str] = "choice"
+    options: tuple[str, ...]
+
+    @property
+    def range(self) -> str:
+        """The options."""
+        return ", ".join(self.options)
+
+    def __str__(self) -> str:
+        return f"one of {self.range}"
+
+    def check(self, value: object) -> str:
+        """The value, a text."""
+        if not isinstance(value, str):
+            raise TypeError(f"want {self}")
+        if value not in self.options:
+            raise ValueError(f"want {self}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Text(SettingType):
+    """Any text."""
+
+    kind: ClassVar[str] = "text"
+
+    @property
+    def range(self) -> str:
+        """Any."""
+        return "any"
+
+    def check(self, value: object) -> str:
+        """The value, a text."""
+        if not isinstance(value, str):
+            raise TypeError("want a text")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix(SettingType):
+    """A number, a vector or a matrix of finite numbers; with `covariance`, symmetric and positive semidefinite."""
+
+    kind: ClassVar[str] = "matrix"
+    covariance: bool = False
+
+    @property
+    def range(self) -> str:
+        """Any, or covariances."""
+        return "covariance" if self.covariance else "any"
+
+    def __str__(self) -> str:
+        return "a number, a vector or a matrix of real numbers"
+
+    def check(self, value: object) -> Any:
+        """The value as a read-only array of doubles."""
+        try:
+            given = to_host(value)
+            array = np.array(given, float) if given.dtype.kind in "iuf" else None
+        except ValueError:  # rows of unequal length
+            array = None
+        if array is None:
+            raise TypeError(f"want {self}")
+        if array.ndim > 2 or not np.isfinite(array).all():
+            raise ValueError("want a number, a vector or a matrix, all finite")
+        if self.covariance and (defect := covariance_defect(array)):
+            raise ValueError(f"want a covariance, but it is {defect}")
+        array.flags.writeable = False
+        return array
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixOrTransition(Matrix):
+    """A number, a vector or a matrix, or a nonlinear transition: a Transition or a pair (function, jacobian)."""
+
+    kind: ClassVar[str] = "transition"
+
+    def __str__(self) -> str:
+        return f"{Matrix.__str__(self)}, an orfit_bench.Transition or a pair (function, jacobian)"
+
+    def check(self, value: object) -> Any:
+        """The value as a Transition or a read-only array of doubles."""
+        found = named(value)
+        return found if isinstance(found, Transition) else Matrix.check(self, value)
+
+
+def covariance_defect(value: Matrices) -> str:
+    """Why numbers (...), or matrices (..., q, q) if ndim is at least 2, are no covariance; empty if they are."""
+    if value.ndim < 2:
+        return "negative" if (value < 0).any() else ""
+    if value.shape[-1] != value.shape[-2]:
+        return f"not square, of shape {value.shape}"
+    allowed = 1e-6 * abs(value).max(axis=(-2, -1), keepdims=True, initial=0.0)
+    if (abs(value - np.swapaxes(value, -1, -2)) > allowed).any():
+        return "not symmetric"
+    return "not positive semidefinite" if (np.linalg.eigvalsh(value) < -allowed[..., 0]).any() else ""
