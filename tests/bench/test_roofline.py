@@ -169,7 +169,7 @@ class TestThreads:
         blas = threads._libraries()
 
         def seen(operations, square=0):
-            with threads.blas_for(operations, square):
+            with threads.limit_blas_threads(operations, square):
                 return {library["num_threads"] for library in blas.info()}
 
         before = [library["num_threads"] for library in blas.info()]
@@ -185,7 +185,7 @@ class TestThreads:
         threads = pytest.importorskip("orfit_bench_numba._threads")
         monkeypatch.setenv(threads.VARIABLE, text)
         with pytest.raises(ValueError, match=f"ORFIT_BENCH_THREADS={text}: want a number of threads"):
-            threads.allowed()
+            threads.allowed_threads()
 
     def test_results_record_them(self, monkeypatch):
         monkeypatch.setenv("ORFIT_BENCH_THREADS", "3")

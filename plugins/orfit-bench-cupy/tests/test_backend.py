@@ -60,9 +60,9 @@ def fake(monkeypatch, devices=1, error=None):
 @pytest.fixture(autouse=True)
 def asked_anew():
     """Nothing is known of the device from one test to the next."""
-    plugin.reason_of.cache_clear()
+    plugin.missing_reason.cache_clear()
     yield
-    plugin.reason_of.cache_clear()
+    plugin.missing_reason.cache_clear()
 
 
 def test_is_light():

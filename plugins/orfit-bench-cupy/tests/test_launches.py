@@ -5,8 +5,8 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.models import MLP
-from orfit_bench_cupy import _blocks, _span
-from orfit_bench_cupy._symmetric import take_off
+from orfit_bench_cupy import _block_rls, _reduced_coordinates
+from orfit_bench_cupy._symmetric import downdate
 
 from .conftest import IN_PLACE, cupy
 
@@ -30,9 +30,9 @@ SPAN = [
 COVARIANCE = [("rls", {}), ("class_rls", {}), ("kalman", {})]
 WIDE = 420
 CASES = [
-    *((method, given, _span.ROWS, 2000, 300) for method, given in SPAN),
-    ("rls", {"forgetting_factor": 0.0}, _span.ROWS, 2000, 1000),  # every row stays in its state
-    *((method, given, _blocks.ROWS, WIDE, 128) for method, given in COVARIANCE),
+    *((method, given, _reduced_coordinates.ROWS, 2000, 300) for method, given in SPAN),
+    ("rls", {"forgetting_factor": 0.0}, _reduced_coordinates.ROWS, 2000, 1000),  # every row stays in its state
+    *((method, given, _block_rls.ROWS, WIDE, 128) for method, given in COVARIANCE),
 ]
 
 
@@ -138,7 +138,7 @@ def test_a_covariance_is_updated_in_one_launch_and_stays_symmetric():
     B, V = rng.standard_normal((30, 30)), rng.standard_normal((4, 30))
     P, there = IN_PLACE.asarray(B @ B.T), IN_PLACE.asarray(V)
     before = cupy.COUNTS.copy()
-    take_off(P, there, 0.9)
+    downdate(P, there, 0.9)
     assert (cupy.COUNTS - before).launches == 2  # V'V, and the update
     np.testing.assert_array_equal(P.get(), P.get().T)
     np.testing.assert_allclose(P.get(), (B @ B.T - V.T @ V) / 0.9, rtol=1e-13, atol=1e-13)

@@ -45,7 +45,7 @@ versions = [v for f in plugin._functions(learner.rule.kernel) for v in f._versio
 print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in ("cache_hits", "cache_misses")))
 """
         first, second = (python(code, **where).split() for _ in range(2))
-        helper = tmp_path / package.name / "_signs.py"  # whose functions other modules take in
+        helper = tmp_path / package.name / "_precision_guard.py"  # whose functions other modules take in
         helper.write_text(helper.read_text() + "# changed\n")
         third, fourth = (python(code, **where).split() for _ in range(2))
         assert first == third == ["0", "1"]
@@ -55,9 +55,9 @@ print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in 
         def njit(**flags):
             raise RuntimeError("cannot cache function: no locator available")
 
-        assert _compile._kept()
+        assert _compile._can_cache()
         monkeypatch.setattr(_compile.numba, "njit", njit)
-        assert not _compile._kept()
+        assert not _compile._can_cache()
 
     def test_may_be_killed(self, tmp_path):
         code = (

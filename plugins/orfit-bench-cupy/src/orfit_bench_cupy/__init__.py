@@ -1,4 +1,4 @@
-"""The CuPy backend: a block of rows takes a few products of matrices on the GPU, however many rows it has."""
+"""The CuPy backend: a block of rows takes a few matrix products on the GPU, however many rows it has."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def _on_device(name: str) -> Callable[..., Any]:
 def _probe() -> str:
     """Why nothing can be computed here, and what would help; empty where a first computation succeeds."""
     which = os.environ.get(VARIABLE, "")
-    reason = reason_of(which)
+    reason = missing_reason(which)
     if not reason:
         _on_device("choose")(which)  # once a thread
     return reason
 
 
 @cache
-def reason_of(which: str) -> str:
+def missing_reason(which: str) -> str:
     """What a first computation on the device of this number comes to: the answer of the whole process."""
     if os.environ.get("CUPY_TF32", "0") not in ("", "0"):
         return "CUPY_TF32 is set, which leaves 10 bits of products in float32, where learners count on 24: unset it"

@@ -1,4 +1,4 @@
-"""The device: which one, its arrays and its memory. The only module that needs CuPy."""
+"""The CUDA device, its arrays and its memory. The only module that needs CuPy."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""The smoother on the device: for every step one decomposition of a matrix, and products."""
+"""The Rauch-Tung-Striebel smoother on the device: for every step one eigendecomposition, and matrix products."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orfit_bench_cupy._host import Array, fetch
-from orfit_bench_numba._noiseless import rounding
+from orfit_bench_cupy._transfers import Array, fetch
+from orfit_bench_numba._exact_observations import rounding_bound
 
 
-def smoothed(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
     """As `rts`, with L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1."""
     xp = P.__array_namespace__()
     still = xp.eye(P.shape[1], dtype=P.dtype)
@@ -20,13 +20,13 @@ def smoothed(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Arra
             m[j - 1], P[j - 1] = m[j], P[j]
             continue
         scale = xp.abs(P_pred[moved[j - 1]].diagonal())
-        L = solved(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ scale).T
+        L = solve_symmetric(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ scale).T
         m[j - 1] += L @ (m[j] - m_pred[j])
         S = P[j - 1] + L @ (P[j] - P_pred[j]) @ L.T
         P[j - 1] = S / 2 + S.T / 2
 
 
-def solved(P: Array, B: Array, scale: Array) -> Array:
+def solve_symmetric(P: Array, B: Array, scale: Array) -> Array:
     """P^-1 B, or P^+ B where some direction is known exactly: a variance that is but rounding counts as none.
 
     Rounding beside the larger of P's diagonal and `scale`, variances of which P is a sum and a difference.
@@ -35,6 +35,6 @@ def solved(P: Array, B: Array, scale: Array) -> Array:
     size = xp.sqrt(xp.maximum(P.diagonal(), scale))
     unit = ((size > 0) / xp.where(size > 0, size, 1))[:, None]
     values, W = xp.linalg.eigh(unit * P * unit.T)
-    known = xp.abs(values) > rounding(P)
+    known = xp.abs(values) > rounding_bound(P)
     inverse = known / xp.where(known, values, 1)
     return unit * ((W * inverse) @ (W.T @ (unit * B)))

@@ -1,11 +1,11 @@
-"""The update of a covariance, which stays symmetric to the last bit."""
+"""Update a covariance so that it stays symmetric to the last bit."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from orfit_bench_cupy._host import Array
+from orfit_bench_cupy._transfers import Array
 
 OPERATION = "P = (P - (G + H) / 2) / ff"
 """For every entry; tests compile it for all architectures."""
@@ -16,7 +16,7 @@ def _kernel(xp: Any) -> Any:
     return xp.ElementwiseKernel("T G, T H, T ff", "T P", OPERATION, "orfit_bench_take_off")
 
 
-def take_off(P: Array, V: Array, ff: float) -> None:
+def downdate(P: Array, V: Array, ff: float) -> None:
     """P <- (P - V'V) / ff in one pass over P, entry (i, j) as entry (j, i) from the same numbers."""
     G = V.T @ V
     _kernel(P.__array_namespace__())(G, G.T, P.dtype.type(ff), P)

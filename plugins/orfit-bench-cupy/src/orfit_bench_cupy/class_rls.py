@@ -1,4 +1,4 @@
-"""RLS on one-hot targets (survey, D-RLS): one column of w a class, all of them with one P."""
+"""RLS on one-hot targets (survey, D-RLS): one column of w for each class, all with one P."""
 
 from orfit_bench_cupy.rls import learn, step
 

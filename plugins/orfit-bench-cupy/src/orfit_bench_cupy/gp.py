@@ -1,7 +1,7 @@
-"""Gradient projection, layer by layer (survey, (GP)): step off the span of what the layer took in so far.
+"""Gradient projection, layer by layer (survey, (GP)): step off the span of the layer's past inputs.
 
-The rows of a basis that are not in use are zero, and all of them are multiplied, so that the host need not know how
-many are. What a layer takes in joins its basis by a few numbers, which the host fetches for all layers at once.
+Unused rows of a basis are zero and take part in every product, so that the host need not know how many are used. An
+input joins its basis by a few numbers, which the host fetches for all layers at once.
 """
 
 import math
@@ -9,24 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array, Host, fetch, finite, inverted
-from orfit_bench_numba._layers import layers, matrices
-from orfit_bench_numba._memory import RENEWAL
+from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, is_finite
+from orfit_bench_numba._layers import layer_fields, layer_matrices
+from orfit_bench_numba._truncated_basis import RENEWAL_PERIOD
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l the layer's part of J'E."""
     w, step = s.w.copy(), p.step_size[0]
-    parts = zip(matrices(w, p.shapes), matrices(J.T @ E, p.shapes), layers(s, "basis", p), strict=True)
+    parts = zip(
+        layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), strict=True
+    )
     for Theta, Delta, U in parts:
-        Theta += step * off(U, Delta)
-    if not finite(w):
+        Theta += step * project_off(U, Delta)
+    if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
-def off(U: Array, A: Array) -> Array:
+def project_off(U: Array, A: Array) -> Array:
     """A - U'U A; twice, since once leaves eps A in the span of U."""
     for _ in range(2):
         A = A - U.T @ (U @ A)
@@ -35,9 +37,9 @@ def off(U: Array, A: Array) -> Array:
 
 def store(s: Any, J: Any, p: Any) -> None:
     """U_l takes in what layer l takes in after the step, a = p.inputs[l]."""
-    bases, limited = layers(s, "basis", p), hasattr(s, "singular_values_1")
-    values = layers(s, "singular_values", p) if limited else []
-    rests, numbers = zip(*(looked(U, a[0]) for U, a in zip(bases, p.inputs, strict=True)), strict=True)
+    bases, limited = layer_fields(s, "basis", p), hasattr(s, "singular_values_1")
+    values = layer_fields(s, "singular_values", p) if limited else []
+    rests, numbers = zip(*(measure_rest(U, a[0]) for U, a in zip(bases, p.inputs, strict=True)), strict=True)
     along = [U @ a[0] for U, a in zip(bases, p.inputs, strict=True)] if limited else []
     found = fetch(*numbers, *values, *along)
     for k, (basis, r) in enumerate(zip(bases, rests, strict=True)):
@@ -53,12 +55,12 @@ def store(s: Any, J: Any, p: Any) -> None:
             basis[n] = q[0]
 
 
-def looked(U: Array, a: Array) -> tuple[Array, Array]:
+def measure_rest(U: Array, a: Array) -> tuple[Array, Array]:
     """The rest r of g = a / max |a| off U; and max |a|, |g|, |r|, r'g, and how many rows of U are in use."""
     xp = U.__array_namespace__()
     size = xp.max(xp.abs(a))
     g = a / xp.where(size > 0, size, 1)
-    r = off(U, g[:, None])[:, 0]
+    r = project_off(U, g[:, None])[:, 0]
     used = xp.count_nonzero(U.any(axis=1)).astype(a.dtype)
     return r, xp.stack([size, xp.sqrt(g @ g), xp.sqrt(r @ r), r @ g, used])
 
@@ -74,6 +76,6 @@ def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: An
     V, values, _ = np.linalg.svd(M, full_matrices=False)
     m = min(len(M), len(basis))
     U = xp.asarray(V[:, :m].T) @ xp.concatenate([basis[:n], q])
-    if t % RENEWAL == 0:  # orthonormal to rounding again: U U' is near I
-        U = xp.asarray(inverted(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
+    if t % RENEWAL_PERIOD == 0:  # orthonormal to rounding again: U U' is near I
+        U = xp.asarray(invert_lower(np.linalg.cholesky(fetch(U @ U.T)[0]))) @ U
     basis[:m], sigma[:m] = U, xp.asarray(values[:m])

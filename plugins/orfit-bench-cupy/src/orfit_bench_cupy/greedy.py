@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orfit_bench_cupy._host import Array
+from orfit_bench_cupy._transfers import Array
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

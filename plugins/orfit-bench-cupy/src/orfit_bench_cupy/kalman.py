@@ -1,8 +1,8 @@
 """Kalman filter (survey, Proposition 3) and Rauch-Tung-Striebel smoother (survey, Theorem 7, with A_j in the gain).
 
-Rows of a state at rest are learned as in rls. Each row of one that moves takes a fixed number of products of d x d
-matrices, and so does each of the smoother's; those of few features go to the host together, once a chunk. So do rows
-without noise, of any size.
+Rows of a state at rest are learned as in rls. Each row of a moving state takes a fixed number of products of d x d
+matrices, and so does each step of the smoother. Rows of few features, and rows without noise, are learned in host
+memory, with one transfer a chunk.
 """
 
 from collections.abc import Sequence
@@ -10,44 +10,44 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._blocks import decided, learn_rows
-from orfit_bench_cupy._host import Array, Host, fetch, finite, on_host
-from orfit_bench_cupy._smoother import smoothed
-from orfit_bench_cupy._steps import learn_step
+from orfit_bench_cupy._block_rls import learn_on_host, learn_rows
+from orfit_bench_cupy._covariance import learn_step
+from orfit_bench_cupy._smoother import smooth
+from orfit_bench_cupy._transfers import Array, Host, fetch, is_finite, run_on_host
 from orfit_bench_numba import kalman
-from orfit_bench_numba._covariance import WIDE, singular
+from orfit_bench_numba._covariance import MIN_FEATURES, is_singular
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row."""
     noise = np.resize(fetch(p.observation_noise)[0], len(X))
     if not p.moves.any() and (noise > 0).all():
-        return learn_rows(s, s.covariance, s.mean, X, Y, noise, at_home(p, noise), out, kalman)
-    if len(s.covariance) < WIDE or (noise == 0).any():
-        return decided(s, X, Y, noise, at_home(p, noise), out, kalman)
+        return learn_rows(s, s.covariance, s.mean, X, Y, noise, host_parameters(p, noise), out, kalman)
+    if len(s.covariance) < MIN_FEATURES or (noise == 0).any():
+        return learn_on_host(s, X, Y, noise, host_parameters(p, noise), out, kalman)
     seen = ~np.isnan(fetch(Y)[0])
     for i in range(len(X)):
         row = slice(i, i + 1)
-        here = of_row(p, i, noise[row, None])
-        if not follow(s, X[row], Y[row], here, seen[row], None if out is None else out[row]):
+        here = row_parameters(p, i, noise[row, None])
+        if not filter_step(s, X[row], Y[row], here, seen[row], None if out is None else out[row]):
             return i
     return len(X)
 
 
-def of_row(p: Any, i: int, noise: Host) -> Any:
+def row_parameters(p: Any, i: int, noise: Host) -> Any:
     """The parameters of a row, seen with this noise: numbers and diagonals stay what they are."""
-    F, Q, (turned, shaken) = p.transition, p.process_noise, p.moves[i % len(p.moves)]
+    F, Q, (apply_transition, shaken) = p.transition, p.process_noise, p.moves[i % len(p.moves)]
     return p._replace(
-        transition=F[i % len(F)] if turned else None,
+        transition=F[i % len(F)] if apply_transition else None,
         process_noise=Q[i % len(Q)] if shaken else None,
         observation_noise=noise,
-        moves=bool(turned or shaken),
+        moves=bool(apply_transition or shaken),
         t=p.t + i,
         single=True,
     )
 
 
-def at_home(p: Any, noise: Host) -> Any:
+def host_parameters(p: Any, noise: Host) -> Any:
     """p with its matrices in host memory, the rows seen with this noise."""
     names = [n for n in ("transition", "process_noise") if hasattr(getattr(p, n), "__array_namespace__")]
     return p._replace(observation_noise=noise, **{n: fetch(getattr(p, n))[0] for n in names})
@@ -55,14 +55,14 @@ def at_home(p: Any, noise: Host) -> Any:
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as observations of one moment."""
-    return follow(s, A, Y, p.at(0), ~np.isnan(fetch(Y)[0]), None)
+    return filter_step(s, A, Y, p.at(0), ~np.isnan(fetch(Y)[0]), None)
 
 
-def follow(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) -> bool:
+def filter_step(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) -> bool:
     """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
     moves = p.moves and p.t > 1
     before = [a.copy() for a in s] if moves else []
-    if moves and not transit(s, turned(s.mean, p.transition), p):
+    if moves and not transit(s, apply_transition(s.mean, p.transition), p):
         return False
     f, found = A @ s.mean, np.flatnonzero(seen.all(axis=1))
     if out is not None:
@@ -78,7 +78,7 @@ def follow(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) ->
     return False
 
 
-def turned(mean: Array, F: Array | None) -> Array:
+def apply_transition(mean: Array, F: Array | None) -> Array:
     """F theta, F a matrix, a diagonal or a number."""
     if F is None:
         return mean
@@ -89,11 +89,11 @@ def transit(s: Any, mean: Array, p: Any) -> bool:
     """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
-        P = turned(turned(P, F).T, F)
+        P = apply_transition(apply_transition(P, F).T, F)
         P = P / 2 + P.T / 2  # symmetric to the last bit, as Q is
     if Q is not None:
         P = P + (Q if Q.ndim == 2 else Q * P.__array_namespace__().eye(len(P), dtype=P.dtype))
-    if not finite(mean, P):
+    if not is_finite(mean, P):
         return False
     s.mean[...], s.covariance[...], s.scale[...] = mean, P, P.diagonal()
     return True
@@ -104,15 +104,15 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     R = p.observation_noise
     if type(R) is not np.ndarray:
         R = fetch(R)[0]
-    if singular(R):  # rows without noise
-        here = at_home(p, R)
-        return bool(on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
+    if is_singular(R):  # rows without noise
+        here = host_parameters(p, R)
+        return bool(run_on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
     least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
-    more = renewed(J, p)
+    more = regained_variance(J, p)
     return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, least=least, renewed=more)
 
 
-def renewed(J: Array, p: Any) -> Any:
+def regained_variance(J: Array, p: Any) -> Any:
     """The variance that each row's direction has again after the next prediction: a transition brings others there."""
     Q = p.process_noise
     if p.transition is not None or Q is None:
@@ -124,8 +124,8 @@ def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) ->
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back."""
     if not len(F):
         return
-    if P.shape[1] >= WIDE:
-        smoothed(F, m_pred, P_pred, m, P)
+    if P.shape[1] >= MIN_FEATURES:
+        smooth(F, m_pred, P_pred, m, P)
         return
     found = [np.array(a) for a in fetch(m_pred, P_pred, m, P)]
     kalman.rts([fetch(f)[0] for f in F], *found)

@@ -1,7 +1,7 @@
 """LMS (survey, eq. 2)."""
 
-from orfit_bench_cupy._span import Along
+from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import lms
 
-_rule = Along(lms, "w")
+_rule = ReducedKernel(lms, "w")
 learn, update = _rule.learn, _rule.update

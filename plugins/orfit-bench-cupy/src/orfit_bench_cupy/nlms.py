@@ -1,7 +1,7 @@
 """Normalised LMS (survey, the program LMS; Krasulina paper, after eq. 13)."""
 
-from orfit_bench_cupy._span import Along
+from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import nlms
 
-_rule = Along(nlms, "w")
+_rule = ReducedKernel(nlms, "w")
 learn, update = _rule.learn, _rule.update

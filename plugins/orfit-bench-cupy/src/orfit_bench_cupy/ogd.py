@@ -1,7 +1,7 @@
 """Orthogonal gradient descent (thesis, eq. 2.4; survey, OGD): step along the gradient, off the span of former ones."""
 
-from orfit_bench_cupy._span import Along
+from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import ogd
 
-_rule = Along(ogd, "w", rows="basis")
+_rule = ReducedKernel(ogd, "w", rows="basis")
 learn, update, step, store = _rule.learn, _rule.update, _rule.step, _rule.store

@@ -1,7 +1,7 @@
 """ORFit (thesis, Algorithms 1 to 4, corrected): fit the new rows where it disturbs the remembered ones least."""
 
-from orfit_bench_cupy._span import Along
+from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import orfit
 
-_rule = Along(orfit, "w", rows="basis")
+_rule = ReducedKernel(orfit, "w", rows="basis")
 learn, update, step = _rule.learn, _rule.update, _rule.step

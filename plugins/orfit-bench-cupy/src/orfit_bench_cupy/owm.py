@@ -1,29 +1,29 @@
-"""Layer-wise RLS (survey, EBP and OWM; a reading): each layer's step times the RLS matrix of what it takes in."""
+"""Layer-wise RLS (survey, EBP and OWM; our reading): the step of each layer times the RLS matrix of its inputs."""
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array
-from orfit_bench_cupy._steps import changes, correct
-from orfit_bench_numba._covariance import forgetting
-from orfit_bench_numba._layers import layers, matrices
+from orfit_bench_cupy._covariance import apply_changes, compute_changes
+from orfit_bench_cupy._transfers import Array
+from orfit_bench_numba._covariance import forgetting_limits
+from orfit_bench_numba._layers import layer_fields, layer_matrices
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff,  then Theta_l <- Theta_l + step P_l Delta_l."""
-    how, P, moved = forgetting(p.forgetting_factor, J.dtype), layers(s, "P", p), s.w.copy()
+    how, P, moved = forgetting_limits(p.forgetting_factor, J.dtype), layer_fields(s, "P", p), s.w.copy()
     noise = np.full((1, 1), how["ff"], J.dtype)
-    found = changes(list(zip(P, p.inputs, strict=True)), noise, how["least"])
+    found = compute_changes(list(zip(P, p.inputs, strict=True)), noise, how["least"])
     if not found:
         return False
-    steps = zip(matrices(moved, p.shapes), matrices(J.T @ E, p.shapes), found, p.inputs, strict=True)
+    steps = zip(layer_matrices(moved, p.shapes), layer_matrices(J.T @ E, p.shapes), found, p.inputs, strict=True)
     for Theta, Delta, change, a in steps:
-        Theta += p.step_size[0] * change.move(propagated(a[0], Delta))  # by the new P_l
-    return correct(s.w, moved, list(zip(P, found, strict=True)), s.digits_lost, how["ff"], how["most"])
+        Theta += p.step_size[0] * change.move(propagated_errors(a[0], Delta))  # by the new P_l
+    return apply_changes(s.w, moved, list(zip(P, found, strict=True)), s.digits_lost, how["ff"], how["most"])
 
 
-def propagated(a: Array, Delta: Array) -> Array:
+def propagated_errors(a: Array, Delta: Array) -> Array:
     """The errors (1, m) propagated back to the layer's outputs: Delta = a times them; 0 where nothing is taken in."""
     xp = a.__array_namespace__()
     i = xp.argmax(xp.abs(a))[None]

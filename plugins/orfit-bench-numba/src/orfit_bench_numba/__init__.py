@@ -1,4 +1,4 @@
-"""The Numba backend: kernels as machine code for the CPU, compiled on first use and kept on disk."""
+"""The Numba backend: kernels as machine code for the CPU, compiled on first use and cached on disk."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def _compile_all(kernel: Any, dtype: str) -> None:
 
 def _probe() -> str:
     """Why nothing can be computed: a wrong number of threads would be found in the middle of a chunk."""
-    from orfit_bench_numba._threads import allowed
+    from orfit_bench_numba._threads import allowed_threads
 
     try:
-        allowed()
+        allowed_threads()
     except ValueError as error:
         return str(error)
     return ""
 
 
-def _aligned(a: NDArray[Any]) -> NDArray[Any]:
+def _copy_aligned(a: NDArray[Any]) -> NDArray[Any]:
     """A copy, C order, that begins a line of the cache: from NumPy's 16 bytes kernels took up to 1.7 times as long."""
     room = np.empty(a.nbytes + 64, np.uint8)
     begin = -room.ctypes.data % 64
@@ -69,7 +69,7 @@ BACKEND = Backend(
     "numba",
     "machine code, on the CPU",
     namespace=lambda: np,
-    asarray=_aligned,
+    asarray=_copy_aligned,
     probe=_probe,
     device="cpu",
     compiled=_signatures,

@@ -1,7 +1,7 @@
-"""How kernels are compiled: a dtype at a time, when first called with it, and kept on disk for later processes.
+"""Compile kernels to machine code: one version for each dtype, on first use, cached on disk for later processes.
 
-The contract of every compiled function: arrays C-contiguous, of the dtype of its first argument; arrays of rows are
-never written to; no allocation inside the loop over rows.
+Contract of every compiled function: arrays are C-contiguous and have the dtype of the first argument; arrays of rows
+are never written to; nothing is allocated inside the loop over rows.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _kept() -> bool:
+def _can_cache() -> bool:
     """Whether there is a folder for machine code: Numba refuses to compile at all where there is none."""
     try:
-        numba.njit(cache=True)(_kept)
+        numba.njit(cache=True)(_can_cache)
     except RuntimeError:
         return False
     return True
 
 
 FLAGS: dict[str, Any] = {
-    "cache": _kept(),  # compiled once a machine, not once a process
+    "cache": _can_cache(),  # compiled once a machine, not once a process
     "nogil": True,  # other threads of the user go on
     "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, and no branch in the loop
     "fastmath": {"contract"},  # a * b + c with one rounding; nothing that changes with the vector's width
@@ -63,7 +63,7 @@ class Compiled:
             patience.start()
         try:
             version = numba.njit(**FLAGS)(self._function)
-            stamp(version)
+            stamp_package(version)
             version.compile(self._signature(number))
             version.disable_compile()
             self._versions[dtype] = version
@@ -84,7 +84,7 @@ class Compiled:
         )
 
 
-def stamp(version: Any) -> None:
+def stamp_package(version: Any) -> None:
     """Have what is on disk renewed when any file of this package changes: Numba looks at the function's own alone."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     if hasattr(version._cache, "_cache_file"):  # private to Numba, which has no public way
@@ -96,16 +96,16 @@ def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
     return lambda function: Compiled(function, kinds)
 
 
-def inlined(function: Function) -> Function:
-    """A helper of compiled functions, compiled with them."""
+def inline(function: Function) -> Function:
+    """Compile a helper together with the compiled functions that call it."""
     helper: Function = numba.njit(**FLAGS)(function)
     return helper
 
 
-def summed(function: Function) -> Function:
-    """A helper whose sums no BLAS does, since its loop does more: they are split among the parts of a vector.
+def inline_reordered(function: Function) -> Function:
+    """Compile a helper together with its callers, with sums that may be reordered and so vectorized.
 
-    In order they wait for one addition after another: four sums beside four moves (_moves.py) took twice the time.
+    In order, each addition waits for the one before: four sums in the loop of `_delayed_rank1` took twice the time.
     """
     helper: Function = numba.njit(**{**FLAGS, "fastmath": {"contract", "reassoc"}})(function)
     return helper

@@ -1,4 +1,4 @@
-"""What methods with a covariance share: rows of a linear model by the fastest way, and steps by gradients.
+"""Covariance updates shared by rls, class_rls, owm and kalman: the fastest way for rows, and steps by gradients.
 
 Shapes: P (p, p) symmetric, w (p, r), J (q, p), E (q, r), R (q, q) the noise of the rows.
 """
@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench_numba._blocks import learn_block
-from orfit_bench_numba._rows import row, rows
-from orfit_bench_numba._symmetric import mirrored, take_off
-from orfit_bench_numba._threads import blas_for
+from orfit_bench_numba._block_rls import learn_block
+from orfit_bench_numba._sequential_rls import learn_row, learn_sequentially
+from orfit_bench_numba._symmetric import copy_lower_to_upper, downdate
+from orfit_bench_numba._threads import limit_blas_threads
 
 Array = NDArray[Any]
-WIDE, FEWEST = 400, 16
+MIN_FEATURES, MIN_ROWS = 400, 16
 """Features, and rows, from which products of matrices are faster than passes over P."""
 
 
-def forgetting(ff: float, dtype: Any) -> dict[str, float]:
+def forgetting_limits(ff: float, dtype: Any) -> dict[str, float]:
     """What rows learned with a forgetting factor keep to: it loses more digits with every row, and may overflow."""
     return {"ff": ff, "least": 0.01 if ff < 1 else 1.0, "most": float(np.finfo(dtype).max / 4)}
 
@@ -46,26 +46,26 @@ def learn_rows(
     told = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     W = np.ascontiguousarray(w.T)  # of one column w itself
     within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else len(X)  # rows that lose one digit by ff
-    wide = len(P) >= WIDE
+    wide = len(P) >= MIN_FEATURES
     size = min(within, 64 if len(P) < 1500 else 256) if wide else len(X)
     room = np.empty((min(size, len(X)) if wide else 0, len(P)), X.dtype)
     done, half = 0, False  # whether P's upper triangle is to be made what the lower one is
-    with blas_for(3.0 * len(X) * P.size if wide else 0):
+    with limit_blas_threads(3.0 * len(X) * P.size if wide else 0):
         while done < len(X):
             part = slice(done, done + size)
             given = P, W, X[part], Y[part], noise[part], ff, least, most
             count = learned = len(given[2])
-            if wide and count >= FEWEST and learn_block(*given, lost, told[part], room[:count]):
+            if wide and count >= MIN_ROWS and learn_block(*given, lost, told[part], room[:count]):
                 half = True
             else:
                 if half:
-                    mirrored(P)
-                learned, half = int(rows(*given, min(4, within), lost.reshape(1), told[part])), False
+                    copy_lower_to_upper(P)
+                learned, half = int(learn_sequentially(*given, min(4, within), lost.reshape(1), told[part])), False
             done += learned
             if learned < count:
                 break
     if half:
-        mirrored(P)
+        copy_lower_to_upper(P)
     w[...] = W.T
     return done
 
@@ -88,12 +88,12 @@ def learn_step(
     few digits would be left (an estimate above `least`), or a number would not be finite, or a P_ii not below `most`.
     """
     if len(J) > 1:
-        with blas_for(3.0 * len(J) * P.size):
-            changed = change(P, J, R, least, renewed)
-            return changed is not None and correct(P, w, changed, changed.move(E), lost, ff, most)
+        with limit_blas_threads(3.0 * len(J) * P.size):
+            changed = compute_change(P, J, R, least, renewed)
+            return changed is not None and apply_change(P, w, changed, changed.move(E), lost, ff, most)
     W = np.ascontiguousarray(w.T)  # of one column w itself
     noise, left = R[0, 0], R[0, 0] + np.max(renewed)
-    applied = row(P, W, J[0], E[0].copy(), noise, left, ff, least, most, lost.reshape(1))
+    applied = learn_row(P, W, J[0], E[0].copy(), noise, left, ff, least, most, lost.reshape(1))
     w[...] = W.T
     return bool(applied)
 
@@ -107,47 +107,47 @@ class Change(NamedTuple):
 
     def move(self, E: Array) -> Array:
         """V'(L^-1 E)."""
-        moved: Array = self.V.T @ solved(self.L, E.copy())
+        moved: Array = self.V.T @ solve_lower(self.L, E.copy())
         return moved
 
 
-def change(P: Array, J: Array, R: Array, least: float, renewed: Any = 0.0) -> Change | None:
+def compute_change(P: Array, J: Array, R: Array, least: float, renewed: Any = 0.0) -> Change | None:
     """The step by rows J of noise R; None where too few digits would be left."""
     V = J @ P
     S = V @ J.T + R
-    r = pivots(R)
-    L = cholesky(S, r)
+    r = noise_pivots(R)
+    L = factor_innovation(S, r)
     if L is None:
         return None
-    lost, spent = digits(P, J, S, L, r + renewed, least)
-    return None if spent else Change(solved(L, V), L, lost)
+    lost, spent = measure_precision(P, J, S, L, r + renewed, least)
+    return None if spent else Change(solve_lower(L, V), L, lost)
 
 
-def correct(P: Array, w: Array, changed: Change, move: Array, lost: Array, ff: float, most: float) -> bool:
+def apply_change(P: Array, w: Array, changed: Change, move: Array, lost: Array, ff: float, most: float) -> bool:
     """w moves, and P <- (P - V'V) / ff; False, and nothing is changed, where a number is too large for that."""
     moved = w + move
-    if not np.isfinite(moved).all() or not highest(P, changed.V, ff) < most:
+    if not np.isfinite(moved).all() or not max_variance_after(P, changed.V, ff) < most:
         return False
     if changed.lost:
         lost[...] = 1
     w[...] = moved
-    take_off(P, changed.V, ff)
+    downdate(P, changed.V, ff)
     return True
 
 
-def highest(P: Array, V: Array, ff: float) -> float:
+def max_variance_after(P: Array, V: Array, ff: float) -> float:
     """The largest number on the diagonal of (P - V'V) / ff."""
     return float((np.diagonal(P) - (V * V).sum(0)).max() / ff)
 
 
-def solved(L: Array, B: Array) -> Array:
+def solve_lower(L: Array, B: Array) -> Array:
     """L^-1 B, in B's place."""
     (trsm,) = get_blas_funcs(("trsm",), (B,))
     trsm(1, L.T, B.T, side=1, lower=0, overwrite_b=1)  # what C order holds by rows, BLAS takes by columns
     return B
 
 
-def pivots(R: Array) -> Array:
+def noise_pivots(R: Array) -> Array:
     """The squared diagonal of R's Cholesky factor; zeros where R is singular."""
     if len(R) == 1:
         return np.diagonal(R)
@@ -157,12 +157,12 @@ def pivots(R: Array) -> Array:
         return np.zeros(len(R), R.dtype)
 
 
-def singular(R: Array) -> bool:
+def is_singular(R: Array) -> bool:
     """Whether some combination of the rows is observed without noise."""
-    return bool((pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
+    return bool((noise_pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
 
 
-def cholesky(S: Array, least: Array) -> Array | None:
+def factor_innovation(S: Array, least: Array) -> Array | None:
     """L with L L' = S; None where a pivot fell below that of the noise alone, which no exact arithmetic allows."""
     least = least * (1 - math.sqrt(np.finfo(S.dtype).eps))
     try:
@@ -172,8 +172,8 @@ def cholesky(S: Array, least: Array) -> Array | None:
     return L if (np.diagonal(L) ** 2 >= least).all() else None
 
 
-def digits(P: Array, J: Array, S: Array, L: Array, r: Array, least: float) -> tuple[bool, bool]:
-    """Whether half of the digits of P are lost on the directions of J, and whether too few are left: see `_signs`."""
+def measure_precision(P: Array, J: Array, S: Array, L: Array, r: Array, least: float) -> tuple[bool, bool]:
+    """Whether half of the digits of P along J are lost, and whether too few are left; see `_precision_guard`."""
     info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
     rounded = info.eps * ((np.abs(J) @ scale) ** 2 / np.diagonal(S)).max()
     cancelled = info.eps * (np.diagonal(L) ** 2 / r).max()

@@ -1,8 +1,8 @@
-"""Steps along a row's gradient, w <- w + step e x, divided by eps + x'x where they are normalised.
+"""Gradient steps, w <- w + step e x (LMS), optionally divided by eps + x'x (NLMS).
 
-Two flops a number for the prediction and two for the step; x and w are read and w is written. Of one output a row
-takes one pass: the step along it also brings w'x and x'x of the next row. What limits it is how fast rows come from
-the cache.
+Two flops an entry for the prediction and two for the step; x and w are read and w is written. With one output a row
+takes one pass: the step along it also computes w'x and x'x of the next row. The speed at which rows arrive from the
+cache is the limit.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench_numba._compile import compiled, inlined, summed
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
 
 Array = NDArray[Any]
 NOT_FINITE = -1
 """What `learn` returns where a row is not finite: one such number makes all weights so, whatever comes after it."""
 
 
-def walk(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
+def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
     """`learn` of a rule whose step is normalised by eps + x'x, or, with None, not at all.
 
     Whether the weights are finite is looked at once, after the chunk; where they are not, it is learned again from
     where they were with a look at every step.
     """
     info = np.finfo(X.dtype)
-    w, told, learn_rows = s.w, np.empty((0, 0), X.dtype) if out is None else out, rows
+    w, told, learn = s.w, np.empty((0, 0), X.dtype) if out is None else out, learn_rows
     if Y.shape[1] == 1:
-        w, Y, told, learn_rows = w.reshape(-1), Y.reshape(-1), told.reshape(-1), rows_of_one_output
+        w, Y, told, learn = w.reshape(-1), Y.reshape(-1), told.reshape(-1), learn_rows_single_output
     how = (step, eps or 0.0, info.tiny / info.eps, eps is not None, told)
     before = w.copy()
-    if len(X) > 1 and learn_rows(w, X, Y, *how, False) == len(X):
+    if len(X) > 1 and learn(w, X, Y, *how, False) == len(X):
         return len(X)
     w[...] = before
-    learned = int(learn_rows(w, X, Y, *how, True))
+    learned = int(learn(w, X, Y, *how, True))
     if learned < len(X) and not np.isfinite(X).all():
         w[...] = before
         return NOT_FINITE
@@ -42,31 +42,31 @@ def walk(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array 
 
 
 @compiled("w R r r f f b w b")
-def rows_of_one_output(
+def learn_rows_single_output(
     w: Any, X: Any, y: Any, step: Any, eps: Any, tiny: Any, normalised: Any, out: Any, careful: Any
 ) -> Any:
-    """`rows` of one output."""
+    """`learn_rows` of one output."""
     n, p = X.shape
     scaled = np.zeros(p, w.dtype)
-    f, square = advance(w, w.dtype.type(0), scaled, X[0])
+    f, square = step_and_predict(w, w.dtype.type(0), scaled, X[0])
     for i in range(n):
         x, e, gain = X[i], y[i] - f, step[i]
         if len(out):
             out[i] = f
         if normalised:
-            energy, size = energy_of(x, square, eps, tiny)
+            energy, size = normalizer(x, square, eps, tiny)
             e, gain = e / size, gain / energy
             if size != 1:
-                divide(scaled, x, size)
+                divide_into(scaled, x, size)
                 x = scaled
         if careful and not stays_finite(w, w.dtype.type(1), x, e * gain):
             return i
-        f, square = advance(w, e * gain, x, X[min(i + 1, n - 1)])
-    return n if careful or all_finite(w) else NOT_FINITE
+        f, square = step_and_predict(w, e * gain, x, X[min(i + 1, n - 1)])
+    return n if careful or is_finite(w) else NOT_FINITE
 
 
 @compiled("W R R r f f b W b")
-def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any, out: Any, careful: Any) -> Any:
+def learn_rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any, out: Any, careful: Any) -> Any:
     """Row after row; returns how many were learned. With `careful`, not the row after which w would not be finite.
 
     Without, it returns NOT_FINITE where w is not so at the end.
@@ -80,10 +80,10 @@ def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any
         for k in range(c if len(out) else 0):
             out[i, k] = e[k]
         if normalised:
-            energy, size = energy_of(x, np.dot(x, x), eps, tiny)
+            energy, size = normalizer(x, np.dot(x, x), eps, tiny)
             gain /= energy
             if size != 1:
-                divide(scaled, x, size)
+                divide_into(scaled, x, size)
                 x = scaled
         for k in range(c):
             e[k] = (Y[i, k] - e[k]) / size * gain
@@ -94,11 +94,11 @@ def rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any
         for j in range(p):
             for k in range(c):
                 w[j, k] += x[j] * e[k]
-    return n if careful or all_finite(w.reshape(-1)) else NOT_FINITE
+    return n if careful or is_finite(w.reshape(-1)) else NOT_FINITE
 
 
-@summed
-def advance(w: Any, a: Any, x: Any, then: Any) -> Any:
+@inline_reordered
+def step_and_predict(w: Any, a: Any, x: Any, then: Any) -> Any:
     """w <- w + a x, and on the way w'x and x'x of the row that comes then."""
     f, square = w.dtype.type(0), w.dtype.type(0)
     for j in range(len(w)):
@@ -108,8 +108,8 @@ def advance(w: Any, a: Any, x: Any, then: Any) -> Any:
     return f, square
 
 
-@summed
-def all_finite(w: Any) -> Any:
+@inline_reordered
+def is_finite(w: Any) -> Any:
     """Whether all of w is."""
     nothing = w.dtype.type(0)
     for j in range(len(w)):
@@ -117,8 +117,8 @@ def all_finite(w: Any) -> Any:
     return nothing == 0
 
 
-@inlined
-def energy_of(x: Any, square: Any, eps: Any, tiny: Any) -> Any:
+@inline
+def normalizer(x: Any, square: Any, eps: Any, tiny: Any) -> Any:
     """(eps + x'x) / size^2 and the size: 1, or the largest |x_j| where the square leaves the normal numbers.
 
     Infinite where it is zero: such a row teaches nothing.
@@ -138,14 +138,14 @@ def energy_of(x: Any, square: Any, eps: Any, tiny: Any) -> Any:
     return energy, size
 
 
-@inlined
-def divide(scaled: Any, x: Any, size: Any) -> None:
+@inline
+def divide_into(scaled: Any, x: Any, size: Any) -> None:
     """scaled <- x / size."""
     for j in range(len(x)):
         scaled[j] = x[j] / size
 
 
-@inlined
+@inline
 def stays_finite(w: Any, keep: Any, x: Any, a: Any) -> Any:
     """Whether all of keep w + a x is finite."""
     finite = True
@@ -155,13 +155,13 @@ def stays_finite(w: Any, keep: Any, x: Any, a: Any) -> Any:
 
 
 @compiled("W R R f")
-def along(w: Any, J: Any, E: Any, step: Any) -> Any:
+def step_gradient(w: Any, J: Any, E: Any, step: Any) -> Any:
     """w <- w + step J'E; False, and w as it was, where that is not finite."""
-    return moved(w, np.dot(J.T, E), step)
+    return apply_move(w, np.dot(J.T, E), step)
 
 
 @compiled("W R R f f f")
-def towards(w: Any, J: Any, E: Any, step: Any, eps: Any, cut: Any) -> Any:
+def step_pseudo_inverse(w: Any, J: Any, E: Any, step: Any, eps: Any, cut: Any) -> Any:
     """w <- w + step J'(J J' + eps I)^+ E by the SVD of J; singular values up to `cut` of the largest count as zero."""
     size = np.abs(J).max()  # divided by it, neither a singular value nor its square leaves the floats
     if size == 0:
@@ -173,11 +173,11 @@ def towards(w: Any, J: Any, E: Any, step: Any, eps: Any, cut: Any) -> Any:
         if sigma[k] > cut * sigma[0]:
             gain = 1 / (sigma[k] + eps / size / size / sigma[k])
         z[k] *= gain
-    return moved(w, np.dot(Wt.T, z), step)
+    return apply_move(w, np.dot(Wt.T, z), step)
 
 
-@inlined
-def moved(w: Any, move: Any, step: Any) -> Any:
+@inline
+def apply_move(w: Any, move: Any, step: Any) -> Any:
     """w <- w + step move; False, and w as it was, where that is not finite."""
     new = w + step * move
     if not np.isfinite(new).all():

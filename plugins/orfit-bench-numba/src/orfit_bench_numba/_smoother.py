@@ -1,7 +1,7 @@
-"""The Rauch-Tung-Striebel smoother's way back: 22/3 d^3 flops a step, near the rate of matrix products.
+"""The backward pass of the Rauch-Tung-Striebel smoother: 22/3 d^3 flops a step, near the rate of matrix products.
 
-F P 2 d^3, the Cholesky factor 1/3, the gain 2, L (P - P_pred) 2 and one triangle of that times L' 1. m and P are
-written; three matrices d x d are allocated once.
+F P takes 2 d^3, the Cholesky factor 1/3 d^3, the gain 2 d^3, L (P - P_pred) 2 d^3 and one triangle of its product with
+L' 1 d^3. Writes m and P; allocates three arrays of shape (d, d) once.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs, pinvh
 
-from orfit_bench_numba._compile import compiled, summed
-from orfit_bench_numba._noiseless import rounding
-from orfit_bench_numba._symmetric import half_of_product, mirror
-from orfit_bench_numba._threads import blas_for
+from orfit_bench_numba._compile import compiled, inline_reordered
+from orfit_bench_numba._exact_observations import rounding_bound
+from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
+from orfit_bench_numba._threads import limit_blas_threads
 
 Array = NDArray[Any]
 
@@ -26,46 +26,46 @@ def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) ->
 
     With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1, here L = H D, D being the matrix of `unit`.
     """
-    rests = np.array([j > 0 and at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))], bool)
+    rests = np.array([j > 0 and is_at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))], bool)
     scale = np.diagonal(P_pred, axis1=1, axis2=2)[~rests][np.cumsum(~rests) - 1]  # s.scale of the filter
     H, C, G = (np.empty(P.shape[1:], P.dtype) for _ in range(3))
     unit, x = np.empty(P.shape[1], P.dtype), np.random.default_rng(0).standard_normal((P.shape[1],)).astype(P.dtype)
-    with blas_for(7.0 * P.size * P.shape[1], P.shape[1]):
+    with limit_blas_threads(7.0 * P.size * P.shape[1], P.shape[1]):
         for j in range(len(F) - 1, 0, -1):
             if rests[j]:  # the same state, so what is known of it is the same
                 m[j - 1], P[j - 1] = m[j], P[j]
                 continue
             np.dot(P[j - 1], F[j].T, out=H)
-            equalise(C, unit, P_pred[j], np.ascontiguousarray(F[j]), scale[j - 1].copy())
-            solve(H, C, unit, P_pred[j], x)
+            scale_to_unit(C, unit, P_pred[j], np.ascontiguousarray(F[j]), scale[j - 1].copy())
+            solve_gain(H, C, unit, P_pred[j], x)
             m[j - 1] += H @ (unit[:, None] * (m[j] - m_pred[j]))
-            changed(C, P[j], P_pred[j], unit)
+            scale_difference(C, P[j], P_pred[j], unit)
             np.dot(H, C, out=G)
-            add_half(P[j - 1], G, H)
+            add_symmetric_product(P[j - 1], G, H)
 
 
-def at_rest(F: Array, P_pred: Array, P: Array) -> bool:
+def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
     """Whether the state did not move to this step, and nothing was added to its covariance."""
     unmoved = np.array_equal(P_pred.diagonal(), P.diagonal()) and np.array_equal(P_pred, P)
     return unmoved and np.array_equal(F, np.eye(len(F)))
 
 
 @compiled("W w R R r")
-def equalise(C: Any, unit: Any, P: Any, F: Any, scale: Any) -> None:
+def scale_to_unit(C: Any, unit: Any, P: Any, F: Any, scale: Any) -> None:
     """C <- D P D with D = diag(unit), unit 1 over the larger of P's deviations and those that P is a sum of, or 0.
 
     F diag(scale) F' are those; where the difference was small, rounding beside them is no variance.
     """
     for i in range(len(P)):
-        most = max(P[i, i], variance(F[i], scale))
+        most = max(P[i, i], weighted_sum_of_squares(F[i], scale))
         unit[i] = 1 / np.sqrt(most) if most > 0 else most * 0
     for i in range(len(P)):
         for j in range(len(P)):
             C[i, j] = P[i, j] * unit[j] * unit[i]
 
 
-@summed
-def variance(f: Any, scale: Any) -> Any:
+@inline_reordered
+def weighted_sum_of_squares(f: Any, scale: Any) -> Any:
     """The sum of f_j^2 |scale_j|."""
     total = f.dtype.type(0)
     for j in range(len(f)):
@@ -73,29 +73,29 @@ def variance(f: Any, scale: Any) -> Any:
     return total
 
 
-def solve(H: Array, C: Array, unit: Array, P: Array, x: Array) -> None:
+def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> None:
     """H <- H D C^-1 with C = D P D, or H D C^+ where some direction is known exactly: a variance that is but rounding.
 
-    C is used up, and made again where it is needed; x as in `definite`.
+    C is used up, and made again where it is needed; x as in `is_definite`.
     """
     H *= unit
     potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (H,))
     _, info = potrf(C.T, lower=0, clean=0, overwrite_a=1)  # what C order holds by rows, LAPACK takes by columns
-    if info == 0 and definite(C, x, 10 * rounding(P)):
+    if info == 0 and is_definite(C, x, 10 * rounding_bound(P)):
         potrs(C.T, H.T, lower=0, overwrite_b=1)
     else:
-        H[...] = H @ pinvh(unit[:, None] * P * unit, atol=rounding(P), rtol=0, check_finite=False)
+        H[...] = H @ pinvh(unit[:, None] * P * unit, atol=rounding_bound(P), rtol=0, check_finite=False)
 
 
 @compiled("W R R r")
-def changed(C: Any, P: Any, P_pred: Any, unit: Any) -> None:
+def scale_difference(C: Any, P: Any, P_pred: Any, unit: Any) -> None:
     """C <- D (P - P_pred) D."""
     for i in range(len(P)):
         for j in range(len(P)):
             C[i, j] = (P[i, j] - P_pred[i, j]) * unit[j] * unit[i]
 
 
-def definite(C: Array, x: Array, least: float) -> bool:
+def is_definite(C: Array, x: Array, least: float) -> bool:
     """Whether the least eigenvalue of the matrix whose Cholesky factor is C exceeds `least`, for a normal x.
 
     1 / |A^-1 x| takes a tenth of the time of LAPACK's estimate, and once in a thousand times is a thousand too large.
@@ -106,10 +106,10 @@ def definite(C: Array, x: Array, least: float) -> bool:
 
 
 @compiled("W W R")
-def add_half(P: Any, G: Any, H: Any) -> None:
+def add_symmetric_product(P: Any, G: Any, H: Any) -> None:
     """P <- P + G H', which is symmetric; G is used up."""
-    half_of_product(G, H, np.empty(112 * len(P), P.dtype))
+    multiply_lower_triangle(G, H, np.empty(112 * len(P), P.dtype))
     for i in range(len(P)):
         for j in range(i + 1):
             P[i, j] += G[i, j]
-    mirror(P)
+    mirror_lower(P)

@@ -1,7 +1,7 @@
-"""What the kernels of subspaces share: the walk over steps, and bases that are made orthonormal.
+"""Shared by the subspace methods: the loop over steps, and orthonormalization of bases.
 
-Shapes: A (N, d) the rows of a step, which are the y_n' of the sources; C (d, k); B (k, d) = C', along whose rows lie
-the numbers that a product with y and a move along it take one after another: a call of `learn` copies C there and back.
+Shapes: A (N, d) the rows of a step, y_n' in the sources; C (d, k); B (k, d) = C'. A product with y and an update along
+it read the rows of B in memory order; a call of `learn` copies C to B and back.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from orfit_bench_numba import BACKEND
-from orfit_bench_numba._threads import blas_for
+from orfit_bench_numba._threads import limit_blas_threads
 
 Array = NDArray[Any]
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; False where it was not applied."""
 Rows = Callable[[Any, Array, Any, int], int]
 """rows(s, X, p, i): learn X from row i on, a row a step; returns how many, up to one that only the rule can judge."""
-RENEWAL = 1000
+RENEWAL_PERIOD = 1000
 """Rows after which the rounding in what is carried along with a basis is removed, at the latest."""
 
 
-def learning(rule: Rule, rows: Rows) -> Callable[..., int]:
+def make_learn(rule: Rule, rows: Rows) -> Callable[..., int]:
     """`learn` of a rule, of which `rows` is a fast form for steps of one row."""
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         i, N = 0, p.batch_size
-        with blas_for(4.0 * X.size * s.basis.shape[1]):
+        with limit_blas_threads(4.0 * X.size * s.basis.shape[1]):
             while i < len(X):
                 if N == 1:
                     i += rows(s, X, p, i)
@@ -43,7 +43,7 @@ def learning(rule: Rule, rows: Rows) -> Callable[..., int]:
     return learn
 
 
-def by_block(rule: Rule) -> Callable[..., bool]:
+def make_step(rule: Rule) -> Callable[..., bool]:
     """`step` of a rule: all rows at once."""
 
     def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
@@ -52,13 +52,13 @@ def by_block(rule: Rule) -> Callable[..., bool]:
     return step
 
 
-def lying(C: Array) -> Array:
+def transposed_copy(C: Array) -> Array:
     """A copy of C'."""
     B: Array = BACKEND.asarray(C.T)
     return B
 
 
-def orthonormal(C: Array) -> Array | None:
+def orthonormal_factor(C: Array) -> Array | None:
     """The Q of C = Q R with a positive diagonal of R; None where eps |R|, the error of Q, is above a hundredth."""
     Q, R = np.linalg.qr(C)
     if not np.finfo(C.dtype).eps * np.abs(R).max() <= 0.01:  # NaN and inf are refused too
@@ -67,27 +67,27 @@ def orthonormal(C: Array) -> Array | None:
     return signed
 
 
-def orthonormal_at_last(along: Callable[..., int], loss: float) -> Rows:
+def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
     """`rows` of a rule whose C is the Q of what its steps made, wherever on their way that is taken.
 
     along(B, X, step, *limits) learns rows until B must be orthonormalised, and returns how many.
     """
 
     def rows(s: Any, X: Array, p: Any, i: int) -> int:
-        B, end = lying(s.basis), i
-        several, single = limits(B, loss)
-        while end < len(X) and (n := along(B, X[end : end + RENEWAL], p.step_size[end:], several, single)):
-            orthonormalise(B, several)
+        B, end = transposed_copy(s.basis), i
+        several, single = growth_limits(B, loss)
+        while end < len(X) and (n := along(B, X[end : end + RENEWAL_PERIOD], p.step_size[end:], several, single)):
+            orthonormalize(B, several)
             end += n
         if end > i:
-            orthonormalise(B, 4 * len(B))
+            orthonormalize(B, 4 * len(B))
             s.basis[...] = B.T
         return end - i
 
     return rows
 
 
-def limits(B: Array, loss: float) -> tuple[float, float]:
+def growth_limits(B: Array, loss: float) -> tuple[float, float]:
     """How large |B|^2 may become from an orthonormal B on: by several rows, `loss` times as large, and by a single one.
 
     What it becomes is what is lost of the digits of the directions that did not grow: by a single row no more than an
@@ -97,7 +97,7 @@ def limits(B: Array, loss: float) -> tuple[float, float]:
     return min(loss * len(B), single), single
 
 
-def orthonormalise(B: Array, enough: float) -> Array:
+def orthonormalize(B: Array, enough: float) -> Array:
     """B becomes the rows of Q' where B' = Q R with a positive diagonal of R, which is returned.
 
     By the Cholesky factor of B B', a third of the time of reflections, which leaves eps cond(B)^2: again, until

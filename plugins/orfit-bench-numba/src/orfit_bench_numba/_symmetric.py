@@ -1,4 +1,4 @@
-"""Products that are symmetric: half of one is computed, and mirrored, so that it is symmetric to the last bit."""
+"""Symmetric products: one half is computed and mirrored, so that the result is symmetric to the last bit."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench_numba._compile import compiled, inlined
+from orfit_bench_numba._compile import compiled, inline
 
 Array = NDArray[Any]
 
 
-FEW = 4
+MAX_FEW_ROWS = 4
 """Rows of V up to which a pass over all of P is faster than one over half of it and mirroring."""
 
 
-def take_off(P: Array, V: Array, ff: float) -> None:
+def downdate(P: Array, V: Array, ff: float) -> None:
     """P <- (P - V'V) / ff, for V (q, p), in place: p^2 q flops, or for few rows one pass over P."""
-    if len(V) <= FEW:
-        take_few(P, V, 1 / ff)
+    if len(V) <= MAX_FEW_ROWS:
+        downdate_few_rows(P, V, 1 / ff)
         return
-    take_half_off(P, V, ff)
-    mirrored(P)
+    downdate_lower(P, V, ff)
+    copy_lower_to_upper(P)
 
 
-def take_half_off(P: Array, V: Array, ff: float) -> None:
+def downdate_lower(P: Array, V: Array, ff: float) -> None:
     """The same of P's lower triangle alone."""
     (syrk,) = get_blas_funcs(("syrk",), (P,))
     syrk(-1 / ff, V.T, beta=1 / ff, c=P.T, lower=0, overwrite_c=1)  # P's rows are BLAS's columns
 
 
-def product(X: Array, P: Array, V: Array) -> None:
+def multiply_lower(X: Array, P: Array, V: Array) -> None:
     """V <- X P, of which the lower triangle alone is read."""
     (symm,) = get_blas_funcs(("symm",), (P,))
     symm(1, P.T, X.T, c=V.T, lower=0, overwrite_c=1)
 
 
 @compiled("W R f")
-def take_few(P: Any, V: Any, by: Any) -> None:
+def downdate_few_rows(P: Any, V: Any, by: Any) -> None:
     """P <- (P - V'V) by."""
     for i in range(len(P)):
         for k in range(len(V)):
@@ -51,23 +51,23 @@ def take_few(P: Any, V: Any, by: Any) -> None:
 
 
 @compiled("W")
-def even(P: Any) -> None:
+def symmetrize(P: Any) -> None:
     """P <- (P + P') / 2."""
     for i in range(len(P)):
         for j in range(i):
             P[i, j] = P[i, j] / 2 + P[j, i] / 2
-    mirror(P)
+    mirror_lower(P)
 
 
 @compiled("W")
-def mirrored(P: Any) -> None:
+def copy_lower_to_upper(P: Any) -> None:
     """The upper triangle becomes what the lower one is."""
-    mirror(P)
+    mirror_lower(P)
 
 
-@inlined
-def mirror(P: Any) -> None:
-    """As `mirrored`, in squares of eight, a line of the cache wide: elsewhere lines come and go for each number."""
+@inline
+def mirror_lower(P: Any) -> None:
+    """As `copy_lower_to_upper`, in squares of eight: as wide as a line of the cache, so that each is loaded once."""
     p = len(P)
     for i in range(0, p, 8):
         end = min(i + 8, p)
@@ -79,8 +79,8 @@ def mirror(P: Any) -> None:
                 P[j, k] = P[k, j]
 
 
-@inlined
-def half_of_product(A: Any, B: Any, tile: Any) -> None:
+@inline
+def multiply_lower_triangle(A: Any, B: Any, tile: Any) -> None:
     """The lower triangle of A becomes that of A B', which is symmetric: p^3 flops and a few more."""
     p = len(A)
     height = 32 if p < 256 else 112  # the least that BLAS takes at its rate

@@ -1,17 +1,17 @@
 """Affine projection (survey, APA; with all rows APA-dagger).
 
-Rows are learned one after another by `_window`. It squares them, which loses digits, so a window whose rows nearly
-depend on each other is fitted by the SVD, alone. w and the window are written.
+Rows are learned one after another by `_sliding_apa`. It squares the rows, which loses digits, so a window of nearly
+dependent rows is solved by an SVD. Writes w and the window.
 """
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._directions import Array
-from orfit_bench_numba._window import along
+from orfit_bench_numba._block_gram_schmidt import Array
+from orfit_bench_numba._sliding_apa import learn_rows
 
-PIECE = 256
+RENEWAL_PERIOD = 256
 """Rows after which T is made anew, since each that leaves or joins costs a rounding."""
 
 
@@ -19,8 +19,8 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
     done, told = 0, np.empty(Y.shape, Y.dtype) if out is None else out
     while done < len(X):
-        piece = slice(done, min(done + PIECE, len(X)))
-        done += block(s, X[piece], Y[piece], p.step_size[piece], p, told[piece])
+        piece = slice(done, min(done + RENEWAL_PERIOD, len(X)))
+        done += learn_block(s, X[piece], Y[piece], p.step_size[piece], p, told[piece])
         if done < piece.stop:
             A = X[done : done + 1]
             told[done] = A[0] @ s.w
@@ -30,20 +30,20 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return done
 
 
-def block(s: Any, X: Array, Y: Array, step: Array, p: Any, told: Array) -> int:
+def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, told: Array) -> int:
     """Learn the first rows of X; returns how many: none where the window's rows are too near to each other."""
     n, edge = int(s.count[0]), 2.0 ** (np.finfo(X.dtype).maxexp // 4)
     k = min(n, p.projection_order - 1)
     if k >= X.shape[1] or not max(s.w.max(), -s.w.min()) < edge**3:
         return 0
     W, old, order = np.ascontiguousarray(s.w.T), slice(n - k, n), min(p.projection_order, k + len(X))
-    learned = int(along(W, s.rows[old], s.targets[old], X, Y, step, told, order, p.eps, edge))
+    learned = int(learn_rows(W, s.rows[old], s.targets[old], X, Y, step, told, order, p.eps, edge))
     s.w[...] = W.T
-    slide(s, X[:learned], Y[:learned])
+    append_to_window(s, X[:learned], Y[:learned])
     return learned
 
 
-def slide(s: Any, X: Array, Y: Array) -> None:
+def append_to_window(s: Any, X: Array, Y: Array) -> None:
     """The rows join the window, which the oldest leave where it is full."""
     n, room = int(s.count[0]), len(s.rows)
     X, Y = X[-room:], Y[-room:]
@@ -65,7 +65,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if not np.isfinite(w).all():
         return False
     s.w[...] = w
-    slide(s, J, b_new)
+    append_to_window(s, J, b_new)
     return True
 
 

@@ -1,24 +1,26 @@
-"""Gradient projection, layer by layer (survey, (GP)): step off the span of what the layer took in so far.
+"""Gradient projection, layer by layer (survey, (GP)): step off the span of the layer's past inputs.
 
 A layer with n inputs, m outputs and k directions costs 8 k n m flops a row for the projected step and 8 k n for the new
-direction, all in products of matrices. The weights and the bases are written.
+direction, all in matrix products. Writes the weights and the bases.
 """
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._directions import Array, new_directions
-from orfit_bench_numba._layers import layers, matrices
-from orfit_bench_numba._memory import RENEWAL, renew
+from orfit_bench_numba._block_gram_schmidt import Array, new_directions
+from orfit_bench_numba._layers import layer_fields, layer_matrices
+from orfit_bench_numba._truncated_basis import RENEWAL_PERIOD, reorthonormalize
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l the layer's part of J'E."""
     w, step = s.w.copy(), p.step_size[0]
-    parts = zip(matrices(w, p.shapes), matrices(J.T @ E, p.shapes), layers(s, "basis", p), strict=True)
+    parts = zip(
+        layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), strict=True
+    )
     for Theta, Delta, basis in parts:
-        U = filled(basis)
+        U = used_rows(basis)
         for _ in range(2):  # once leaves eps Delta in the span of U
             Delta -= U.T @ (U @ Delta)
         Theta += step * Delta
@@ -31,11 +33,11 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 def store(s: Any, J: Any, p: Any) -> None:
     """U_l takes in what layer l takes in after the step, a = p.inputs[l]."""
     limited = hasattr(s, "singular_values_1")
-    values = layers(s, "singular_values", p) if limited else [None] * len(p.inputs)
-    for basis, sigma, a in zip(layers(s, "basis", p), values, p.inputs, strict=True):
+    values = layer_fields(s, "singular_values", p) if limited else [None] * len(p.inputs)
+    for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
         if not np.isfinite(np.abs(a).max() * a.shape[1] ** 0.5):
             continue  # then the next step is not finite either, or the layer before is flat there
-        U = filled(basis)
+        U = used_rows(basis)
         Q, R = new_directions(U, a)
         if sigma is None:
             basis[len(U) : len(U) + len(Q)] = Q
@@ -50,10 +52,10 @@ def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Ar
     V, values, _ = np.linalg.svd(M.astype(basis.dtype), full_matrices=False)
     m = min(k, len(basis))
     basis[:m], sigma[:m] = V[:, :m].T @ np.vstack([U, Q]), values[:m]
-    if t % RENEWAL == 0:
-        renew(basis[:m])
+    if t % RENEWAL_PERIOD == 0:
+        reorthonormalize(basis[:m])
 
 
-def filled(basis: Array) -> Array:
+def used_rows(basis: Array) -> Array:
     """The rows in use: those behind them are zero."""
     return basis[: np.count_nonzero(basis.any(axis=1))]

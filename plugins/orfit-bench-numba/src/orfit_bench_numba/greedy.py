@@ -1,4 +1,4 @@
-"""Greedy: predict the last label (thesis, section 5.1). A target is read and written once: memory is the limit."""
+"""Greedy: predict the last label (thesis, section 5.1). Each target is read and written once: memory is the limit."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from orfit_bench_numba._gradient import Array
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """last <- y."""
-    follow(s.last, Y, np.empty((0, 0), Y.dtype) if out is None else out)
+    predict_last(s.last, Y, np.empty((0, 0), Y.dtype) if out is None else out)
     return len(X)
 
 
 @compiled("w R W")
-def follow(last: Any, Y: Any, out: Any) -> None:
+def predict_last(last: Any, Y: Any, out: Any) -> None:
     """The predictions of each row, where they are wanted, and the last label."""
     if len(out):
         out[0], out[1:] = last, Y[:-1]

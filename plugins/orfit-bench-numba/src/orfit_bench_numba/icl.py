@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from orfit_bench_numba._basis import fit_block, fit_rows
-from orfit_bench_numba._directions import Array
+from orfit_bench_numba._block_gram_schmidt import Array
+from orfit_bench_numba._projection import fit_block, fit_rows
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

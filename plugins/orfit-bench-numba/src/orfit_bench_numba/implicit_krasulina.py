@@ -1,11 +1,11 @@
 """The implicit form of Krasulina's rule (Krasulina paper, eq. 12 and 13, Algorithm 1 with its sign corrected).
 
-A row moves C along r x', where r is orthogonal to C: C'C gains a multiple of x x', and the inverse is kept. What is
-wrong in it goes by itself: an error E becomes E (1 - 2 gain |x|^2), and gain |x|^2 < 1. A row with a number that might
-leave the floats goes the rule's way.
+A row moves C along r x', where r is orthogonal to C: C'C gains a multiple of x x', and its inverse is updated. Errors
+of the inverse decay: an error E becomes E (1 - 2 gain |x|^2), and gain |x|^2 < 1. A row with a number that might
+overflow is learned by `apply_rule`.
 
-Reads X and the steps, writes C and the inverse; allocates C', k^2 and 4 d numbers a call. The price of a row: see
-_moves.py, and 8 k^2 flops.
+Reads X and the steps, writes C and the inverse; allocates C', k^2 and 4 d numbers a call. Cost of a row: see
+`_delayed_rank1`, plus 8 k^2 flops.
 """
 
 import math
@@ -15,26 +15,32 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._moves import move, product, residual, room, widen
-from orfit_bench_numba._subspace import Array, by_block, learning, lying
+from orfit_bench_numba._delayed_rank1 import (
+    allocate,
+    apply_delayed,
+    compute_residual,
+    multiply_basis,
+    update_inverse_gram,
+)
+from orfit_bench_numba._subspace import Array, make_learn, make_step, transposed_copy
 
-EVERY = 1000
+RENEWAL_PERIOD = 1000
 """The inverse is computed from C at the first step and at every so many steps after it."""
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def apply_rule(s: Any, A: Array, p: Any) -> bool:
     """One row by eq. (13), several by eq. (12); `inverse` is (C'C)^-1, so that C^+ = inverse C'."""
-    inverse = recomputed(s.basis) if p.t % EVERY == 1 else s.inverse
+    inverse = inverse_gram(s.basis) if p.t % RENEWAL_PERIOD == 1 else s.inverse
     if inverse is None:
         return False
-    C, inverse = (row if len(A) == 1 else block)(s.basis, inverse, A, p.step_size[0])
+    C, inverse = (step_row if len(A) == 1 else step_block)(s.basis, inverse, A, p.step_size[0])
     if inverse is None or not (np.isfinite(C).all() and np.isfinite(inverse).all()):
         return False
     s.basis[...], s.inverse[...] = C, inverse
     return True
 
 
-def row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
+def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
     """C <- C + gain r x' with x = C^+ y, r = y - C x, gain = step / (1 + step |x|^2).
 
     r is orthogonal to C, so that C'C gains v v' with v = gain |r| x: Sherman-Morrison.
@@ -51,7 +57,7 @@ def row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | N
     return C + gain * np.outer(r, x), inverse - np.outer(u, u) / (1 + v @ u)
 
 
-def block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
+def step_block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
     """C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 = C + (Y - C X) X' (X X' + N/step I)^-1, by the SVD of X."""
     X = A @ C @ inverse  # (N, k), the X' of the paper
     if not np.isfinite(X).all():
@@ -59,10 +65,10 @@ def block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array |
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
     gain = np.divide(1, sigma + len(A) / step / sigma, out=np.zeros_like(sigma), where=sigma > 0)
     C = C + (A - X @ C.T).T @ ((U * gain) @ Vt)
-    return C, recomputed(C)
+    return C, inverse_gram(C)
 
 
-def recomputed(C: Array) -> Array | None:
+def inverse_gram(C: Array) -> Array | None:
     """(C'C)^-1 = R^-1 R^-T for C = Q R; None where C has lost its rank."""
     R: Array = np.linalg.qr(C)[1]
     if not np.diagonal(R).all():
@@ -72,16 +78,16 @@ def recomputed(C: Array) -> Array | None:
     return inverse
 
 
-def rows(s: Any, X: Array, p: Any, i: int) -> int:
+def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
     """Row after row, the inverse being computed anew where that is due."""
-    B, inverse, end = lying(s.basis), s.inverse, i
+    B, inverse, end = transposed_copy(s.basis), s.inverse, i
     while end < len(X):
-        age = (p.t + end - 1) % EVERY
-        new = inverse.copy() if age else recomputed(B.T)
+        age = (p.t + end - 1) % RENEWAL_PERIOD
+        new = inverse.copy() if age else inverse_gram(B.T)
         if new is None:
             break
-        part = X[end : end + EVERY - age]
-        n = along(B, part, p.step_size[end:], new)
+        part = X[end : end + RENEWAL_PERIOD - age]
+        n = learn_until_unsafe(B, part, p.step_size[end:], new)
         inverse, end = new if n else inverse, end + n
         if n < len(part):
             break
@@ -91,16 +97,16 @@ def rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 
 @compiled("W R r W")
-def along(B: Any, X: Any, step: Any, inverse: Any) -> Any:
+def learn_until_unsafe(B: Any, X: Any, step: Any, inverse: Any) -> Any:
     """Eq. (13) for one row after another, until a number might leave the floats."""
-    (V, R, P), (c, x, u, _) = room(B)
+    (V, R, P), (c, x, u, _) = allocate(B)
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            move(B, V, R, P, X, i)
-        product(V, R, P, m, y, c)
-        rho = residual(B, V, R, m, inverse, y, c, x)
+            apply_delayed(B, V, R, P, X, i)
+        multiply_basis(V, R, P, m, y, c)
+        rho = compute_residual(B, V, R, m, inverse, y, c, x)
         energy = g * np.dot(x, x)
         gain = g / (one + energy)
         weight = gain * rho
@@ -109,12 +115,12 @@ def along(B: Any, X: Any, step: Any, inverse: Any) -> Any:
         if not (energy < np.inf and size < np.inf and 0 <= weight * np.dot(x, u) * weight < np.inf):
             learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
             break
-        widen(inverse, x, u, weight)
+        update_inverse_gram(inverse, x, u, weight)
         for j in range(len(c)):
             V[m, j] = gain * x[j]
-    move(B, V, R, P, X, learned)
+    apply_delayed(B, V, R, P, X, learned)
     return learned
 
 
-learn = learning(rule, rows)
-step = by_block(rule)
+learn = make_learn(apply_rule, learn_rows)
+step = make_step(apply_rule)

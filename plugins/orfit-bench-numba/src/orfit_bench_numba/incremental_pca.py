@@ -1,12 +1,13 @@
 """Incremental PCA (R. Arora et al. 2012, as named in the Krasulina paper).
 
-A row's new direction is kept beside the old basis, and what the rows make of both is a small matrix, until the basis
-is turned for DELAY rows at once. The decomposition of a row's small problem takes O(k^2), see _arrow.py.
+The new direction of a row is kept beside the old basis, and a small matrix describes the new basis in terms of both,
+until DELAY rows are collected and the basis is rotated once for all of them. The decomposition of a row's small problem
+takes O(k^2), see `_arrowhead_svd`.
 
 Reads X, writes U and Sigma; allocates U', DELAY d numbers and blocks of 256 columns a call. A row costs 4 d (k + q)
 flops in two passes over the basis and the q directions beside it, whose bandwidth is the limit, 2 d k (k + DELAY) /
-DELAY to turn it, and some 2 k^3 to turn the small matrix. A row that is too small or too large to be squared, and each
-step of several rows, goes the rule's way.
+DELAY to rotate it, and about 2 k^3 to rotate the small matrix. A row too small or too large to be squared, and each
+step of several rows, is learned by `apply_rule`.
 """
 
 from typing import Any
@@ -14,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba import BACKEND
-from orfit_bench_numba._arrow import decompose
-from orfit_bench_numba._compile import compiled, inlined
-from orfit_bench_numba._subspace import RENEWAL, Array, by_block, learning, orthonormalise
+from orfit_bench_numba._arrowhead_svd import decompose
+from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._subspace import RENEWAL_PERIOD, Array, make_learn, make_step, orthonormalize
 
 DELAY = 16
 """Rows whose new directions are kept beside the old basis until it is turned."""
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def apply_rule(s: Any, A: Array, p: Any) -> bool:
     """U, Sigma <- the k leading singular vectors and values of [U Sigma, Y]; a zero column for a value of 0."""
     M = np.concatenate([s.basis * s.singular_values, A.T], axis=1)  # (d, k + N)
     U, sigma, _ = np.linalg.svd(M, full_matrices=False)
@@ -35,15 +36,15 @@ def rule(s: Any, A: Array, p: Any) -> bool:
     return True
 
 
-def rows(s: Any, X: Array, p: Any, i: int) -> int:
+def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
     """Row after row, the basis being made orthonormal now and then: every turn costs some of that."""
     (d, k), info = s.basis.shape, np.finfo(X.dtype)
     Q = BACKEND.asarray(np.concatenate([s.basis.T, np.zeros((DELAY, d), X.dtype)]))
     sigma, end = s.singular_values.copy(), i
     floats = max(d, k + 1) * info.eps, info.tiny / info.eps**2, info.max
-    while end < len(X) and (n := along(Q, sigma, X[end : end + RENEWAL], *floats)):
+    while end < len(X) and (n := learn_until_unsafe(Q, sigma, X[end : end + RENEWAL_PERIOD], *floats)):
         if rank := np.count_nonzero(sigma):
-            orthonormalise(Q[:rank], 4 * k)
+            orthonormalize(Q[:rank], 4 * k)
         end += n
     if end > i:
         s.basis[...], s.singular_values[...] = Q[:k].T, sigma
@@ -51,7 +52,7 @@ def rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 
 @compiled("W w R f f f")
-def along(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
+def learn_until_unsafe(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
     """U and Sigma after one row after another, until a square might leave the floats.
 
     U' = S Q, where Q (k + DELAY, d) has the rows of U' as they were when last turned, and then the new directions;
@@ -78,9 +79,9 @@ def along(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
             learned = i
             break
         if used == room:
-            rotate(Q, S, k, rank)
+            rotate_basis(Q, S, k, rank)
             used = k
-        rho = split(Q[:used], r, size, cut, c, work)
+        rho = project_off(Q[:used], r, size, cut, c, work)
         if rho > 0:
             c[used] = rho
             for j in range(d):
@@ -89,7 +90,7 @@ def along(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
         for j in range(room):
             c[j] = c[j] if j < used else 0
             t[j] = c[j]
-        rho = split(S[: max(rank, 1)], t, size, cut, z, work)
+        rho = project_off(S[: max(rank, 1)], t, size, cut, z, work)
         n = rank
         for j in range(rank):
             kept[j], new[j] = sigma[j], z[j]
@@ -108,12 +109,12 @@ def along(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
                 rank += 1
         np.dot(V, S[:n], T[:n])
         S, T = T, S
-    rotate(Q, S, k, rank)
+    rotate_basis(Q, S, k, rank)
     return learned
 
 
-@inlined
-def split(B: Any, r: Any, size: Any, cut: Any, c: Any, work: Any) -> Any:
+@inline
+def project_off(B: Any, r: Any, size: Any, cut: Any, c: Any, work: Any) -> Any:
     """c <- B r and r <- r - B'c for orthonormal rows of B; returns |r|, or 0 where it is rounding of the old, `size`.
 
     Done twice where once leaves a rounding in r that is large beside it (twice is enough: Kahan).
@@ -133,8 +134,8 @@ def split(B: Any, r: Any, size: Any, cut: Any, c: Any, work: Any) -> Any:
     return rho if rho > cut * size else rho * 0
 
 
-@inlined
-def rotate(Q: Any, S: Any, k: int, rank: int) -> None:
+@inline
+def rotate_basis(Q: Any, S: Any, k: int, rank: int) -> None:
     """The first k rows of Q become S Q, some columns at a time, so that no second basis is needed; S, the new ones'."""
     (room, d), kind = Q.shape, Q.dtype
     wide = min(256, d)
@@ -156,5 +157,5 @@ def rotate(Q: Any, S: Any, k: int, rank: int) -> None:
             S[j, m] = 1 if j == m else 0
 
 
-learn = learning(rule, rows)
-step = by_block(rule)
+learn = make_learn(apply_rule, learn_rows)
+step = make_step(apply_rule)

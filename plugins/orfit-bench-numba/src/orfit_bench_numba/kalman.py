@@ -1,27 +1,28 @@
 """Kalman filter (survey, Proposition 3) and Rauch-Tung-Striebel smoother (survey, Theorem 7, with A_j in the gain).
 
-here              survey                 textbooks   what it is
-s.mean            theta_(t|t)            x, m        mean of the state, one column an output
-s.covariance      Sigma_(t|t)            P           its covariance, the same for every output
-s.scale                                              its diagonal when the state last moved, or at the start
-p.transition      A_t                    F           how the state moves, from the second step on
-p.process_noise   Q_t                    Q           what is then added to its covariance
-J, a row x'       X_t' (q, p)            H           how it is observed
-p.observation_noise R_t (q, q)           R           covariance of the observations' noise
+| here                  | survey         | textbooks | meaning                                               |
+| --------------------- | -------------- | --------- | ----------------------------------------------------- |
+| `s.mean`              | theta_(t|t)    | x, m      | mean of the state, one column an output               |
+| `s.covariance`        | Sigma_(t|t)    | P         | its covariance, the same for every output             |
+| `s.scale`             |                |           | its diagonal after the last transition, or initially  |
+| `p.transition`        | A_t            | F         | transition of the state, from the second step on      |
+| `p.process_noise`     | Q_t            | Q         | covariance added by a transition                      |
+| `J`, a row `x'`       | X_t' (q, p)    | H         | observation matrix                                    |
+| `p.observation_noise` | R_t (q, q)     | R         | covariance of the observation noise                   |
 
-Rows with noise are learned together: of a state at rest as in rls without forgetting, of one that moves by `_moving`.
-Rows without noise go one by one through `_noiseless`, and the smoother is in `_smoother`.
+Rows with noise are learned together: those of a state at rest as in rls without forgetting, those of a moving state by
+`_kalman_rows`. Rows without noise are learned one by one by `_exact_observations`; the smoother is in `_smoother`.
 """
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._covariance import Array, learn_rows, learn_step, singular
-from orfit_bench_numba._moving import moving_rows, predicted
-from orfit_bench_numba._noiseless import learn_exactly
+from orfit_bench_numba._covariance import Array, is_singular, learn_rows, learn_step
+from orfit_bench_numba._exact_observations import learn_exactly
+from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
 from orfit_bench_numba._smoother import rts
-from orfit_bench_numba._threads import blas_for
+from orfit_bench_numba._threads import limit_blas_threads
 
 __all__ = ["learn", "rts", "step", "transit", "update"]
 
@@ -35,60 +36,65 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         part = slice(begin, end)
         told = None if out is None else out[part]
         if begin < end and exact[begin]:
-            learned = one_by_one(s, X[part], Y[part], p, begin, told)
+            learned = learn_noiseless_rows(s, X[part], Y[part], p, begin, told)
         else:
-            learned = together(s, X[part], Y[part], noise[part], p, begin, told)
+            learned = learn_noisy_rows(s, X[part], Y[part], noise[part], p, begin, told)
         if learned < end - begin:
             return begin + learned
     return len(X)
 
 
-def one_by_one(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:
+def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:
     """Learn the rows from number `begin` of this chunk on, which have no noise."""
     for i in range(len(X)):
         row = slice(i, i + 1)
-        if not follow(s, X[row], Y[row], p.at(begin + i), None if out is None else out[row]):
+        if not filter_step(s, X[row], Y[row], p.at(begin + i), None if out is None else out[row]):
             return i
     return len(X)
 
 
-def together(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: int, out: Array | None) -> int:
+def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: int, out: Array | None) -> int:
     """Learn the rows from number `begin` of this chunk on, seen with these noises."""
     part = slice(begin, begin + len(X))
-    moves = of_rows(p.moves, part)
+    moves = select_rows(p.moves, part)
     if not moves.any():
         return learn_rows(s.covariance, s.mean, X, Y, noise, s.digits_lost, out)
     W = np.ascontiguousarray(s.mean.T)  # of one column the mean itself
-    motion = *entries(p.transition, part, X.dtype), *entries(p.process_noise, part, X.dtype)
+    motion = (
+        *split_vectors_matrices(p.transition, part, X.dtype),
+        *split_vectors_matrices(p.process_noise, part, X.dtype),
+    )
     told = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     begun, lost = p.t - 1 + begin, s.digits_lost.reshape(1)
     by_matrix = max(motion[1].shape[1], motion[3].shape[1]) > 0
     d = len(W.T)
-    with blas_for(3.0 * len(X) * d**3 if by_matrix else 0, d):
-        learned = moving_rows(s.covariance, W, X, Y, noise, *motion, moves.astype(X.dtype), begun, s.scale, lost, told)
+    with limit_blas_threads(3.0 * len(X) * d**3 if by_matrix else 0, d):
+        learned = learn_moving_rows(
+            s.covariance, W, X, Y, noise, *motion, moves.astype(X.dtype), begun, s.scale, lost, told
+        )
     s.mean[...] = W.T
     return int(learned)
 
 
-def of_rows(value: Array, part: slice) -> Array:
+def select_rows(value: Array, part: slice) -> Array:
     """The entries of some rows; one that stands for all still does."""
     return value if len(value) == 1 else value[part]
 
 
-def entries(value: Array | None, part: slice, dtype: Any) -> tuple[Array, Array]:
+def split_vectors_matrices(value: Array | None, part: slice, dtype: Any) -> tuple[Array, Array]:
     """Numbers or diagonals (m, 1 or d), and matrices (m, d, d): what is not given has size 0."""
     if value is None or value.ndim < 3:
-        vectors = np.empty((1, 0), dtype) if value is None else of_rows(value.reshape(len(value), -1), part)
+        vectors = np.empty((1, 0), dtype) if value is None else select_rows(value.reshape(len(value), -1), part)
         return vectors, np.empty((1, 0, 0), dtype)
-    return np.empty((1, 0), dtype), of_rows(value, part)
+    return np.empty((1, 0), dtype), select_rows(value, part)
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as observations of one moment."""
-    return follow(s, A, Y, p.at(0), None)
+    return filter_step(s, A, Y, p.at(0), None)
 
 
-def follow(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
+def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
     """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
     moves = p.moves and p.t > 1
     before = [a.copy() for a in s] if moves else []
@@ -111,7 +117,7 @@ def transit(s: Any, mean: Array, p: Any) -> bool:
     P = np.empty_like(s.covariance)
     nothing = np.empty((0, 0), P.dtype)
     F, Q = (nothing if M is None else np.ascontiguousarray(M) for M in (p.transition, p.process_noise))
-    predicted(P, s.covariance, F, Q)
+    predict_covariance(P, s.covariance, F, Q)
     if not (np.isfinite(mean).all() and np.isfinite(P).all()):
         return False
     s.mean[...], s.covariance[...], s.scale[...] = mean, P, np.diagonal(P)
@@ -121,13 +127,13 @@ def transit(s: Any, mean: Array, p: Any) -> bool:
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
     R = p.observation_noise
-    if singular(R):
+    if is_singular(R):
         return learn_exactly(s, J, E, p)
     least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
-    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, least=least, renewed=renewed(J, p))
+    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, least=least, renewed=regained_variance(J, p))
 
 
-def renewed(J: Array, p: Any) -> Any:
+def regained_variance(J: Array, p: Any) -> Any:
     """The variance that each row's direction has again after the next prediction: a transition brings others there."""
     if p.transition is not None:
         return np.inf

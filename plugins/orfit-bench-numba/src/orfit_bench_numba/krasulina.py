@@ -1,12 +1,12 @@
 """Krasulina's rule for k-PCA (Krasulina paper, eq. 9).
 
-Row after row C <- C + step r y'C with r = y - C C^+ y, and Q of C = Q R now and then. That is the rule's C, though it
-orthonormalises after every step: with C = Q R the steps are Q <- QR(Q + step r y'Q), times R. C'C gains
-step^2 |r|^2 c c' with c = C'y, of which its inverse is kept, and |C|^2 tells how far C is from orthonormal. An error E
-of the inverse leaves some of C in r, and becomes E (1 - 2 step c'x), x = C^+ y: it may grow where C does not.
-A row too large goes the rule's way.
+Rows are learned by C <- C + step r y'C with r = y - C C^+ y, and C is replaced by the Q of C = Q R only now and then.
+The result equals that of the rule, which orthonormalizes after every step: with C = Q R the steps are
+Q <- QR(Q + step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y; its inverse is updated, and |C|^2 measures
+how far C is from orthonormal. An error E of the inverse leaves a part of C in r, and becomes E (1 - 2 step c'x),
+x = C^+ y: it may grow where C does not. A row too large for that is learned by `apply_rule`.
 
-Reads X and the steps, writes C; allocates C', k^2 and 4 d numbers a call. The price of a row: see _moves.py.
+Reads X and the steps, writes C; allocates C', k^2 and 4 d numbers a call. Cost of a row: see `_delayed_rank1`.
 """
 
 from typing import Any
@@ -14,14 +14,20 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._moves import move, product, residual, room, widen
-from orfit_bench_numba._subspace import Array, by_block, learning, orthonormal, orthonormal_at_last
+from orfit_bench_numba._delayed_rank1 import (
+    allocate,
+    apply_delayed,
+    compute_residual,
+    multiply_basis,
+    update_inverse_gram,
+)
+from orfit_bench_numba._subspace import Array, make_delayed_rows, make_learn, make_step, orthonormal_factor
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def apply_rule(s: Any, A: Array, p: Any) -> bool:
     """C <- QR(C - step/N (C X - Y) X') with X = C'Y, along the projected gradient, eq. (8)."""
     X = A @ s.basis  # (N, k), the X' of the paper
-    C = orthonormal(s.basis - p.step_size[0] / len(A) * ((X @ s.basis.T - A).T @ X))
+    C = orthonormal_factor(s.basis - p.step_size[0] / len(A) * ((X @ s.basis.T - A).T @ X))
     if C is None:
         return False
     s.basis[...] = C
@@ -29,28 +35,28 @@ def rule(s: Any, A: Array, p: Any) -> bool:
 
 
 @compiled("W R r f f")
-def along(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
+def learn_until_unsafe(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
     """C <- C + step (y - C C^+ y) y'C for one row after another, until too many digits might be lost."""
-    (V, R, P), (c, x, _, _) = room(B)
+    (V, R, P), (c, x, _, _) = allocate(B)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            move(B, V, R, P, X, i)
-        product(V, R, P, m, y, c)
-        gain = g * residual(B, V, R, m, inverse, y, c, x)
+            apply_delayed(B, V, R, P, X, i)
+        multiply_basis(V, R, P, m, y, c)
+        gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
         size += gain * np.dot(c, c) * gain
         growth *= max(one, (g + g) * np.dot(c, x) - one)
         if not size * growth <= (several if i else single):
             learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
             break
-        widen(inverse, c, x, gain)
+        update_inverse_gram(inverse, c, x, gain)
         for j in range(len(c)):
             V[m, j] = g * c[j]
-    move(B, V, R, P, X, learned)
+    apply_delayed(B, V, R, P, X, learned)
     return learned
 
 
-learn = learning(rule, orthonormal_at_last(along, 1e2))
-step = by_block(rule)
+learn = make_learn(apply_rule, make_delayed_rows(learn_until_unsafe, 1e2))
+step = make_step(apply_rule)

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from orfit_bench_numba._gradient import Array, along, walk
+from orfit_bench_numba._gradient import Array, learn_by_gradient, step_gradient
 
 CHECKS_ROWS = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + step e x."""
-    return walk(s, X, Y, p.step_size, None, out)
+    return learn_by_gradient(s, X, Y, p.step_size, None, out)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'E."""
-    return bool(along(s.w, J, E, p.step_size[0]))
+    return bool(step_gradient(s.w, J, E, p.step_size[0]))

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._gradient import Array, towards, walk
+from orfit_bench_numba._gradient import Array, learn_by_gradient, step_pseudo_inverse
 
 CHECKS_ROWS = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + step e x / (eps + x'x)."""
-    return walk(s, X, Y, p.step_size, p.eps, out)
+    return learn_by_gradient(s, X, Y, p.step_size, p.eps, out)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'(J J' + eps I)^+ E."""
-    return bool(towards(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))
+    return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))

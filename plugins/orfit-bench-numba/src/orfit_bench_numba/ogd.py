@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._basis import append, fit_rows
-from orfit_bench_numba._directions import Array, new_directions
+from orfit_bench_numba._block_gram_schmidt import Array, new_directions
+from orfit_bench_numba._projection import append_directions, fit_rows
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -15,24 +15,24 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step (I - U U') J'E."""
-    return _moved(s, *new_directions(s.basis[: s.count[0]], J), E, p)
+    return _apply_step(s, *new_directions(s.basis[: s.count[0]], J), E, p)
 
 
 def store(s: Any, J: Array, p: Any) -> None:
     """U <- [U r/|r|], the gradient taken after the step."""
-    append(s, new_directions(s.basis[: s.count[0]], J)[0])
+    append_directions(s, new_directions(s.basis[: s.count[0]], J)[0])
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """Both with the rows of A as one block, whose gradients do not depend on w."""
     Q, R = new_directions(s.basis[: s.count[0]], A)
-    if not _moved(s, Q, R, Y - A @ s.w, p):
+    if not _apply_step(s, Q, R, Y - A @ s.w, p):
         return False
-    append(s, Q)
+    append_directions(s, Q)
     return True
 
 
-def _moved(s: Any, Q: Array, R: Array, E: Array, p: Any) -> bool:
+def _apply_step(s: Any, Q: Array, R: Array, E: Array, p: Any) -> bool:
     w = s.w + p.step_size[0] * (Q.T @ (R @ E))
     if not np.isfinite(w).all():
         return False

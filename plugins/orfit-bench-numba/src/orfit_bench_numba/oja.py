@@ -1,10 +1,10 @@
 """Oja's rule for k-PCA (Krasulina paper, after eq. 9).
 
-Row after row C <- C + step y y'C, and Q of C = Q R now and then, which is the Q of all steps so far: C'C gains
-step (2 + step |y|^2) c c' with c = C'y, so that |C|^2 tells how far C is from orthonormal. A row too large for that
-goes the rule's way.
+Rows are learned by C <- C + step y y'C, and C is replaced by the Q of C = Q R only now and then, which gives the Q of
+all steps so far. C'C gains step (2 + step |y|^2) c c' with c = C'y, so |C|^2 measures how far C is from orthonormal. A
+row too large for that is learned by `apply_rule`.
 
-Reads X and the steps, writes C; allocates C' and 4 d numbers a call. 4 d k flops and a half pass over C' a row.
+Reads X and the steps, writes C; allocates C' and 4 d numbers a call. A row takes 4 d k flops and half a pass over C'.
 """
 
 from typing import Any
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._moves import move, product, room
-from orfit_bench_numba._subspace import Array, by_block, learning, orthonormal, orthonormal_at_last
+from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
+from orfit_bench_numba._subspace import Array, make_delayed_rows, make_learn, make_step, orthonormal_factor
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def apply_rule(s: Any, A: Array, p: Any) -> bool:
     """C <- QR(C + step/N Y Y'C), along the unprojected gradient of the variance, eq. (7)."""
-    C = orthonormal(s.basis + p.step_size[0] / len(A) * (A.T @ (A @ s.basis)))
+    C = orthonormal_factor(s.basis + p.step_size[0] / len(A) * (A.T @ (A @ s.basis)))
     if C is None:
         return False
     s.basis[...] = C
@@ -26,15 +26,15 @@ def rule(s: Any, A: Array, p: Any) -> bool:
 
 
 @compiled("W R r f f")
-def along(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
+def learn_until_unsafe(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
     """C <- C + step y y'C for one row after another, until |C|^2 would be too large."""
-    (V, R, P), (c, _, _, _) = room(B)
+    (V, R, P), (c, _, _, _) = allocate(B)
     size, two, learned = B.dtype.type(len(B)), B.dtype.type(2), len(X)
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            move(B, V, R, P, X, i)
-        product(V, R, P, m, y, c)
+            apply_delayed(B, V, R, P, X, i)
+        multiply_basis(V, R, P, m, y, c)
         size += g * (two + g * np.dot(y, y)) * np.dot(c, c)
         if not size <= (several if i else single):
             learned = i
@@ -42,9 +42,11 @@ def along(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
         R[m] = y
         for j in range(len(c)):
             V[m, j] = g * c[j]
-    move(B, V, R, P, X, learned)
+    apply_delayed(B, V, R, P, X, learned)
     return learned
 
 
-learn = learning(rule, orthonormal_at_last(along, 1e4))  # its digits are lost with the root: C alone grows, no inverse
-step = by_block(rule)
+learn = make_learn(
+    apply_rule, make_delayed_rows(learn_until_unsafe, 1e4)
+)  # its digits are lost with the root: C alone grows, no inverse
+step = make_step(apply_rule)

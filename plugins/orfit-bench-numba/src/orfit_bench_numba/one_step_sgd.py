@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._gradient import Array, towards, walk
+from orfit_bench_numba._gradient import Array, learn_by_gradient, step_pseudo_inverse
 
 CHECKS_ROWS = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + e x / (x'x): the row is fitted at once; a row of zeros teaches nothing."""
-    return walk(s, X, Y, np.ones(len(X), X.dtype), 0.0, out)
+    return learn_by_gradient(s, X, Y, np.ones(len(X), X.dtype), 0.0, out)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + J^+ E."""
-    return bool(towards(s.w, J, E, 1.0, 0.0, np.finfo(J.dtype).eps * max(J.shape)))
+    return bool(step_pseudo_inverse(s.w, J, E, 1.0, 0.0, np.finfo(J.dtype).eps * max(J.shape)))

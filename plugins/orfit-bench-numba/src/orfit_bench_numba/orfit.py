@@ -6,17 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._basis import append, fit_rows, fitted
-from orfit_bench_numba._directions import Array, in_blocks, new_directions
-from orfit_bench_numba._joint import rotate
-from orfit_bench_numba._memory import RENEWAL, SUMMARIES, bounded, remember_block, renew
-from orfit_bench_numba._threads import blas_for
+from orfit_bench_numba._block_gram_schmidt import Array, learn_in_blocks, new_directions
+from orfit_bench_numba._gram_orthogonalize import rotate_basis
+from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
+from orfit_bench_numba._threads import limit_blas_threads
+from orfit_bench_numba._truncated_basis import (
+    RENEWAL_PERIOD,
+    SUMMARIES,
+    has_bounded_products,
+    learn_block,
+    reorthonormalize,
+)
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + x~ (x'x~)^-1 e with x~ = x - U U'x (eq. 3.10); then the memory takes in x."""
     if p.batch_size > 1:
-        with blas_for(8.0 * len(s.basis) * X.size):
+        with limit_blas_threads(8.0 * len(s.basis) * X.size):
             return _learn_batches(s, X, Y, p, out)
     if not hasattr(s, "singular_values"):
         return fit_rows(s, X, Y, out, bounded=True)
@@ -24,11 +30,11 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     drawn = p.draws[:, 0] * (p.memory + 1) if p.draws.size else np.zeros(len(X))
     drawn = drawn.astype(np.int64).astype(X.dtype)
 
-    def learn_block(part: slice) -> int:
+    def learn_part(part: slice) -> int:
         how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
-        return remember_block(s, X[part], Y[part], told[part], *how)
+        return learn_block(s, X[part], Y[part], told[part], *how)
 
-    return in_blocks(learn_block, X, Y, len(s.basis))
+    return learn_in_blocks(learn_part, X, Y, len(s.basis))
 
 
 def _learn_batches(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -55,25 +61,25 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     Q, R = new_directions(U, J)
     if not len(Q):
         return True
-    w = s.w + Q.T @ fitted(R, E)
-    if not (np.isfinite(w).all() and bounded(J)):
+    w = s.w + Q.T @ solve_fit(R, E)
+    if not (np.isfinite(w).all() and has_bounded_products(J)):
         return False
     if hasattr(s, "singular_values"):
-        V, sigma = summarised(U, s.singular_values[:n], R, J, p)
+        V, sigma = summarize(U, s.singular_values[:n], R, J, p)
         if not np.isfinite(sigma).all():
             return False
         m = len(sigma)
-        rotate(s.basis[:m], V[:n].T, U, V[n:].T, Q)
+        rotate_basis(s.basis[:m], V[:n].T, U, V[n:].T, Q)
         s.singular_values[:m], s.count[0] = sigma, m
-        if p.t % RENEWAL == 0:
-            renew(s.basis[:m])
+        if p.t % RENEWAL_PERIOD == 0:
+            reorthonormalize(s.basis[:m])
     else:
-        append(s, Q)
+        append_directions(s, Q)
     s.w[...] = w
     return True
 
 
-def summarised(U: Array, sigma: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
+def summarize(U: Array, sigma: Array, R: Array, J: Array, p: Any) -> tuple[Array, Array]:
     """What the memory keeps: directions V (n + a, m) in the coordinates of the rows of U and Q, and their values."""
     n, (a, q) = len(U), R.shape
     if p.summary == "ipca":  # the leading singular vectors of [U Sigma, J'] (eq. 3.4)

@@ -1,15 +1,16 @@
 """Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda)).
 
-In the normalised form P = Phi_t beta^-t, which stays finite where beta^t underflows. Rows of a linear model: `_rows`
-and `_blocks`, which say what is read, written and allocated. A step by q gradients: 3 q p^2 flops.
+In the normalised form P = Phi_t beta^-t, which stays finite where beta^t underflows. The rows of a linear model are
+learned one after another by `_sequential_rls` or, if there are many features, in blocks by `_block_rls`; the docstrings
+there describe cost and memory. A step by q gradients takes 3 q p^2 flops.
 """
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._basis import fit_block, fit_rows
-from orfit_bench_numba._covariance import Array, forgetting, learn_rows, learn_step
+from orfit_bench_numba._covariance import Array, forgetting_limits, learn_rows, learn_step
+from orfit_bench_numba._projection import fit_block, fit_rows
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -17,7 +18,9 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     ff = p.forgetting_factor
     if ff == 0:
         return fit_rows(s, X, Y, out)
-    return learn_rows(s.P, s.w, X, Y, np.full(len(X), ff, X.dtype), s.digits_lost, out, **forgetting(ff, X.dtype))
+    return learn_rows(
+        s.P, s.w, X, Y, np.full(len(X), ff, X.dtype), s.digits_lost, out, **forgetting_limits(ff, X.dtype)
+    )
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -26,8 +29,10 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if ff == 0:
         return fit_block(s, J, E)
     if p.ridge == 0 and p.t == 1:
-        return begin(s, J, E)
-    return learn_step(s.P, s.w, J, E, ff * np.eye(len(J), dtype=J.dtype), s.digits_lost, **forgetting(ff, J.dtype))
+        return start_without_prior(s, J, E)
+    return learn_step(
+        s.P, s.w, J, E, ff * np.eye(len(J), dtype=J.dtype), s.digits_lost, **forgetting_limits(ff, J.dtype)
+    )
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
@@ -35,7 +40,7 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     return update(s, A, Y - A @ s.w, p)
 
 
-def begin(s: Any, J: Array, E: Array) -> bool:
+def start_without_prior(s: Any, J: Array, E: Array) -> bool:
     """No prior: the first block's least-squares solution and P = (J'J)^-1 (least-squares notes, block 0)."""
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)
     w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])

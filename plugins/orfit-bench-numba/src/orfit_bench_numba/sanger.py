@@ -1,12 +1,12 @@
 """Sanger's rule in the form of the Krasulina paper (after eq. 12).
 
-Row after row on C = Q R with an R that stays: C <- C + step r x' is Q <- Q + step r v' with v = R^-T x, where
-x = C^+ y = R^-1 Q^+ y and r = y - Q Q^+ y. Q begins orthonormal, and Q'Q gains step^2 |r|^2 v v', of which its inverse
-is kept; when it has become too large, Q is made orthonormal and R takes in what it was. So x loses no more than C's
-own condition, whose square an inverse of C'C would cost. As in krasulina, an error of the inverse may grow, here by
-1 - 2 step |x|^2. A row too large goes the rule's way.
+Rows are learned on C = Q R with a constant R: C <- C + step r x' is Q <- Q + step r v' with v = R^-T x, where
+x = C^+ y = R^-1 Q^+ y and r = y - Q Q^+ y. Q starts orthonormal, and Q'Q gains step^2 |r|^2 v v', whose inverse is
+updated; when Q'Q has become too large, Q is orthonormalized and R absorbs its factor. So x loses no more digits than
+the condition of C, whose square an inverse of C'C would cost. As in krasulina, an error of the inverse may grow, here
+by 1 - 2 step |x|^2. A row too large for that is learned by `apply_rule`.
 
-Reads X and the steps, writes C; allocates Q', k^2 and 4 d numbers a call. The price of a row: see _moves.py.
+Reads X and the steps, writes C; allocates Q', k^2 and 4 d numbers a call. Cost of a row: see `_delayed_rank1`.
 """
 
 from typing import Any
@@ -15,13 +15,27 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._moves import move, product, residual, room, widen
-from orfit_bench_numba._subspace import RENEWAL, Array, by_block, learning, limits, lying, orthonormalise
+from orfit_bench_numba._delayed_rank1 import (
+    allocate,
+    apply_delayed,
+    compute_residual,
+    multiply_basis,
+    update_inverse_gram,
+)
+from orfit_bench_numba._subspace import (
+    RENEWAL_PERIOD,
+    Array,
+    growth_limits,
+    make_learn,
+    make_step,
+    orthonormalize,
+    transposed_copy,
+)
 
-LOSS = 1e1
+MAX_GROWTH = 1e1
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def apply_rule(s: Any, A: Array, p: Any) -> bool:
     """C <- C - step/N (C X - Y) X' with X = C^+ Y = R^-1 Q'Y for C = Q R."""
     C = s.basis
     Q, R = np.linalg.qr(C)
@@ -35,46 +49,46 @@ def rule(s: Any, A: Array, p: Any) -> bool:
     return True
 
 
-def rows(s: Any, X: Array, p: Any, i: int) -> int:
+def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
     """Row after row, Q being made orthonormal now and then."""
-    (B, R), end = factors(s.basis), i
-    several, single = limits(B, LOSS)
+    (B, R), end = qr_factors(s.basis), i
+    several, single = growth_limits(B, MAX_GROWTH)
     top = float(np.finfo(B.dtype).max) ** 0.5  # Q is far below it, so that C = Q R stays finite
     while np.diagonal(R).all() and np.abs(R).max() < top:
         F = np.ascontiguousarray(solve_triangular(R, np.eye(len(R), dtype=R.dtype), check_finite=False))
-        n = along(B, F, X[end : end + RENEWAL], p.step_size[end:], several, single)
+        n = learn_until_unsafe(B, F, X[end : end + RENEWAL_PERIOD], p.step_size[end:], several, single)
         if not n:
             break
         end += n
         s.basis[...] = B.T @ R
         if end == len(X):
             break
-        R = orthonormalise(B, several) @ R
+        R = orthonormalize(B, several) @ R
     return end - i
 
 
-def factors(C: Array) -> tuple[Array, Array]:
+def qr_factors(C: Array) -> tuple[Array, Array]:
     """Q' and R of C = Q R."""
-    B = lying(C)
+    B = transposed_copy(C)
     try:
-        return B, orthonormalise(B, LOSS * len(B))
+        return B, orthonormalize(B, MAX_GROWTH * len(B))
     except np.linalg.LinAlgError:
         Q, R = np.linalg.qr(C)
-        return lying(Q), R
+        return transposed_copy(Q), R
 
 
 @compiled("W W R r f f")
-def along(B: Any, F: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
+def learn_until_unsafe(B: Any, F: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
     """Q <- Q + step (y - Q Q^+ y) v' for one row after another, until too many digits might be lost; F = R^-1."""
-    (V, R, P), (c, x, u, v) = room(B)
+    (V, R, P), (c, x, u, v) = allocate(B)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            move(B, V, R, P, X, i)
-        product(V, R, P, m, y, c)
-        gain = g * residual(B, V, R, m, inverse, y, c, x)
+            apply_delayed(B, V, R, P, X, i)
+        multiply_basis(V, R, P, m, y, c)
+        gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
         np.dot(F, x, u)
         np.dot(u, F, v)
         size += gain * np.dot(v, v) * gain
@@ -83,12 +97,12 @@ def along(B: Any, F: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
             learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
             break
         np.dot(inverse, v, u)
-        widen(inverse, v, u, gain)
+        update_inverse_gram(inverse, v, u, gain)
         for j in range(len(c)):
             V[m, j] = g * v[j]
-    move(B, V, R, P, X, learned)
+    apply_delayed(B, V, R, P, X, learned)
     return learned
 
 
-learn = learning(rule, rows)
-step = by_block(rule)
+learn = make_learn(apply_rule, learn_rows)
+step = make_step(apply_rule)

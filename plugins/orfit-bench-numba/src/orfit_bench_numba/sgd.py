@@ -1,9 +1,9 @@
-"""SGD and its flavours (slides, "SGD beyond least square" to "SGD convergence"; signs and means corrected).
+"""SGD and its variants (slides, "SGD beyond least square" to "SGD convergence"; signs and means corrected).
 
-The plainest setting is `lms`. Any other reads w and x twice a step, for the prediction and for the step, writes w
-once, and passes once more over w for each of momentum, average and projection, all from the cache, whose bandwidth is
-the limit. Whether w stays finite is looked at once a chunk, as in `walk`. Allocated once a call: the fields as they
-were, v and the gradient, and a step's slopes.
+The plainest setting is computed by the kernel of `lms`. Others read w and x twice a step, for the prediction and for
+the step, write w once, and pass over w once more for each of momentum, averaging and projection; all from the cache,
+whose bandwidth is the limit. Finite weights are checked once a chunk, as in `learn_by_gradient`. Allocated once a call:
+copies of the fields, v and the gradient, and the slopes of a step.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._compile import compiled, inlined
-from orfit_bench_numba._gradient import NOT_FINITE, Array, stays_finite, walk
+from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._gradient import NOT_FINITE, Array, learn_by_gradient, stays_finite
 
 SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE = range(7)
 LOSSES = {
@@ -26,7 +26,7 @@ LOSSES = {
     "epsilon_insensitive": INSENSITIVE,
     "quantile": QUANTILE,
 }
-BENDS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile": "tau"}
+LOSS_PARAMETERS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile": "tau"}
 """The setting that bends a loss."""
 CHECKS_ROWS = True
 
@@ -35,7 +35,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
     plain = p.loss == "square" and len(s) == 1 and not p.ridge and p.radius == math.inf
     if plain and p.batch_size == 1:
-        return walk(s, X, Y, p.step_size, None, out)
+        return learn_by_gradient(s, X, Y, p.step_size, None, out)
     before = [a.copy() for a in s]
     told = np.empty((0, 0), X.dtype) if out is None else out
     none = np.empty((0, 1), X.dtype)
@@ -74,7 +74,7 @@ def _descend(s: Any, X: Array, Y: Array, E: Array, p: Any, rows: int, told: Arra
         counts = np.ones_like(counts)
         counts[: max(0, p.tail_start - p.t) if p.averaging == "tail" else 0] = 0
     beta = p.momentum if p.t > 1 else np.append(0, p.momentum[1:]).astype(X.dtype)
-    bend = getattr(p, BENDS[p.loss]) if p.loss in BENDS else 0.0
+    bend = getattr(p, LOSS_PARAMETERS[p.loss]) if p.loss in LOSS_PARAMETERS else 0.0
     how = p.step_size, beta, counts, LOSSES[p.loss], bend, rows, p.batch_size, p.ridge, p.radius, careful
     return int(descend(*fields, X, Y, E, *how, told))
 
@@ -117,7 +117,7 @@ def descend(
         for r in range(rows):
             for k in range(c):
                 e = B[r, k] - S[r, k] if len(E) == 0 else E[r, k]
-                S[r, k] = slope(loss, e, B[r, k], bend) / batch
+                S[r, k] = loss_slope(loss, e, B[r, k], bend) / batch
         g, rate = A[0], step[i] * S[0, 0]
         if rows * c > 1:
             np.dot(A.T, S, G)
@@ -141,18 +141,18 @@ def descend(
         for j in range(len(w)):
             w[j] = keep * w[j] - rate * g[j]
         if radius < np.inf:
-            project(w, radius)
+            project_to_ball(w, radius)
     return n
 
 
-@inlined
+@inline
 def predict(F: Any, A: Any, v: Any) -> None:
     """F <- A v."""
     np.dot(A, v.reshape(A.shape[1], F.shape[1]), F)
 
 
-@inlined
-def slope(loss: Any, e: Any, y: Any, bend: Any) -> Any:
+@inline
+def loss_slope(loss: Any, e: Any, y: Any, bend: Any) -> Any:
     """l'(y, f) as a function of e = y - f; 0 at a kink, and NaN where e is."""
     if loss == SQUARE or np.isnan(e):
         return -e
@@ -167,8 +167,8 @@ def slope(loss: Any, e: Any, y: Any, bend: Any) -> Any:
     return -np.sign(e) * (abs(e) > bend)  # absolute, with a bend of 0, and insensitive to less than epsilon
 
 
-@inlined
-def project(v: Any, radius: Any) -> None:
+@inline
+def project_to_ball(v: Any, radius: Any) -> None:
     """v <- the point nearest to it in the ball of this radius."""
     square, size = np.dot(v, v), v.dtype.type(1)
     safe = np.finfo(v.dtype).tiny / np.finfo(v.dtype).eps < square < np.inf

@@ -1,4 +1,4 @@
-"""How many digits of a covariance P rows leave, of all of them at once: as orfit_bench_numba._signs says of one."""
+"""Precision guard for a block of rows: what orfit_bench_numba._precision_guard decides for each of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._host import Host
-from orfit_bench_numba._signs import LEARNED, LOST, REFUSED
+from orfit_bench_cupy._transfers import Host
+from orfit_bench_numba._precision_guard import ACCEPTED, DEGRADED, REFUSED
 
-__all__ = ["LEARNED", "LOST", "REFUSED", "verdict"]
+__all__ = ["ACCEPTED", "DEGRADED", "REFUSED", "judge_rows"]
 
 
-def verdict(s: Host, noise: Host, left: Any, rounded: Host, widest: Any, least: float) -> int:
+def judge_rows(s: Host, noise: Host, left: Any, rounded: Host, widest: Any, least: float) -> int:
     """What the worst of the rows comes to, as in the host's kernel: REFUSED, LEARNED or LOST.
 
     Row j has variance s_j, seen with this noise; `left` is the variance along it for the next rows, or less; s_j was
@@ -25,4 +25,4 @@ def verdict(s: Host, noise: Host, left: Any, rounded: Host, widest: Any, least: 
     if not ((s > 0) & (s >= noise * (1 - half)) & (rounded <= least) & (cancelled <= least)).all():  # NaN too
         return REFUSED
     worn = (rounded > half) | (cancelled > info.eps ** (1 / 3)) | (widest > math.sqrt(info.max))
-    return LOST if worn.any() else LEARNED
+    return DEGRADED if worn.any() else ACCEPTED

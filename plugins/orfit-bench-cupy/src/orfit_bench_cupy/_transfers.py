@@ -1,6 +1,6 @@
-"""What goes between the host and the device, and rules whose step is left to the host's kernel altogether.
+"""Transfers between device and host memory, and rules whose step is computed by the Numba kernel in host memory.
 
-Of a record's fields the numbers without dimensions, and `count`, lie in host memory already.
+Fields of a state without dimensions, and `count`, always lie in host memory.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ def fetch(*arrays: Array) -> list[Host]:
     return found
 
 
-def finite(*arrays: Array) -> bool:
+def is_finite(*arrays: Array) -> bool:
     """Whether all entries of arrays of one dtype are finite; the host waits once."""
     return bool(np.isfinite(fetch(*(abs(a).max() for a in arrays))).all())
 
 
-def numbers(s: Any) -> dict[str, Host]:
+def copy_host_fields(s: Any) -> dict[str, Host]:
     """Copies of the record's fields that lie in host memory."""
     return {name: a.copy() for name, a in s._asdict().items() if isinstance(a, np.ndarray)}
 
 
-def put(s: Any, t: Any, names: Sequence[str]) -> None:
+def assign_fields(s: Any, t: Any, names: Sequence[str]) -> None:
     """These fields of the record s become what they are in t, in host memory."""
     for name in names:
         new, field = getattr(t, name), getattr(s, name)
         field[...] = new if isinstance(field, np.ndarray) else field.__array_namespace__().asarray(new)
 
 
-def inverted(L: Host) -> Host:
+def invert_lower(L: Host) -> Host:
     """The inverse of a lower triangular matrix; LinAlgError where it is singular."""
     (trtri,) = get_lapack_funcs(("trtri",), (L,))
     inverse, failed = trtri(L.T, lower=0)  # what C order holds by rows, LAPACK takes by columns
@@ -55,12 +55,12 @@ def inverted(L: Host) -> Host:
     return found
 
 
-def on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
+def run_on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
     """act(t, *copies) in host memory, where t may be changed; what it returns."""
-    here = numbers(s)
+    here = copy_host_fields(s)
     names = [name for name in s._fields if name not in here]
     found = fetch(*(getattr(s, name) for name in names), *arrays)
     t = s._replace(**{k: np.array(v) for k, v in zip(names, found, strict=False)}, **here)
     result = act(t, *found[len(names) :])
-    put(s, t, s._fields)
+    assign_fields(s, t, s._fields)
     return result

@@ -5,7 +5,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench_cupy import kalman
-from orfit_bench_cupy._smoother import smoothed
+from orfit_bench_cupy._smoother import smooth
 from orfit_bench_numpy import kalman as reference
 
 from .conftest import IN_PLACE
@@ -31,8 +31,8 @@ VARYING = {
 @pytest.fixture
 def device(in_place, monkeypatch):
     """The backend, which takes even these few features to be many."""
-    monkeypatch.setattr(kalman, "WIDE", 1)
-    monkeypatch.delattr(kalman, "decided")
+    monkeypatch.setattr(kalman, "MIN_FEATURES", 1)
+    monkeypatch.delattr(kalman, "learn_on_host")
     return in_place
 
 
@@ -88,7 +88,7 @@ def test_what_is_known_but_for_rounding_is_not_smoothed(known):
     m_pred, m = np.zeros((3, 2, 1)), np.ones((3, 2, 1))
     moments = m_pred, P_pred, m.copy(), P.copy()
     mine = [IN_PLACE.asarray(a) for a in moments]
-    smoothed([IN_PLACE.asarray(f) for f in F], *mine)
+    smooth([IN_PLACE.asarray(f) for f in F], *mine)
     reference.rts(F, *moments)
     close(mine[2].get(), moments[2])
     close(mine[3].get(), moments[3])

@@ -1,22 +1,23 @@
-"""Affine projection on a window of rows that slides, without a look at more than the new row's products.
+"""Affine projection on a sliding window of rows, by the new row's products with the window.
 
-The weights are w + A'C, A the rows of the window: a row's step changes C, and w only when a row leaves the window. So
-all that a row takes of its d numbers are its products with A, 2 k d flops in one product, and two passes over w.
-A A' + eps I is inverted as T'T, which a row leaves or joins in O(k^2). Allocated: arrays of (k, k) and (c, k) numbers.
+The weights are w + A'C, where A holds the rows of the window: a row's step changes C, and w only when a row leaves the
+window. Of a row's d numbers only its products with A are needed: 2 k d flops in one product, and two passes over w.
+The inverse of A A' + eps I is kept as T'T, which is updated in O(k^2) when a row leaves or joins. Allocated: arrays of
+shape (k, k) and (c, k).
 """
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._compile import compiled, inlined, summed
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
 
-AMPLE = 64.0
+MAX_INVERSE = 64.0
 """How many times the inverse of A A' may be that of orthogonal rows as long; its square root in digits lost."""
 
 
 @compiled("W R R R R r W i f f")
-def along(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, order: Any, eps: Any, edge: Any) -> Any:
+def learn_rows(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, order: Any, eps: Any, edge: Any) -> Any:
     """Row after row, from the window's rows A and their targets b; returns how many of X were learned.
 
     Ends before a row whose square or move is beyond `edge`, so that w stays finite, or the square below its inverse.
@@ -28,33 +29,33 @@ def along(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, order: A
         np.zeros((3, c, order), W.dtype),
     )
     (g, u, squares), (E, C, Z) = (room[0], room[1], room[2]), (numbers[0], numbers[1], numbers[2])
-    square, ample, learned = kind(0), kind(AMPLE), len(X)
+    square, ample, learned = kind(0), kind(MAX_INVERSE), len(X)
     for j in range(m):
         np.dot(A[: j + 1], A[j], g[: j + 1])
         squares[j] = g[j]
-        square += join(T, g, u, j, eps, edge)
+        square += append_row(T, g, u, j, eps, edge)
         for a in range(c):
             E[a, j] = b[j, a] - np.dot(A[j], W[a])
     for i in range(len(X)):
         x = X[i]
         if m == order:
             for a in range(c):
-                move(W[a], C[a, 0], row(A, X, i - m))
-                shift(E[a])
-                shift(C[a])
-            shift(squares)
-            square, m = leave(T, u), m - 1
+                add_scaled(W[a], C[a, 0], row_at(A, X, i - m))
+                shift_left(E[a])
+                shift_left(C[a])
+            shift_left(squares)
+            square, m = drop_first_row(T, u), m - 1
         old = max(0, m - i)
         if old > 0:
             np.dot(A[len(A) - old :], x, g[:old])
         np.dot(X[i + old - m : i + 1], x, g[old : m + 1])
         squares[m], size = g[m], kind(m + 1)
-        square += join(T, g, u, m, eps, edge)
+        square += append_row(T, g, u, m, eps, edge)
         safe = (1 / square - eps) * ample * size * size > squares[: m + 1].sum()
         for a in range(c):
             told[i, a] = np.dot(x, W[a]) + dot(g, C[a], m)
             E[a, m] = Y[i, a] - told[i, a]
-            safe = safe and solve(T, E[a], u, Z[a], m + 1) * abs(step[i]) < edge
+            safe = safe and apply_inverse(T, E[a], u, Z[a], m + 1) * abs(step[i]) < edge
         if not safe:
             learned = i
             break
@@ -65,33 +66,33 @@ def along(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, order: A
                 E[a, j] -= step[i] * (E[a, j] - eps * Z[a, j])
     for a in range(c):
         for j in range(m):
-            move(W[a], C[a, j], row(A, X, learned - m + j))
+            add_scaled(W[a], C[a, j], row_at(A, X, learned - m + j))
     return learned
 
 
-@inlined
-def row(A: Any, X: Any, i: Any) -> Any:
+@inline
+def row_at(A: Any, X: Any, i: Any) -> Any:
     """Row i of X, before which those of A are."""
     return X[i] if i >= 0 else A[len(A) + i]
 
 
-@inlined
-def move(w: Any, a: Any, x: Any) -> None:
+@inline
+def add_scaled(w: Any, a: Any, x: Any) -> None:
     """w <- w + a x."""
     for j in range(len(w)):
         w[j] += a * x[j]
 
 
-@inlined
-def shift(a: Any) -> None:
+@inline
+def shift_left(a: Any) -> None:
     """The first number leaves, a zero comes."""
     for j in range(1, len(a)):
         a[j - 1] = a[j]
     a[-1] = 0
 
 
-@inlined
-def join(T: Any, g: Any, u: Any, m: Any, eps: Any, edge: Any) -> Any:
+@inline
+def append_row(T: Any, g: Any, u: Any, m: Any, eps: Any, edge: Any) -> Any:
     """Row m of T from a row's products g with those of the window and itself; its square, no number where none."""
     rest = g[m] + eps
     for j in range(m):
@@ -107,8 +108,8 @@ def join(T: Any, g: Any, u: Any, m: Any, eps: Any, edge: Any) -> Any:
     return dot(T[m], T[m], m + 1) if 1 / edge < g[m] < edge else np.inf
 
 
-@summed
-def leave(T: Any, v: Any) -> Any:
+@inline_reordered
+def drop_first_row(T: Any, v: Any) -> Any:
     """T <- that of the window without its first row; its square. v: room.
 
     With T = [[t, 0], [-t b, S]] the products left are S^-1 (I + b b') S^-T, so that it is N^-1 S, N N' = I + b b'.
@@ -129,8 +130,8 @@ def leave(T: Any, v: Any) -> Any:
     return square
 
 
-@inlined
-def solve(T: Any, e: Any, u: Any, z: Any, m: Any) -> Any:
+@inline
+def apply_inverse(T: Any, e: Any, u: Any, z: Any, m: Any) -> Any:
     """z <- T'T e; returns the sum of its sizes, which is NaN where one is."""
     size = z.dtype.type(0)
     z[:] = 0
@@ -143,7 +144,7 @@ def solve(T: Any, e: Any, u: Any, z: Any, m: Any) -> Any:
     return size
 
 
-@summed
+@inline_reordered
 def dot(a: Any, b: Any, n: Any) -> Any:
     """Of the first n entries: few of them, or of a view that no BLAS takes."""
     total = a.dtype.type(0)

@@ -1,15 +1,15 @@
-"""Rules whose steps stay in the span of rows and state: a block of rows runs in coordinates of what they span.
+"""Rules whose steps stay in the span of rows and state: a block of rows is learned in coordinates of that span.
 
-M (r, d) holds the block's rows and those of the state that lie along the features. With M = C Q, Q (k, d) orthonormal,
-everything that the rule does to M it does to C: its products are C C' = M M', its combinations T C those of M. So the
-kernel of the host learns the rows of C, k numbers each in place of d, and what the state changed by, Z in coordinates,
-is Z Q. Nothing but numbers of the order of r^2 leaves the device, once a block, and the block takes two products of
-matrices, of r^2 d and r d (r - b) flops, for any number b of rows up to ROWS.
+M (r, d) holds the rows of the block and those fields of the state that lie along the features. With M = C Q, Q (k, d)
+orthonormal, every operation of the rule on M is the same operation on C: products are C C' = M M', and combinations
+T C stand for T M. So the Numba kernel learns the rows of C, with k numbers each instead of d, and a change Z of the
+state in coordinates is Z Q. Only about r^2 numbers leave the device for each block, and a block takes two matrix
+products, of r^2 d and r d (r - b) flops, for any number b of rows up to ROWS.
 
-Q is never made where its rows are combinations of M's that lose no digits: C is the Cholesky factor L of M M' and
-Q = L^-1 M. Else it comes from reflections, of a large M panel by panel, so that no more than Q is as large as M. Of no
-more features than rows it is I, which rounds nothing. Blocks with numbers whose squares leave the floats are learned on
-the host.
+If its rows are combinations of those of M that lose no digits, Q is never formed: C is the Cholesky factor L of M M'
+and Q = L^-1 M. Otherwise Q comes from Householder reflections, of a large M panel by panel, so that no array but Q is
+as large as M. With no more features than rows Q is I, which causes no rounding. Blocks with numbers whose squares
+overflow or underflow are learned in host memory.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array, Host, fetch, inverted, numbers, on_host, put
+from orfit_bench_cupy._transfers import Array, Host, assign_fields, copy_host_fields, fetch, invert_lower, run_on_host
 
 ROWS = 256
 """Rows of a block at most, of a batch more: the products' flops a row grow with it."""
-AMPLE = 2.0
+MAX_GROWTH = 2.0
 """How large a row of L^-1 may be, squared, for rows of M of length 1: its square root in digits is lost."""
 
-LARGE, PANELS = 2**28, 8
+LARGE_BYTES, PANELS = 2**28, 8
 """Bytes of M from which on reflections take it in so many panels of features; each needs two further copies."""
 
 Act = Callable[[Any, Host, Host], Any]
 """What a kernel of the host does to a record, with rows and targets."""
 
 
-class Span(NamedTuple):
+class Subspace(NamedTuple):
     """Rows M = C Q: the coordinates C (r, k), and what takes coordinates Z (q, k) to Z Q (q, d) on the device."""
 
     C: Host
     vectors: Callable[[Host], Array]
 
 
-def spanned(M: Array, K: Host) -> Span:
+def subspace_of(M: Array, K: Host) -> Subspace:
     """The span of the rows of M, of which K = M M'."""
     xp = M.__array_namespace__()
     if len(M) >= M.shape[1]:
-        return Span(fetch(M)[0], xp.asarray)
+        return Subspace(fetch(M)[0], xp.asarray)
     size = np.sqrt(np.diagonal(K))
     unit = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
     try:
         L = np.linalg.cholesky(K * unit * unit[:, None] + np.diag((size == 0).astype(K.dtype)))
-        T = inverted(L)
+        T = invert_lower(L)
     except np.linalg.LinAlgError:
         T = np.full_like(K, np.inf)
-    if (T * T).sum(axis=1).max() <= AMPLE:
-        return Span(L * size[:, None], lambda Z: xp.asarray(Z @ T * unit) @ M)
-    return reflected(M)
+    if (T * T).sum(axis=1).max() <= MAX_GROWTH:
+        return Subspace(L * size[:, None], lambda Z: xp.asarray(Z @ T * unit) @ M)
+    return subspace_by_reflections(M)
 
 
-def reflected(M: Array) -> Span:
+def subspace_by_reflections(M: Array) -> Subspace:
     """The span of the rows of M by reflections: M_i' = Q_i R_i of each panel i, and then of what all R_i span."""
-    xp, width = M.__array_namespace__(), -(-M.shape[1] // (PANELS if M.nbytes > LARGE else 1))
+    xp, width = M.__array_namespace__(), -(-M.shape[1] // (PANELS if M.nbytes > LARGE_BYTES else 1))
     factors = [xp.linalg.qr(M[:, begin : begin + width].T) for begin in range(0, M.shape[1], width)]
     if len(factors) == 1:
         Q, R = factors[0]
-        return Span(np.ascontiguousarray(fetch(R)[0].T), lambda Z: xp.asarray(Z) @ Q.T)
+        return Subspace(np.ascontiguousarray(fetch(R)[0].T), lambda Z: xp.asarray(Z) @ Q.T)
     top, R = xp.linalg.qr(xp.concatenate([R for _, R in factors]))
     ends = np.cumsum([len(R) for _, R in factors])
     parts = [(Q, top[end - len(R) : end]) for (Q, R), end in zip(factors, ends, strict=True)]
@@ -72,10 +72,10 @@ def reflected(M: Array) -> Span:
         there = xp.asarray(Z)
         return xp.concatenate([(there @ T.T) @ Q.T for Q, T in parts], axis=1)
 
-    return Span(np.ascontiguousarray(fetch(R)[0].T), vectors)
+    return Subspace(np.ascontiguousarray(fetch(R)[0].T), vectors)
 
 
-class Along:
+class ReducedKernel:
     """A rule's kernel on the device, from the host's `kernel`.
 
     columns: its fields (p, n) whose columns lie along the features; rows: one (n, p), of which `count` rows are used.
@@ -97,7 +97,7 @@ class Along:
             if learned < size and size > B:
                 size = max(B, learned // B * B)
                 continue
-            if learned < size and not on_host(s, act, X[rows], Y[rows]):
+            if learned < size and not run_on_host(s, act, X[rows], Y[rows]):
                 break
             if out is not None:
                 out[rows] = X.__array_namespace__().asarray(told)
@@ -121,7 +121,7 @@ class Along:
         return lambda t, C, y: int(self._kernel.learn(t, C, y, p, told))
 
     def _applied(self, s: Any, act: Act, J: Array, Y: Array) -> bool:
-        return self._run(s, act, J, Y, 1) == 1 or bool(on_host(s, act, J, Y))
+        return self._run(s, act, J, Y, 1) == 1 or bool(run_on_host(s, act, J, Y))
 
     def _run(self, s: Any, act: Act, J: Array, Y: Array, want: int) -> int:
         """act(t, C, y): t is the record s and C the rows J, both in coordinates, y is Y. What it returns.
@@ -130,14 +130,14 @@ class Along:
         """
         columns = [name for name in self._columns if hasattr(s, name)]
         rows = [self._rows] if hasattr(s, self._rows or " ") else []
-        here = numbers(s)
+        here = copy_host_fields(s)
         others = [name for name in s._fields if name not in (*columns, *rows, *here)]
         state = [*(getattr(s, name).T for name in columns), *(getattr(s, name)[: int(s.count[0])] for name in rows)]
         M = J.__array_namespace__().concatenate([J, *state])
         K, y, *values = fetch(M @ M.T, Y, *(getattr(s, name) for name in others))
-        if (tame := moderate(M, K, y)) < len(M):
+        if (tame := safe_prefix(M, K, y)) < len(M):
             return min(tame, len(J) - 1) if want > 1 else 0
-        span = spanned(M, K)
+        span = subspace_of(M, K)
         C, *parts = np.split(span.C, np.cumsum([len(J), *map(len, state)])[:-1])
         small = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
         for name, part in zip(rows, parts[len(columns) :], strict=True):
@@ -146,18 +146,20 @@ class Along:
         t = s._replace(**small, **{k: np.array(v) for k, v in zip(others, values, strict=True)}, **here)
         before = {name: a.copy() for name, a in small.items()}
         result = int(act(t, np.ascontiguousarray(C), np.ascontiguousarray(y)))
-        if result < want or any(not np.abs(getattr(t, name)).max(initial=0) < edge(J.dtype) for name in small):
+        if result < want or any(
+            not np.abs(getattr(t, name)).max(initial=0) < safe_magnitude(J.dtype) for name in small
+        ):
             return min(result, want - 1)
         for name in columns:
-            move(getattr(s, name).T, span, before[name].T, getattr(t, name).T)
+            apply_change(getattr(s, name).T, span, before[name].T, getattr(t, name).T)
         for name in rows:
             used = int(t.count[0])
-            move(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
-        put(s, t, [*others, *here])
+            apply_change(getattr(s, name)[:used], span, before[name][:used], getattr(t, name)[:used])
+        assign_fields(s, t, [*others, *here])
         return result
 
 
-def move(field: Array, span: Span, before: Host, after: Host) -> None:
+def apply_change(field: Array, span: Subspace, before: Host, after: Host) -> None:
     """The rows of field, of these coordinates before and after, become what they are after.
 
     By their change, which leaves what did not change; from zero where they shrank, and with them what they lost to it.
@@ -169,17 +171,17 @@ def move(field: Array, span: Span, before: Host, after: Host) -> None:
     field += span.vectors(after - kept * before)
 
 
-def edge(dtype: Any) -> float:
+def safe_magnitude(dtype: Any) -> float:
     """How large, and one over it how small, numbers may be whose squares are squared."""
     return 2.0 ** (np.finfo(dtype).maxexp // 8)
 
 
-def moderate(M: Array, K: Host, y: Host) -> int:
+def safe_prefix(M: Array, K: Host, y: Host) -> int:
     """How many rows of M come before the first one whose square K_ii, or target, is too large or too small; 0 is not.
 
     All of them where there is none.
     """
-    energy, most = np.diagonal(K), edge(K.dtype)
+    energy, most = np.diagonal(K), safe_magnitude(K.dtype)
     fine = (energy < most) & ((energy > 1 / most) | (energy == 0))
     fine[: len(y)] &= (np.abs(y) < most).all(axis=1)
     zero = np.flatnonzero(energy == 0)

@@ -1,11 +1,11 @@
-"""A basis that moves by v r' for row after row, each move put off until there are four: one pass over it for them.
+"""Rank-one updates of a basis, C' <- C' + v r' for row after row, delayed so that four share one pass over it.
 
-Shapes: B (k, d), which differs from the basis C' = B + V'R by the moves that were put off, V (4, k) and R (4, d);
-P (4, k) the products with B of the four rows y of which the m-th is to be learned.
+Shapes: B (k, d), the basis without the delayed updates: C' = B + V'R with V (4, k) and R (4, d); P (4, k), the products
+with B of the four rows y, of which row m is to be learned.
 
-A row costs 2 d k flops for the residual, 2 d k for the move and 2 d k for the product with the next row. A fourth of
-a pass that reads and writes B, and one that reads it for the residual: where B is in the second cache the arithmetic
-is the limit, in the third the bandwidth.
+A row costs 2 d k flops for the residual, 2 d k for the update and 2 d k for the product with the next row, in a fourth
+of a pass that reads and writes B and one pass that reads it for the residual. Arithmetic is the limit while B fits in
+the second-level cache, bandwidth in the third.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._compile import inlined, summed
+from orfit_bench_numba._compile import inline, inline_reordered
 
 
-@inlined
-def room(B: Any) -> Any:
+@inline
+def allocate(B: Any) -> Any:
     """V, R and P before the first move; and c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
     moves = np.zeros((4, k), kind), np.zeros((4, d), kind), np.zeros((4, k), kind)
     return moves, (np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind))
 
 
-@inlined
-def product(V: Any, R: Any, P: Any, m: int, y: Any, c: Any) -> None:
+@inline
+def multiply_basis(V: Any, R: Any, P: Any, m: int, y: Any, c: Any) -> None:
     """c <- C'y, where m moves were put off."""
     for j in range(len(c)):
         c[j] = P[m, j]
@@ -36,8 +36,8 @@ def product(V: Any, R: Any, P: Any, m: int, y: Any, c: Any) -> None:
             c[j] += a * V[i, j]
 
 
-@inlined
-def residual(B: Any, V: Any, R: Any, m: int, inverse: Any, y: Any, c: Any, x: Any) -> Any:
+@inline
+def compute_residual(B: Any, V: Any, R: Any, m: int, inverse: Any, y: Any, c: Any, x: Any) -> Any:
     """x <- C^+ y and row m of R <- r = y - C x, for c = C'y and inverse = (C'C)^-1; returns |r|."""
     r = R[m]
     np.dot(inverse, c, x)
@@ -51,8 +51,8 @@ def residual(B: Any, V: Any, R: Any, m: int, inverse: Any, y: Any, c: Any, x: An
     return np.sqrt(np.dot(r, r))
 
 
-@inlined
-def widen(inverse: Any, v: Any, u: Any, weight: Any) -> None:
+@inline
+def update_inverse_gram(inverse: Any, v: Any, u: Any, weight: Any) -> None:
     """(C'C)^-1 becomes that of C'C + weight^2 v v' (Sherman-Morrison), for u = (C'C)^-1 v, which is overwritten."""
     scale = weight / np.sqrt(v.dtype.type(1) + weight * np.dot(v, u) * weight)
     for k in range(len(u)):
@@ -62,8 +62,8 @@ def widen(inverse: Any, v: Any, u: Any, weight: Any) -> None:
             inverse[k, j] -= u[k] * u[j]  # symmetric to the last bit: what is not would grow, from rounding on
 
 
-@summed
-def move(B: Any, V: Any, R: Any, P: Any, X: Any, i: int) -> None:
+@inline_reordered
+def apply_delayed(B: Any, V: Any, R: Any, P: Any, X: Any, i: int) -> None:
     """B <- B + V'R, V <- 0, and P <- the products with the four rows of X from row i on (the last one, after it)."""
     last, zero = len(X) - 1, B.dtype.type(0)
     r0, r1, r2, r3 = R[0], R[1], R[2], R[3]

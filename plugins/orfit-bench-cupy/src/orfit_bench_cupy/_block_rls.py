@@ -1,12 +1,13 @@
-"""A block of rows that correct a covariance one after another, computed at once by products of matrices.
+"""Recursive least squares for a block of rows at once, by matrix products on the device.
 
-For b rows X with noises R_j and the forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
-Then, in exact arithmetic, row after row leaves P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w); row j was
-predicted as y_j - L_jj z_j, met s_j = L_jj^2 / ff^j, and found ff^-j (P - V'V of the rows before it). So all that a row
-is refused for is known before anything is written, and a block with such a row is learned on the host. So is all of
-few features, where a block is no faster and loses what row after row keeps where P shrinks a lot.
+For b rows X with noises R_j and forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
+In exact arithmetic, learning row after row gives P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w). Row j was
+predicted as y_j - L_jj z_j, had variance s_j = L_jj^2 / ff^j, and was learned with the covariance
+ff^-j (P - V'V of the rows before it). All reasons to refuse a row are therefore known before anything is written.
+A block with such a row is learned in host memory, and so are blocks of few features: on the device they are not faster
+and lose digits that row after row keeps if P shrinks a lot.
 
-The factor of b x b numbers is made on the host. On the device a row takes 4 d^2 + 4 b d flops.
+The factor of b x b numbers is computed on the CPU. On the device a row takes 4 d^2 + 4 b d flops.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._host import Array, Host, fetch, inverted, on_host
-from orfit_bench_cupy._signs import LOST, REFUSED, verdict
-from orfit_bench_cupy._symmetric import take_off
-from orfit_bench_numba._covariance import WIDE
+from orfit_bench_cupy._precision_guard import DEGRADED, REFUSED, judge_rows
+from orfit_bench_cupy._symmetric import downdate
+from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, run_on_host
+from orfit_bench_numba._covariance import MIN_FEATURES
 
 ROWS = 128
 """Rows of a block at most."""
@@ -45,25 +46,25 @@ def learn_rows(
     refused, from the parameters p.
     """
     within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else ROWS  # rows that lose one digit by ff
-    wide = len(P) >= WIDE
+    wide = len(P) >= MIN_FEATURES
     size = min(within, ROWS) if wide else max(1, len(X))
     for done in range(0, len(X), size):
         part = slice(done, done + size)
         rows, told = (X[part], Y[part], noise[part]), None if out is None else out[part]
         if wide and learn_block(P, w, *rows, ff, least, most, s.digits_lost, told):
             continue
-        learned = decided(s, *rows, p, told, kernel)
+        learned = learn_on_host(s, *rows, p, told, kernel)
         if learned < len(X[part]):
             return done + learned
     return len(X)
 
 
-def decided(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
+def learn_on_host(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
     """What the host's kernel learns of the rows."""
     told = None if out is None else np.empty(out.shape, out.dtype)
     if hasattr(p, "observation_noise"):  # that of these rows alone
         p = p._replace(observation_noise=noise)
-    learned = int(on_host(s, lambda t, x, y: kernel.learn(t, x, y, p, told), X, Y))
+    learned = int(run_on_host(s, lambda t, x, y: kernel.learn(t, x, y, p, told), X, Y))
     if out is not None:
         out[...] = out.__array_namespace__().asarray(told)
     return learned
@@ -82,7 +83,7 @@ def learn_block(
         L = np.linalg.cholesky(K)
     except np.linalg.LinAlgError:
         return False
-    T = np.where(gaps, 0, inverted(L))
+    T = np.where(gaps, 0, invert_lower(L))
     T[gaps] = 0
     Z = T @ np.where(gaps[:, None], 0, y - F)
     V = xp.asarray(T) @ U
@@ -96,7 +97,7 @@ def learn_block(
     pivot, seen = np.diagonal(L) ** 2, ~gaps
     found = (pivot / power, noise, np.finfo(X.dtype).eps * size**2 / pivot, widest / power)
     s, left, rounded, reached = (a[seen] for a in found)
-    says = verdict(s, left, left, rounded, reached, least)
+    says = judge_rows(s, left, left, rounded, reached, least)
     most_way = reach + np.abs(Z).sum() * math.sqrt(square)  # no weight is larger on the way
     told = F + np.tril(S @ T.T, -1) @ Z  # not finite also where a row that nobody saw is too large for S
     if says == REFUSED or not max(most_way, farthest) < np.finfo(X.dtype).max or not np.isfinite(told).all():
@@ -106,7 +107,7 @@ def learn_block(
     if out is not None:
         out[...] = xp.asarray(told)
     w += move
-    take_off(P, V, ff**b)
-    if says == LOST:
+    downdate(P, V, ff**b)
+    if says == DEGRADED:
         lost[...] = 1
     return True

@@ -1,10 +1,12 @@
-"""Rows that correct a covariance one after another: s = r + x'P x, v = P x / sqrt(s), then P <- (P - v v') / ff.
+"""Recursive least squares, row by row: s = r + x'P x, v = P x / sqrt(s), w <- w + v e / sqrt(s), P <- (P - v v') / ff.
 
-Four rows share a pass over P: it takes off what the four before them left, V'V, and multiplies by these. What rows of
-one pass do to each other follows from their products with the v of those before, as in `_blocks`. Sixteen flops a
-number of P and pass, one load and one store: arithmetic is the limit up to some hundred features, then the cache.
-w is held by columns, c x d, and every column is computed alone, so that it does not depend on how many there are.
-P, W and lost are written.
+Four rows share one pass over P, which subtracts the V'V of the previous four rows and multiplies the result by the next
+four. The interaction between rows of one pass follows from their products with the earlier v, as in `_block_rls`. Per
+entry of P and pass: sixteen flops, one load, one store. Arithmetic is the limit up to some hundred features, then the
+cache.
+
+W holds the weights by output, shape (c, d). Each output is computed on its own, so that its result does not depend on
+the number of outputs. Writes P, W and lost.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._compile import compiled, inlined, summed
-from orfit_bench_numba._signs import LOST, REFUSED, copy, dot, weighed
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._precision_guard import DEGRADED, REFUSED, copy, dot, judge_row
 
 
 @compiled("W W R R r f f f i w W")
-def rows(
+def learn_sequentially(
     P: Any, W: Any, X: Any, Y: Any, noise: Any, ff: Any, least: Any, most: Any, shared: Any, lost: Any, out: Any
 ) -> Any:
     """Learn rows seen with these noises; returns how many: the next one was refused. NaN in its y: not seen.
@@ -30,19 +32,19 @@ def rows(
     zero, one = P.dtype.type(0), P.dtype.type(1)
     A, U, V = np.zeros((4, d), P.dtype), np.empty((4, d), P.dtype), np.zeros((4, d), P.dtype)
     z, diagonal = np.empty(len(W), P.dtype), np.empty(d, P.dtype)
-    wide, by, some, begin, learned = largest(W), one, 0, 0, n
+    wide, by, some, begin, learned = max_abs(W), one, 0, 0, n
     while begin < learned:
         waiting, some, end = some, 0, begin
         while end < n and some < shared:
-            if not unseen(Y[end]):
+            if not is_missing(Y[end]):
                 copy(A[some], X[end])
                 some += 1
             end += 1
         if waiting:
-            take_and_multiply(P, V, A, U, by)
+            downdate_and_multiply(P, V, A, U, by)
         else:
             for m in range(some):
-                multiply(P, A[m], U[m])
+                multiply_symmetric(P, A[m], U[m])
         trace = zero
         for i in range(d):
             diagonal[i] = P[i, i]
@@ -55,16 +57,16 @@ def rows(
                 z[k] = dot(x, W[k])
             if len(out):
                 copy(out[t], z)
-            if unseen(Y[t]):
+            if is_missing(Y[t]):
                 continue
             u, v = U[some], V[some]
             for m in range(some):
                 along = dot(x, V[m])
                 for j in range(d):
                     u[j] -= along * V[m, j]
-            says, gain, highest = weighed(x, u, v, diagonal, trace, noise[t], noise[t], least, power, ff)
-            wide += corrections(z, Y[t], gain) * np.sqrt(dot(v, v))  # no weight is larger
-            if says == REFUSED or not highest < most or not (wide < np.inf or finite(W, v, z)):
+            says, gain, highest = judge_row(x, u, v, diagonal, trace, noise[t], noise[t], least, power, ff)
+            wide += scale_errors(z, Y[t], gain) * np.sqrt(dot(v, v))  # no weight is larger
+            if says == REFUSED or not highest < most or not (wide < np.inf or is_update_finite(W, v, z)):
                 v[:] = 0
                 learned = t
                 break
@@ -75,47 +77,47 @@ def rows(
             for j in range(d):
                 diagonal[j] -= v[j] * v[j]
             if not wide < np.inf:
-                wide = largest(W)
-            if says == LOST:
+                wide = max_abs(W)
+            if says == DEGRADED:
                 lost[0] = 1
             power *= ff
             some += 1
         begin, by = end, one / power
     if some > 1:
-        take(P, V, by)
+        downdate(P, V, by)
     elif some:
-        take_one(P, V[0], by)
+        downdate_by_row(P, V[0], by)
     return learned
 
 
 @compiled("W W r w f f f f f w")
-def row(P: Any, W: Any, x: Any, z: Any, noise: Any, left: Any, ff: Any, least: Any, most: Any, lost: Any) -> Any:
+def learn_row(P: Any, W: Any, x: Any, z: Any, noise: Any, left: Any, ff: Any, least: Any, most: Any, lost: Any) -> Any:
     """Correct by one row x with the errors z, which is used up; False, and nothing is changed, where it is refused.
 
-    left is the variance along x that the next row finds at least; else as in `rows`.
+    left is the variance along x that the next row finds at least; else as in `learn_sequentially`.
     """
     one, trace = P.dtype.type(1), P.dtype.type(0)
     u, v, diagonal = np.empty(len(x), P.dtype), np.empty(len(x), P.dtype), np.empty(len(x), P.dtype)
-    multiply(P, x, u)
+    multiply_symmetric(P, x, u)
     for i in range(len(x)):
         diagonal[i] = P[i, i]
         trace += abs(diagonal[i])
-    says, gain, highest = weighed(x, u, v, diagonal, trace, noise, left, least, one, ff)
+    says, gain, highest = judge_row(x, u, v, diagonal, trace, noise, left, least, one, ff)
     for k in range(len(z)):
         z[k] *= gain
-    if says == REFUSED or not highest < most or not finite(W, v, z):
+    if says == REFUSED or not highest < most or not is_update_finite(W, v, z):
         return False
     for k in range(len(W)):
         for j in range(len(x)):
             W[k, j] += z[k] * v[j]
-    if says == LOST:
+    if says == DEGRADED:
         lost[0] = 1
-    take_one(P, v, one / ff)
+    downdate_by_row(P, v, one / ff)
     return True
 
 
-@inlined
-def take_one(P: Any, v: Any, by: Any) -> None:
+@inline
+def downdate_by_row(P: Any, v: Any, by: Any) -> None:
     """P <- (P - v v') by."""
     for i in range(len(v)):
         v_i = v[i]
@@ -123,21 +125,21 @@ def take_one(P: Any, v: Any, by: Any) -> None:
             P[i, j] = (P[i, j] - v_i * v[j]) * by
 
 
-@inlined
-def less(p: Any, v0: Any, v1: Any, v2: Any, v3: Any, w0: Any, w1: Any, w2: Any, w3: Any) -> Any:
+@inline
+def subtract_products(p: Any, v0: Any, v1: Any, v2: Any, v3: Any, w0: Any, w1: Any, w2: Any, w3: Any) -> Any:
     """P_ij - sum_k v_k w_k in this order, so that P_ij and P_ji stay equal to the last bit: see decision 0004."""
     return p - v0 * w0 - v1 * w1 - v2 * w2 - v3 * w3
 
 
-@summed
-def take_and_multiply(P: Any, V: Any, A: Any, U: Any, by: Any) -> None:
+@inline_reordered
+def downdate_and_multiply(P: Any, V: Any, A: Any, U: Any, by: Any) -> None:
     """P <- (P - V'V) by, U <- A P, for four rows each."""
     d, zero = len(P), P.dtype.type(0)
     for i in range(d):
         v0, v1, v2, v3 = V[0, i], V[1, i], V[2, i], V[3, i]
         u0, u1, u2, u3 = zero, zero, zero, zero
         for j in range(d):
-            left = less(P[i, j], v0, v1, v2, v3, V[0, j], V[1, j], V[2, j], V[3, j]) * by
+            left = subtract_products(P[i, j], v0, v1, v2, v3, V[0, j], V[1, j], V[2, j], V[3, j]) * by
             P[i, j] = left
             u0 += left * A[0, j]
             u1 += left * A[1, j]
@@ -146,17 +148,17 @@ def take_and_multiply(P: Any, V: Any, A: Any, U: Any, by: Any) -> None:
         U[0, i], U[1, i], U[2, i], U[3, i] = u0, u1, u2, u3
 
 
-@inlined
-def take(P: Any, V: Any, by: Any) -> None:
+@inline
+def downdate(P: Any, V: Any, by: Any) -> None:
     """P <- (P - V'V) by, for four rows."""
     for i in range(len(P)):
         v0, v1, v2, v3 = V[0, i], V[1, i], V[2, i], V[3, i]
         for j in range(len(P)):
-            P[i, j] = less(P[i, j], v0, v1, v2, v3, V[0, j], V[1, j], V[2, j], V[3, j]) * by
+            P[i, j] = subtract_products(P[i, j], v0, v1, v2, v3, V[0, j], V[1, j], V[2, j], V[3, j]) * by
 
 
-@summed
-def multiply(P: Any, x: Any, u: Any) -> None:
+@inline_reordered
+def multiply_symmetric(P: Any, x: Any, u: Any) -> None:
     """u <- P x, from the lower triangle alone: half the bytes."""
     d = len(x)
     u[:] = 0
@@ -180,8 +182,8 @@ def multiply(P: Any, x: Any, u: Any) -> None:
         u[i] += P[i, i] * x[i]
 
 
-@inlined
-def unseen(y: Any) -> Any:
+@inline
+def is_missing(y: Any) -> Any:
     """Whether a number of y is missing."""
     gaps = 0
     for k in range(len(y)):
@@ -189,8 +191,8 @@ def unseen(y: Any) -> Any:
     return gaps > 0
 
 
-@inlined
-def largest(W: Any) -> Any:
+@inline
+def max_abs(W: Any) -> Any:
     """The largest |W_kj|."""
     found = W.dtype.type(0)
     for k in range(W.shape[0]):
@@ -199,8 +201,8 @@ def largest(W: Any) -> Any:
     return found
 
 
-@inlined
-def finite(W: Any, v: Any, z: Any) -> Any:
+@inline
+def is_update_finite(W: Any, v: Any, z: Any) -> Any:
     """Whether all of W + z v' is finite."""
     for k in range(len(z)):
         for j in range(len(v)):
@@ -209,8 +211,8 @@ def finite(W: Any, v: Any, z: Any) -> Any:
     return True
 
 
-@inlined
-def corrections(z: Any, y: Any, gain: Any) -> Any:
+@inline
+def scale_errors(z: Any, y: Any, gain: Any) -> Any:
     """z <- (y - z) gain; the sum of their sizes, NaN where one is none."""
     total = z.dtype.type(0)
     for k in range(len(z)):

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench_numba._arrow import decompose
+from orfit_bench_numba._arrowhead_svd import decompose
 
 NUMBERS = st.integers(-8, 8).map(lambda k: k / 4) | st.integers(-25, 5).map(lambda e: 10.0**e)
 

@@ -1,11 +1,12 @@
-"""Steps off a basis of former rows, which takes in the new ones: icl, ogd, rls without memory, orfit without limit.
+"""Steps projected off a basis of former rows: icl, ogd, rls without memory, orfit without limit.
 
-A block's rows are X = C U + L Q (see `_directions`), so that the step of row i, along q_i, changes the error of row
-j > i by L_ji z_i alone: all errors of a block come from one triangular solve, and the rows join the basis together.
-While the basis is full, rows protect nobody, and L is X Q' of directions that are not orthogonal to each other.
+The rows of a block are X = C U + L Q (see `_block_gram_schmidt`), so the step of row i, along q_i, changes the error
+of row j > i by L_ji z_i only: one triangular solve gives all errors of a block, and its rows join the basis together.
+Once the basis is full, new rows are no longer added to it, and L is X Q' for directions that are not orthogonal to
+each other.
 
-A row costs 2 c p flops for its prediction and 2 c p for its step, beside those of its direction. s.w and s.basis are
-read and written.
+A row costs 2 c p flops for its prediction and 2 c p for its step, besides those of its direction. Reads and writes
+s.w and s.basis.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from orfit_bench_numba._block_gram_schmidt import Array, learn_in_blocks, new_directions, orthogonalize_block
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._directions import Array, directions, in_blocks, new_directions
 
 
 def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
@@ -28,33 +29,33 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
     told = np.empty(Y.shape, Y.dtype) if out is None else out
 
     def learn(part: slice) -> int:
-        return _fit(s, X[part], Y[part], told[part], None if step is None else step[part], bounded)
+        return _fit_block_of_rows(s, X[part], Y[part], told[part], None if step is None else step[part], bounded)
 
-    return in_blocks(learn, X, Y, len(s.basis))
+    return learn_in_blocks(learn, X, Y, len(s.basis))
 
 
-def _fit(s: Any, X: Array, Y: Array, told: Array, step: Array | None, bounded: bool) -> int:
+def _fit_block_of_rows(s: Any, X: Array, Y: Array, told: Array, step: Array | None, bounded: bool) -> int:
     """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
     n, cut = int(s.count[0]), math.sqrt(np.finfo(X.dtype).eps)
     room = len(s.basis) - n
-    Q, _, L, size = directions(s.basis[:n], X[: room or None], cut, cut, apart=not room)
+    Q, _, L, size = orthogonalize_block(s.basis[:n], X[: room or None], cut, cut, apart=not room)
     L = size * L
     z, told, new = np.empty((len(Q), Y.shape[1]), Y.dtype), told[: len(Q)], np.diagonal(L) > 0
     np.dot(X[: len(Q)], s.w, out=told)
     steps = np.ones(len(Q), X.dtype) if step is None else step
     reach = -math.inf if len(X) == 1 else max(s.w.max(), -s.w.min())
-    safe = int(follow(z, told, Y, L, steps, step is None, reach))
+    safe = int(solve_errors(z, told, Y, L, steps, step is None, reach))
     if len(X) == 1 and safe and new[0]:
         edge = np.abs(X).max() * math.sqrt(X.size) if bounded else L[0, 0]
         safe = int(np.isfinite(edge) and np.isfinite(s.w + Q.T @ z).all())
     Q, new = Q[:safe], new[:safe]
     s.w[...] += Q.T @ z[:safe]
-    append(s, Q if new.all() else Q[new])
+    append_directions(s, Q if new.all() else Q[new])
     return safe
 
 
 @compiled("W W R R r b f")
-def follow(z: Any, told: Any, Y: Any, L: Any, step: Any, fits: Any, reach: Any) -> Any:
+def solve_errors(z: Any, told: Any, Y: Any, L: Any, step: Any, fits: Any, reach: Any) -> Any:
     """The moves z along the rows of Q, and predictions told from those of the weights before the block.
 
     Returns how many rows surely leave the weights, whose largest entry was `reach`, finite.
@@ -80,15 +81,15 @@ def fit_block(s: Any, J: Array, E: Array) -> bool:
     Q, R = new_directions(s.basis[: s.count[0]], J)
     if not len(Q):
         return True
-    w = s.w + Q.T @ fitted(R, E)
+    w = s.w + Q.T @ solve_fit(R, E)
     if not (np.isfinite(w).all() and np.isfinite(R).all()):
         return False
     s.w[...] = w
-    append(s, Q)
+    append_directions(s, Q)
     return True
 
 
-def fitted(R: Array, E: Array) -> Array:
+def solve_fit(R: Array, E: Array) -> Array:
     """The z (a, r) with R'z = E, in least squares where J had dependent rows."""
     if R.shape[0] == R.shape[1]:
         z: Array = solve_triangular(R, E, trans=1, check_finite=False)
@@ -96,7 +97,7 @@ def fitted(R: Array, E: Array) -> Array:
     return np.linalg.lstsq(R.T, E, rcond=0)[0]
 
 
-def append(s: Any, Q: Array) -> None:
+def append_directions(s: Any, Q: Array) -> None:
     """The rows of Q join the basis while there is room."""
     n = int(s.count[0])
     more = Q[: len(s.basis) - n]

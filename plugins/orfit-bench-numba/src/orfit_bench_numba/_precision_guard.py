@@ -1,8 +1,8 @@
-"""How many digits of a covariance P a row leaves (docs/decisions/0004 and 0010), from as few numbers as will do.
+"""Decide whether a covariance P keeps enough digits when it learns a row (docs/decisions/0004 and 0010).
 
-x'P x is rounded by eps (sum |x_i| sqrt(P_ii))^2, and a row takes it from s to below its noise, so that an error of
-eps s stays in what is left. By Cauchy and Schwarz the former is at most eps |x|^2 trace(P), which settles nearly every
-row.
+The rounding error of x'P x is at most eps (sum |x_i| sqrt(P_ii))^2, and an error of eps s remains when a row reduces
+its variance from s to less than its noise. By Cauchy-Schwarz the first is at most eps |x|^2 trace(P), which is enough
+to accept nearly every row.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._compile import inlined, summed
+from orfit_bench_numba._compile import inline, inline_reordered
 
-REFUSED, LEARNED, LOST = 0, 1, 2
+REFUSED, ACCEPTED, DEGRADED = 0, 1, 2
 """What a row comes to: too few digits would be left; well; half of them are gone, which is said."""
 
 
-@inlined
-def verdict(s: Any, noise: Any, left: Any, rounded: Any, widest: Any, least: Any) -> Any:
+@inline
+def judge(s: Any, noise: Any, left: Any, rounded: Any, widest: Any, least: Any) -> Any:
     """What a row of variance s comes to: seen with this noise, the variance along it at least `left` for the next one.
 
     rounded is the relative rounding of s, widest the largest P_ii or more, least the estimate that is still accepted.
@@ -29,20 +29,20 @@ def verdict(s: Any, noise: Any, left: Any, rounded: Any, widest: Any, least: Any
     if not (s > 0 and s >= noise * (1 - half) and rounded <= least and cancelled <= least):  # NaN is refused too
         return REFUSED
     if rounded > half or cancelled > info.eps ** (1 / 3) or widest > np.sqrt(info.max):
-        return LOST
-    return LEARNED
+        return DEGRADED
+    return ACCEPTED
 
 
-@inlined
-def settled(energy: Any, trace: Any, s: Any, shrunk: Any) -> Any:
+@inline
+def is_clearly_safe(energy: Any, trace: Any, s: Any, shrunk: Any) -> Any:
     """Whether |x|^2 and trace(P) show that neither rounding nor P's size matters, now or once divided by `shrunk`."""
     info = np.finfo(type(s))
     near = info.eps * energy * trace <= np.sqrt(info.eps) * s
     return near and energy > info.tiny / info.eps and trace < shrunk * np.sqrt(info.max)
 
 
-@inlined
-def looked(diagonal: Any, v: Any, x: Any, s: Any) -> Any:
+@inline
+def measure_rounding(diagonal: Any, v: Any, x: Any, s: Any) -> Any:
     """The relative rounding of s; the largest |P_ii| before the row, and P_ii after it, before it is divided by ff."""
     info = np.finfo(type(s))
     size, widest, highest = type(s)(0), type(s)(0), -info.max
@@ -52,8 +52,8 @@ def looked(diagonal: Any, v: Any, x: Any, s: Any) -> Any:
     return info.eps * (size * size / s), widest, highest
 
 
-@inlined
-def weighed(
+@inline
+def judge_row(
     x: Any, u: Any, v: Any, diagonal: Any, trace: Any, noise: Any, left: Any, least: Any, power: Any, ff: Any
 ) -> Any:
     """The verdict on a row with u = P x, 1 / sqrt(s), and the largest P_ii after it, divided by ff; v <- u / sqrt(s).
@@ -66,12 +66,12 @@ def weighed(
     for j in range(len(x)):
         v[j] = u[j] * gain
     rounded, widest, highest = one - one, one - one, one - one
-    if not settled(dot(x, x), trace, s, power * min(one, ff)):
-        rounded, widest, highest = looked(diagonal, v, x, s)
-    return verdict(s / power, noise, left, rounded, widest / power, least), gain, highest / (power * ff)
+    if not is_clearly_safe(dot(x, x), trace, s, power * min(one, ff)):
+        rounded, widest, highest = measure_rounding(diagonal, v, x, s)
+    return judge(s / power, noise, left, rounded, widest / power, least), gain, highest / (power * ff)
 
 
-@summed
+@inline_reordered
 def dot(x: Any, u: Any) -> Any:
     """x'u, without the price of a call."""
     total = x.dtype.type(0)
@@ -80,7 +80,7 @@ def dot(x: Any, u: Any) -> Any:
     return total
 
 
-@inlined
+@inline
 def copy(to: Any, of: Any) -> None:
     """to <- of, both vectors. As an assignment to a slice it would take three seconds to compile."""
     for j in range(len(of)):

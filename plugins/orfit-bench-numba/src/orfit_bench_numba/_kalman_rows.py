@@ -1,8 +1,8 @@
-"""A filter's rows when its state moves between them: P <- F P F' + Q and the row's correction, or neither.
+"""The rows of a Kalman filter whose state moves: P <- F P F' + Q, then the correction by the row, or neither.
 
-Where F and Q are numbers or diagonals, P is read for u = P x and written once, 7 flops a number of it. A matrix F takes
-3 d^3 flops, F P and one triangle of (F P)F', near the rate of matrix products. Nothing is written before a row is
-accepted. P, W, scale and lost are written; where there is a matrix, d x d and some rows of that are allocated.
+If F and Q are numbers or diagonals, P is read for u = P x and written once, 7 flops an entry. A matrix F takes 3 d^3
+flops, for F P and one triangle of (F P)F', near the rate of matrix products. Nothing is written before a row is
+accepted. Writes P, W, scale and lost; for matrices allocates a (d, d) array and some rows of one.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._compile import compiled, inlined, summed
-from orfit_bench_numba._gradient import all_finite
-from orfit_bench_numba._rows import corrections, finite, multiply, unseen
-from orfit_bench_numba._signs import LEARNED, LOST, REFUSED, copy, dot, weighed
-from orfit_bench_numba._symmetric import half_of_product, mirror
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._gradient import is_finite
+from orfit_bench_numba._precision_guard import ACCEPTED, DEGRADED, REFUSED, copy, dot, judge_row
+from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, multiply_symmetric, scale_errors
+from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
 
 
 @compiled("W W R R r R C R C R i w w W")
-def moving_rows(
+def learn_moving_rows(
     P: Any,
     W: Any,
     X: Any,
@@ -49,13 +49,13 @@ def moving_rows(
     for t in range(n):
         x, F_t, Q_t, moved = X[t], F[t % len(F)], Q[t % len(Q)], begun + t > 0
         turned, shaken = moves[t % len(moves), 0] > 0, moves[t % len(moves), 1] > 0
-        spread(g, f[t % len(f)], turned, one)
-        spread(h, q[t % len(q)], shaken, zero)
+        fill_diagonal(g, f[t % len(f)], turned, one)
+        fill_diagonal(h, q[t % len(q)], shaken, zero)
         left, least = noise[t], one
         if turned:  # it brings other directions here, and may grow what is wrong, as forgetting does
             left, least = one * np.inf, one / 100
         elif shaken:  # the variance along x that the next row finds
-            left += added(Q_t, h, x)
+            left += process_noise_along(Q_t, h, x)
         if not moved:
             turned = shaken = False
             g[:] = 1
@@ -68,13 +68,13 @@ def moving_rows(
                 for j in range(d):
                     A[k, j] = W[k, j] * g[j]
         if by_matrix:
-            predict(N, P, g, h, F_t[: size * turned], Q_t[: size * shaken], tile)
+            predict_into(N, P, g, h, F_t[: size * turned], Q_t[: size * shaken], tile)
             copy(v, x)
-            multiply(N, v, u)
+            multiply_symmetric(N, v, u)
         else:
             for j in range(d):
                 v[j] = g[j] * x[j]
-            multiply(P, v, u)
+            multiply_symmetric(P, v, u)
             for j in range(d):
                 u[j] = g[j] * u[j] + h[j] * x[j]
         trace, widest = zero, zero
@@ -82,21 +82,21 @@ def moving_rows(
             diagonal[j] = N[j, j] if by_matrix else P[j, j] * (g[j] * g[j]) + h[j]
             trace += abs(diagonal[j])
             widest = max(widest, abs(diagonal[j]))
-        good = widest < np.inf and not np.isnan(trace) and (not by_matrix or all_finite(N.reshape(-1)))
+        good = widest < np.inf and not np.isnan(trace) and (not by_matrix or is_finite(N.reshape(-1)))
         for k in range(len(W)):
             z[k] = dot(x, A[k])
         if len(out):
             copy(out[t], z)
-        gap, says = unseen(Y[t]), LEARNED
+        gap, says = is_missing(Y[t]), ACCEPTED
         v[:] = 0
         if gap:
             z[:] = 0
         else:
-            says, gain, _ = weighed(x, u, v, diagonal, trace, noise[t], left, least, one, one)
-            corrections(z, Y[t], gain)
-        if not (good and says != REFUSED and finite(A, v, z)):
+            says, gain, _ = judge_row(x, u, v, diagonal, trace, noise[t], left, least, one, one)
+            scale_errors(z, Y[t], gain)
+        if not (good and says != REFUSED and is_update_finite(A, v, z)):
             return t
-        if says == LOST:
+        if says == DEGRADED:
             lost[0] = 1
         for k in range(len(W)):
             for j in range(d):
@@ -118,18 +118,18 @@ def moving_rows(
 
 
 @compiled("W R R R")
-def predicted(N: Any, P: Any, F: Any, Q: Any) -> None:
+def predict_covariance(N: Any, P: Any, F: Any, Q: Any) -> None:
     """N <- F P F' + Q; of size 0, F is the identity and Q zero."""
     one, zero, tile = np.ones(len(P), P.dtype), np.zeros(len(P), P.dtype), np.empty(112 * len(P), P.dtype)
-    predict(N, P, one, zero, F, Q, tile)
+    predict_into(N, P, one, zero, F, Q, tile)
 
 
-@inlined
-def predict(N: Any, P: Any, g: Any, h: Any, F: Any, Q: Any, tile: Any) -> None:
+@inline
+def predict_into(N: Any, P: Any, g: Any, h: Any, F: Any, Q: Any, tile: Any) -> None:
     """N <- F P F' + Q; of size 0, F is the diagonal g and Q the diagonal h."""
     if len(F):
         np.dot(F, P, N)
-        half_of_product(N, F, tile)
+        multiply_lower_triangle(N, F, tile)
     for i in range(len(P)):
         if len(F) == 0:
             for j in range(i + 1):
@@ -139,11 +139,11 @@ def predict(N: Any, P: Any, g: Any, h: Any, F: Any, Q: Any, tile: Any) -> None:
                 N[i, j] += Q[i, j]
         else:
             N[i, i] += h[i]
-    mirror(N)
+    mirror_lower(N)
 
 
-@summed
-def added(Q: Any, h: Any, x: Any) -> Any:
+@inline_reordered
+def process_noise_along(Q: Any, h: Any, x: Any) -> Any:
     """x'Q x, where Q is the diagonal h if it has size 0."""
     total = x.dtype.type(0)
     for i in range(len(x)):
@@ -154,8 +154,8 @@ def added(Q: Any, h: Any, x: Any) -> Any:
     return total
 
 
-@inlined
-def spread(g: Any, entry: Any, used: Any, other: Any) -> None:
+@inline
+def fill_diagonal(g: Any, entry: Any, used: Any, other: Any) -> None:
     """g <- a number or a vector where it is used and given, else another number."""
     for j in range(len(g)):
         g[j] = entry[j % len(entry)] if used and len(entry) else other

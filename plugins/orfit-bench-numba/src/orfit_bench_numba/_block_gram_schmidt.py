@@ -1,12 +1,13 @@
-"""What a block of rows adds to an orthonormal basis, in products of matrices.
+"""Block Gram-Schmidt: the directions that a block of rows adds to an orthonormal basis, by matrix products.
 
-X (k, p) = C U + L Q, with U (n, p) the basis, Q (k, p) new orthonormal rows and L (k, k) lower triangular. A round is
-V = X - (X U')U, the Cholesky factor L of V V', and Q = L^-1 V. It leaves about eps |x| / |v| of U in Q, and between
-Q's rows eps times the squared condition of V's. A second round, which leaves eps, follows where that was too much:
-what is left of U is seen on one combination of Q's rows with random signs, at a small part of the round's price.
+X (k, p) = C U + L Q, with U (n, p) the basis, Q (k, p) new orthonormal rows and L (k, k) lower triangular. One round
+computes V = X - (X U')U, the Cholesky factor L of V V', and Q = L^-1 V. It leaves an error of about eps |x| / |v| along
+U, and of eps times the squared condition of V between the rows of Q. A second round, after which the error is eps,
+follows if that was too much; the error along U is estimated from one random combination of the rows of Q, at a small
+part of the cost of a round.
 
-A row costs (4 n + 2 k) p flops in one round, twice as many in two; products of matrices are the limit. Allocated: a
-copy of the block, and arrays of (k, n) and (k, k).
+A row costs (4 n + 2 k) p flops in one round, twice as many in two. Allocated: a copy of the block, and arrays of shape
+(k, n) and (k, k).
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._threads import blas_for
+from orfit_bench_numba._threads import limit_blas_threads
 
 Array = NDArray[Any]
 BLOCK = 64
 """Rows of a block: with more of them products of matrices gain little, and the work between its rows grows."""
 SIGNS = np.random.default_rng(0).choice([-1.0, 1.0], BLOCK)
-AMPLE = 16.0
+MAX_GROWTH = 16.0
 """How far rows may be combined (the squared norm of a row of L^-1, of V at length 1) for one round to be enough."""
 
 
@@ -39,8 +40,8 @@ class Block(NamedTuple):
     size: float  # 1, but of a row alone max |x|
 
 
-def directions(U: Array, X: Array, low: float, high: float, apart: bool = False) -> Block:
-    """The first rows of X (`tame` ones), one at least: as many as do not nearly depend on each other.
+def orthogonalize_block(U: Array, X: Array, low: float, high: float, apart: bool = False) -> Block:
+    """The first rows of X (`count_safe_rows` ones), one at least: as many as do not nearly depend on each other.
 
     A row whose residual is at most `low` of it brings no direction; up to `high` of it, it is a block by itself.
     apart: directions are taken off U alone, not off each other, and size L is the lower triangle of X Q'.
@@ -50,10 +51,10 @@ def directions(U: Array, X: Array, low: float, high: float, apart: bool = False)
         size = float(np.abs(V).max()) or 1.0
         V /= size
     length, eps = np.sqrt(np.vecdot(V, V)), float(np.finfo(V.dtype).eps)
-    Q, C, L, spread = _round(U, V, low * length, high * length, apart, 0.01 / math.sqrt(eps))
-    if spread > AMPLE or _left(U, Q) > eps * math.sqrt(len(U)):
+    Q, C, L, spread = _orthogonalize_once(U, V, low * length, high * length, apart, 0.01 / math.sqrt(eps))
+    if spread > MAX_GROWTH or _estimate_overlap(U, Q) > eps * math.sqrt(len(U)):
         half = np.full(len(Q), 0.5, V.dtype)  # what is shorter now was rounding and has no direction
-        Q, more, again, _ = _round(U, Q, half, half, apart, math.inf)
+        Q, more, again, _ = _orthogonalize_once(U, Q, half, half, apart, math.inf)
         if not apart:
             C, L = C + L @ more, L @ again
     return Block(Q, C, L, size)
@@ -68,15 +69,17 @@ def new_directions(U: Array, J: Array) -> tuple[Array, Array]:
     size = np.abs(J).max(axis=1, keepdims=True)
     G = np.divide(J, size, out=np.zeros_like(J), where=(size > 0) & (size < np.inf))  # whose squares are finite
     Q = J[:0]
-    with blas_for(8.0 * len(U) * J.size):
+    with limit_blas_threads(8.0 * len(U) * J.size):
         while done < len(G):
-            block = directions(np.concatenate([U, Q]) if done else U, G[done : done + rows], cut, cut)
+            block = orthogonalize_block(np.concatenate([U, Q]) if done else U, G[done : done + rows], cut, cut)
             Q = np.concatenate([Q, block.Q[block.Q.any(axis=1)]])
             done, rows = done + len(block.Q), min(BLOCK, 2 * len(block.Q))
     return Q, Q @ J.T
 
 
-def _round(U: Array, V: Array, low: Array, high: Array, apart: bool, most: float) -> tuple[Array, Array, Array, float]:
+def _orthogonalize_once(
+    U: Array, V: Array, low: Array, high: Array, apart: bool, most: float
+) -> tuple[Array, Array, Array, float]:
     """Q (k, p), which takes V's place in memory, C (k, n), L (k, k), and the largest row of L^-1."""
     gemm, trmm = get_blas_funcs(("gemm", "trmm"), (V,))
     C = V @ U.T
@@ -84,27 +87,27 @@ def _round(U: Array, V: Array, low: Array, high: Array, apart: bool, most: float
         gemm(-1, U.T, C.T, beta=1, c=V.T, overwrite_c=1)  # what C order holds by rows, BLAS takes by columns
     K = V @ V.T
     L, T = np.zeros_like(K), np.zeros_like(K)
-    k, spread = factor(L, T, K, low, high, apart, most)
+    k, spread = factor_gram(L, T, K, low, high, apart, most)
     Q, L, T = V[:k], L[:k, :k], T[:k, :k]
     trmm(1, T.T, Q.T, side=1, overwrite_b=1)
     return Q, C[:k], L, spread
 
 
-def _left(U: Array, Q: Array) -> float:
+def _estimate_overlap(U: Array, Q: Array) -> float:
     """About the norm of Q U', from one combination of Q's rows: a tenth of it is seen once in a dozen times."""
     return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
 
 
-def in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int) -> int:
+def learn_in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int) -> int:
     """The rows learned, of X with targets Y, by a function that learns one or more of the rows of a slice, or none.
 
     kept: the directions that it takes them off. A slice of one row tells it to decide whether that may be learned; of
     more, it may leave that open.
     """
     done, rows = 0, BLOCK
-    with blas_for(8.0 * kept * X.size):
+    with limit_blas_threads(8.0 * kept * X.size):
         while done < len(X):
-            part = slice(done, done + tame(X[done : done + rows], Y[done : done + rows]))
+            part = slice(done, done + count_safe_rows(X[done : done + rows], Y[done : done + rows]))
             learned = learn(part)
             if not learned and part.stop == done + 1:
                 return done
@@ -113,14 +116,14 @@ def in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int) -> i
     return done
 
 
-def tame(X: Array, Y: Array) -> int:
+def count_safe_rows(X: Array, Y: Array) -> int:
     """How many of the first rows, one at least, may make a block: those before the first one of wild numbers."""
     edge = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
-    return int(moderate(X, Y, edge, 1 / edge)) or 1
+    return int(count_moderate_rows(X, Y, edge, 1 / edge)) or 1
 
 
 @compiled("R R f f")
-def moderate(X: Any, Y: Any, most: Any, least: Any) -> Any:
+def count_moderate_rows(X: Any, Y: Any, most: Any, least: Any) -> Any:
     """How many rows come before the first whose square's root, or whose target, is that large or small."""
     for i in range(len(X)):
         square = np.dot(X[i], X[i])
@@ -133,7 +136,7 @@ def moderate(X: Any, Y: Any, most: Any, least: Any) -> Any:
 
 
 @compiled("W W R r r b f")
-def factor(L: Any, T: Any, K: Any, low: Any, high: Any, apart: Any, most: Any) -> Any:
+def factor_gram(L: Any, T: Any, K: Any, low: Any, high: Any, apart: Any, most: Any) -> Any:
     """K = L L' and T = L^-1, row after row, up to one that lies too near to those before it.
 
     Returns how many rows, and the largest squared norm of a row of T, that of V's rows being 1.

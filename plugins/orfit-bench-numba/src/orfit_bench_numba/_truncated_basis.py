@@ -1,12 +1,13 @@
-"""Rows fitted off a memory of m directions that each of them changes: a block runs in coordinates of what it spans.
+"""ORFit with a limited memory: m directions, all of which change with every row.
 
-X = C U + L Q (see `_joint`, and `_directions` for what is too near to be squared), so that in the orthonormal
-coordinates of the rows of U and Q the block is [C L], the memory is T = I at first, and the weights have moved by
-Z = 0. All that a row does happens there, on n + k numbers in place of p; then U <- T'[U; Q] and w <- w + [U; Q]'Z.
+A block X = C U + L Q (see `_gram_orthogonalize`, and `_block_gram_schmidt` for rows too close to each other to be
+squared) is learned in the orthonormal coordinates of the rows of U and Q. There the block is [C L], the memory starts
+as T = I, and the change of the weights as Z = 0; each row works on n + k numbers instead of p. At the end
+U <- T'[U; Q] and w <- w + [U; Q]'Z.
 
-There a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of `_arrow`; outside,
-beside its direction, 2 c p for its prediction and 2 m (m + k) p / k for the memory, in products of matrices. Which
-limits it depends on p. Allocated: Q, a strip of U, and what holds coordinates.
+In coordinates a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of
+`_arrowhead_svd`. Outside, besides its direction, it costs 2 c p for its prediction and 2 m (m + k) p / k for the
+memory, in matrix products. Which of the two dominates depends on p. Allocated: Q, a strip of U, and the coordinates.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench_numba._arrow import decompose
-from orfit_bench_numba._compile import compiled, inlined
-from orfit_bench_numba._directions import Array, directions
-from orfit_bench_numba._joint import jointly, rotate
+from orfit_bench_numba._arrowhead_svd import decompose
+from orfit_bench_numba._block_gram_schmidt import Array, orthogonalize_block
+from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._gram_orthogonalize import orthogonalize, rotate_basis
 
 IPCA, LARGEST, LATEST, RANDOM = range(4)
 SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
-RENEWAL = 97
+RENEWAL_PERIOD = 97
 """Steps between renewals of the basis, of which every rotation costs a rounding; a prime, see decision 0012."""
 
 
-def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, drawn: Array, t: int) -> int:
+def learn_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, drawn: Array, t: int) -> int:
     """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
     n, eps, alone = int(s.count[0]), float(np.finfo(X.dtype).eps), len(X) == 1
     U, F, scale = s.basis[:n], None, 1.0
-    if not alone and (found := jointly(U, X)):
+    if not alone and (found := orthogonalize(U, X)):
         F, H = found
         Q = X[: len(H)]
     else:
-        Q, C, L, scale = directions(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
+        Q, C, L, scale = orthogonalize_block(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
         H = np.concatenate([C, L], axis=1)
     k, c = len(Q), Y.shape[1]
     most, told = min(m, n + k), told[:k]
@@ -49,7 +50,7 @@ def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int
     worked_in = np.zeros_like(T), np.zeros((most + 1, most + 1), X.dtype), room
     reach = -math.inf if alone else max(s.w.max(), -s.w.min())
     how = n, summary, reach, math.sqrt(eps)
-    learned, count, changes = remember(told, Z, T, sigma, H, scale * size, Y, drawn, *worked_in, *how)
+    learned, count, changes = learn_coordinates(told, Z, T, sigma, H, scale * size, Y, drawn, *worked_in, *how)
     if not changes:
         return int(learned)
     A = T[:, :count].T
@@ -57,29 +58,29 @@ def remember_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int
         A, Z = A @ F, F.T @ Z
     w = s.w + U.T @ Z[:n] + Q.T @ Z[n:]
     # a row of many may be so small that F'Z overflows, and its step alone does not
-    if not (np.isfinite(w).all() and (not alone or bounded(X))):
+    if not (np.isfinite(w).all() and (not alone or has_bounded_products(X))):
         return 0
     s.w[...] = w
-    rotate(s.basis[:count], A[:, :n], U, A[:, n:], Q)
+    rotate_basis(s.basis[:count], A[:, :n], U, A[:, n:], Q)
     s.singular_values[:count], s.count[0] = sigma[:count], count
-    if F is None and t // RENEWAL < (t + int(learned)) // RENEWAL:
-        renew(s.basis[:count])
+    if F is None and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
+        reorthonormalize(s.basis[:count])
     return int(learned)
 
 
-def bounded(J: Array) -> bool:
+def has_bounded_products(J: Array) -> bool:
     """Whether every unit vector's product with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
     return math.isfinite(np.abs(J).max(initial=0) * math.sqrt(J.shape[1]))
 
 
-def renew(U: Array) -> None:
+def reorthonormalize(U: Array) -> None:
     """The rows of U orthonormal to rounding again, from the Cholesky factor of U U', which is near I."""
     trsm = get_blas_funcs("trsm", (U,))
     trsm(1, np.linalg.cholesky(U @ U.T).T, U.T, side=1, overwrite_b=1)
 
 
 @compiled("W W W w R r R r W W W i i f f")
-def remember(
+def learn_coordinates(
     told: Any,
     Z: Any,
     T: Any,
@@ -115,10 +116,10 @@ def remember(
             for j in range(u):
                 move += x[j] * Z[j, q]
             told[i, q] += size[i] * move
-        take_off(r, x, old[:u], count, a, span)
+        project_off(r, x, old[:u], count, a, span)
         for q in range(count):
             d[q], z[q] = sigma[q], size[i] * a[q]
-        take_off(r, r, old[:u], count, a, span)
+        project_off(r, r, old[:u], count, a, span)
         length = math.sqrt(np.dot(r, r))
         if not length > cut * math.sqrt(np.dot(x, x)):
             continue
@@ -146,7 +147,7 @@ def remember(
             np.dot(old[:u], W.T, new[:u])
         else:
             d[count] = z[count]
-            choose(order, d, count + 1, kept, summary, drawn[i])
+            choose_directions(order, d, count + 1, kept, summary, drawn[i])
             for q in range(kept):
                 z[q] = d[order[q]]
                 for j in range(u):
@@ -166,8 +167,8 @@ def remember(
     return learned, count, changes
 
 
-@inlined
-def take_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
+@inline
+def project_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
     """r <- x - T a, a = T'x, of the first `count` columns of T."""
     np.dot(x, T, a)
     for q in range(count, len(a)):
@@ -177,19 +178,19 @@ def take_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
         r[j] = x[j] - span[j]
 
 
-@inlined
-def choose(order: Any, values: Any, n: Any, kept: Any, summary: Any, drawn: Any) -> None:
+@inline
+def choose_directions(order: Any, values: Any, n: Any, kept: Any, summary: Any, drawn: Any) -> None:
     """order <- which of n directions, the last of which is new, stay: the largest, the latest, or all but one drawn."""
     if summary == LARGEST:
-        sort(order, values, n)
+        sort_descending(order, values, n)
         return
     dropped = 0 if summary == LATEST else int(drawn)
     for q in range(kept):
         order[q] = q + 1 if kept < n and q >= dropped else q
 
 
-@inlined
-def sort(order: Any, values: Any, n: Any) -> None:
+@inline
+def sort_descending(order: Any, values: Any, n: Any) -> None:
     """order <- where the n values are, falling, equal ones as they come; few are out of order."""
     for i in range(n):
         j = i

@@ -1,11 +1,12 @@
-"""A block of rows that correct a covariance one after another, computed at once by products of matrices.
+"""Recursive least squares for a block of rows at once, by matrix products.
 
-For b rows X with noises R_j and the forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
-Then, in exact arithmetic, row after row leaves P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w); row j was
-predicted as y_j - L_jj z_j, met s_j = L_jj^2 / ff^j, and found ff^-j (P - V'V of the rows before it). So all that a row
-is refused for is known before anything is written, and a block with such a row is left as it was.
+For b rows X with noises R_j and forgetting factor ff let r_j = ff^j R_j, X P X' + diag(r) = L L' and V = L^-1 X P.
+In exact arithmetic, learning row after row gives P = ff^-b (P - V'V) and w + V'z with z = L^-1 (y - X w). Row j was
+predicted as y_j - L_jj z_j, had variance s_j = L_jj^2 / ff^j, and was learned with the covariance
+ff^-j (P - V'V of the rows before it). All reasons to refuse a row are therefore known before anything is written; a
+block with such a row is left unchanged.
 
-A row costs 3 d^2 + 4 b d flops, near the rate of matrix products; bytes matter little.
+A row costs 3 d^2 + 4 b d flops, near the rate of matrix products; memory traffic matters little.
 """
 
 from __future__ import annotations
@@ -17,9 +18,17 @@ from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._rows import corrections, unseen
-from orfit_bench_numba._signs import LEARNED, LOST, REFUSED, copy, looked, settled, verdict
-from orfit_bench_numba._symmetric import product, take_half_off
+from orfit_bench_numba._precision_guard import (
+    ACCEPTED,
+    DEGRADED,
+    REFUSED,
+    copy,
+    is_clearly_safe,
+    judge,
+    measure_rounding,
+)
+from orfit_bench_numba._sequential_rls import is_missing, scale_errors
+from orfit_bench_numba._symmetric import downdate_lower, multiply_lower
 
 Array = NDArray[Any]
 
@@ -43,7 +52,7 @@ def learn_block(
     """
     b, gaps = len(X), np.isnan(Y).any(axis=1)
     (trsm,), (potrf,) = get_blas_funcs(("trsm",), (P,)), get_lapack_funcs(("potrf",), (P,))
-    product(X, P, V)
+    multiply_lower(X, P, V)
     S = V @ X.T
     V[gaps], S[gaps], S[:, gaps] = 0, 0, 0
     S.flat[:: b + 1] += np.where(gaps, 1, noise * ff ** np.arange(b, dtype=X.dtype))
@@ -53,25 +62,25 @@ def learn_block(
     trsm(1, S.T, V.T, side=1, lower=0, overwrite_b=1)
     S[gaps] = X[gaps] @ V.T
     Z = np.stack([X @ w for w in W], axis=1)
-    says = follow(S, V, X, Y, noise, ff, least, most, np.diagonal(P).copy(), Z, out)
+    says = judge_rows(S, V, X, Y, noise, ff, least, most, np.diagonal(P).copy(), Z, out)
     moved = W + np.stack([z @ V for z in Z.T])
     reach = float(np.abs(W).max()) + float(np.abs(Z).sum()) * float(np.vdot(V, V)) ** 0.5  # of any weight on the way
     if says == REFUSED or not (reach < np.finfo(X.dtype).max and np.isfinite(moved).all()):
         return False
     W[...] = moved
-    take_half_off(P, V, ff**b)
-    if says == LOST:
+    downdate_lower(P, V, ff**b)
+    if says == DEGRADED:
         lost[...] = 1
     return True
 
 
 @compiled("R R R R r f f f w W W")
-def follow(
+def judge_rows(
     L: Any, V: Any, X: Any, Y: Any, noise: Any, ff: Any, least: Any, most: Any, diagonal: Any, Z: Any, out: Any
 ) -> Any:
     """What the rows come to. Z: X w at first, then L^-1 (y - X w); diagonal: P's at first, then what some rows left."""
     one = L.dtype.type(1)
-    trace, power, worst, taken = np.abs(diagonal).sum(), one, LEARNED, 0
+    trace, power, worst, taken = np.abs(diagonal).sum(), one, ACCEPTED, 0
     for j in range(len(X)):
         x, z = X[j], Z[j]
         for i in range(j):
@@ -79,18 +88,18 @@ def follow(
                 z[k] += L[j, i] * Z[i, k]
         if len(out):
             copy(out[j], z)
-        if unseen(Y[j]):
+        if is_missing(Y[j]):
             z[:] = 0
             continue
         s, rounded, widest, highest = L[j, j] * L[j, j], one - one, one - one, one - one
-        if not settled(np.dot(x, x), trace, s, power * min(one, ff)):
+        if not is_clearly_safe(np.dot(x, x), trace, s, power * min(one, ff)):
             for i in range(taken, j):
                 for m in range(len(diagonal)):
                     diagonal[m] -= V[i, m] * V[i, m]
             taken = j
-            rounded, widest, highest = looked(diagonal, V[j], x, s)
-        says = verdict(s / power, noise[j], noise[j], rounded, widest / power, least)
-        corrections(z, Y[j], one / L[j, j])
+            rounded, widest, highest = measure_rounding(diagonal, V[j], x, s)
+        says = judge(s / power, noise[j], noise[j], rounded, widest / power, least)
+        scale_errors(z, Y[j], one / L[j, j])
         power *= ff
         if says == REFUSED or not highest / power < most:
             return REFUSED

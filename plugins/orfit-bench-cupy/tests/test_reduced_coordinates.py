@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orfit_bench as ob
-from orfit_bench_cupy import _span
+from orfit_bench_cupy import _reduced_coordinates
 
 from .conftest import IN_PLACE, cupy
 
@@ -51,7 +51,7 @@ def close(got, want, eps=1e-12):
 def test_coordinates_are_those_of_the_rows(rows, exponents, copies):
     M = np.array(rows)[: 9 - copies] * 10.0 ** np.array(exponents[: min(len(rows), 9 - copies)])[:, None]
     M = np.concatenate([M, M[:copies]])
-    span = _span.spanned(on_device(M), M @ M.T)
+    span = _reduced_coordinates.subspace_of(on_device(M), M @ M.T)
     size = np.linalg.norm(M, axis=1)
     back = span.vectors(span.C).get()
     assert (np.linalg.norm(back - M, axis=1) <= 1e-13 * size).all()
@@ -63,8 +63,8 @@ def test_coordinates_are_those_of_the_rows(rows, exponents, copies):
 def test_reflections_of_panels_span_what_those_of_the_whole_do(monkeypatch, d):
     M = np.random.default_rng(0).standard_normal((7, d))
     M[3], M[5] = M[2], 0
-    monkeypatch.setattr(_span, "LARGE", 0)
-    span = _span.reflected(on_device(M))
+    monkeypatch.setattr(_reduced_coordinates, "LARGE_BYTES", 0)
+    span = _reduced_coordinates.subspace_by_reflections(on_device(M))
     assert span.C.shape == (7, 7)
     close(span.vectors(span.C).get(), M, 1e-14)
     Q = span.vectors(np.eye(7)).get()
@@ -74,10 +74,10 @@ def test_reflections_of_panels_span_what_those_of_the_whole_do(monkeypatch, d):
 def test_reflections_hold_one_more_array_than_they_are_given(monkeypatch):
     M = on_device(np.random.default_rng(0).standard_normal((20, 20_000)))
     M[1] = M[0]
-    monkeypatch.setattr(_span, "LARGE", 0)
+    monkeypatch.setattr(_reduced_coordinates, "LARGE_BYTES", 0)
     before = cupy.get_default_memory_pool().used_bytes()
     IN_PLACE.memory()
-    span = _span.reflected(M)
+    span = _reduced_coordinates.subspace_by_reflections(M)
     assert IN_PLACE.memory() - before < 1.3 * M.nbytes
     del span
 
@@ -87,7 +87,7 @@ def test_rows_whose_squares_leave_the_floats_are_not_moderate(scale):
     M = np.ones((3, 7))
     M[1] *= scale
     with np.errstate(over="ignore"):
-        assert _span.moderate(on_device(M), M @ M.T, np.ones((2, 1))) == 1
+        assert _reduced_coordinates.safe_prefix(on_device(M), M @ M.T, np.ones((2, 1))) == 1
 
 
 def drawn(seed=0, n=40):
@@ -124,7 +124,7 @@ def same(mine, other, eps=1e-9):
 @pytest.mark.parametrize("rows", [3, 256])
 @pytest.mark.parametrize(("method", "given"), CASES, ids=str)
 def test_blocks_leave_what_rows_leave(in_place, monkeypatch, method, given, rows):
-    monkeypatch.setattr(_span, "ROWS", rows)
+    monkeypatch.setattr(_reduced_coordinates, "ROWS", rows)
     X, y = drawn()
     (mine, told), (other, want) = (taught(method, backend, given, X, y) for backend in (in_place, "numpy"))
     close(told, want, 1e-9)

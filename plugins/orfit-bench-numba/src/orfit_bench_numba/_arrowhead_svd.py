@@ -1,11 +1,12 @@
-"""The singular value decomposition of [diag(d) z], n by n + 1, in O(n^2): all that a new row makes of a kept PCA.
+"""Singular value decomposition of [diag(d) z], of shape (n, n + 1), in O(n^2): an incremental PCA that learns a row.
 
-Its left singular vectors and the squares of its values are those of diag(d)^2 + z z', whose eigenvalues l are the roots
-of f(l) = 1 + sum z_j^2 / (d_j^2 - l), one between each two d^2 and one above all (Golub 1973). A root is found as its
-distance from the nearest d^2, so that no difference d_j^2 - l cancels, and the vectors are those of the z for which
-these roots are exact: orthonormal to rounding, however near one another the d are (Gu and Eisenstat 1994).
+Its left singular vectors and squared singular values are the eigenvectors and eigenvalues of diag(d)^2 + z z'. The
+eigenvalues l are the roots of f(l) = 1 + sum z_j^2 / (d_j^2 - l), one between each two d^2 and one above all (Golub
+1973). A root is found as its distance from the nearest d^2, so that no difference d_j^2 - l cancels. The vectors are
+those of the z for which the computed roots are exact: orthonormal to rounding, however close the d are to each other
+(Gu and Eisenstat 1994).
 
-In double precision whatever the rows are in: n numbers are few, and few digits would need more care.
+Computed in double precision for both dtypes, since n is small and single precision would need more care.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._compile import inlined, summed
+from orfit_bench_numba._compile import inline, inline_reordered
 
 EPS = float(np.finfo(float).eps)
 """Rounding, beside the largest of d and z: so far apart are the d made, and a smaller z_j leaves its d_j as it is."""
-MOST = 100
+MAX_STEPS = 100
 """Steps towards a root at most; some five are taken."""
 
 
-@inlined
+@inline
 def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> None:
     """Singular values, descending, and left singular vectors, the rows of V (n, n), of n descending d.
 
@@ -41,13 +42,13 @@ def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> No
     for j in range(m - 2, -1, -1):
         a[j] = max(a[j], a[j + 1] + EPS)
     for i in range(m):
-        values[i] = root(a, b, i, work[i, :m])
+        values[i] = find_root(a, b, i, work[i, :m])
     product = V[0, :m]  # room, before V is written
     for j in range(m):
         product[j] = -work[j, j]
     for i in range(m):
-        multiply(product[:i], work[i, :i], a[:i], a[i])
-        multiply(product[i + 1 :], work[i, i + 1 : m], a[i + 1 :], a[i])
+        multiply_gap_ratios(product[:i], work[i, :i], a[:i], a[i])
+        multiply_gap_ratios(product[i + 1 :], work[i, i + 1 : m], a[i + 1 :], a[i])
     for j in range(m):
         b[j] = np.copysign(np.sqrt(product[j]), b[j])
     i, j = m - 1, n - 1
@@ -60,22 +61,22 @@ def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> No
             V[place, j], values[place] = 1, scale * d[j]
             j -= 1
         else:
-            size = 1 / np.sqrt(divide(b, work[i, :m]))
+            size = 1 / np.sqrt(divide_by_gaps(b, work[i, :m]))
             for t in range(m):
                 V[place, moving[t]] = size * work[i, t]
             values[place] = scale * values[i]
             i -= 1
 
 
-@inlined
-def multiply(product: Any, gaps: Any, d: Any, other: Any) -> None:
+@inline
+def multiply_gap_ratios(product: Any, gaps: Any, d: Any, other: Any) -> None:
     """product <- product gaps / (d^2 - other^2)."""
     for j in range(len(product)):
         product[j] *= gaps[j] / ((d[j] - other) * (d[j] + other))
 
 
-@summed
-def divide(b: Any, gaps: Any) -> Any:
+@inline_reordered
+def divide_by_gaps(b: Any, gaps: Any) -> Any:
     """gaps <- b / gaps; returns its square."""
     square = 0.0
     for j in range(len(gaps)):
@@ -84,18 +85,18 @@ def divide(b: Any, gaps: Any) -> Any:
     return square
 
 
-@inlined
-def root(d: Any, z: Any, i: int, gaps: Any) -> Any:
+@inline
+def find_root(d: Any, z: Any, i: int, gaps: Any) -> Any:
     """The square root of the i-th largest root l = o^2 + t, o being one of the d next to it; gaps <- d^2 - l."""
     o, low, high = d[i], 0.0, np.dot(z, z)
     t = high
     if i > 0:
         high = (d[i - 1] - o) * (d[i - 1] + o)
         t = high / 2
-    f, rise, size = secular(d, z, o, t, gaps)
+    f, rise, size = evaluate_secular(d, z, o, t, gaps)
     if i > 0 and f < 0:
         o, low, high, t = d[i - 1], -t, 0.0, -t
-    for turn in range(MOST):
+    for turn in range(MAX_STEPS):
         if abs(f) <= 8 * EPS * size:
             break
         if f > 0:
@@ -120,12 +121,12 @@ def root(d: Any, z: Any, i: int, gaps: Any) -> Any:
         if new == t:
             break
         t = new
-        f, rise, size = secular(d, z, o, t, gaps)
+        f, rise, size = evaluate_secular(d, z, o, t, gaps)
     return np.sqrt(o * o + t)
 
 
-@summed
-def secular(d: Any, z: Any, o: Any, t: Any, gaps: Any) -> Any:
+@inline_reordered
+def evaluate_secular(d: Any, z: Any, o: Any, t: Any, gaps: Any) -> Any:
     """f and f' at o^2 + t, and the size of what f is a sum of; gaps <- d^2 - o^2 - t."""
     f, rise, size = 1.0, 0.0, 1.0
     for j in range(len(d)):
