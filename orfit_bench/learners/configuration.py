@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners import layers, validation
-from orfit_bench.learners.linearization import Linearised, answering
+from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.spec.backend import Array, Backend
 from orfit_bench.spec.method import Draw, Method
@@ -136,12 +136,12 @@ class Configuration:
         with np.errstate(all="ignore"):  # a prediction may be inf
             if self.method.predict:
                 return self.method.predict(state.arrays, X, self.settings)
-            w = self.answering_weights(state, inputs)
-            return X @ w if self.is_linear else self.linearised(state.sizes).predict(w, X)
+            w = self.prediction_weights(state, inputs)
+            return X @ w if self.is_linear else self.linearized(state.sizes).predict(w, X)
 
-    def answering_weights(self, state: LearnerState, inputs: Any = None) -> Array:
+    def prediction_weights(self, state: LearnerState, inputs: Any = None) -> Array:
         """The weights (p, r) that predictions use."""
-        return answering(self.method, state.arrays, self.settings)
+        return prediction_weights(self.method, state.arrays, self.settings)
 
     # ------------------------------------------------------------------ what the kernel gets
 
@@ -155,23 +155,23 @@ class Configuration:
 
     def kernel_for(self, sizes: Sizes, inputs: Any) -> Any:
         """What rows are handed to: on a linear model the kernel itself."""
-        return self.kernel if self.is_linear else self.linearised(sizes)
+        return self.kernel if self.is_linear else self.linearized(sizes)
 
     @cached_property
-    def _linearised(self) -> dict[tuple[int, int], Linearised]:
+    def _linearized(self) -> dict[tuple[int, int], LinearizedKernel]:
         return {}
 
-    def linearised(self, sizes: Sizes) -> Linearised:
-        """What hands the kernel one linearised block a step."""
+    def linearized(self, sizes: Sizes) -> LinearizedKernel:
+        """The kernel with linearization for these sizes."""
         d, c = sizes[:2]
-        if (d, c) not in self._linearised:
-            self._linearised[d, c] = self.new_linearised(d, c)
-        return self._linearised[d, c]
+        if (d, c) not in self._linearized:
+            self._linearized[d, c] = self.new_linearized(d, c)
+        return self._linearized[d, c]
 
-    def new_linearised(self, d: int, c: int) -> Linearised:
+    def new_linearized(self, d: int, c: int) -> LinearizedKernel:
         """One for these sizes."""
         parts = self.method, self.settings, self.model, self.kernel
-        return Linearised(*parts, (d, c), self.dtype, self.namespace)
+        return LinearizedKernel(*parts, (d, c), self.dtype, self.namespace)
 
     def runs_user_code(self, inputs: Any) -> bool:
         """Whether functions of the user's run inside a step, which may fail half-way."""

@@ -18,7 +18,7 @@ from orfit_bench.learners.subspace import Subspace
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model, Transition
 from orfit_bench.spec.capability import require
-from orfit_bench.spec.model import named
+from orfit_bench.spec.model import as_transition
 from orfit_bench.spec.setting import Setting, check_settings
 from orfit_bench.spec.types import Integer
 from orfit_bench.state import serialization
@@ -146,8 +146,8 @@ def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any
     if method.traits.labels:
         raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
     if all(f.name != "w" for f in method.fields):
-        named = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
-        raise ValueError(f"initial_weights: {method.name} has none; {named[0] if named else 'leave it out'}")
+        instead = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
+        raise ValueError(f"initial_weights: {method.name} has none; {instead[0] if instead else 'leave it out'}")
     weights = validation.numbers(given, "initial_weights", dtype)
     if weights.ndim not in (1, 2):
         raise ValueError(f"initial_weights: got shape {weights.shape}, want (parameters,) or (parameters, outputs)")
@@ -272,7 +272,7 @@ def _rebuilt(
 
 def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: Any) -> dict[str, Any]:
     """The settings of a state: plain values, arrays, and a function that the user passes again."""
-    start, transition = len(serialization.SETTING), named(transition)
+    start, transition = len(serialization.SETTING), as_transition(transition)
     given = plain | {name[start:]: a for name, a in arrays.items() if name.startswith(serialization.SETTING)}
     saved = given.get("transition")
     got = transition.name if isinstance(transition, Transition) else None if transition is None else "a matrix"

@@ -1,4 +1,4 @@
-"""A model's way to a kernel: one linearised block a step."""
+"""Linearization of nonlinear models: the kernel gets one block of gradients and errors per step."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from orfit_bench.spec.method import Method, Settings
 from orfit_bench.spec.model import Model
 
 
-def answered(applied: Any) -> bool:
-    """What a kernel said of a step; TypeError where it said nothing."""
+def is_applied(applied: Any) -> bool:
+    """Whether a kernel applied a step; TypeError if it returned None."""
     if applied is None:
         raise TypeError("the kernel returned None, want True (applied) or False (not finite, state untouched)")
     return bool(applied)
 
 
-def proper(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Array:
-    """What a user's function returned, in the learner's dtype; ValueError where it is of another kind or shape."""
+def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Array:
+    """The result of a user's function in the learner's dtype; ValueError if it has another kind or shape."""
     if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
         raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
     return value.astype(dtype)  # a copy: the function may return the same array again, filled anew
 
 
-def answering(method: Method, s: Any, settings: Settings) -> Array:
+def prediction_weights(method: Method, s: Any, settings: Settings) -> Array:
     """The weights (p, r) that predictions use, which need not be those where gradients are taken."""
     return method.answers(s, settings) if method.answers else getattr(s, method.weights)
 
 
-class Linearised:
-    """Does for a nonlinear model what a kernel's `learn` does for a linear one."""
+class LinearizedKernel:
+    """A kernel with `learn` and `step` for a nonlinear model, based on the `update` of the method's kernel."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Linearised:
         dtype: Any,
         xp: Any,
     ) -> None:
-        """Sizes are features d and outputs c."""
+        """`sizes` are features d and outputs c."""
         self._method, self._settings, self._model, self._kernel = method, settings, model, kernel
         self._outputs, self._dtype, self._xp = sizes[1], dtype, xp
         self._shapes = layers.shapes(model, *sizes) if method.layered else ()
@@ -58,10 +58,12 @@ class Linearised:
             w = self._kernel.ahead(s, here) if method.ahead else getattr(s, method.weights)
             f, J = self.predict(w, x), self.jacobian(w, x)
             if out is not None:
-                out[i : i + B] = f if w is (asked := answering(method, s, self._settings)) else self.predict(asked, x)
+                out[i : i + B] = (
+                    f if w is (shown := prediction_weights(method, s, self._settings)) else self.predict(shown, x)
+                )
             E = (y - f).reshape(-1, 1)
             here = self._with_more(here, w, x, y, J)
-            if not (xp.isfinite(E).all() and xp.isfinite(J).all() and answered(self._kernel.update(s, J, E, here))):
+            if not (xp.isfinite(E).all() and xp.isfinite(J).all() and is_applied(self._kernel.update(s, J, E, here))):
                 return i
             if method.fresh:
                 self._kernel.store(s, *self._fresh(s, x, here))
@@ -107,4 +109,4 @@ class Linearised:
         )
 
     def _checked(self, value: Any, what: str, shape: tuple[int, ...]) -> Array:
-        return proper(value, f"model {self._model.name!r}: {what}", shape, self._dtype)
+        return check_array(value, f"model {self._model.name!r}: {what}", shape, self._dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
 from orfit_bench.learners.configuration import Configuration
-from orfit_bench.learners.linearization import answered
+from orfit_bench.learners.linearization import is_applied
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState
 
@@ -89,7 +89,7 @@ class Rule(Configuration):
             kernel = self.kernel_for(state.sizes, inputs)
             try:
                 if block:
-                    learned = len(X) if answered(kernel.step(state.arrays, X, Y, p)) else 0
+                    learned = len(X) if is_applied(kernel.step(state.arrays, X, Y, p)) else 0
                 else:
                     learned = int(kernel.learn(state.arrays, X, Y, p, out))
             except BaseException as error:

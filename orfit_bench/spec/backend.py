@@ -81,8 +81,8 @@ class Absent:
 class Kernel(Protocol):
     """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
 
-    A filter's p is an orfit_bench.learners.filtering.dynamics.Moving; its rows may have NaN in Y, and it has `transit`
-    and `rts` too.
+    A filter's p is an orfit_bench.learners.filtering.dynamics.StepModel; its rows may have NaN in Y, and it also has
+    `predict_step` and `rts_smooth`.
 
     s is the record of the method's arrays, written in place: one attribute a field, and `count` (1,) int64 where
     the method grows. `count`, and fields without dimensions, are NumPy arrays in host memory on every backend. p holds
@@ -121,10 +121,10 @@ class Kernel(Protocol):
         A layered method gets no J but p.inputs as they are after the step.
         """
 
-    def transit(self, s: Any, mean: Array, p: Any) -> bool:
+    def predict_step(self, s: Any, mean: Array, p: Any) -> bool:
         """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""
 
-    def rts(self, F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+    def rts_smooth(self, F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
         """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
 
         F[j] (p, p) took step j - 1 to j, and F[0] nothing; m_pred and P_pred are the moments before each row.

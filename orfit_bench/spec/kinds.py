@@ -55,8 +55,8 @@ KINDS = {
             "numbers with gaps",
             fields=("mean", "covariance", "moved"),
             settings=("transition", "process_noise", "observation_noise", "initial_mean"),
-            rows=("learn", "transit"),
-            smoothing=("rts",),
+            rows=("learn", "predict_step"),
+            smoothing=("rts_smooth",),
         ),
         Kind("subspace", "none", fields=("basis",), settings=("n_components",)),
     )

@@ -71,14 +71,14 @@ class Transition:
     jacobian: Callable[[Array], Array]
 
 
-def named(transition: Any) -> Any:
-    """A pair of callables (function, jacobian) as a Transition of the function's name; anything else as it is."""
+def as_transition(transition: Any) -> Any:
+    """A pair of callables (function, jacobian) as a Transition named like the function; anything else unchanged."""
     if not (isinstance(transition, tuple) and len(transition) == 2 and all(map(callable, transition))):
         return transition
     return Transition(getattr(transition[0], "__name__", type(transition[0]).__name__), *transition)
 
 
-def resting(transitions: Array) -> NDArray[np.bool_]:
+def is_identity(transitions: Array) -> NDArray[np.bool_]:
     """Which of (n,) multiples of the identity, (n, p) diagonals or (n, p, p) matrices are the identity: (n,)."""
     equal = transitions == (np.eye(transitions.shape[-1]) if transitions.ndim == 3 else 1)
     return np.asarray(equal.all(axis=tuple(range(1, equal.ndim))))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from orfit_bench import schedules
 from orfit_bench.spec.arrays import to_host
-from orfit_bench.spec.model import Transition, named
+from orfit_bench.spec.model import Transition, as_transition
 
 Closed = Literal["both", "left", "right", "neither"]
 Matrices = NDArray[np.float64]
@@ -231,7 +231,7 @@ class MatrixOrTransition(Matrix):
 
     def check(self, value: object) -> Any:
         """The value as a Transition or a read-only array of doubles."""
-        found = named(value)
+        found = as_transition(value)
         return found if isinstance(found, Transition) else Matrix.check(self, value)
 
 

@@ -95,8 +95,8 @@ def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
         update = staticmethod(lambda s, J, E, p: spoil(s))
         store = staticmethod(lambda s, J, p: None)
         ahead = staticmethod(lambda s, p: s.w)
-        transit = staticmethod(lambda s, mean, p: spoil(s))
-        rts = staticmethod(lambda *moments: None)
+        predict_step = staticmethod(lambda s, mean, p: spoil(s))
+        rts_smooth = staticmethod(lambda *moments: None)
 
     ob.register(offering("rubbish", {method.name: Rubbish}), "rubbish")
     try:

@@ -92,7 +92,7 @@ def real(method: str) -> Any:
 def around(method: str, **functions: Any) -> Any:
     """The reference kernel with some functions replaced."""
     kernel = real(method)
-    names = ("learn", "update", "step", "transit", "rts")
+    names = ("learn", "update", "step", "predict_step", "rts_smooth")
     return Offers(**{n: getattr(kernel, n) for n in names if hasattr(kernel, n)} | functions)
 
 

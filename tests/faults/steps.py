@@ -143,13 +143,13 @@ KALMAN = replace(METHODS["kalman"], laws=(), models=False, examples=())
 
 
 def _off_before_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
-    real("kalman").rts(F, m_pred, P_pred, m, P)
+    real("kalman").rts_smooth(F, m_pred, P_pred, m, P)
     m[:-1] *= 1.001
 
 
 def _off_at_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
     m[-1] *= 1.001
-    real("kalman").rts(F, m_pred, P_pred, m, P)
+    real("kalman").rts_smooth(F, m_pred, P_pred, m, P)
 
 
 fault(
@@ -157,7 +157,7 @@ fault(
     "the smoothed means are off, except for the last, which the filter knows",
     "smoothing_agrees_with_reference",
     method=KALMAN,
-    kernel=around("kalman", rts=_off_before_the_last),
+    kernel=around("kalman", rts_smooth=_off_before_the_last),
     truth=real("kalman"),
 )
 fault(
@@ -165,5 +165,5 @@ fault(
     "the last smoothed mean is not that of the filter",
     "last_smoothed_state_is_filtered",
     method=KALMAN,
-    kernel=around("kalman", rts=_off_at_the_last),
+    kernel=around("kalman", rts_smooth=_off_at_the_last),
 )

@@ -163,7 +163,7 @@ class Kinds:
 
     @ob.hookimpl
     def kernels(self) -> Any:
-        filters = {"update": filter_update, "transit": filter_transit, "rts": lambda *arguments: None}
+        filters = {"update": filter_update, "predict_step": filter_transit, "rts_smooth": lambda *arguments: None}
         offers = {
             "my_labels": SimpleNamespace(learn=labels_learn),
             "my_subspace": SimpleNamespace(learn=oja_learn),

@@ -22,7 +22,7 @@ from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, join
 from orfit_bench.catalogue.shared.least_squares import solve_min_norm
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
-from orfit_bench.spec.model import Transition, resting
+from orfit_bench.spec.model import Transition, is_identity
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.types import Matrix, MatrixOrTransition
 
@@ -100,7 +100,7 @@ def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
 
 def _is_constant(settings: Settings) -> bool:
     F = settings["transition"]
-    still = F is None or (not isinstance(F, Transition) and bool(resting(F[None])[0]))
+    still = F is None or (not isinstance(F, Transition) and bool(is_identity(F[None])[0]))
     return still and not settings["process_noise"].any()
 
 

@@ -12,7 +12,7 @@ from orfit_bench.conformance.trial import Trial
 
 
 def needs_smoother(trial: Trial) -> str:
-    """Only filters smooth, and only kernels with `rts`."""
+    """Only filters smooth, and only kernels with `rts_smooth`."""
     return "" if trial.can("smoothing") else "it has no smoother"
 
 

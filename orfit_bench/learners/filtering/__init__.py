@@ -1,1 +1,1 @@
-"""Filters: learners of a state that moves between the rows."""
+"""Filters: learners of a state that changes between the rows."""

@@ -1,4 +1,4 @@
-"""How a filter's state moves: what its kernel gets instead of settings, constant or brought by the rows."""
+"""The dynamics of a filter: transitions and noises, from the settings or given with the rows."""
 
 from __future__ import annotations
 
@@ -9,142 +9,145 @@ import numpy as np
 
 from orfit_bench.learners import validation
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.model import Transition, named, resting
+from orfit_bench.spec.model import Transition, as_transition, is_identity
 from orfit_bench.spec.types import covariance_defect
 
-Host = np.ndarray[Any, Any]
-VARYING = ("transition", "process_noise", "observation_noise")
-"""What may come with the rows."""
+HostArray = np.ndarray[Any, Any]
+STEP_INPUTS = ("transition", "process_noise", "observation_noise")
+"""What may be given with the rows."""
 
 
-class Moving(NamedTuple):
-    """p of a filter. An array has one entry a step, or a single one for all: (n,), (n, size) or (n, size, size)."""
+class StepModel(NamedTuple):
+    """Parameters `p` of a filter's kernel. Arrays have one entry per step, or a single one for all steps.
+
+    An entry is a number, a diagonal or a matrix: arrays have shape (n,), (n, size) or (n, size, size).
+    """
 
     transition: Array | Transition | None
-    """None leaves the state where it is."""
+    """None: the identity."""
     process_noise: Array | None
-    """None adds nothing. Matrices are symmetric to the last bit."""
+    """None: zero. Matrices are exactly symmetric."""
     observation_noise: Array
-    moves: Any
-    """In host memory, whether transition and process noise do anything before a step: (n, 2), (1, 2) for all; one bool
-    for a single step."""
+    is_dynamic: Any
+    """Whether transition and process noise change the state before a step: (n, 2) in host memory, (1, 2) for all
+    steps; a bool for a single step."""
     sizes: tuple[int, int]
-    """Parameters p, and observations q of one step."""
+    """Parameters p, and observations q per step."""
     t: int
     batch_size: int
     single: bool = False
-    """Whether these are the parameters of one step alone."""
+    """Whether these are the parameters of a single step."""
 
-    def at(self, i: int) -> Moving:
-        """The parameters of step i alone, as whole matrices (p, p) and (q, q); None where nothing moves."""
+    def at(self, i: int) -> StepModel:
+        """Parameters of step i alone, with matrices (p, p) and (q, q); None for the identity and for zero."""
         if self.single:
             return self
         F: Any = self.transition
         Q: Any = self.process_noise
         R, (p, q) = self.observation_noise, self.sizes
-        turned, shaken = self.moves[i % len(self.moves)]
-        if turned and not isinstance(F, Transition):
-            F = whole(F[i % len(F)], p)
+        has_transition, has_noise = self.is_dynamic[i % len(self.is_dynamic)]
+        if has_transition and not isinstance(F, Transition):
+            F = as_matrix(F[i % len(F)], p)
         return self._replace(
-            transition=F if turned else None,
-            process_noise=whole(Q[i % len(Q)], p) if shaken else None,
-            observation_noise=whole(R[i % len(R)], q),
-            moves=bool(turned or shaken),
+            transition=F if has_transition else None,
+            process_noise=as_matrix(Q[i % len(Q)], p) if has_noise else None,
+            observation_noise=as_matrix(R[i % len(R)], q),
+            is_dynamic=bool(has_transition or has_noise),
             t=self.t + i,
             single=True,
         )
 
 
-def whole(value: Any, size: int) -> Array:
+def as_matrix(value: Array, size: int) -> Array:
     """A number, a diagonal (size,) or a matrix (size, size) as a matrix."""
     return value if value.ndim == 2 else value * value.__array_namespace__().eye(size, dtype=value.dtype)
 
 
-class Entries(NamedTuple):
-    """One of `VARYING` as kernels get it, and whether it moves the state: one entry a step, or one for all."""
+class PerStep(NamedTuple):
+    """A transition or noise as kernels get it: one entry per step, or one for all steps."""
 
-    value: Any
-    moves: Host
-
-
-STILL = np.zeros(1, bool)
+    value: Array | Transition | None
+    is_dynamic: HostArray
+    """For each entry, whether it changes the state between two rows."""
 
 
-class Motion:
-    """The transition and noises of a filter with p parameters and c outputs."""
+STATIC = np.zeros(1, bool)
+NO_INPUTS: Mapping[str, PerStep] = {}
+
+
+class Dynamics:
+    """The transition and the noises of a filter with p parameters and c outputs."""
 
     def __init__(
-        self, settings: Mapping[str, Any], p: int, c: int, linear: bool, place: Callable[[Host, str], Array]
+        self, settings: Mapping[str, Any], p: int, c: int, linear: bool, place: Callable[[HostArray, str], Array]
     ) -> None:
-        """Place puts a named host array on the backend. ValueError where a setting does not fit the sizes."""
+        """`place` copies a host array to the backend. ValueError if a setting does not fit the sizes."""
         self._p, self._c, self._linear, self._place = p, c, linear, place
-        self._constant = {name: self._entries(settings[name], name, None, 1) for name in VARYING}
-        self._noise = by_step(settings["observation_noise"], "observation_noise", self._observations(1), None)[0]
+        self._constant = {name: self._per_step(settings[name], name, None, 1) for name in STEP_INPUTS}
+        self._noise = per_step(settings["observation_noise"], "observation_noise", self._observations(1), None)[0]
+        self._single_rows = self._make_step_model(NO_INPUTS, 1, 1)
 
-    def given(self, varying: Mapping[str, Any], rows: int, block: bool) -> dict[str, Entries]:
-        """What came with `rows` rows, checked and placed: one entry a row, or one for a block of them."""
+    def validate_inputs(self, inputs: Mapping[str, Any], rows: int, block: bool) -> dict[str, PerStep]:
+        """Inputs given with the rows, on the backend: one entry for each row, or one for a block of rows."""
         steps, observed = (None, rows) if block else (rows, 1)
-        noise = varying.get("observation_noise")
+        noise = inputs.get("observation_noise")
         if block and noise is not None and not self._linear:
-            varying = {**varying, "observation_noise": self._of_rows(noise, rows)}
-        return {n: self._entries(v, n, steps, observed) for n, v in varying.items() if v is not None}
+            inputs = {**inputs, "observation_noise": self._noise_per_output(noise, rows)}
+        return {n: self._per_step(v, n, steps, observed) for n, v in inputs.items() if v is not None}
 
-    def _of_rows(self, noise: Any, rows: int) -> Any:
-        """The noise of a block, where it is given by row, for each of the row's c outputs."""
+    def _noise_per_output(self, noise: Any, rows: int) -> Any:
+        """The noise of a block for each of the c outputs of a row, if it is given per row."""
         shape = np.shape(noise)
         if shape == (rows,):
             return np.repeat(noise, self._c)
         return np.kron(noise, np.eye(self._c)) if shape == (rows, rows) else noise
 
-    def parameters(self, given: Mapping[str, Entries], t: int, observed: int) -> Moving:
-        """P for steps from number t on, each of so many observed rows."""
-        F, Q, R = self._in_force(given)
+    def step_model(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> StepModel:
+        """Parameters of the steps from number t on, each of `observed` rows."""
+        if not inputs and observed == 1:
+            return self._single_rows._replace(t=t)
+        return self._make_step_model(inputs, t, observed)
+
+    def _make_step_model(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> StepModel:
+        F, Q, R = (inputs.get(name, self._constant[name]) for name in STEP_INPUTS)
         noise = R.value
-        if "observation_noise" not in given and observed > 1:  # each row has that of the settings
-            of_all = np.kron(np.eye(observed), whole(self._noise, self._observations(1)))
-            noise = self._place(of_all[None], "observation_noise")
-        sizes = self._p, self._observations(observed)
-        return Moving(F.value, Q.value, noise, self.moves(given), sizes, t, observed)
-
-    def moves(self, given: Mapping[str, Entries]) -> Host:
-        """Whether transition and process noise do anything before a step: (n, 2), or (1, 2) for all."""
-        F, Q, _ = self._in_force(given)
-        return np.stack(np.broadcast_arrays(F.moves, Q.moves), axis=1)
-
-    def _in_force(self, given: Mapping[str, Entries]) -> list[Entries]:
-        return [given.get(name, self._constant[name]) for name in VARYING]
+        if "observation_noise" not in inputs and observed > 1:  # every row has the noise of the settings
+            of_all_rows = np.kron(np.eye(observed), as_matrix(self._noise, self._observations(1)))
+            noise = self._place(of_all_rows[None], "observation_noise")
+        is_dynamic = np.stack(np.broadcast_arrays(F.is_dynamic, Q.is_dynamic), axis=1)
+        return StepModel(F.value, Q.value, noise, is_dynamic, (self._p, self._observations(observed)), t, observed)
 
     def _observations(self, rows: int) -> int:
         return rows if self._linear else rows * self._c
 
-    def _entries(self, value: Any, name: str, steps: int | None, observed: int) -> Entries:
-        if name == "transition" and (value is None or isinstance(named(value), Transition)):
+    def _per_step(self, value: Any, name: str, steps: int | None, observed: int) -> PerStep:
+        if name == "transition" and (value is None or isinstance(as_transition(value), Transition)):
             if value is not None and self._linear and self._c > 1:
-                raise ValueError(f"a nonlinear transition moves one output only: y has {self._c}")
-            return Entries(named(value), STILL if value is None else ~STILL)
+                raise ValueError(f"a nonlinear transition allows one output only: y has {self._c}")
+            return PerStep(as_transition(value), STATIC if value is None else ~STATIC)
         size = self._observations(observed) if name == "observation_noise" else self._p
-        array = by_step(value, name, size, steps)
+        array = per_step(value, name, size, steps)
         if name == "observation_noise":
-            return Entries(self._place(array, name), STILL)
-        still = resting(array) if name == "transition" else ~np.asarray(array.any(axis=tuple(range(1, array.ndim))))
-        return Entries(None if still.all() else self._place(array, name), ~still)
+            return PerStep(self._place(array, name), STATIC)
+        static = is_identity(array) if name == "transition" else ~np.asarray(array.any(axis=(*range(1, array.ndim),)))
+        return PerStep(None if static.all() else self._place(array, name), ~static)
 
 
-def by_step(value: Any, name: str, size: int, steps: int | None) -> Host:
-    """Value checked: one entry a step (steps is their number), or one for all (None).
+def per_step(value: Any, name: str, size: int, steps: int | None) -> HostArray:
+    """Validate a transition or noise with one entry for each of `steps` steps, or one for all steps (None).
 
-    An entry is a number, a vector of length `size` or a matrix (size, size); of the moves to many steps no vector,
-    since one (p, p) matrix for all of p rows would be taken for their diagonals. TypeError or ValueError naming it
-    otherwise, also where a noise is no covariance. A covariance comes back symmetric to the last bit.
+    An entry is a number, a vector of length `size` or a matrix (size, size). Transitions and process noises given per
+    step may not be vectors: a single (p, p) matrix would be mistaken for p diagonals. Covariances are returned exactly
+    symmetric. TypeError or ValueError that names the argument.
     """
     array = validation.numbers(value, name, np.dtype(float))
     array = array if steps is not None else array[None]
     entries = ((), (size,), (size, size)) if steps is None or name == "observation_noise" else ((), (size, size))
     if not array.ndim or array.shape[1:] not in entries or len(array) != (1 if steps is None else steps):
         lead = () if steps is None else (steps,)
-        *some, last = (str((*lead, *entry)) for entry in entries)
+        *others, last = (str((*lead, *entry)) for entry in entries)
         each = "" if steps is None else ": one entry for each row"
-        raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(some)} or {last}{each}")
+        raise ValueError(f"{name}: got shape {np.shape(value)}, want {', '.join(others)} or {last}{each}")
     if name == "transition":
         return array
     if defect := covariance_defect(array if array.ndim == 3 else array.ravel()):

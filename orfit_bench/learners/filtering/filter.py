@@ -103,7 +103,7 @@ class Filter(Regressor):
         finally:
             self._state = kept
         to_host = self.backend.asnumpy
-        return smoother.dataset(to_host(mean), to_host(covariance), first=first)
+        return smoother.make_dataset(to_host(mean), to_host(covariance), first=first)
 
     def _rows(self, X: Any, y: Any, *varying: Any, block: bool = False) -> Rows:
         """The rows with what came with them, all of it checked."""

@@ -1,4 +1,4 @@
-"""The smoother's two passes: a filter that keeps what it knew at every step, and Rauch-Tung-Striebel back again."""
+"""The smoother's two passes: a filter that records its moments at every step, and Rauch-Tung-Striebel backwards."""
 
 from __future__ import annotations
 
@@ -7,55 +7,56 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.learners.filtering.extended import Extended, Moments, moments
+from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, moments
 from orfit_bench.spec.backend import Array
 
 if TYPE_CHECKING:
     import xarray
 
 
-class Passed(NamedTuple):
-    """Steps of the filter: what it knew before and after each row, and the transitions to them."""
+class FilterPass(NamedTuple):
+    """Steps of the filter: the moments before and after each row, and the transitions."""
 
     transitions: list[Array]
     predicted: Moments
     corrected: Moments
 
 
-def forward(extended: Extended, s: Any, X: Array, Y: Array, p: Any, xp: Any) -> Passed:
-    """Filter the rows of X; as many transitions as rows, fewer where the next one diverged."""
-    n, still = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
-    passed = Passed([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
+def run_filter(extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: StepModel, xp: Any) -> FilterPass:
+    """Filter the rows of X and record each step; there are fewer transitions than rows if a step diverged."""
+    n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
+    steps = FilterPass([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
     for i in range(n):
-        here = p.at(i)
-        applied, transition = extended.predicted(s, here)
-        keep(passed.predicted, i, s)
-        if not (applied and extended.corrected(s, X[i : i + 1], Y[i : i + 1], here, None)):
+        p_i = p.at(i)
+        applied, transition = extended.predict_step(s, p_i)
+        record_moments(steps.predicted, i, s)
+        if not (applied and extended.correct(s, X[i : i + 1], Y[i : i + 1], p_i, None)):
             break
-        keep(passed.corrected, i, s)
-        passed.transitions.append(still if transition is None else transition)
-    return passed
+        record_moments(steps.corrected, i, s)
+        steps.transitions.append(identity if transition is None else transition)
+    return steps
 
 
-def keep(of_steps: Moments, i: int, s: Any) -> None:
-    """Entry i <- the state's moments."""
-    for kept, now in zip(of_steps, moments(s), strict=True):
-        kept[i] = now
+def record_moments(records: Moments, i: int, s: Any) -> None:
+    """Set entry i to the moments of the state."""
+    for record, current in zip(records, moments(s), strict=True):
+        record[i] = current
 
 
-def variances(of_steps: Moments, xp: Any) -> Array:
-    """The diagonals (n, p) of covariances."""
-    return xp.diagonal(of_steps.covariance, axis1=1, axis2=2)
+def variances(records: Moments, xp: Any) -> Array:
+    """The diagonals (n, p) of the covariances."""
+    return xp.diagonal(records.covariance, axis1=1, axis2=2)
 
 
-def impossible(before: Array, after: Array, xp: Any) -> bool:
-    """Whether a variance is negative, or grew by knowing more: by half of the digits of its step's largest."""
+def is_inaccurate(before: Array, after: Array, xp: Any) -> bool:
+    """Whether smoothing made a variance negative or larger, by more than half of the digits of its step's largest."""
     slack = math.sqrt(xp.finfo(before.dtype).eps) * xp.max(before, axis=1)[:, None]
     return not bool(((after >= -slack) & (after <= before + slack)).all())
 
 
-def dataset(mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int) -> xarray.Dataset:
-    """The smoothed moments with named dimensions, by the number of the step."""
+def make_dataset(mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int) -> xarray.Dataset:
+    """The smoothed moments with named dimensions, indexed by the step number."""
     import xarray
 
     return xarray.Dataset(

@@ -12,8 +12,8 @@ from typing import Any
 from .names import Missing
 from .rows import rows
 
-KERNEL = ("learn", "update", "step", "store", "ahead", "transit")
-"""Functions of a kernel."""
+KERNEL = ("learn", "update", "step", "store", "ahead", "predict_step", "transit")
+"""Functions of a kernel; `predict_step` was `transit` in earlier versions."""
 STARTS = {
     "import_seconds": ["-c", "import orfit_bench"],
     "start_seconds": ["-m", "orfit_bench", "list", "--help"],

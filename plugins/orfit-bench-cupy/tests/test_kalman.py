@@ -89,7 +89,7 @@ def test_what_is_known_but_for_rounding_is_not_smoothed(known):
     moments = m_pred, P_pred, m.copy(), P.copy()
     mine = [IN_PLACE.asarray(a) for a in moments]
     smooth([IN_PLACE.asarray(f) for f in F], *mine)
-    reference.rts(F, *moments)
+    reference.rts_smooth(F, *moments)
     close(mine[2].get(), moments[2])
     close(mine[3].get(), moments[3])
     assert (moments[2][1, 0] == 1) == (known < 1e-10)

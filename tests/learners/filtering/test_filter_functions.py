@@ -63,7 +63,7 @@ def test_a_transition_in_functions_may_come_with_the_rows(same_state: Same) -> N
     got.partial_fit(X, y)  # then the state is at rest again
     np.testing.assert_array_equal(got.predict(X), X @ moments(got)[0][:, 0])
     many = np.ones((9, 2))
-    with pytest.raises(ValueError, match="a nonlinear transition moves one output only: y has 2"):
+    with pytest.raises(ValueError, match="a nonlinear transition allows one output only: y has 2"):
         ob.create("kalman", transition=turn).partial_fit(X, many)
     with pytest.raises(ValueError, match="moves one output only"):
         ob.create("kalman").partial_fit(X, many, transition=turn)

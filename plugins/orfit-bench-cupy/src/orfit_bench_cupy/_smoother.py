@@ -9,7 +9,7 @@ from orfit_bench_numba._exact_observations import rounding_bound
 
 
 def smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
-    """As `rts`, with L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1."""
+    """As `rts_smooth`, with L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1."""
     xp = P.__array_namespace__()
     still = xp.eye(P.shape[1], dtype=P.dtype)
     same = [xp.array_equal(P_pred[j], P[j - 1]) & xp.array_equal(F[j], still) for j in range(1, len(F))]

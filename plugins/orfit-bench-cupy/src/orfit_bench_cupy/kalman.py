@@ -21,7 +21,7 @@ from orfit_bench_numba._covariance import MIN_FEATURES, is_singular
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row."""
     noise = np.resize(fetch(p.observation_noise)[0], len(X))
-    if not p.moves.any() and (noise > 0).all():
+    if not p.is_dynamic.any() and (noise > 0).all():
         return learn_rows(s, s.covariance, s.mean, X, Y, noise, host_parameters(p, noise), out, kalman)
     if len(s.covariance) < MIN_FEATURES or (noise == 0).any():
         return learn_on_host(s, X, Y, noise, host_parameters(p, noise), out, kalman)
@@ -36,12 +36,12 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def row_parameters(p: Any, i: int, noise: Host) -> Any:
     """The parameters of a row, seen with this noise: numbers and diagonals stay what they are."""
-    F, Q, (apply_transition, shaken) = p.transition, p.process_noise, p.moves[i % len(p.moves)]
+    F, Q, (apply_transition, shaken) = p.transition, p.process_noise, p.is_dynamic[i % len(p.is_dynamic)]
     return p._replace(
         transition=F[i % len(F)] if apply_transition else None,
         process_noise=Q[i % len(Q)] if shaken else None,
         observation_noise=noise,
-        moves=bool(apply_transition or shaken),
+        is_dynamic=bool(apply_transition or shaken),
         t=p.t + i,
         single=True,
     )
@@ -60,9 +60,9 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 def filter_step(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) -> bool:
     """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
-    moves = p.moves and p.t > 1
+    moves = p.is_dynamic and p.t > 1
     before = [a.copy() for a in s] if moves else []
-    if moves and not transit(s, apply_transition(s.mean, p.transition), p):
+    if moves and not predict_step(s, apply_transition(s.mean, p.transition), p):
         return False
     f, found = A @ s.mean, np.flatnonzero(seen.all(axis=1))
     if out is not None:
@@ -85,7 +85,7 @@ def apply_transition(mean: Array, F: Array | None) -> Array:
     return F @ mean if F.ndim == 2 else (F * mean.T).T
 
 
-def transit(s: Any, mean: Array, p: Any) -> bool:
+def predict_step(s: Any, mean: Array, p: Any) -> bool:
     """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
@@ -120,7 +120,7 @@ def regained_variance(J: Array, p: Any) -> Any:
     return fetch(((J @ Q if Q.ndim == 2 else J * Q) * J).sum(axis=1))[0]
 
 
-def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back."""
     if not len(F):
         return
@@ -128,6 +128,6 @@ def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) ->
         smooth(F, m_pred, P_pred, m, P)
         return
     found = [np.array(a) for a in fetch(m_pred, P_pred, m, P)]
-    kalman.rts([fetch(f)[0] for f in F], *found)
+    kalman.rts_smooth([fetch(f)[0] for f in F], *found)
     for a, new in zip((m, P), found[2:], strict=True):
         a[...] = a.__array_namespace__().asarray(new)

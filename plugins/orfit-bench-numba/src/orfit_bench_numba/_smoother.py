@@ -21,7 +21,7 @@ from orfit_bench_numba._threads import limit_blas_threads
 Array = NDArray[Any]
 
 
-def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
 
     With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1, here L = H D, D being the matrix of `unit`.

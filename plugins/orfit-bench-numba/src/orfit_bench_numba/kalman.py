@@ -21,10 +21,10 @@ import numpy as np
 from orfit_bench_numba._covariance import Array, is_singular, learn_rows, learn_step
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
-from orfit_bench_numba._smoother import rts
+from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numba._threads import limit_blas_threads
 
-__all__ = ["learn", "rts", "step", "transit", "update"]
+__all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -56,7 +56,7 @@ def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Ar
 def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: int, out: Array | None) -> int:
     """Learn the rows from number `begin` of this chunk on, seen with these noises."""
     part = slice(begin, begin + len(X))
-    moves = select_rows(p.moves, part)
+    moves = select_rows(p.is_dynamic, part)
     if not moves.any():
         return learn_rows(s.covariance, s.mean, X, Y, noise, s.digits_lost, out)
     W = np.ascontiguousarray(s.mean.T)  # of one column the mean itself
@@ -96,9 +96,9 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
     """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
-    moves = p.moves and p.t > 1
+    moves = p.is_dynamic and p.t > 1
     before = [a.copy() for a in s] if moves else []
-    if moves and not transit(s, s.mean if p.transition is None else p.transition @ s.mean, p):
+    if moves and not predict_step(s, s.mean if p.transition is None else p.transition @ s.mean, p):
         return False
     f = A @ s.mean
     if out is not None:
@@ -112,7 +112,7 @@ def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
     return False
 
 
-def transit(s: Any, mean: Array, p: Any) -> bool:
+def predict_step(s: Any, mean: Array, p: Any) -> bool:
     """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
     P = np.empty_like(s.covariance)
     nothing = np.empty((0, 0), P.dtype)

@@ -23,21 +23,21 @@ from orfit_bench_numpy._covariance import change, noiseless_gain, rounding, sing
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """One row after another."""
     for i in range(len(X)):
-        if not follow(s, X[i : i + 1], Y[i : i + 1], p.at(i), None if out is None else out[i : i + 1]):
+        if not filter_step(s, X[i : i + 1], Y[i : i + 1], p.at(i), None if out is None else out[i : i + 1]):
             return i
     return len(X)
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as observations of one moment."""
-    return follow(s, A, Y, p.at(0), None)
+    return filter_step(s, A, Y, p.at(0), None)
 
 
-def follow(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
+def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
     """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
-    moves = p.moves and p.t > 1
+    moves = p.is_dynamic and p.t > 1
     before = [a.copy() for a in s] if moves else []
-    if moves and not transit(s, s.mean if p.transition is None else p.transition @ s.mean, p):
+    if moves and not predict_step(s, s.mean if p.transition is None else p.transition @ s.mean, p):
         return False
     f = A @ s.mean
     if out is not None:
@@ -51,7 +51,7 @@ def follow(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
     return False
 
 
-def transit(s: Any, mean: Array, p: Any) -> bool:
+def predict_step(s: Any, mean: Array, p: Any) -> bool:
     """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
@@ -96,7 +96,7 @@ def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
     P[...] = P / 2 + P.T / 2  # symmetric to the last bit
     known = np.diagonal(P) <= rounding(P) * s.scale
     P[known], P[:, known] = 0, 0
-    if p.moves:  # which forgets `scale`, beside which the other directions' rounding is known for what it is
+    if p.is_dynamic:  # which forgets `scale`, beside which the other directions' rounding is known for what it is
         P[...] = above(rounding(P) / least, P, s.scale)  # as I - K X' magnifies it
     return True
 
@@ -119,7 +119,7 @@ def renewed(J: Array, p: Any) -> Any:
     return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)
 
 
-def rts(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
 
     With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1.
