@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench.kernels.guards import factor_innovation, noise_pivots
 from orfit_bench_cupy._precision_guard import DEGRADED, REFUSED, judge_rows
 from orfit_bench_cupy._symmetric import downdate
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower
-from orfit_bench_numba._covariance import factor_innovation, noise_pivots
 
 
 class Change(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orfit_bench.kernels.guards import rounding_bound
 from orfit_bench_cupy._transfers import Array, fetch
-from orfit_bench_numba._exact_observations import rounding_bound
 
 
 def smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, is_finite
-from orfit_bench_numba._layers import layer_fields, layer_matrices
 from orfit_bench_numba._truncated_basis import RENEWAL_PERIOD
 
 
@@ -26,13 +26,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return False
     s.w[...] = w
     return True
-
-
-def project_off(U: Array, A: Array) -> Array:
-    """A - U'U A; twice, since once leaves eps A in the span of U."""
-    for _ in range(2):
-        A = A - U.T @ (U @ A)
-    return A
 
 
 def store(s: Any, J: Any, p: Any) -> None:

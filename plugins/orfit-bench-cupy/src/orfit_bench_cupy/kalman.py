@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import is_singular
 from orfit_bench_cupy._block_rls import learn_on_host, learn_rows
 from orfit_bench_cupy._covariance import learn_step
 from orfit_bench_cupy._smoother import smooth
 from orfit_bench_cupy._transfers import Array, Host, fetch, is_finite, run_on_host
 from orfit_bench_numba import kalman
-from orfit_bench_numba._covariance import MIN_FEATURES, is_singular
+from orfit_bench_numba._covariance import MIN_FEATURES
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

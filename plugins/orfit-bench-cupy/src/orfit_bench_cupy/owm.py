@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
 from orfit_bench_cupy._covariance import apply_changes, compute_changes
 from orfit_bench_cupy._transfers import Array
 from orfit_bench_numba._covariance import forgetting_limits
-from orfit_bench_numba._layers import layer_fields, layer_matrices
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -21,11 +21,3 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     for Theta, Delta, change, a in steps:
         Theta += p.step_size[0] * change.move(propagated_errors(a[0], Delta))  # by the new P_l
     return apply_changes(s.w, moved, list(zip(P, found, strict=True)), s.digits_lost, how["ff"], how["most"])
-
-
-def propagated_errors(a: Array, Delta: Array) -> Array:
-    """The errors (1, m) propagated back to the layer's outputs: Delta = a times them; 0 where nothing is taken in."""
-    xp = a.__array_namespace__()
-    i = xp.argmax(xp.abs(a))[None]
-    most = xp.take(a, i)
-    return xp.take(Delta, i, axis=0) / xp.where(most == 0, 1, most)

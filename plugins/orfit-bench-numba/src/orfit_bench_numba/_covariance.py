@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
+from orfit_bench.kernels.guards import factor_innovation, max_error, max_variance_after, measure_precision, noise_pivots
 from orfit_bench_numba._block_rls import learn_block
 from orfit_bench_numba._sequential_rls import learn_row, learn_sequentially
 from orfit_bench_numba._symmetric import copy_lower_to_upper, downdate
@@ -24,7 +25,7 @@ MIN_FEATURES, MIN_ROWS = 400, 16
 
 def forgetting_limits(ff: float, dtype: Any) -> dict[str, float]:
     """What rows learned with a forgetting factor keep to: it loses more digits with every row, and may overflow."""
-    return {"ff": ff, "least": 0.01 if ff < 1 else 1.0, "most": float(np.finfo(dtype).max / 4)}
+    return {"ff": ff, "least": max_error(ff), "most": float(np.finfo(dtype).max / 4)}
 
 
 def learn_rows(
@@ -119,8 +120,8 @@ def compute_change(P: Array, J: Array, R: Array, least: float, renewed: Any = 0.
     L = factor_innovation(S, r)
     if L is None:
         return None
-    lost, spent = measure_precision(P, J, S, L, r + renewed, least)
-    return None if spent else Change(solve_lower(L, V), L, lost)
+    precision = measure_precision(P, J, S, L, r + renewed, least)
+    return None if precision.exhausted else Change(solve_lower(L, V), L, precision.degraded)
 
 
 def apply_change(P: Array, w: Array, changed: Change, move: Array, lost: Array, ff: float, most: float) -> bool:
@@ -135,48 +136,8 @@ def apply_change(P: Array, w: Array, changed: Change, move: Array, lost: Array, 
     return True
 
 
-def max_variance_after(P: Array, V: Array, ff: float) -> float:
-    """The largest number on the diagonal of (P - V'V) / ff."""
-    return float((np.diagonal(P) - (V * V).sum(0)).max() / ff)
-
-
 def solve_lower(L: Array, B: Array) -> Array:
     """L^-1 B, in B's place."""
     (trsm,) = get_blas_funcs(("trsm",), (B,))
     trsm(1, L.T, B.T, side=1, lower=0, overwrite_b=1)  # what C order holds by rows, BLAS takes by columns
     return B
-
-
-def noise_pivots(R: Array) -> Array:
-    """The squared diagonal of R's Cholesky factor; zeros where R is singular."""
-    if len(R) == 1:
-        return np.diagonal(R)
-    try:
-        return np.diagonal(np.linalg.cholesky(R)) ** 2
-    except np.linalg.LinAlgError:
-        return np.zeros(len(R), R.dtype)
-
-
-def is_singular(R: Array) -> bool:
-    """Whether some combination of the rows is observed without noise."""
-    return bool((noise_pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
-
-
-def factor_innovation(S: Array, least: Array) -> Array | None:
-    """L with L L' = S; None where a pivot fell below that of the noise alone, which no exact arithmetic allows."""
-    least = least * (1 - math.sqrt(np.finfo(S.dtype).eps))
-    try:
-        L = np.linalg.cholesky(S)
-    except np.linalg.LinAlgError:
-        return None
-    return L if (np.diagonal(L) ** 2 >= least).all() else None
-
-
-def measure_precision(P: Array, J: Array, S: Array, L: Array, r: Array, least: float) -> tuple[bool, bool]:
-    """Whether half of the digits of P along J are lost, and whether too few are left; see `_precision_guard`."""
-    info, scale = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
-    rounded = info.eps * ((np.abs(J) @ scale) ** 2 / np.diagonal(S)).max()
-    cancelled = info.eps * (np.diagonal(L) ** 2 / r).max()
-    wound_up = scale.max() > float(info.max) ** 0.25
-    lost = rounded > info.eps**0.5 or cancelled > info.eps ** (1 / 3) or wound_up
-    return bool(lost), not (rounded <= least and cancelled <= least)  # so that NaN refuses

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs, pinvh
 
+from orfit_bench.kernels.guards import rounding_bound
 from orfit_bench_numba._compile import compiled, inline_reordered
-from orfit_bench_numba._exact_observations import rounding_bound
 from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
 from orfit_bench_numba._threads import limit_blas_threads
 

@@ -58,15 +58,6 @@ def transposed_copy(C: Array) -> Array:
     return B
 
 
-def orthonormal_factor(C: Array) -> Array | None:
-    """The Q of C = Q R with a positive diagonal of R; None where eps |R|, the error of Q, is above a hundredth."""
-    Q, R = np.linalg.qr(C)
-    if not np.finfo(C.dtype).eps * np.abs(R).max() <= 0.01:  # NaN and inf are refused too
-        return None
-    signed: Array = Q * np.copysign(1, np.diagonal(R))
-    return signed
-
-
 def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
     """`rows` of a rule whose C is the Q of what its steps made, wherever on their way that is taken.
 

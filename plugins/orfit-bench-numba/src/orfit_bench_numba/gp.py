@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, used_rows
 from orfit_bench_numba._block_gram_schmidt import Array, new_directions
-from orfit_bench_numba._layers import layer_fields, layer_matrices
 from orfit_bench_numba._truncated_basis import RENEWAL_PERIOD, reorthonormalize
 
 
@@ -54,8 +54,3 @@ def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Ar
     basis[:m], sigma[:m] = V[:, :m].T @ np.vstack([U, Q]), values[:m]
     if t % RENEWAL_PERIOD == 0:
         reorthonormalize(basis[:m])
-
-
-def used_rows(basis: Array) -> Array:
-    """The rows in use: those behind them are zero."""
-    return basis[: np.count_nonzero(basis.any(axis=1))]

@@ -12,8 +12,8 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from orfit_bench.kernels.linalg import inverse_gram
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -66,16 +66,6 @@ def step_block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Ar
     gain = np.divide(1, sigma + len(A) / step / sigma, out=np.zeros_like(sigma), where=sigma > 0)
     C = C + (A - X @ C.T).T @ ((U * gain) @ Vt)
     return C, inverse_gram(C)
-
-
-def inverse_gram(C: Array) -> Array | None:
-    """(C'C)^-1 = R^-1 R^-T for C = Q R; None where C has lost its rank."""
-    R: Array = np.linalg.qr(C)[1]
-    if not np.diagonal(R).all():
-        return None
-    half = solve_triangular(R, np.eye(len(R), dtype=R.dtype), check_finite=False)
-    inverse: Array = half @ half.T
-    return inverse
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:

@@ -18,7 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._covariance import Array, is_singular, learn_rows, learn_step
+from orfit_bench.kernels import filtering
+from orfit_bench.kernels.filtering import regained_variance
+from orfit_bench.kernels.guards import is_singular
+from orfit_bench_numba._covariance import Array, learn_rows, learn_step
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
 from orfit_bench_numba._smoother import rts_smooth
@@ -95,21 +98,8 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 
 def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
-    """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
-    moves = p.is_dynamic and p.t > 1
-    before = [a.copy() for a in s] if moves else []
-    if moves and not predict_step(s, s.mean if p.transition is None else p.transition @ s.mean, p):
-        return False
-    f = A @ s.mean
-    if out is not None:
-        out[...] = f
-    seen = ~np.isnan(Y).any(axis=1)
-    R = p.observation_noise[seen][:, seen]
-    if not seen.any() or update(s, A[seen], Y[seen] - f[seen], p._replace(observation_noise=R)):
-        return True
-    for a, kept in zip(s, before, strict=False):
-        a[...] = kept
-    return False
+    """Prediction, from the second step on, and correction by the rows of A that are not missing; or neither."""
+    return filtering.filter_step(s, A, Y, p, out, predict_step, update)
 
 
 def predict_step(s: Any, mean: Array, p: Any) -> bool:
@@ -131,10 +121,3 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return learn_exactly(s, J, E, p)
     least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
     return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, least=least, renewed=regained_variance(J, p))
-
-
-def regained_variance(J: Array, p: Any) -> Any:
-    """The variance that each row's direction has again after the next prediction: a transition brings others there."""
-    if p.transition is not None:
-        return np.inf
-    return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)

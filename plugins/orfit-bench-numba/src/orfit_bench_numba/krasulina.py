@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.linalg import orthonormal_factor
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -21,7 +22,7 @@ from orfit_bench_numba._delayed_rank1 import (
     multiply_basis,
     update_inverse_gram,
 )
-from orfit_bench_numba._subspace import Array, make_delayed_rows, make_learn, make_step, orthonormal_factor
+from orfit_bench_numba._subspace import Array, make_delayed_rows, make_learn, make_step
 
 
 def apply_rule(s: Any, A: Array, p: Any) -> bool:

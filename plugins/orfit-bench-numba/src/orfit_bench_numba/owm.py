@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._covariance import Array, compute_change, forgetting_limits, max_variance_after
-from orfit_bench_numba._layers import layer_fields, layer_matrices
+from orfit_bench.kernels.guards import max_variance_after
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
+from orfit_bench_numba._covariance import Array, compute_change, forgetting_limits
 from orfit_bench_numba._symmetric import downdate
 
 
@@ -32,10 +33,3 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         if changed.lost:
             s.digits_lost[...] = 1
     return True
-
-
-def propagated_errors(a: Array, Delta: Array) -> Array:
-    """The errors (1, m) propagated back to the layer's outputs: Delta = a times them."""
-    i = np.argmax(np.abs(a))
-    row = Delta[i : i + 1]
-    return row / a[i] if a[i] else row  # nothing taken in: no step

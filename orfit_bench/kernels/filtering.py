@@ -1,0 +1,51 @@
+"""One step of a filter for a backend's `predict_step` and `update`, with missing rows and rollback.
+
+Shapes: A (q, d) rows of one time step, Y (q, r) with NaN where a row is missing, R (q, q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+PredictStep = Callable[[Any, Array, Any], bool]
+"""predict_step(s, mean, p): the transition of the covariance, with the mean after it; False where it overflows."""
+Update = Callable[[Any, Array, Array, Any], bool]
+"""update(s, J, E, p): correction by rows J with errors E; False where it is not applied."""
+
+
+def filter_step(
+    s: Any, A: Array, Y: Array, p: Any, out: Array | None, predict_step: PredictStep, update: Update
+) -> bool:
+    """Predict, from the second step on, and correct by the rows that are not missing; False restores the state.
+
+    The predictions of all rows are written to `out` unless it is None.
+    """
+    moves = p.is_dynamic and p.t > 1
+    before = [a.copy() for a in s] if moves else []
+    if moves and not predict_step(s, s.mean if p.transition is None else p.transition @ s.mean, p):
+        return False
+    f = A @ s.mean
+    if out is not None:
+        out[...] = f
+    observed = ~np.isnan(Y).any(axis=1)
+    R = p.observation_noise[observed][:, observed]
+    if not observed.any() or update(s, A[observed], Y[observed] - f[observed], p._replace(observation_noise=R)):
+        return True
+    for a, saved in zip(s, before, strict=False):
+        a[...] = saved
+    return False
+
+
+def regained_variance(J: Array, p: Any) -> Any:
+    """The variance x'Q x (q,) that the process noise adds to each row's direction before the next step.
+
+    Infinite with a transition matrix, which turns other directions there.
+    """
+    if p.transition is not None:
+        return np.inf
+    return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)

@@ -1,0 +1,94 @@
+"""Precision guards of methods with a covariance P: factors of the innovation covariance, digits that are left.
+
+Shapes: P (p, p) symmetric, J (q, p) rows or gradients, R (q, q) covariance of their noise, S = J P J' + R (q, q).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Precision(NamedTuple):
+    """`degraded`: half of the digits of P are lost along the rows; `exhausted`: too few are left to apply the step."""
+
+    degraded: bool
+    exhausted: bool
+
+
+def is_finite(a: Array) -> bool:
+    """Whether all entries are finite; one pass without a temporary, two only where the sum of squares overflows."""
+    return math.isfinite(np.vdot(a, a)) or bool(np.isfinite(a).all())
+
+
+def rounding_bound(P: Any) -> float:
+    """Largest remainder of a variance of 1 that may be only rounding: a few eps for each of the p rows.
+
+    P may be an array of any library.
+    """
+    return 10 * len(P) * float(np.finfo(P.dtype).eps)
+
+
+def noise_pivots(R: Array) -> Array:
+    """The squared diagonal (q,) of R's Cholesky factor; zeros where R is singular."""
+    if len(R) == 1:
+        return np.diagonal(R)
+    try:
+        return np.diagonal(np.linalg.cholesky(R)) ** 2
+    except np.linalg.LinAlgError:
+        return np.zeros(len(R), R.dtype)
+
+
+def is_singular(R: Array) -> bool:
+    """Whether some combination of the rows is observed without noise."""
+    return bool((noise_pivots(R) <= len(R) * np.finfo(R.dtype).eps * np.diagonal(R)).any())
+
+
+def factor_innovation(S: Array, pivots: Array) -> Array | None:
+    """The lower triangular L (q, q) with L L' = S; None where rounding has made P indefinite along the rows.
+
+    In exact arithmetic no squared pivot of S is below that of the noise alone, `pivots` (q,).
+    """
+    least = pivots * (1 - math.sqrt(np.finfo(S.dtype).eps))
+    if len(S) == 1:
+        return np.sqrt(S) if S[0, 0] >= least[0] and S[0, 0] > 0 else None
+    try:
+        L = np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return None
+    return L if (np.diagonal(L) ** 2 >= least).all() else None
+
+
+def max_error(ff: float) -> float:
+    """The largest relative error of a variance with which a step is applied, for the forgetting factor ff.
+
+    0.01 with forgetting, which enlarges an error with every row; otherwise 1, no correct digit, since it stays.
+    """
+    return 0.01 if ff < 1 else 1.0
+
+
+def measure_precision(P: Array, J: Array, S: Array, L: Array, remaining: Array, max_error: float) -> Precision:
+    """Estimate the relative errors of the variances x'P x along the rows x of J, for S = L L'.
+
+    Two estimates, O(p) numbers a row. Rounding: eps (sum |x_i| sqrt(P_ii))^2 relative to the innovation variance.
+    Cancellation: a step reduces the variance from s to at most `remaining` (q,), where an error of eps s stays.
+
+    Degraded: an estimate exceeds sqrt(eps) or eps^(1/3), or P exceeds half the exponent range of its dtype, which
+    happens to directions that are forgotten and never observed. Exhausted: an estimate exceeds `max_error`.
+    """
+    info, deviations = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
+    rounding = info.eps * ((np.abs(J) @ deviations) ** 2 / np.diagonal(S)).max()
+    cancellation = info.eps * (np.diagonal(L) ** 2 / remaining).max()
+    wound_up = deviations.max() > float(info.max) ** 0.25
+    degraded = rounding > info.eps**0.5 or cancellation > info.eps ** (1 / 3) or wound_up
+    return Precision(bool(degraded), not (rounding <= max_error and cancellation <= max_error))  # so that NaN refuses
+
+
+def max_variance_after(P: Array, V: Array, ff: float) -> float:
+    """The largest entry on the diagonal of (P - V'V) / ff, for V (q, p)."""
+    return float((np.diagonal(P) - (V * V).sum(0)).max() / ff)

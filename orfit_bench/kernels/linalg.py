@@ -1,0 +1,34 @@
+"""Factors of the bases C (d, k) of subspaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+Array = NDArray[Any]
+
+
+def orthonormal_factor(C: Array) -> Array | None:
+    """The Q (d, k) of C = Q R with a positive diagonal of R, which is unique; None where few of its digits are left.
+
+    For a C that grew out of an orthonormal matrix and shrank in no direction: then the error of Q is at most eps |R|,
+    which may be at most 0.01.
+    """
+    Q, R = np.linalg.qr(C)
+    if not np.finfo(C.dtype).eps * np.abs(R).max() <= 0.01:  # also refuses NaN and inf
+        return None
+    signed: Array = Q * np.copysign(1, np.diagonal(R))
+    return signed
+
+
+def inverse_gram(C: Array) -> Array | None:
+    """(C'C)^-1 = R^-1 R^-T (k, k) for C = Q R; None where C has lost its rank."""
+    R: Array = np.linalg.qr(C)[1]
+    if not np.diagonal(R).all():
+        return None
+    half = solve_triangular(R, np.eye(len(R), dtype=R.dtype), check_finite=False)
+    inverse: Array = half @ half.T
+    return inverse

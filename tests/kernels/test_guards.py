@@ -1,0 +1,50 @@
+"""Precision guards that the kernels of several backends share."""
+
+import numpy as np
+import pytest
+
+from orfit_bench.kernels import guards
+
+RNG = np.random.default_rng(0)
+
+
+def test_finite_numbers_whose_sum_of_squares_overflows_are_finite():
+    assert guards.is_finite(np.array([1e200, -1e200]))
+    assert not guards.is_finite(np.array([1.0, np.nan]))
+    assert not guards.is_finite(np.array([np.inf]))
+
+
+@pytest.mark.parametrize("q", [1, 3])
+def test_the_factor_of_an_innovation_covariance_is_its_cholesky_factor(q):
+    A = RNG.standard_normal((q, 5))
+    S = A @ A.T + np.eye(q)
+    L = guards.factor_innovation(S, guards.noise_pivots(np.eye(q)))
+    np.testing.assert_allclose(L @ L.T, S, rtol=1e-14)
+
+
+@pytest.mark.parametrize("q", [1, 3])
+@pytest.mark.parametrize("variance", [0.5, -1.0, np.nan])
+def test_a_variance_below_that_of_the_noise_has_no_factor(q, variance):
+    S = np.eye(q)
+    S[-1, -1] = variance
+    assert guards.factor_innovation(S, np.ones(q)) is None
+
+
+def test_noise_of_two_equal_rows_is_singular():
+    assert guards.is_singular(np.ones((2, 2)))
+    assert guards.is_singular(np.zeros((1, 1)))
+    assert not guards.is_singular(np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("variance", "degraded", "exhausted"), [(1.0, False, False), (1e12, True, False), (1e15, True, True)]
+)
+def test_a_large_variance_reduced_to_that_of_the_noise_loses_digits(variance, degraded, exhausted):
+    P, J, R = variance * np.eye(2), np.array([[1.0, 0.0]]), np.ones((1, 1))
+    S = J @ P @ J.T + R
+    found = guards.measure_precision(P, J, S, np.linalg.cholesky(S), np.ones(1), guards.max_error(0.9))
+    assert found == guards.Precision(degraded, exhausted)
+
+
+def test_forgetting_tolerates_a_smaller_error():
+    assert guards.max_error(0.99) < guards.max_error(1.0) == 1
