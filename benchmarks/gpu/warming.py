@@ -32,4 +32,4 @@ def warm(tell: Tell, backend: str, method: str, dtype: str, small: bool) -> None
 
 def settings(kind: Any, d: int) -> dict[str, Any]:
     """Those that a method needs beside its defaults."""
-    return {"model": MLP((d, d))} if kind.layered else {}
+    return {"model": MLP((d, d))} if kind.state.layered else {}

@@ -15,7 +15,7 @@ def throughput(learner: Any, rows: int, roofline: Roofline | None) -> float | No
     """
     if roofline is None or not learner.rule.is_linear or learner.backend.device not in ("", "cpu"):
         return None
-    state, cost = learner.live_state, learner.method.cost
+    state, cost = learner.live_state, learner.method.theory.cost
     layout = learner.rule.layout(state.sizes)
     used = layout.count(state.arrays)
     sizes = layout.sizes | {"count": used * (1 - used / (2 * max(rows, used, 1)))}  # on average: it fills up first

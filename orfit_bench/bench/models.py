@@ -18,11 +18,11 @@ def filled(method: Method, given: Any) -> dict[str, Any]:
     A method that learns layer by layer gets one hidden layer of 32, any other the linear model. TypeError or
     ValueError where the method learns no such model, or there is none such.
     """
-    if given is None and not method.layered:
+    if given is None and not method.state.layered:
         return {}
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(f"{method.name}: model={given!r}: want a table of {', '.join(DEFAULTS)}")
-    if not (method.models or method.layered):
+    if not (method.kernel.models or method.state.layered):
         raise ValueError(f"{method.name}: model={given!r}: it fits no other model than the linear one")
     for name in given or {}:
         if name not in DEFAULTS:

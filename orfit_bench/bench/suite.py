@@ -165,7 +165,7 @@ class Suite:
                 yield stream, {k: v for k, v in sized.items() if k != "seed"}
 
     def _absence(self, method: Method, backend: str) -> str:
-        if self.protocol.learners > 1 and not method.averages:
+        if self.protocol.learners > 1 and not method.combine.averages:
             return f"{method.name}: an average of its states is not defined"
         return registry().absence(backend, method.name)
 

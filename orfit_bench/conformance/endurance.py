@@ -121,7 +121,7 @@ def endure(learner: Any, P_field: str, n: int, rows: Rows, ridge: float, forgett
 def look(learner: Any, P_field: str, truth: Truth, V: Array, rows: int) -> Look:
     """The learner's weights and P beside the batch solution."""
     state = learner.state()
-    w = np.asarray(state[learner.method.weights].values, float).reshape(len(V), -1)
+    w = np.asarray(state[learner.method.state.weights].values, float).reshape(len(V), -1)
     if learner.method.traits.labels:
         w = w[:, np.argsort(learner.classes_)]
     P, (w_true, P_true) = np.asarray(state[P_field].values, float), truth.solution()

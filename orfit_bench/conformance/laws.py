@@ -72,7 +72,7 @@ def edges() -> dict[Equality, Case]:
 
 def cases(method: str | None = None) -> list[Case]:
     """Every law: of every method, of every equality, of no learner; or all that speak of one method."""
-    methods = [Case((m.name,), law) for m in registry().methods.values() for law in m.laws]
+    methods = [Case((m.name,), law) for m in registry().methods.values() for law in m.theory.laws]
     found = dict.fromkeys([*methods, *edges().values(), *(Case((), law) for law in THEOREMS)])
     return [case for case in found if method is None or method in case.methods]
 

@@ -53,11 +53,11 @@ class Trial:
         return chunk if self._admits(chunk) else rows.draw(*made, sign=True)
 
     def _admits(self, chunk: Chunk) -> bool:
-        if self.method.admit is None or chunk.y is None:
+        if self.method.kernel.validate_rows is None or chunk.y is None:
             return True
         Y = chunk.y.reshape(len(chunk.X), -1)
         try:
-            self.method.admit(self.create().settings, 0, chunk.X, Y, False, self.variant.model is LINEAR)
+            self.method.kernel.validate_rows(self.create().settings, 0, chunk.X, Y, False, self.variant.model is LINEAR)
         except ValueError:
             return False
         return True
@@ -133,8 +133,8 @@ class Trial:
     def first_weights(self, learner: Any, chunk: Chunk) -> Array:
         """The weights before the first row, (p, r) like the learner's now."""
         if self.method.traits.labels:
-            return np.zeros(learner.state()[self.method.weights].shape)
-        return np.asarray(self.begun(chunk).state()[self.method.weights].values, float)
+            return np.zeros(learner.state()[self.method.state.weights].shape)
+        return np.asarray(self.begun(chunk).state()[self.method.state.weights].values, float)
 
     @staticmethod
     def backend_of(learner: Any) -> Backend:

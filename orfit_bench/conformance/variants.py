@@ -38,15 +38,15 @@ def variants(method: Method, backend: str) -> list[Variant]:
     lacks = registry().capabilities(backend, method.name)
     named: list[Mapping[str, Any]] = [{}, *method.examples]
     settings = [*named, *alone(method)]
-    model = MLP((3,)) if method.layered else LINEAR
+    model = MLP((3,)) if method.state.layered else LINEAR
     found = [Variant(s, model, promised=s in named) for s in settings]
-    if method.layered:
+    if method.state.layered:
         return [*found, Variant({}, MLP((3, 2), "relu"), 2)]
     if method.traits.numbers:
         found += [Variant(s, outputs=2) for s in named]
     if method.traits.gaps:
         found += [Variant({}, along=True), Variant({}, outputs=2, along=True)]
-    if method.models and not lacks["models"]:
+    if method.kernel.models and not lacks["models"]:
         found += [Variant(s, MLP((3,)), 2) for s in named]
     return [v for v in found if not (lacks.get("blocks") and v.settings.get("batch_size", 1) > 1)]
 

@@ -34,7 +34,7 @@ def average(learners: Iterable[Learner]) -> None:
     if strange := [type(a).__name__ for a in learners if not isinstance(a, Learner)]:
         raise TypeError(f"average: got {strange[0]}, want a list of learners")
     first = learners[0]
-    if not first.method.averages:
+    if not first.method.combine.averages:
         raise ValueError(
             f"{first.method.name}: an average of its states is not defined{merging.alternative(first.method)}"
         )

@@ -12,8 +12,8 @@ import numpy as np
 from orfit_bench.learners import layers, validation
 from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
+from orfit_bench.spec import Draw, Method
 from orfit_bench.spec.backend import Array, Backend
-from orfit_bench.spec.method import Draw, Method
 from orfit_bench.spec.model import LINEAR, Model
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.pending import PendingRows
@@ -89,15 +89,15 @@ class Configuration:
         p, r = (d, c) if self.is_linear else (self.model.size(d, c), 1)
         counts = {name: value for name, value in self.settings.items() if type(value) is int}
         sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self.is_linear else c}
-        inputs = [n for n, _ in layers.shapes(self.model, d, c)] if self.method.layered else ()
+        inputs = [n for n, _ in layers.shapes(self.model, d, c)] if self.method.state.layered else ()
         return StateLayout(self.method, dict(self.settings), sizes, self.backend, self.dtype, inputs)
 
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
         """The state before the first row; ValueError where settings do not fit the sizes."""
         layout, (d, c, _) = self.layout(sizes), sizes
         draw, given = generator(self.random_state, 0).standard_normal, {}  # one generator: each call draws anew
-        if any(f.name == self.method.weights for f in layout.fields):
-            given[self.method.weights] = self.first_weights(d, c, layout.shape(("parameter", "output")), draw)
+        if any(f.name == self.method.state.weights for f in layout.fields):
+            given[self.method.state.weights] = self.first_weights(d, c, layout.shape(("parameter", "output")), draw)
         return LearnerState(sizes, layout.start(given, draw), self.no_rows(sizes), classes=classes)
 
     def copy(self, state: LearnerState) -> LearnerState:
@@ -134,8 +134,8 @@ class Configuration:
     def predict(self, state: LearnerState, X: Array, inputs: Any = None) -> Array:
         """Predictions (n, c) for rows on the backend."""
         with np.errstate(all="ignore"):  # a prediction may be inf
-            if self.method.predict:
-                return self.method.predict(state.arrays, X, self.settings)
+            if self.method.state.predict:
+                return self.method.state.predict(state.arrays, X, self.settings)
             w = self.prediction_weights(state, inputs)
             return X @ w if self.is_linear else self.linearized(state.sizes).predict(w, X)
 

@@ -130,12 +130,12 @@ def _model(given: Any, method: Method) -> Model:
     model = _as_model(given)
     if model is not LINEAR and model.name == LINEAR.name:
         raise ValueError(f"a model of one's own needs another name than {LINEAR.name!r}, by which states know it")
-    if method.layered and not (model.layers and model.shapes):
+    if method.state.layered and not (model.layers and model.shapes):
         raise ValueError(
             f"{method.name} learns layer by layer, which the model {model.name!r} does not tell apart: "
             f"pass model=orfit_bench.MLP(...), or a Model with shapes and layers"
         )
-    if model is not LINEAR and not (method.models or method.layered):
+    if model is not LINEAR and not (method.kernel.models or method.state.layered):
         raise ValueError(f"{method.name} fits no other model than the linear one; these do: {_that_fit(model)}")
     return model
 
@@ -145,7 +145,7 @@ def _weights(given: Any, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any
         return None
     if method.traits.labels:
         raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
-    if all(f.name != "w" for f in method.fields):
+    if "w" not in method.state.names:
         instead = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
         raise ValueError(f"initial_weights: {method.name} has none; {instead[0] if instead else 'leave it out'}")
     weights = validation.numbers(given, "initial_weights", dtype)
@@ -167,7 +167,8 @@ def _dtype(dtype: Any) -> str:
 def _that_fit(model: Model) -> str:
     """The methods that learn such a model."""
     layered = bool(model.layers and model.shapes)
-    return ", ".join(sorted(m.name for m in registry().methods.values() if m.models or (m.layered and layered)))
+    methods = registry().methods.values()
+    return ", ".join(sorted(m.name for m in methods if m.kernel.models or (m.state.layered and layered)))
 
 
 def restore(

@@ -112,7 +112,7 @@ class Learner:
 
         Notes
         -----
-        Exact, averaged or approximate, as `method.merge` declares.
+        Exact, averaged or approximate, as `method.combine.merge` declares.
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
@@ -169,13 +169,13 @@ class Learner:
                 old.n_steps, old.n_samples = steps, seen
             raise
         self._state = state
-        if self.method.warns:
+        if self.method.state.warning:
             self._warn_of_lost_precision()
         return result
 
     def _warn_of_lost_precision(self) -> None:
         """Called last, since a user may have made this warning an error. The stack level is that of the user."""
-        state, warns = self._state, self.method.warns
+        state, warns = self._state, self.method.state.warning
         if warns and state and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
             state.has_warned = True
             warnings.warn(f"{self.method.name}: {warns[1]}", AccuracyWarning, stacklevel=4)
@@ -207,7 +207,7 @@ class Learner:
         return self.rule.place(validation.matrix(X, "X", self.dtype, sizes.n_features, xp=self.rule.namespace))
 
     def _check_step(self) -> None:
-        if not self.method.blocks:
+        if not self.method.kernel.blocks:
             raise TypeError(f"{self.method.name} learns row by row and has no rule for a block: use partial_fit")
         require("blocks", self.rule.kernel, self.method, self.backend)
         if self.pending:

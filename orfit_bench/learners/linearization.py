@@ -6,8 +6,8 @@ from typing import Any
 
 from orfit_bench.learners import layers
 from orfit_bench.learners.validation import NUMBERS
+from orfit_bench.spec import Method, Settings
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.method import Method, Settings
 from orfit_bench.spec.model import Model
 
 
@@ -28,7 +28,8 @@ def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Ar
 
 def prediction_weights(method: Method, s: Any, settings: Settings) -> Array:
     """The weights (p, r) that predictions use, which need not be those where gradients are taken."""
-    return method.answers(s, settings) if method.answers else getattr(s, method.weights)
+    choose = method.state.prediction_weights
+    return choose(s, settings) if choose else getattr(s, method.state.weights)
 
 
 class LinearizedKernel:
@@ -47,7 +48,7 @@ class LinearizedKernel:
         """`sizes` are features d and outputs c."""
         self._method, self._settings, self._model, self._kernel = method, settings, model, kernel
         self._outputs, self._dtype, self._xp = sizes[1], dtype, xp
-        self._shapes = layers.shapes(model, *sizes) if method.layered else ()
+        self._shapes = layers.shapes(model, *sizes) if method.state.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -55,7 +56,7 @@ class LinearizedKernel:
         B, xp, method = p.batch_size, self._xp, self._method
         for i in range(0, len(X), B):
             x, y, here = X[i : i + B], Y[i : i + B], p.at(i // B)
-            w = self._kernel.ahead(s, here) if method.ahead else getattr(s, method.weights)
+            w = self._kernel.ahead(s, here) if method.kernel.lookahead else getattr(s, method.state.weights)
             f, J = self.predict(w, x), self.jacobian(w, x)
             if out is not None:
                 out[i : i + B] = (
@@ -65,7 +66,7 @@ class LinearizedKernel:
             here = self._with_more(here, w, x, y, J)
             if not (xp.isfinite(E).all() and xp.isfinite(J).all() and is_applied(self._kernel.update(s, J, E, here))):
                 return i
-            if method.fresh:
+            if method.kernel.needs_post_step_gradients:
                 self._kernel.store(s, *self._fresh(s, x, here))
         return len(X)
 
@@ -85,7 +86,7 @@ class LinearizedKernel:
 
     def _with_more(self, p: Any, w: Array, x: Array, y: Array, J: Array) -> Any:
         """P with what the method asked for beside gradients and errors."""
-        if self._method.targets:
+        if self._method.kernel.needs_targets:
             p = p._replace(targets=y.reshape(-1, 1))
         if self._shapes:
             p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
@@ -97,7 +98,7 @@ class LinearizedKernel:
 
     def _fresh(self, s: Any, x: Array, p: Any) -> tuple[Array | None, Any]:
         """What `store` sees at the weights after the step: the gradients, or the layers' inputs."""
-        w = getattr(s, self._method.weights)
+        w = getattr(s, self._method.state.weights)
         return (None, p._replace(inputs=self._inputs(w, x))) if self._shapes else (self.jacobian(w, x), p)
 
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:

@@ -49,7 +49,7 @@ class ParameterMaker:
         none = {s.name: math.inf if isinstance(s.type, Number) else NO_LIMIT for s in method.settings}
         self._values: dict[str, Any] = {n: none[n] if settings[n] is None else settings[n] for n in names}
         self._values |= dict.fromkeys(BY_STEP)
-        self._draws: int = method.draws(settings)
+        self._draws: int = method.kernel.draws(settings)
         self._dtype = dtype
         self._random_state = random_state
         self._last: Any = None

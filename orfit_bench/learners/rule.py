@@ -26,8 +26,8 @@ class Rule(Configuration):
         """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size; with `predict` return what
         was predicted for each before its step.
         """
-        if self.method.admit and len(X):
-            self.method.admit(self.settings, state.n_steps, X, Y, False, self.is_linear)
+        if self.method.kernel.validate_rows and len(X):
+            self.method.kernel.validate_rows(self.settings, state.n_steps, X, Y, False, self.is_linear)
         if self.batch_size > 1:
             return self._learn_batches(state, X, Y, predict)
         out = self.namespace.empty(Y.shape, self.dtype) if predict else None
@@ -58,8 +58,8 @@ class Rule(Configuration):
         """Learn all rows of A as one step."""
         if not len(A):
             raise ValueError("A: got no rows, want at least one")
-        if self.method.admit:
-            self.method.admit(self.settings, state.n_steps, A, Y, True, self.is_linear)
+        if self.method.kernel.validate_rows:
+            self.method.kernel.validate_rows(self.settings, state.n_steps, A, Y, True, self.is_linear)
         self.advance(state, A, Y, len(A), None, inputs, block=True)
         state.n_samples += len(A)
 

@@ -86,7 +86,7 @@ def lacking(report: Report) -> Iterator[str]:
     """Unsupported capabilities with their reasons, and methods that declare nothing to test their numbers against."""
     for method in dict.fromkeys(method for _, method in report.capabilities):
         declared = registry().methods.get(method)
-        if declared and not declared.laws and not declared.batch:
+        if declared and not declared.theory.laws and not declared.theory.batch:
             yield f"unproven: {method} declares neither a law nor a batch solution, so its results cannot be verified"
     names = {backend for backend, _ in report.capabilities}
     here = {

@@ -60,7 +60,7 @@ def methods_table(known: Registry) -> Table:
     table = grid("Methods", "name", *known.backends, "merge", "description", "supplied by")
     for method in known.methods.values():
         offers = ["no" if known.absence(backend, method.name) else "yes" for backend in known.backends]
-        merging = method.merge.kind if method.merge else "none"
+        merging = method.combine.merge.kind if method.combine.merge else "none"
         row = [method.name, *offers, merging, method.summary, known.suppliers["methods", method.name]]
         table.add_row(*map(Text, row))
     return table
@@ -147,17 +147,18 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
     if schedules := [s.name for s in method.settings if isinstance(s.type, NumberOrSchedule)]:
         yield Text(_schedules(method.name, schedules))
     fields = grid("State", "field", "dimensions", "meaning")
-    for f in method.fields:
+    for f in method.state.fields:
         name = f"{f.name}_1, {f.name}_2, ..." if f.layered else f.name
         fields.add_row(*map(Text, [name, " x ".join(f.dims) or "scalar", f.meaning]))
     yield fields
     laws = grid("Laws", "name", "claim", "source")
-    for law in method.laws:
+    for law in method.theory.laws:
         laws.add_row(*map(Text, [law.name, law.claim, law.source]))
-    yield laws if method.laws else Text("No laws.")
+    yield laws if method.theory.laws else Text("No laws.")
     yield Text(f"cost per sample: {_cost(method)}")
     yield Text(f"capabilities: {_capabilities(method)}")
-    yield Text(f"merge: {f'{method.merge.kind}: {method.merge.summary}' if method.merge else 'none'}")
+    merge = method.combine.merge
+    yield Text(f"merge: {f'{merge.kind}: {merge.summary}' if merge else 'none'}")
     for backend in known.backends:
         absence = known.absence(backend, method.name)
         supplier = known.suppliers.get(("kernels", (backend, method.name)), "")
@@ -173,20 +174,20 @@ def _schedules(method: str, names: list[str]) -> str:
 
 def _cost(method: Method) -> str:
     settings: dict[str, Any] = {s.name: s.check(s.default) for s in method.settings}
-    sizes = SIZES | {dim: length(settings, SIZES) for dim, length in method.lengths.items()}
-    flops, floats = method.cost.flops(settings, sizes), method.cost.floats(settings, sizes)
-    at = "100 parameters, 1 output" + (", 10 stored directions" if method.grows else "")
-    at = "a layer of 100 inputs, 1 output" if method.layered else at
+    sizes = SIZES | {dim: length(settings, SIZES) for dim, length in method.state.lengths.items()}
+    flops, floats = method.theory.cost.flops(settings, sizes), method.theory.cost.floats(settings, sizes)
+    at = "100 parameters, 1 output" + (", 10 stored directions" if method.state.growth else "")
+    at = "a layer of 100 inputs, 1 output" if method.state.layered else at
     return f"{flops:,.0f} flops, {floats:,.0f} numbers read or written ({at}; default settings)"
 
 
 def _capabilities(method: Method) -> str:
     words = {
-        "learns nonlinear models": method.models,
-        "learns layered models only, layer by layer": method.layered,
-        "learns a block of rows in one step": method.blocks,
-        "can be averaged": bool(method.averages),
-        "has an exact batch solution": method.batch is not None,
+        "learns nonlinear models": method.kernel.models,
+        "learns layered models only, layer by layer": method.state.layered,
+        "learns a block of rows in one step": method.kernel.blocks,
+        "can be averaged": bool(method.combine.averages),
+        "has an exact batch solution": method.theory.batch is not None,
     }
     return "; ".join(word for word, can in words.items() if can) or "none besides partial_fit and predict"
 

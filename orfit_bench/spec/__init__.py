@@ -6,12 +6,14 @@ It computes nothing and imports nothing heavy: a plugin may import it at start-u
 from orfit_bench.spec.backend import Absent, Backend, Kernel
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, nan_max
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Cost, Diagonal, Field, Growth, Method
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.metric import Metric, Record
 from orfit_bench.spec.model import LINEAR, Model, Transition
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Diagonal, Draw, Field, Growth, PrecisionWarning, Settings, Sizes, StateSpec
 from orfit_bench.spec.stream import Data, Stream
+from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Choice, Integer, Matrix, MatrixOrTransition, Number, NumberOrSchedule, Text
 
 SPEC_VERSION = (1, 0)
@@ -21,17 +23,22 @@ __all__ = [
     "LINEAR",
     "SPEC_VERSION",
     "Absent",
+    "Array",
     "Backend",
     "Choice",
+    "Combine",
     "Cost",
     "Data",
     "Diagonal",
+    "Draw",
     "Equality",
     "Experiment",
     "Field",
     "Growth",
     "Integer",
+    "InverseGram",
     "Kernel",
+    "KernelSpec",
     "Law",
     "Matrix",
     "MatrixOrTransition",
@@ -42,14 +49,19 @@ __all__ = [
     "Model",
     "Number",
     "NumberOrSchedule",
+    "PrecisionWarning",
     "Record",
     "Reproduced",
     "Request",
     "Rows",
     "Setting",
+    "Settings",
     "Side",
+    "Sizes",
+    "StateSpec",
     "Stream",
     "Text",
+    "Theory",
     "Transition",
     "bound",
     "deviation",

@@ -110,13 +110,13 @@ class Kernel(Protocol):
         """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
 
     def ahead(self, s: Any, p: Any) -> Array:
-        """The weights (p, r) at which J and E of this step are to be taken; where the method is declared `ahead`."""
+        """The weights (p, r) at which J and E of this step are to be taken; where the method declares `lookahead`."""
 
     def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
         """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
 
     def store(self, s: Any, J: Array, p: Any) -> None:
-        """Keep the gradients J (q, p) taken after the step; only where the method is declared `fresh`.
+        """Keep the gradients J (q, p) taken after the step; only where the method declares `needs_post_step_gradients`.
 
         A layered method gets no J but p.inputs as they are after the step.
         """

@@ -7,7 +7,6 @@ from typing import Any
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.spec.backend import Absent, Backend
-from orfit_bench.spec.kinds import KINDS
 from orfit_bench.spec.method import Method
 
 MEANING = {
@@ -22,12 +21,12 @@ MEANING = {
 
 def allowed(method: Method) -> dict[str, tuple[str, ...]]:
     """What a method allows, with the functions that its kernel offers for it."""
-    block = ("update", *(["store"] if method.fresh else []), *(["ahead"] if method.ahead else []))
-    kind = KINDS[method.kind]
+    spec, kind = method.kernel, method.traits
+    block = ("update", *(["store"] if spec.needs_post_step_gradients else []), *(["ahead"] if spec.lookahead else []))
     wanted = {
-        "rows": block if method.layered else kind.rows,
-        "models": block if method.models else None,
-        "blocks": ("step",) if method.blocks else None,
+        "rows": block if method.state.layered else kind.rows,
+        "models": block if spec.models else None,
+        "blocks": ("step",) if spec.blocks else None,
         "smoothing": kind.smoothing,
         "float32": (),
     }

@@ -1,14 +1,12 @@
-"""Merging: how the states of two learners that saw different rows become one."""
+"""How learners that saw different rows become one: merging two states, averaging several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from numpy.typing import NDArray
+from orfit_bench.spec.state import Array, Settings
 
-Array = NDArray[Any]
 KINDS = ("exact", "averaged", "approximate")
 
 
@@ -25,7 +23,7 @@ class Side:
     """The rounding of the dtype that the fields are kept in."""
 
 
-def _never(settings: Mapping[str, Any], linear: bool) -> str:
+def _never(settings: Settings, linear: bool) -> str:
     return ""
 
 
@@ -39,11 +37,43 @@ class Merge:
 
     kind: str
     summary: str
-    rule: Callable[[Side, Side, Mapping[str, Any]], dict[str, Array]]
-    refuses: Callable[[Mapping[str, Any], bool], str] = _never
+    rule: Callable[[Side, Side, Settings], dict[str, Array]]
+    refuses: Callable[[Settings, bool], str] = _never
     """refuses(settings, linear): why this cannot be had under these settings or on such a model; empty where it can."""
 
     def __post_init__(self) -> None:
         """Refuse another kind."""
         if self.kind not in KINDS:
             raise ValueError(f"merge: kind {self.kind!r}, want one of {', '.join(KINDS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """How learners of a method that saw different rows are combined.
+
+    Parameters
+    ----------
+    merge : Merge, optional
+        How `a.merge(b)` joins two states. Default: it is refused.
+    averages : tuple of str
+        Fields that `average` may replace by their mean. Default: none, and learners cannot be averaged.
+    average_weights : mapping of str to str
+        Averaged fields that count by a 0-d field in their mean, as a running mean does by its sum of weights.
+    derive : callable, optional
+        derive(fields after `average`, settings) returns the fields that follow from the averaged ones, in host memory.
+    """
+
+    merge: Merge | None = None
+    averages: tuple[str, ...] = ()
+    average_weights: Mapping[str, str] = field(default_factory=dict)
+    derive: Callable[[Mapping[str, Array], Settings], dict[str, Array]] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse weights of a field that is not averaged."""
+        if alone := [name for name in self.average_weights if name not in self.averages]:
+            raise ValueError(f"combine: {alone[0]!r} has a weight in averages, but is not among {self.averages}")
+
+    @property
+    def names(self) -> set[str]:
+        """The fields that averages read."""
+        return {*self.averages, *self.average_weights.values()}

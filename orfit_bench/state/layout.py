@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec import Diagonal, Draw, Field, Method
 from orfit_bench.spec.backend import Backend
-from orfit_bench.spec.method import Diagonal, Draw, Field, Method
 
 _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 
@@ -32,13 +32,14 @@ class StateLayout:
         """Inputs are those of the model's layers, where the method learns layer by layer."""
         layers = [{**sizes, "input": n} for n in inputs]
         self._sizes_of = {f"_{i}": size for i, size in enumerate(layers, start=1)}
-        own = {"input", *method.lengths} if layers else set()
-        self.fields = tuple(_by_layer(method.state_fields(settings), len(layers), own))
-        self.grows = method.grows.dim if method.grows and any(method.grows.dim in f.dims for f in self.fields) else None
-        self.limit = method.grows.limit(settings, sizes) if method.grows else None
+        own = {"input", *method.state.lengths} if layers else set()
+        self.fields = tuple(_by_layer(method.state.fields_under(settings), len(layers), own))
+        growth = method.state.growth
+        self.grows = growth.dim if growth and any(growth.dim in f.dims for f in self.fields) else None
+        self.limit = growth.limit(settings, sizes) if growth else None
         self.sizes = dict(sizes)
         for end, size in self._sizes_of.items() or [("", self.sizes)]:
-            size |= {dim: length(settings, size) for dim, length in method.lengths.items()}
+            size |= {dim: length(settings, size) for dim, length in method.state.lengths.items()}
             self.sizes |= {dim + end: size[dim] for dim in own}
         self._settings, self._backend, self._dtype = settings, backend, dtype
 

@@ -49,7 +49,7 @@ def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerSta
     The other's rule may be on another backend or start from other draws. ValueError where the method's rule for
     merging does not apply.
     """
-    how = rule.method.merge
+    how = rule.method.combine.merge
     assert how is not None  # check_mergeable saw to it
     if how.kind == "exact":
         _check_same_start(rule, other_rule, a.sizes)
@@ -69,7 +69,7 @@ def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerSta
 
 def check_mergeable(rule: StateRule) -> None:
     """ValueError with the reason where learners of the rule cannot be merged."""
-    how = rule.method.merge
+    how = rule.method.combine.merge
     if how is None:
         raise ValueError(f"{rule.method.name} has no rule for merging: learn the rows with one learner")
     if reason := how.refuses(rule.settings, rule.is_linear):
@@ -95,7 +95,7 @@ def _placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState
             raise ValueError(f"state: {f.name!r} has shape {fields[f.name].shape}, want {want}")
         if not np.isfinite(fields[f.name]).all():
             raise ValueError(f"state: {f.name!r} holds numbers that are not finite")
-    lost = bool(rule.method.warns and fields.get(rule.method.warns[0], False))
+    lost = bool(rule.method.state.warning and fields.get(rule.method.state.warning[0], False))
     return replace(like, arrays=layout.start(fields), pending=rule.no_rows(like.sizes), has_warned=lost)
 
 
@@ -126,8 +126,8 @@ def mean(rules: Sequence[StateRule], states: Sequence[LearnerState]) -> list[Lea
     """The states with the mean of their weights; each keeps its own step count."""
     first, method = rules[0], rules[0].method
     fields = [_wide(first.layout(state.sizes).arrays(state.arrays)) for state in states]
-    there = [name for name in method.averages if name in fields[0]]
-    means = {name: _mean(fields, name, method.averages_by.get(name)) for name in there}
+    there = [name for name in method.combine.averages if name in fields[0]]
+    means = {name: _mean(fields, name, method.combine.average_weights.get(name)) for name in there}
     return [
         replace(state, arrays=rule.layout(state.sizes).start(with_derived(rule, own | means)))
         for rule, state, own in zip(rules, states, fields, strict=True)
@@ -143,7 +143,7 @@ def _mean(fields: Sequence[Fields], name: str, by: str | None) -> Any:
 
 def with_derived(rule: StateRule, fields: Fields) -> Fields:
     """The fields, with what follows from them made anew."""
-    derived = rule.method.derived
+    derived = rule.method.combine.derive
     return fields | derived(fields, rule.settings) if derived else fields
 
 
@@ -153,4 +153,4 @@ def _wide(fields: Fields) -> Fields:
 
 def alternative(method: Method) -> str:
     """What to do where an average means nothing."""
-    return "; merge() joins two of its learners" if method.merge else ""
+    return "; merge() joins two of its learners" if method.combine.merge else ""

@@ -95,7 +95,7 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     _check("pending_y", given.get("pending_y"), (pending, c), rule.dtype)
     rows = (np.ascontiguousarray(given[name], rule.dtype) for name in ("pending_X", "pending_y"))
     X, Y = (rule.backend.asarray(a) for a in rows)
-    warned = bool(rule.method.warns and fields.get(rule.method.warns[0], False))
+    warned = bool(rule.method.state.warning and fields.get(rule.method.state.warning[0], False))
     waiting = rule.no_rows(sizes).with_rows(X, Y)
     return LearnerState(sizes, layout.start(fields), waiting, steps, samples, classes, has_warned=warned)
 

@@ -33,11 +33,13 @@ def test_a_method_declares_its_limit(method):
     for name in names:
         k = {"n_components": 7} if any(s.name == "n_components" for s in method.settings) else {}
         settings = {s.name: s.check(s.default) for s in method.settings} | USES.get(name, {}) | k
-        outputs = 1 if method.layered else 3
-        sizes = SIZES | {"output": outputs, "parameter": 20 * 3 if method.layered else 70, "gradients": 1}
-        letters = LETTERS | {"k": 11 if method.layered else 7} | ({"m": 3} if method.layered else {})
+        outputs = 1 if method.state.layered else 3
+        sizes = SIZES | {"output": outputs, "parameter": 20 * 3 if method.state.layered else 70, "gradients": 1}
+        letters = LETTERS | {"k": 11 if method.state.layered else 7} | ({"m": 3} if method.state.layered else {})
         want = formula(name, **letters)
-        assert (method.cost.flops(settings, sizes), method.cost.floats(settings, sizes)) == pytest.approx(want), name
+        assert (method.theory.cost.flops(settings, sizes), method.theory.cost.floats(settings, sizes)) == pytest.approx(
+            want
+        ), name
 
 
 def test_a_block_is_what_the_page_says():

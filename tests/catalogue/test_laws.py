@@ -48,9 +48,9 @@ def citations(source):
 
 def test_every_method_has_laws_and_all_but_greedy_a_batch_solution():
     for method in registry().methods.values():
-        assert method.laws, f"{method.name} has no law"
-        unknown = method.layered or method.kind == "subspace"  # whose C no batch problem fixes
-        assert method.batch or method.name == "greedy" or unknown
+        assert method.theory.laws, f"{method.name} has no law"
+        unknown = method.state.layered or method.kind == "subspace"  # whose C no batch problem fixes
+        assert method.theory.batch or method.name == "greedy" or unknown
 
 
 @pytest.mark.parametrize(("name", "settings"), EVERY, ids=said)
@@ -61,9 +61,9 @@ def test_batch_solutions_agree_with_the_learners(name, settings):
     X[4] = X[1]
     Y = rng.standard_normal((9, 2))
     learner = ob.create(name, **settings).partial_fit(X, Y)
-    if learner.method.batch is None:
+    if learner.method.theory.batch is None:
         pytest.skip(f"{name} declares no batch solution")
-    want = learner.method.batch(X, Y, np.zeros((6, 2)), learner.settings)
+    want = learner.method.theory.batch(X, Y, np.zeros((6, 2)), learner.settings)
     if want is None:
         pytest.skip(f"{name} has no batch solution for these rows")
     np.testing.assert_allclose(learner.state()["w"].values, want, rtol=1e-9, atol=1e-12)
@@ -100,7 +100,7 @@ def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
 
     ob.register(offering("rubbish", {method.name: Rubbish}), "rubbish")
     try:
-        for law in method.laws:
+        for law in method.theory.laws:
             with np.errstate(all="ignore"):
                 found = [_ratio(method, law, kind) for kind in ("gaussian", "condition 1e6")]
             bounded = write == 0.0 and law.source in BOUNDS  # learning nothing keeps an upper bound of an error
@@ -142,7 +142,7 @@ class Nudged:
 def test_every_law_sees_a_kernel_that_is_a_millionth_off(method):
     ob.register(offering("nudged", {method.name: Nudged(method.name)}), "nudged")
     try:
-        for law in method.laws:
+        for law in method.theory.laws:
             if law.name not in INEQUALITIES:
                 seen = [_ratio(method, law, kind, "nudged") for kind in laws.kinds(law)[:3]]
                 assert max(seen) > 1, law.name

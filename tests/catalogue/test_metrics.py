@@ -308,7 +308,7 @@ def test_deviation_of_p_of_a_classifier() -> None:
 
 
 def test_a_p_that_would_overflow_has_no_deviation() -> None:
-    rows = ob.methods()["rls"].information[1]  # type: ignore[index]
+    rows = ob.methods()["rls"].theory.inverse_gram[1]  # type: ignore[index]
     settings = {"forgetting_factor": 2.0, "ridge": 1.0}
     assert rows(np.ones((900, 1)), settings) is not None
     assert rows(np.ones((2000, 1)), settings) is None

@@ -445,9 +445,13 @@ def test_the_batch_solution_of_all_that_is_linear(settings, data):
     X, w0 = data
     Y = targets("square", (12, 3))
     learner = ob.create("sgd", initial_weights=w0, **settings).partial_fit(X, Y).flush()
-    np.testing.assert_allclose(METHOD.batch(X, Y, w0, learner.settings), weights(learner), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        METHOD.theory.batch(X, Y, w0, learner.settings), weights(learner), rtol=1e-11, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("settings", [{"loss": "huber"}, {"radius": 1.0}], ids=said)
 def test_no_batch_solution_of_what_is_not(settings, data):
-    assert METHOD.batch(data[0], targets("square", (12, 3)), data[1], ob.create("sgd", **settings).settings) is None
+    assert (
+        METHOD.theory.batch(data[0], targets("square", (12, 3)), data[1], ob.create("sgd", **settings).settings) is None
+    )

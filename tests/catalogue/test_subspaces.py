@@ -741,7 +741,7 @@ def test_signs_and_rotations_do_not_matter_to_a_merge(method: str) -> None:
 
     from orfit_bench.state.merging import side
 
-    rule = ob.methods()[method].merge.rule
+    rule = ob.methods()[method].combine.merge.rule
     a, b = (side(learner.rule, learner.live_state) for learner in pair(method, step_size=0.1))
     turn = np.linalg.qr(np.random.default_rng(14).standard_normal((2, 2)))[0]
     turned = replace(b, fields={"basis": -b.fields["basis"] @ turn})

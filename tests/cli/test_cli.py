@@ -138,7 +138,7 @@ class TestList:
         (row,) = (line.split() for line in invoke("list").output.splitlines() if line.startswith(f" {name} "))
         of_backends = row[1 : 1 + len(ob.backends())]
         assert (row[0], set(of_backends) - {"no"}, row[1 + len(of_backends)]) == (name, {"yes"}, said)
-        summary = ob.methods()[name].merge.summary
+        summary = ob.methods()[name].combine.merge.summary
         assert f"merge: {said}: {summary}" in " ".join(invoke("list", name).output.split())
 
     def test_a_method(self):
@@ -616,7 +616,7 @@ class TestLaws:
     def test_every_law_of_a_method_is_printed_with_its_source(self):
         result = invoke("laws", "apa")
         assert result.exit_code == 0
-        for law in ob.methods()["apa"].laws:
+        for law in ob.methods()["apa"].theory.laws:
             assert law.name in result.output
         assert "apa = icl" in result.output
         assert f"of {len(laws.cases('apa'))} laws hold" in result.output

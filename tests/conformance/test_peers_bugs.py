@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from faults.fault import Fault
 from faults.right import METHODS, PLAIN, PLAIN_KERNEL, STEP, WITH_LAST, Offers, around, one_by_one, plain, real
+from helpers.methods import change
 
 from orfit_bench.conformance.record import FAILED
-from orfit_bench.spec import Cost, Field, Number, Setting
+from orfit_bench.spec import Cost, Field, InverseGram, Number, Setting
 
 # ------------------------------------------------------------------------------------------ least squares
 
@@ -25,14 +25,14 @@ def information(X: Any, settings: Any) -> Any:
 
 FF = Setting("forgetting_factor", Number(0, 1, closed="right"), 0.99, "weight of an error one row later")
 P = Field("P", ("parameter", "parameter"), "P", start=lambda settings, sizes, draw: np.eye(sizes["parameter"]))
-OWN_RLS = replace(
+COST = Cost(flops=lambda s, z: 6 * z["parameter"] ** 2, floats=lambda s, z: 2 * z["parameter"] ** 2)
+OWN_RLS = change(
     PLAIN,
     settings=(FF,),
-    fields=(*PLAIN.fields, P),
-    cost=Cost(flops=lambda s, z: 6 * z["parameter"] ** 2, floats=lambda s, z: 2 * z["parameter"] ** 2),
-    information=("P", information),
+    state={"fields": (*PLAIN.state.fields, P)},
+    theory={"cost": COST, "inverse_gram": InverseGram("P", information)},
 )
-OUR_RLS = replace(METHODS["rls"], models=False, examples=({"forgetting_factor": 0.99},), laws=())
+OUR_RLS = change(METHODS["rls"], kernel={"models": False}, examples=({"forgetting_factor": 0.99},), theory={"laws": ()})
 
 
 def rls(lost: Any) -> Any:
@@ -219,7 +219,7 @@ BUGS: dict[str, tuple[set[str], Fault]] = {
     ),
     "a prediction that moves the weights": (
         {"predicting_changes_nothing"},
-        bug(replace(PLAIN, predict=adapts)),
+        bug(change(PLAIN, state={"predict": adapts})),
     ),
     "a filter that reads the caller's buffer later": (
         {"inputs_are_not_kept"},

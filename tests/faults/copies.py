@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from helpers.methods import change
 
 from faults.fault import fault
 from faults.right import (
@@ -38,7 +38,7 @@ fault(
     "merged_learners_share",
     "the learner that was merged into another shares its arrays from then on",
     "merge_leaves_other_unchanged",
-    method=replace(PLAIN, merge=Merge("approximate", "the first", lambda a, b, settings: {})),
+    method=change(PLAIN, combine={"merge": Merge("approximate", "the first", lambda a, b, settings: {})}),
     host=(Learner, "merge", _sharing),
 )
 
@@ -119,7 +119,7 @@ fault(
     "the_first_is_the_mean",
     "the mean of some learners is the first of them",
     "averages_as_declared",
-    method=replace(DOUBLE, averages=("w",), derived=lambda fields, settings: {"double": 2 * fields["w"]}),
+    method=change(DOUBLE, combine={"averages": ("w",), "derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=Offers(learn=carries_the_double),
     host=(merging, "_mean", lambda fields, name, by: fields[0][name]),
 )

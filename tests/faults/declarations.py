@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from helpers.methods import change
 
 from faults.fault import ON_NUMPY, fault
 from faults.right import (
@@ -21,7 +22,7 @@ from faults.right import (
     plain,
     real,
 )
-from orfit_bench.spec import Field, Merge
+from orfit_bench.spec import Field, InverseGram, Merge
 
 # ------------------------------------------------------------------------------------------ methods
 
@@ -29,7 +30,12 @@ fault(
     "information_without_the_prior",
     "the rows that P is declared to be the inverse of leave out the prior",
     "agrees_with_inverse_information",
-    method=replace(METHODS["rls"], laws=(), models=False, examples=(), information=("P", lambda X, settings: X)),
+    method=change(
+        METHODS["rls"],
+        kernel={"models": False},
+        examples=(),
+        theory={"laws": (), "inverse_gram": InverseGram("P", lambda X, settings: X)},
+    ),
     kernel=real("rls"),
     truth=real("rls"),
 )
@@ -38,7 +44,7 @@ fault(
     "an_undeclared_matrix",
     "the state has a matrix of features by features, the declared cost is linear in them",
     "state_size_grows_as_declared",
-    method=replace(PLAIN, fields=(WEIGHTS, Field("Q", ("feature", "feature"), "nothing"))),
+    method=change(PLAIN, state={"fields": (WEIGHTS, Field("Q", ("feature", "feature"), "nothing"))}),
 )
 
 
@@ -65,7 +71,7 @@ fault(
     "answers_in_double",
     "predictions of a learner in single precision are in double",
     "dtype_is_preserved",
-    method=replace(PLAIN, predict=lambda s, X, settings: X.astype(float) @ s.w),
+    method=change(PLAIN, state={"predict": lambda s, X, settings: X.astype(float) @ s.w}),
     dtype="float32",
 )
 
@@ -82,7 +88,9 @@ fault(
     "merged_into_the_sum",
     "a merge that is declared the mean of the weights is their sum",
     "merges_as_declared",
-    method=replace(PLAIN, merge=Merge("averaged", "", lambda a, b, settings: {"w": a.fields["w"] + b.fields["w"]})),
+    method=change(
+        PLAIN, combine={"merge": Merge("averaged", "", lambda a, b, settings: {"w": a.fields["w"] + b.fields["w"]})}
+    ),
 )
 
 
@@ -90,7 +98,7 @@ fault(
     "averaged_by_half",
     "a field that follows from the averaged one stays what it was",
     "averages_as_declared",
-    method=replace(DOUBLE, averages=("w",)),
+    method=change(DOUBLE, combine={"averages": ("w",)}),
     kernel=Offers(learn=carries_the_double),
 )
 
@@ -105,14 +113,16 @@ fault(
     "questions_are_counted",
     "a question of one row is counted in the state",
     "predicting_changes_nothing",
-    method=replace(PLAIN, fields=(WEIGHTS, Field("asked", (), "questions", compared="nothing")), predict=_asked),
+    method=change(
+        PLAIN, state={"fields": (WEIGHTS, Field("asked", (), "questions", compared="nothing")), "predict": _asked}
+    ),
 )
 
 fault(
     "one_answer_at_the_start",
     "while the weights are zero there is one answer, however many rows are asked for",
     "predicts_before_first_row",
-    method=replace(PLAIN, predict=lambda s, X, settings: (X if s.w.any() else X[:1]) @ s.w),
+    method=change(PLAIN, state={"predict": lambda s, X, settings: (X if s.w.any() else X[:1]) @ s.w}),
 )
 
 # ------------------------------------------------------------------------------------------ backends

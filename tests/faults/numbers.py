@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from helpers.methods import change
 
 from faults.fault import fault, wrong_learn
 from faults.right import (
@@ -131,7 +131,7 @@ fault(
     "no_step_is_skipped_silently",
     "restored_state_continues_identically",
     "saved_state_continues_identically",
-    method=replace(PLAIN, fields=(*PLAIN.fields, Field("correction", (), "n / (n - 1)"))),
+    method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("correction", (), "n / (n - 1)"))}),
     kernel=Offers(learn=_corrected),
 )
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from helpers.methods import change, declare
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Cost, Field, Integer, Method, Setting
+from orfit_bench.spec import Cost, Field, Integer, Setting
 
 METHODS = ob.methods()
 STEP = 0.05
 WEIGHTS = Field("w", ("parameter", "output"), "weights")
 COST = Cost(flops=lambda s, z: 6 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])
-PLAIN = Method("plain", "LMS with a fixed step", "", "", (), (WEIGHTS,), COST, ())
-BATCHES = replace(PLAIN, blocks=True, settings=(Setting("batch_size", Integer(1), 2, "rows of a step"),))
+PLAIN = declare("plain", WEIGHTS, theory={"cost": COST})
+BATCHES = change(PLAIN, kernel={"blocks": True}, settings=(Setting("batch_size", Integer(1), 2, "rows of a step"),))
 
 
 def plain(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
@@ -60,8 +60,8 @@ PLAIN_KERNEL = Offers(learn=plain, step=block)
 
 
 LAST = Field("last", ("feature",), "the row before")
-WITH_LAST = replace(PLAIN, fields=(*PLAIN.fields, LAST))
-DOUBLE = replace(PLAIN, fields=(*PLAIN.fields, Field("double", ("parameter", "output"), "twice the weights")))
+WITH_LAST = change(PLAIN, state={"fields": (WEIGHTS, LAST)})
+DOUBLE = change(PLAIN, state={"fields": (WEIGHTS, Field("double", ("parameter", "output"), "twice the weights"))})
 
 
 def with_momentum(s: Any, X: Any, Y: Any, p: Any, out: Any, sign: int = 1) -> int:
@@ -96,5 +96,5 @@ def around(method: str, **functions: Any) -> Any:
     return Offers(**{n: getattr(kernel, n) for n in names if hasattr(kernel, n)} | functions)
 
 
-LMS, OJA = (replace(METHODS[name], laws=()) for name in ("lms", "oja"))
-LINEAR_LMS = replace(LMS, models=False)
+LMS, OJA = (change(METHODS[name], theory={"laws": ()}) for name in ("lms", "oja"))
+LINEAR_LMS = change(LMS, kernel={"models": False})

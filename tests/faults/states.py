@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from helpers.methods import change
 
 from faults.fault import fault, wrong_learn
 from faults.right import (
@@ -150,7 +151,7 @@ fault(
     "its_own_sign",
     "a field that is compared by nothing is kept with another sign than the reference keeps it",
     "state_moves_between_backends",
-    method=replace(PLAIN, fields=(*PLAIN.fields, replace(LAST, compared="nothing"))),
+    method=change(PLAIN, state={"fields": (*PLAIN.state.fields, replace(LAST, compared="nothing"))}),
     kernel=Offers(learn=partial(with_momentum, sign=-1)),
     truth=Offers(learn=with_momentum),
 )
@@ -177,10 +178,12 @@ fault(
     "counts_past_the_limit",
     "what a full memory has no room for is counted in all the same",
     "state_size_is_bounded",
-    method=replace(
+    method=change(
         PLAIN,
-        fields=(*PLAIN.fields, Field("kept", ("memory", "feature"), "rows")),
-        grows=Growth("memory", lambda settings, sizes: 10),
+        state={
+            "fields": (*PLAIN.state.fields, Field("kept", ("memory", "feature"), "rows")),
+            "growth": Growth("memory", lambda settings, sizes: 10),
+        },
     ),
     kernel=Offers(learn=_stores),
 )
@@ -196,7 +199,7 @@ fault(
     "what_is_carried_along_drifts",
     "a field that follows from the weights is off after two thousand rows",
     "derived_fields_are_consistent",
-    method=replace(DOUBLE, derived=lambda fields, settings: {"double": 2 * fields["w"]}),
+    method=change(DOUBLE, combine={"derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=Offers(learn=_loses_the_double),
 )
 
@@ -211,6 +214,6 @@ fault(
     "a_refused_row_is_counted",
     "a field of the state counts a row that is then refused",
     "overflowing_step_is_refused",
-    method=replace(PLAIN, fields=(*PLAIN.fields, Field("attempts", (), "rows tried"))),
+    method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("attempts", (), "rows tried"))}),
     kernel=Offers(learn=_counts_attempts),
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from helpers.methods import change
 
 from faults.fault import fault, wrong_learn
 from faults.right import (
@@ -113,7 +113,7 @@ fault(
     "empty_chunk_changes_nothing",
     "incomplete_batch_is_pending",
     "overflowing_step_is_refused",
-    method=replace(BATCHES, predict=_nothing_asked),
+    method=change(BATCHES, state={"predict": _nothing_asked}),
 )
 
 
@@ -139,7 +139,7 @@ fault(
 
 # ------------------------------------------------------------------------------------------ smoothing
 
-KALMAN = replace(METHODS["kalman"], laws=(), models=False, examples=())
+KALMAN = change(METHODS["kalman"], theory={"laws": ()}, kernel={"models": False}, examples=())
 
 
 def _off_before_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:

@@ -15,7 +15,7 @@ SEQUENCE = {"sequence": {"values": [0.5, 0.01, 0.2, 0.3]}}
 EVERY: list[tuple[str, dict[str, Any]]] = [
     (name, settings)
     for name, method in ob.methods().items()
-    if method.kind == "regression" and not method.layered
+    if method.kind == "regression" and not method.state.layered
     for settings in ({}, *({s.name: SEQUENCE} for s in method.settings if isinstance(s.type, NumberOrSchedule)))
 ]
 

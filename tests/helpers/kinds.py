@@ -9,17 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from helpers.methods import declare
 
 import orfit_bench as ob
-from orfit_bench.spec import Cost, Field, Integer, Matrix, MatrixOrTransition, Method, NumberOrSchedule, Setting
+from orfit_bench.spec import Combine, Field, Integer, InverseGram, Matrix, MatrixOrTransition, NumberOrSchedule, Setting
 
 STEP = Setting("step_size", NumberOrSchedule(0, closed="neither"), 0.05, "the step")
-COST = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
 WEIGHTS = Field("w", ("parameter", "output"), "weights")
-
-
-def declared(name: str, kind: str, fields: tuple[Field, ...], *settings: Setting, **more: Any) -> Method:
-    return Method(name, f"a {kind} of the tests", "", "", (*settings, STEP), fields, COST, (), kind=kind, **more)
 
 
 # ---------------------------------------------------------------------- labels: LMS on one-hot targets
@@ -41,7 +37,7 @@ def labels_batch(X: Any, Y: Any, w0: Any, settings: Any) -> Any:
     return w0
 
 
-LABELS = declared("my_labels", "classification", (WEIGHTS,), batch=labels_batch)
+LABELS = declare("my_labels", WEIGHTS, kind="classification", settings=(STEP,), theory={"batch": labels_batch})
 
 # ---------------------------------------------------------------------- subspaces: Oja's rule
 
@@ -63,13 +59,12 @@ BASIS = Field(
     "orthonormal columns",
     start=lambda settings, sizes, draw: orthonormal(draw((sizes["feature"], sizes["n_components"]))),
 )
-SUBSPACE = declared(
+SUBSPACE = declare(
     "my_subspace",
-    "subspace",
-    (BASIS,),
-    Setting("n_components", Integer(1), 2, "k"),
-    averages=("basis",),
-    derived=lambda fields, settings: {"basis": orthonormal(fields["basis"])},
+    BASIS,
+    kind="subspace",
+    settings=(Setting("n_components", Integer(1), 2, "k"), STEP),
+    combine=Combine(averages=("basis",), derive=lambda fields, settings: {"basis": orthonormal(fields["basis"])}),
 )
 
 # ---------------------------------------------------------------------- filters: a random walk's
@@ -122,18 +117,15 @@ MOTION = (
     Setting("initial_mean", Matrix(), None, "mean", optional=True),
     Setting("initial_covariance", Matrix(covariance=True), 1.0, "P"),
 )
-FILTER = declared(
+FILTER = declare(
     "my_filter",
-    "filter",
-    (
-        Field("mean", ("parameter", "output"), "mean"),
-        Field("covariance", ("parameter", "parameter"), "P", start=lambda s, z, draw: np.eye(z["parameter"])),
-        Field("moved", (), "1 once the state may have moved"),
-    ),
-    *MOTION,
-    weights="mean",
-    batch=still_batch,
-    information=("covariance", still_rows),
+    Field("mean", ("parameter", "output"), "mean"),
+    Field("covariance", ("parameter", "parameter"), "P", start=lambda s, z, draw: np.eye(z["parameter"])),
+    Field("moved", (), "1 once the state may have moved"),
+    kind="filter",
+    settings=(*MOTION, STEP),
+    state={"weights": "mean"},
+    theory={"batch": still_batch, "inverse_gram": InverseGram("covariance", still_rows)},
 )
 
 # ---------------------------------------------------------------------- layers: a step for each by its inputs' size
@@ -146,9 +138,8 @@ def layers_update(s: Any, J: Any, E: Any, p: Any) -> bool:
     return True
 
 
-LAYERS = declared(
-    "my_layers", "regression", (WEIGHTS, Field("seen", ("input",), "sum of a layer's inputs", layered=True))
-)
+SEEN = Field("seen", ("input",), "sum of a layer's inputs", layered=True)
+LAYERS = declare("my_layers", WEIGHTS, SEEN, settings=(STEP,))
 """A layered method: a learner of it wants a model with layers."""
 
 

@@ -44,7 +44,7 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("sgd", {"step_size": 0.1, "batch_size": 4, "ridge": 0.1, "averaging": "tail", "tail_start": 2, "radius": 0.2}),
 ]
 """Every method, every setting that a chunk might upset."""
-MODELS = [(name, settings) for name, settings in LEARNERS if ob.methods()[name].models]
+MODELS = [(name, settings) for name, settings in LEARNERS if ob.methods()[name].kernel.models]
 
 
 def names(case: Any) -> str:

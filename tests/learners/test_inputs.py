@@ -17,8 +17,8 @@ import orfit_bench as ob
 from orfit_bench.learners.regressor import Regressor
 
 METHODS = sorted({name for name, _ in EVERY})
-BLOCKS = [name for name in METHODS if ob.methods()[name].blocks]
-MODELS = [name for name in METHODS if ob.methods()[name].models]
+BLOCKS = [name for name in METHODS if ob.methods()[name].kernel.blocks]
+MODELS = [name for name in METHODS if ob.methods()[name].kernel.models]
 Same = Callable[[ob.Learner, ob.Learner], None]
 
 X = np.random.default_rng(0).standard_normal((6, 3))

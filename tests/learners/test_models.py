@@ -19,7 +19,7 @@ from orfit_bench.models.activations import ACTIVATIONS
 from orfit_bench.spec import NumberOrSchedule
 
 Same = Callable[[ob.Learner, ob.Learner], None]
-METHODS = [name for name, method in ob.methods().items() if method.models]
+METHODS = [name for name, method in ob.methods().items() if method.kernel.models]
 NETWORKS = {
     "linear with bias": (ob.MLP(()), None),
     "one hidden layer": (ob.MLP((5,)), None),
@@ -281,7 +281,7 @@ def test_a_state_knows_its_network(method: str, way: str, same_state: Same, tmp_
     same_state(other.partial_fit(X[4:], y[4:]), learner.partial_fit(X[4:], y[4:]))
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if "w" in ob.methods()[name].averages])
+@pytest.mark.parametrize("method", [name for name in METHODS if "w" in ob.methods()[name].combine.averages])
 def test_learners_of_equal_networks_are_averaged(method: str) -> None:
     """Each was given a network of its own; they are the same model."""
     X, y = given_rows(None)
@@ -355,7 +355,7 @@ def test_a_model_by_automatic_differentiation(method: str, dtype: str) -> None:
     by_hand, by_autograd = (ob.create(method, model=m, dtype=dtype).partial_fit(X, y) for m in models)
     near = {"rtol": 1e-9, "atol": 1e-9} if dtype == "float64" else {"rtol": 2e-2, "atol": 2e-2}
     np.testing.assert_allclose(by_autograd.predict(X), by_hand.predict(X), **near)
-    field = ob.methods()[method].weights
+    field = ob.methods()[method].state.weights
     np.testing.assert_allclose(by_autograd.state()[field], by_hand.state()[field], **near)
 
 

@@ -29,7 +29,7 @@ def learning(method, rows, backend="numpy"):
         pytest.skip(f"{method} on {backend}: {reason}")
     declared, (X, y) = ob.methods()[method], rows
     y = (y > 0).astype(int) if declared.kind == "classification" else y  # a subspace ignores it
-    learner = ob.create(method, backend=backend, **({"model": ob.MLP()} if declared.layered else {}))
+    learner = ob.create(method, backend=backend, **({"model": ob.MLP()} if declared.state.layered else {}))
     return learner.partial_fit(X, y), X, y
 
 

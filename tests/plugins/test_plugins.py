@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,27 +16,28 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.cases import offering
+from helpers.methods import declare
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Absent, Backend, Cost, Field, Integer, Matrix, MatrixOrTransition, Method, Number, Setting
+from orfit_bench.spec import Absent, Backend, Field, Integer, Matrix, MatrixOrTransition, Number, Setting
 
 Same = Callable[[ob.Learner, ob.Learner], None]
-MODELS = sorted(name for name, method in ob.methods().items() if method.models and method.kind == "regression")
+MODELS = sorted(name for name, method in ob.methods().items() if method.kernel.models and method.kind == "regression")
 
 # ---------------------------------------------------------------------- installed distributions, good and broken
 
 HEAD = """
 import numpy as np
 from orfit_bench import hookimpl
-from orfit_bench.spec import Absent, Backend, Cost, Experiment, Field, Method
+from orfit_bench.spec import Absent, Backend, Cost, Experiment, Field, Method, StateSpec, Theory
 
 SPEC_VERSION = (1, 0)
 
 def method(name):
     cost = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
-    fields = (Field("w", ("parameter", "output"), "weights"),)
-    return Method(name, "", "", "", (), fields, cost, ())
+    state = StateSpec((Field("w", ("parameter", "output"), "weights"),))
+    return Method(name=name, summary="", formulas="", source="", state=state, theory=Theory(cost))
 
 def backend(name, **more):
     return Backend(name, "", namespace=lambda: np, **more)
@@ -246,9 +248,7 @@ class Plugin:
 
     @ob.hookimpl
     def methods(self) -> Any:
-        cost = Cost(flops=lambda s, z: 1, floats=lambda s, z: 1)
-        fields = (Field("w", ("parameter", "output"), "weights"),)
-        return (Method(self.method, "", "", "", (), fields, cost, (), averages=("w",)),)
+        return (declare(self.method, Field("w", ("parameter", "output"), "weights"), combine={"averages": ("w",)}),)
 
     @ob.hookimpl
     def backends(self) -> Any:
@@ -449,14 +449,14 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
         ),
         (lambda: declared(Field("w", ("parametr", "output"), "")), "field 'w' has the dimension 'parametr'"),
         (lambda: declared(Field("v", ("parameter",), "")), "neither a field 'w' nor predict"),
-        (lambda: declared(W, averages=("v",)), "'v' is averaged, but no field"),
-        (lambda: declared(W, information=("P", max)), "'P' is an inverse information, but no field"),
+        (lambda: declared(W, combine={"averages": ("v",)}), "'v' is averaged, but no field"),
+        (lambda: declared(W, theory={"inverse_gram": ("P", max)}), "'P' is an inverse Gram matrix, but no field"),
         (lambda: declared(W, settings=(STEP, STEP)), "two settings are named 'step'"),
         (
             lambda: declared(W, settings=(Setting("batch_size", Number(1, 9), 1.0, ""),)),
             "batch_size is no integer",
         ),
-        (lambda: declared(W, settings=(BATCH,)), "batch_size wants blocks=True"),
+        (lambda: declared(W, settings=(BATCH,)), "batch_size needs kernel=KernelSpec(blocks=True)"),
         (
             lambda: declared(W, kind="subspace"),
             "a subspace needs a field 'basis'",
@@ -466,11 +466,11 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
             "a subspace needs a setting 'n_components'",
         ),
         (
-            lambda: declared(*MOMENTS, kind="filter", weights="mean", settings=MOTION),
+            lambda: declared(*MOMENTS, kind="filter", state={"weights": "mean"}, settings=MOTION),
             "a filter needs a field 'moved': every filter has mean, covariance, moved",
         ),
         (
-            lambda: declared(*MOMENTS, MOVED, kind="filter", weights="mean", settings=MOTION[1:]),
+            lambda: declared(*MOMENTS, MOVED, kind="filter", state={"weights": "mean"}, settings=MOTION[1:]),
             "a filter needs a setting 'transition'",
         ),
     ],
@@ -493,9 +493,7 @@ BATCH = Setting("batch_size", Integer(1, 9), 1, "")
 STEP = Setting("step", Number(0, 1, closed="right"), 1.0, "")
 
 
-def declared(*fields: Field, **more: Any) -> Method:
-    settings = more.pop("settings", ())
-    return Method("mine", "", "", "", settings, fields, Cost(lambda s, z: 1, lambda s, z: 1), (), **more)
+declared = partial(declare, "mine")
 
 
 @pytest.mark.parametrize("way", ["partial_fit", "step", "model"])

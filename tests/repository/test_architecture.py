@@ -77,11 +77,11 @@ def test_the_methods_that_are_tracked_are_those_of_the_catalogue():
 def test_a_kernel_offers_what_its_method_declares():
     for method in METHODS:
         kernel = registry().kernel("numpy", method.name)
-        assert hasattr(kernel, "learn") == (not method.layered)
-        assert hasattr(kernel, "update") == (method.models or method.layered)
-        assert hasattr(kernel, "step") == method.blocks
-        assert hasattr(kernel, "store") == method.fresh
-        assert hasattr(kernel, "ahead") == method.ahead
+        assert hasattr(kernel, "learn") == (not method.state.layered)
+        assert hasattr(kernel, "update") == (method.kernel.models or method.state.layered)
+        assert hasattr(kernel, "step") == method.kernel.blocks
+        assert hasattr(kernel, "store") == method.kernel.needs_post_step_gradients
+        assert hasattr(kernel, "ahead") == method.kernel.lookahead
 
 
 @pytest.mark.parametrize("module", ["xarray", "scipy", "rich", "click", "pooch", "numba", "orfit_bench_numpy"])

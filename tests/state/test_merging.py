@@ -17,7 +17,7 @@ from orfit_bench.spec import Merge, bound
 WEIGHTED = [
     (name, {})
     for name, m in ob.methods().items()
-    if m.kind == "regression" and not m.layered and m.merge and m.merge.kind == "averaged"
+    if m.kind == "regression" and not m.state.layered and m.combine.merge and m.combine.merge.kind == "averaged"
 ]
 TALL = [
     ("rls", {}),
@@ -461,8 +461,8 @@ def test_learners_of_different_draws_are_averaged():
 
 def test_every_exact_merge_is_a_law():
     for method in ob.methods().values():
-        exact = method.merge is not None and method.merge.kind == "exact"
-        assert any(law.name == "merge_is_exact" for law in method.laws) == exact, method.name
+        exact = method.combine.merge is not None and method.combine.merge.kind == "exact"
+        assert any(law.name == "merge_is_exact" for law in method.theory.laws) == exact, method.name
 
 
 # ---------------------------------------------------------------------- rounds

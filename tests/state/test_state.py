@@ -139,7 +139,7 @@ def test_goes_on_after_a_step_without_prior(same_state: Same, rows: Any) -> None
     same_state(ob.restore(learner.state()).partial_fit(X[5:], y[5:]), learner.partial_fit(X[5:], y[5:]))
 
 
-@pytest.mark.parametrize("method", [name for name, m in ob.methods().items() if m.models])
+@pytest.mark.parametrize("method", [name for name, m in ob.methods().items() if m.kernel.models])
 @pytest.mark.parametrize("way", WAYS)
 def test_goes_on_with_a_model(
     method: str, way: str, cubic: ob.Model, same_state: Same, rows: Any, tmp_path: Path
@@ -451,11 +451,11 @@ def test_a_warning_made_an_error_loses_no_row(call: str, same_state: Same) -> No
 # ---------------------------------------------------------------------- averages
 
 
-@pytest.mark.parametrize("method", [name for name, m in ob.methods().items() if "w" in m.averages])
+@pytest.mark.parametrize("method", [name for name, m in ob.methods().items() if "w" in m.combine.averages])
 def test_average(method: str, rows: Any) -> None:
     chunks = [rows(n, seed=n) for n in (5, 5, 9)]
     learners = [ob.create(method, random_state=i).partial_fit(X, y) for i, (X, y) in enumerate(chunks)]
-    name = ob.methods()[method].averages[0]
+    name = ob.methods()[method].combine.averages[0]
     mean = np.mean([a.state()[name].values for a in learners], axis=0)
     ob.average(learners)
     for learner, n in zip(learners, (5, 5, 9), strict=True):

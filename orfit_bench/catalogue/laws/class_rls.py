@@ -10,8 +10,8 @@ import numpy as np
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 
 def make_labels(y: Array) -> tuple[Array, Array]:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import is_refused
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows
-from orfit_bench.spec.method import Array
 
 UNCERTAIN = 0.05
 """A criterion within this relative distance of its threshold may be rounded to either side."""
@@ -80,7 +80,7 @@ def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: An
     for ff, ridge, stream in [*scenes, (0.5, 1.0, [DIAGONAL] * 60), (0.5, 1.0, [AXIS] * 1100)]:
         learner = create(forgetting_factor=ff, ridge=ridge, **more)
         wrong += count_mismatches(learner, stream, name, partial(expected_outcome, noise=ff, ff=ff))
-    if blank.method.blocks:
+    if blank.method.kernel.blocks:
         singular = np.array([AXIS, AXIS])  # singular up to rounding
         wrong += not is_refused(create(forgetting_factor=1.0, ridge=2.0**-90, **more).step, singular, [1, 1])
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)

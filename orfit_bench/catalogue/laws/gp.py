@@ -10,8 +10,8 @@ from orfit_bench.catalogue.laws.helpers import condition, final_weights
 from orfit_bench.catalogue.laws.networks import follow, scaled_rows, start_network
 from orfit_bench.catalogue.shared.recursions import projected_steps
 from orfit_bench.models import MLP
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 WIDE = (48, 40)
 """Widths above the number of rows of the laws, so that the features stay independent."""

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.errors import DivergedError
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows, deviation, nan_max, to_numpy64
-from orfit_bench.spec.method import Array
 
 
 def final_weights(learner: Any) -> NDArray[Any]:
     """The weights (p, r) of a learner, in host memory, float64."""
-    return np.asarray(learner.state()[learner.method.weights].values, float)
+    return np.asarray(learner.state()[learner.method.state.weights].values, float)
 
 
 def condition(A: NDArray[Any]) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.subspaces import final_basis
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 
 def second_moment(learner: Any) -> Array:

@@ -18,8 +18,8 @@ from orfit_bench.catalogue.laws.smoothing import (
 from orfit_bench.catalogue.laws.state_space import make_state_space, moment_deviation, random_spd, to_float32
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
 from orfit_bench.catalogue.shared.least_squares import invert_information
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 from orfit_bench.spec.model import Model, Transition
 
 

@@ -11,8 +11,8 @@ from orfit_bench.catalogue.laws.subspaces import (
     numerical_gradient,
     stays_orthonormal,
 )
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows
-from orfit_bench.spec.method import Array
 
 
 def gradient(C: Array, A: Array) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, unit_rows
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 
 def closed_form(create: Any, rows: Rows) -> Measured:

@@ -17,8 +17,8 @@ from orfit_bench.catalogue.laws.subspaces import (
     projector,
     stays_orthonormal,
 )
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation
-from orfit_bench.spec.method import Array
 
 
 def gradient(C: Array, A: Array) -> Array:

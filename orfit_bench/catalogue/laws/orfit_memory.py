@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, is_refused, measure_row_fit
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 SUMMARIES = ("ipca", "largest", "latest", "random")
 

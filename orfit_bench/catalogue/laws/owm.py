@@ -11,8 +11,8 @@ from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refu
 from orfit_bench.catalogue.laws.networks import follow, scaled_rows, start_network
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
 from orfit_bench.models import MLP
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 SETTINGS = {"step_size": 0.05, "ridge": 0.5, "forgetting_factor": 0.97}
 """Settings of the laws on networks."""

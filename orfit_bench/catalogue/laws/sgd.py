@@ -10,8 +10,8 @@ import numpy as np
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, momentum_steps
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max, to_numpy64
-from orfit_bench.spec.method import Array
 
 SHAPES = {"delta": 0.75, "tau": 0.25, "epsilon": 0.5}
 """Settings of the losses, exactly representable in both dtypes."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.catalogue.shared.gaussian_states import States, condition_on_rows, joint_prior
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 
 class StateSpace(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.catalogue.shared.subspaces import orthonormalize
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 K = 3
 """Number of directions that the laws estimate."""

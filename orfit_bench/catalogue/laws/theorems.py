@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import unit_rows
+from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
-from orfit_bench.spec.method import Array
 
 
 def nested_projections_reach_the_minimum(create: Any, rows: Rows) -> Measured:

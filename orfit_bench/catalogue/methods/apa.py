@@ -8,9 +8,11 @@ from orfit_bench.catalogue.laws.apa import LAWS
 from orfit_bench.catalogue.shared.declarations import WEIGHTS
 from orfit_bench.catalogue.shared.least_squares import affine_projections
 from orfit_bench.catalogue.shared.merging import weighted_mean
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Field, Growth, Method, Settings, Sizes
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Field, Growth, Settings, Sizes, StateSpec
+from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Integer, Number, NumberOrSchedule
 
 
@@ -47,23 +49,29 @@ METHOD = Method(
         Setting("step_size", NumberOrSchedule(0, 2, closed="right"), 0.5, "fraction of the errors removed by one step"),
         Setting("eps", Number(0), 1e-6, "added to the diagonal of A A'"),
     ),
-    fields=(
-        WEIGHTS,
-        Field("rows", ("row", "parameter"), "the last rows (gradients on a nonlinear model)"),
-        Field("targets", ("row", "output"), "targets of the last rows"),
-    ),
     examples=({"projection_order": None, "eps": 0.0},),
-    cost=Cost(  # the Gram matrix of the window and its errors gain a row
-        flops=lambda s, z: 2 * (_window(s, z) * (1 + z["output"]) + z["output"]) * z["parameter"],
-        floats=lambda s, z: (_window(s, z) + 2 * z["output"]) * z["parameter"],
+    state=StateSpec(
+        (
+            WEIGHTS,
+            Field("rows", ("row", "parameter"), "the last rows (gradients on a nonlinear model)"),
+            Field("targets", ("row", "output"), "targets of the last rows"),
+        ),
+        growth=Growth("row", _rows_kept),
     ),
-    laws=LAWS,
-    batch=affine_projections,
-    models=True,
-    grows=Growth("row", _rows_kept),
-    merge=Merge(
-        "averaged",
-        "the mean of the weights, weighted by the number of rows; the window holds the last rows of both",
-        merge,
+    kernel=KernelSpec(models=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=affine_projections,
+        cost=Cost(  # the Gram matrix of the window and its errors gain a row
+            flops=lambda s, z: 2 * (_window(s, z) * (1 + z["output"]) + z["output"]) * z["parameter"],
+            floats=lambda s, z: (_window(s, z) + 2 * z["output"]) * z["parameter"],
+        ),
+    ),
+    combine=Combine(
+        Merge(
+            "averaged",
+            "the mean of the weights, weighted by the number of rows; the window holds the last rows of both",
+            merge,
+        )
     ),
 )

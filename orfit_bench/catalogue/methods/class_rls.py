@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from orfit_bench.catalogue.laws.class_rls import LAWS
+from orfit_bench.catalogue.shared.declarations import P_LOSES_PRECISION
 from orfit_bench.catalogue.shared.least_squares import information_rows, solve_ridge
 from orfit_bench.catalogue.shared.merging import add_information, remaining_weight
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, StateSpec
+from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Number
 
 
@@ -39,6 +42,7 @@ METHOD = Method(
     "P x: the gain's direction, s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"
     "minimizes sum_i ff^(t-i) |y_i - w'x_i|^2 + ff^t ridge |w|^2 over steps i",
     source="survey, (D-RLS) with eq. (11) and (12), new columns starting at zero",
+    kind="classification",
     settings=(
         Setting(
             "forgetting_factor",
@@ -48,28 +52,26 @@ METHOD = Method(
         ),
         Setting("ridge", Number(0, closed="neither"), 1.0, "weight of the prior |w|^2"),
     ),
-    fields=(
-        Field("w", ("parameter", "output"), "weights, one column per class"),
-        Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior),
-        Field("digits_lost", (), "1 once half of the digits of P are lost"),
-    ),
     examples=({"forgetting_factor": 0.9},),
-    cost=Cost(  # in blocks of 64 rows, with P's symmetry
-        flops=lambda s, z: (3 * z["parameter"] + 4 * z["output"]) * z["parameter"],
-        floats=lambda s, z: (z["parameter"] / 32 + 2 * z["output"]) * z["parameter"],
+    state=StateSpec(
+        (
+            Field("w", ("parameter", "output"), "weights, one column per class"),
+            Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior),
+            Field("digits_lost", (), "1 once half of the digits of P are lost"),
+        ),
+        warning=P_LOSES_PRECISION,
     ),
-    laws=LAWS,
-    batch=batch,
-    information=("P", information_rows),
-    kind="classification",
-    blocks=True,
-    merge=Merge(
-        "exact", "the sum of both information matrices, with the prior counted once; the classes of both", merge
+    kernel=KernelSpec(blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        inverse_gram=InverseGram("P", information_rows),
+        cost=Cost(  # in blocks of 64 rows, with P's symmetry
+            flops=lambda s, z: (3 * z["parameter"] + 4 * z["output"]) * z["parameter"],
+            floats=lambda s, z: (z["parameter"] / 32 + 2 * z["output"]) * z["parameter"],
+        ),
     ),
-    warns=(
-        "digits_lost",
-        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the rows "
-        "are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, "
-        "scaled data",
+    combine=Combine(
+        Merge("exact", "the sum of both information matrices, with the prior counted once; the classes of both", merge)
     ),
 )

@@ -7,9 +7,11 @@ import numpy as np
 from orfit_bench.catalogue.laws.gp import LAWS
 from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
 from orfit_bench.catalogue.shared.merging import extend_basis, weighted_mean
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Field, Settings, Sizes, StateSpec
+from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Integer
 
 
@@ -62,36 +64,42 @@ METHOD = Method(
             optional=True,
         ),
     ),
-    fields=(
-        WEIGHTS,
-        Field(
-            "basis",
-            ("direction", "input"),
-            "orthonormal rows that span the past inputs of the layer; unused rows are zero",
-            layered=True,
-            compared="span",
+    state=StateSpec(
+        (
+            WEIGHTS,
+            Field(
+                "basis",
+                ("direction", "input"),
+                "orthonormal rows that span the past inputs of the layer; unused rows are zero",
+                layered=True,
+                compared="span",
+            ),
+            Field(
+                "singular_values",
+                ("direction",),
+                "singular value of each direction",
+                when=_limited,
+                layered=True,
+            ),
         ),
-        Field(
-            "singular_values",
-            ("direction",),
-            "singular value of each direction",
-            when=_limited,
-            layered=True,
+        lengths={"direction": _directions},
+    ),
+    kernel=KernelSpec(needs_post_step_gradients=True),
+    theory=Theory(
+        laws=LAWS,
+        cost=Cost(
+            flops=lambda s, z: (
+                (8 * z["direction"] + 2 * z["gradients"] + 2) * z["parameter"]
+                + (8 + 2 * z["direction"] * _limited(s)) * z["direction"] * z["input"]
+            ),
+            floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + (2 + _limited(s)) * z["direction"] * z["input"],
         ),
     ),
-    cost=Cost(
-        flops=lambda s, z: (
-            (8 * z["direction"] + 2 * z["gradients"] + 2) * z["parameter"]
-            + (8 + 2 * z["direction"] * _limited(s)) * z["direction"] * z["input"]
-        ),
-        floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + (2 + _limited(s)) * z["direction"] * z["input"],
+    combine=Combine(
+        Merge(
+            "averaged",
+            "the mean of the weights, weighted by the number of rows; each layer's basis spans the inputs of both",
+            merge,
+        )
     ),
-    merge=Merge(
-        "averaged",
-        "the mean of the weights, weighted by the number of rows; each layer's basis spans the inputs of both",
-        merge,
-    ),
-    laws=LAWS,
-    fresh=True,
-    lengths={"direction": _directions},
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orfit_bench.catalogue.laws.greedy import LAWS
-from orfit_bench.spec.merge import Merge
-from orfit_bench.spec.method import Cost, Field, Method
+from orfit_bench.spec import Combine, Cost, Field, Merge, Method, StateSpec, Theory
 
 
 def predict(s: Any, X: Any, settings: Any) -> Any:
@@ -23,9 +22,7 @@ METHOD = Method(
     formulas="f <- y",
     source="thesis, section 5.1",
     settings=(),
-    fields=(Field("last", ("output",), "the last target"),),
-    cost=Cost(flops=lambda s, z: 0, floats=lambda s, z: z["output"]),
-    laws=LAWS,
-    predict=predict,
-    merge=Merge("exact", "the last target of the other learner", lambda a, b, settings: dict(b.fields)),
+    state=StateSpec((Field("last", ("output",), "the last target"),), predict=predict),
+    theory=Theory(laws=LAWS, cost=Cost(flops=lambda s, z: 0, floats=lambda s, z: z["output"])),
+    combine=Combine(Merge("exact", "the last target of the other learner", lambda a, b, settings: dict(b.fields))),
 )

@@ -6,7 +6,7 @@ from orfit_bench.catalogue.laws.icl import LAWS
 from orfit_bench.catalogue.shared.declarations import BASIS, MEMORY, WEIGHTS, max_directions
 from orfit_bench.catalogue.shared.least_squares import min_norm_within_memory
 from orfit_bench.catalogue.shared.merging import UNION
-from orfit_bench.spec.method import Cost, Growth, Method
+from orfit_bench.spec import Combine, Cost, Growth, KernelSpec, Method, StateSpec, Theory
 
 METHOD = Method(
     name="icl",
@@ -19,15 +19,15 @@ METHOD = Method(
     formulas="r = x - U U'x\nw <- w + e r / (x'r)\nU <- [U r/|r|] while there is room",
     source="survey, Proposition 1 and Remark 1",
     settings=(MEMORY,),
-    fields=(WEIGHTS, BASIS),
-    cost=Cost(  # block Gram-Schmidt of the rows
-        flops=lambda s, z: (4 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
-        floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
+    state=StateSpec((WEIGHTS, BASIS), growth=Growth("direction", max_directions)),
+    kernel=KernelSpec(models=True, blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=min_norm_within_memory,
+        cost=Cost(  # block Gram-Schmidt of the rows
+            flops=lambda s, z: (4 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
+            floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
+        ),
     ),
-    laws=LAWS,
-    merge=UNION,
-    batch=min_norm_within_memory,
-    models=True,
-    blocks=True,
-    grows=Growth("direction", max_directions),
+    combine=Combine(UNION),
 )

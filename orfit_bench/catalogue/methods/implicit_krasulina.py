@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.implicit_krasulina import LAWS
 from orfit_bench.catalogue.shared.subspaces import MEAN_MERGE, UNCONSTRAINED, step_settings
-from orfit_bench.spec.method import Array, Cost, Field, Method, Settings
+from orfit_bench.spec import Array, Combine, Cost, Field, KernelSpec, Method, Settings, StateSpec, Theory
 
 
 def derived(fields: Mapping[str, Array], settings: Settings) -> dict[str, Array]:
@@ -28,24 +28,26 @@ METHOD = Method(
     formulas="x = C^+ y\nC <- C - step/(1 + step |x|^2) (C x - y) x' for one row\n"
     "C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 for the N columns of Y, X = C^+ Y\nnothing is centred",
     source="Krasulina paper, eq. (12) and (13) (corrected: Algorithm 1 hands its rank-one change on with a minus)",
+    kind="subspace",
     settings=step_settings(0.01),
-    fields=(
-        UNCONSTRAINED,
-        Field(
-            "inverse",
-            ("n_components", "n_components"),
-            "(C'C)^-1 from the first row on, so that C^+ = (C'C)^-1 C'",
-            compared="nothing",
+    state=StateSpec(
+        (
+            UNCONSTRAINED,
+            Field(
+                "inverse",
+                ("n_components", "n_components"),
+                "(C'C)^-1 from the first row on, so that C^+ = (C'C)^-1 C'",
+                compared="nothing",
+            ),
+        )
+    ),
+    kernel=KernelSpec(blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        cost=Cost(  # also updates (C'C)^-1; C is read, then read and written
+            flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,
+            floats=lambda s, z: (1 + 3 * s["n_components"]) * z["parameter"] + 2 * s["n_components"] ** 2,
         ),
     ),
-    cost=Cost(  # also updates (C'C)^-1; C is read, then read and written
-        flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,
-        floats=lambda s, z: (1 + 3 * s["n_components"]) * z["parameter"] + 2 * s["n_components"] ** 2,
-    ),
-    laws=LAWS,
-    kind="subspace",
-    blocks=True,
-    averages=("basis",),
-    derived=derived,
-    merge=MEAN_MERGE,
+    combine=Combine(MEAN_MERGE, averages=("basis",), derive=derived),
 )

@@ -6,8 +6,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.incremental_pca import LAWS
 from orfit_bench.catalogue.shared.subspaces import BATCH_SIZE, DIMS, N_COMPONENTS
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Field, Method, Settings
+from orfit_bench.spec import Array, Combine, Cost, Field, KernelSpec, Merge, Method, Settings, Side, StateSpec, Theory
 
 
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
@@ -30,21 +29,29 @@ METHOD = Method(
     formulas="U, Sigma <- the k leading singular vectors and values of [U Sigma, Y], Y the N rows as columns\n"
     "nothing is centred",
     source="Krasulina paper, Experiments (the incremental algorithm of Arora et al. 2012); thesis, eq. (3.3) and (3.4)",
-    settings=(N_COMPONENTS, BATCH_SIZE),
-    fields=(
-        Field("basis", DIMS, "U, orthonormal columns; zero while fewer directions have been seen", compared="span"),
-        Field("singular_values", ("n_components",), "Sigma, descending; zero while fewer directions have been seen"),
-    ),
-    cost=Cost(  # with delayed rotations: two passes over U
-        flops=lambda s, z: 8 * s["n_components"] * z["parameter"],
-        floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
-    ),
-    laws=LAWS,
     kind="subspace",
-    blocks=True,
-    merge=Merge(
-        "approximate",
-        "the k leading singular vectors of both [U Sigma] side by side; exact while the rank is at most k",
-        merge,
+    settings=(N_COMPONENTS, BATCH_SIZE),
+    state=StateSpec(
+        (
+            Field("basis", DIMS, "U, orthonormal columns; zero while fewer directions have been seen", compared="span"),
+            Field(
+                "singular_values", ("n_components",), "Sigma, descending; zero while fewer directions have been seen"
+            ),
+        )
+    ),
+    kernel=KernelSpec(blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        cost=Cost(  # with delayed rotations: two passes over U
+            flops=lambda s, z: 8 * s["n_components"] * z["parameter"],
+            floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
+        ),
+    ),
+    combine=Combine(
+        Merge(
+            "approximate",
+            "the k leading singular vectors of both [U Sigma] side by side; exact while the rank is at most k",
+            merge,
+        )
     ),
 )

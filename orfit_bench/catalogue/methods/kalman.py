@@ -20,10 +20,12 @@ import numpy as np
 from orfit_bench.catalogue.laws.kalman import LAWS
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
 from orfit_bench.catalogue.shared.least_squares import solve_min_norm
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.model import Transition, is_identity
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Diagonal, Field, PrecisionWarning, Settings, Sizes, StateSpec
+from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Matrix, MatrixOrTransition
 
 LARGEST = 2000
@@ -145,6 +147,7 @@ METHOD = Method(
     "theta <- theta + K (y - X'theta),  Sigma <- Sigma - K X'Sigma;  nothing where y is NaN\n"
     "smoother: theta_(j-1) += L (theta_j - theta_(j|j-1)) with L = Sigma_(j-1) A_j' Sigma_(j|j-1)^-1",
     source="survey, Proposition 3, Lemma 3 and Theorem 7",
+    kind="filter",
     settings=(
         Setting("transition", MatrixOrTransition(), None, "A, how the state moves; None: it does not", optional=True),
         Setting("process_noise", Matrix(covariance=True), 0.0, "Q, covariance of the noise added by each transition"),
@@ -158,40 +161,47 @@ METHOD = Method(
         ),
         Setting("initial_covariance", Matrix(covariance=True), 1.0, "covariance of the first state"),
     ),
-    fields=(
-        Field("mean", ("parameter", "output"), "mean of the state after the last row"),
-        Field(
-            "covariance", ("parameter", "parameter"), "covariance of the state, the same for each output", start=_prior
-        ),
-        Field("scale", ("parameter",), "diagonal of the covariance when the state last moved", start=_scale),
-        Field("digits_lost", (), "1 once half of the digits of the covariance are lost"),
-        Field("moved", (), "1 once a transition or process noise has moved the state"),
-    ),
     examples=(
         {"transition": 0.9, "process_noise": 0.1, "observation_noise": 0.5},
         {"observation_noise": 0.0, "initial_mean": 0.2},
     ),
-    cost=Cost(  # constant state: as rls; a transition computes F P and half of (F P)F'
-        flops=lambda s, z: 3 * z["parameter"] ** (2 if s["transition"] is None else 3),
-        floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _is_constant(s) else 6),
+    state=StateSpec(
+        (
+            Field("mean", ("parameter", "output"), "mean of the state after the last row"),
+            Field(
+                "covariance",
+                ("parameter", "parameter"),
+                "covariance of the state, the same for each output",
+                start=_prior,
+            ),
+            Field("scale", ("parameter",), "diagonal of the covariance when the state last moved", start=_scale),
+            Field("digits_lost", (), "1 once half of the digits of the covariance are lost"),
+            Field("moved", (), "1 once a transition or process noise has moved the state"),
+        ),
+        weights="mean",
+        warning=PrecisionWarning(
+            "digits_lost",
+            "half of the digits of the covariance are lost: in some directions it is much larger than in those that "
+            "the rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some "
+            "process_noise if the state does not move, a transition that does not grow, scaled data",
+        ),
     ),
-    laws=LAWS,
-    batch=batch,
-    information=("covariance", information),
-    kind="filter",
-    weights="mean",
-    models=True,
-    blocks=True,
-    warns=(
-        "digits_lost",
-        "half of the digits of the covariance are lost: in some directions it is much larger than in those that the "
-        "rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some process_noise if "
-        "the state does not move, a transition that does not grow, scaled data",
+    kernel=KernelSpec(models=True, blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        inverse_gram=InverseGram("covariance", information),
+        cost=Cost(  # constant state: as rls; a transition computes F P and half of (F P)F'
+            flops=lambda s, z: 3 * z["parameter"] ** (2 if s["transition"] is None else 3),
+            floats=lambda s, z: z["parameter"] ** 2 * (1 / 32 if _is_constant(s) else 6),
+        ),
     ),
-    merge=Merge(
-        "exact",
-        "the sum of the information of both; no transition, no process noise, linear model",
-        merge,
-        _merge_refusal,
+    combine=Combine(
+        Merge(
+            "exact",
+            "the sum of the information of both; no transition, no process noise, linear model",
+            merge,
+            _merge_refusal,
+        )
     ),
 )

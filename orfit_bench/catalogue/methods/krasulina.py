@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orfit_bench.catalogue.laws.krasulina import LAWS
 from orfit_bench.catalogue.shared.subspaces import ORTHONORMAL, PROJECTION_MERGE, step_settings
-from orfit_bench.spec.method import Cost, Method
+from orfit_bench.spec import Combine, Cost, KernelSpec, Method, StateSpec, Theory
 
 METHOD = Method(
     name="krasulina",
@@ -18,14 +18,16 @@ METHOD = Method(
     formulas="X = C'Y\nC <- QR(C - step/N (C X - Y) X'), the columns of Y being the N rows of the step\n"
     "nothing is centred",
     source="Krasulina paper, eq. (8) and (9)",
-    settings=step_settings(0.01),
-    fields=(ORTHONORMAL,),
-    cost=Cost(  # C is read, then read and written; what restores orthonormality has k numbers
-        flops=lambda s, z: 6 * s["n_components"] * z["parameter"],
-        floats=lambda s, z: (1 + 3 * s["n_components"] / s["batch_size"]) * z["parameter"],
-    ),
-    laws=LAWS,
     kind="subspace",
-    blocks=True,
-    merge=PROJECTION_MERGE,
+    settings=step_settings(0.01),
+    state=StateSpec((ORTHONORMAL,)),
+    kernel=KernelSpec(blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        cost=Cost(  # C is read, then read and written; what restores orthonormality has k numbers
+            flops=lambda s, z: 6 * s["n_components"] * z["parameter"],
+            floats=lambda s, z: (1 + 3 * s["n_components"] / s["batch_size"]) * z["parameter"],
+        ),
+    ),
+    combine=Combine(PROJECTION_MERGE),
 )

@@ -8,9 +8,9 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.lms import LAWS
 from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
-from orfit_bench.catalogue.shared.merging import average_rule
+from orfit_bench.catalogue.shared.merging import combine_by_mean
 from orfit_bench.catalogue.shared.recursions import gradient_steps
-from orfit_bench.spec.method import Array, Cost, Method
+from orfit_bench.spec import Array, Cost, KernelSpec, Method, StateSpec, Theory
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -29,14 +29,15 @@ METHOD = Method(
     formulas="e = y - x'w\nw <- w + step e x",
     source="survey, eq. (2)",
     settings=(STEP_SIZE,),
-    fields=(WEIGHTS,),
-    cost=Cost(
-        flops=lambda s, z: 4 * z["output"] * z["parameter"],
-        floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
+    state=StateSpec((WEIGHTS,)),
+    kernel=KernelSpec(models=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        cost=Cost(
+            flops=lambda s, z: 4 * z["output"] * z["parameter"],
+            floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
+        ),
     ),
-    laws=LAWS,
-    batch=batch,
-    models=True,
-    averages=("w",),
-    merge=average_rule("w"),
+    combine=combine_by_mean("w"),
 )

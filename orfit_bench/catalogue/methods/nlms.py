@@ -8,11 +8,9 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.nlms import LAWS
 from orfit_bench.catalogue.shared.declarations import WEIGHTS
-from orfit_bench.catalogue.shared.merging import average_rule
+from orfit_bench.catalogue.shared.merging import combine_by_mean
 from orfit_bench.catalogue.shared.recursions import gradient_steps, normalized_steps
-from orfit_bench.spec.method import Array, Cost, Method
-from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.types import Number, NumberOrSchedule
+from orfit_bench.spec import Array, Cost, KernelSpec, Method, Number, NumberOrSchedule, Setting, StateSpec, Theory
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -39,14 +37,15 @@ METHOD = Method(
             "eps", Number(0), 1e-8, "added to the squared norm of the row, so that small rows change the weights little"
         ),
     ),
-    fields=(WEIGHTS,),
-    cost=Cost(
-        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"],
-        floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
+    state=StateSpec((WEIGHTS,)),
+    kernel=KernelSpec(models=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        cost=Cost(
+            flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"],
+            floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
+        ),
     ),
-    laws=LAWS,
-    batch=batch,
-    models=True,
-    averages=("w",),
-    merge=average_rule("w"),
+    combine=combine_by_mean("w"),
 )

@@ -10,8 +10,7 @@ from orfit_bench.catalogue.laws.ogd import LAWS
 from orfit_bench.catalogue.shared.declarations import BASIS, MEMORY, STEP_SIZE, WEIGHTS, max_directions
 from orfit_bench.catalogue.shared.merging import merge_constraints, residual
 from orfit_bench.catalogue.shared.recursions import projected_steps
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Growth, Method, Settings
+from orfit_bench.spec import Array, Combine, Cost, Growth, KernelSpec, Merge, Method, Settings, Side, StateSpec, Theory
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
@@ -40,22 +39,23 @@ METHOD = Method(
     formulas="r = x - U U'x\nw <- w + step e r\nU <- [U r/|r|] while there is room, the gradient taken after the step",
     source="thesis, eq. (2.4); survey, (OGD)",
     settings=(STEP_SIZE, MEMORY),
-    fields=(WEIGHTS, BASIS),
     examples=({"memory": 3, "step_size": 0.05},),
-    cost=Cost(  # block Gram-Schmidt of the rows
-        flops=lambda s, z: (4 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
-        floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
+    state=StateSpec((WEIGHTS, BASIS), growth=Growth("direction", max_directions)),
+    kernel=KernelSpec(models=True, blocks=True, needs_post_step_gradients=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        cost=Cost(  # block Gram-Schmidt of the rows
+            flops=lambda s, z: (4 * z["count"] + 4 * z["output"] + 4) * z["parameter"],
+            floats=lambda s, z: (2 + 2 * z["output"]) * z["parameter"],
+        ),
     ),
-    laws=LAWS,
-    batch=batch,
-    models=True,
-    blocks=True,
-    fresh=True,
-    grows=Growth("direction", max_directions),
-    merge=Merge(
-        "approximate",
-        "adds the other learner's change of the weights, projected off the span of this learner's rows, so that "
-        "their predictions stay; the union of both bases, up to `memory`",
-        merge,
+    combine=Combine(
+        Merge(
+            "approximate",
+            "adds the other learner's change of the weights, projected off the span of this learner's rows, so that "
+            "their predictions stay; the union of both bases, up to `memory`",
+            merge,
+        )
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orfit_bench.catalogue.laws.oja import LAWS
 from orfit_bench.catalogue.shared.subspaces import ORTHONORMAL, PROJECTION_MERGE, step_settings
-from orfit_bench.spec.method import Cost, Method
+from orfit_bench.spec import Combine, Cost, KernelSpec, Method, StateSpec, Theory
 
 METHOD = Method(
     name="oja",
@@ -15,14 +15,16 @@ METHOD = Method(
     "steps. Singular values, or an accurate solution after few rows, are needed: use incremental_pca.",
     formulas="C <- QR(C + step/N Y Y'C), the columns of Y being the N rows of the step\nnothing is centred",
     source="Krasulina paper, after eq. (9)",
-    settings=step_settings(0.01),
-    fields=(ORTHONORMAL,),
-    cost=Cost(  # with delayed orthonormalization, which does not change the span
-        flops=lambda s, z: 4 * s["n_components"] * z["parameter"],
-        floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
-    ),
-    laws=LAWS,
     kind="subspace",
-    blocks=True,
-    merge=PROJECTION_MERGE,
+    settings=step_settings(0.01),
+    state=StateSpec((ORTHONORMAL,)),
+    kernel=KernelSpec(blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        cost=Cost(  # with delayed orthonormalization, which does not change the span
+            flops=lambda s, z: 4 * s["n_components"] * z["parameter"],
+            floats=lambda s, z: (1 + 2 * s["n_components"] / s["batch_size"]) * z["parameter"],
+        ),
+    ),
+    combine=Combine(PROJECTION_MERGE),
 )

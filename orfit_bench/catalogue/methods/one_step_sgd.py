@@ -6,9 +6,9 @@ from typing import Any
 
 from orfit_bench.catalogue.laws.one_step_sgd import LAWS
 from orfit_bench.catalogue.shared.declarations import WEIGHTS
-from orfit_bench.catalogue.shared.merging import average_rule
+from orfit_bench.catalogue.shared.merging import combine_by_mean
 from orfit_bench.catalogue.shared.recursions import gradient_steps, normalized_steps
-from orfit_bench.spec.method import Array, Cost, Method
+from orfit_bench.spec import Array, Cost, KernelSpec, Method, StateSpec, Theory
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -26,14 +26,15 @@ METHOD = Method(
     formulas="e = y - x'w\nw <- w + e x / (x'x)",
     source="thesis, section 5.1 with eq. (3.2)",
     settings=(),
-    fields=(WEIGHTS,),
-    cost=Cost(
-        flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"],
-        floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
+    state=StateSpec((WEIGHTS,)),
+    kernel=KernelSpec(models=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        cost=Cost(
+            flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"],
+            floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],
+        ),
     ),
-    laws=LAWS,
-    batch=batch,
-    models=True,
-    averages=("w",),
-    merge=average_rule("w"),
+    combine=combine_by_mean("w"),
 )

@@ -6,8 +6,11 @@ from orfit_bench.catalogue.laws.orfit import LAWS
 from orfit_bench.catalogue.shared.declarations import BASIS, MEMORY, WEIGHTS, max_directions
 from orfit_bench.catalogue.shared.least_squares import min_norm_within_memory
 from orfit_bench.catalogue.shared.merging import UNION
-from orfit_bench.spec.method import Cost, Field, Growth, Method, Settings
+from orfit_bench.spec.merge import Combine
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Field, Growth, Settings, StateSpec
+from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Choice, Integer
 
 
@@ -37,16 +40,6 @@ METHOD = Method(
         ),
         Setting("batch_size", Integer(1), 1, "number of rows fitted together"),
     ),
-    fields=(
-        WEIGHTS,
-        BASIS,
-        Field(
-            "singular_values",
-            ("direction",),
-            "weight of each direction: singular value for ipca, norm of the residual otherwise",
-            when=_limited,
-        ),
-    ),
     examples=(
         {"memory": 2, "summary": "largest"},
         {"memory": 2, "summary": "latest"},
@@ -54,15 +47,29 @@ METHOD = Method(
         {"memory": 3, "batch_size": 4},
         {"memory": 2, "batch_size": 2, "summary": "random"},
     ),
-    cost=Cost(  # with a memory: delayed rotations, two passes over the basis
-        flops=lambda s, z: (4 * (1 + _limited(s)) * z["count"] + 4 * z["output"] + 4) * z["parameter"],
-        floats=lambda s, z: (2 * z["count"] * _limited(s) + 2 + 2 * z["output"]) * z["parameter"],
+    state=StateSpec(
+        (
+            WEIGHTS,
+            BASIS,
+            Field(
+                "singular_values",
+                ("direction",),
+                "weight of each direction: singular value for ipca, norm of the residual otherwise",
+                when=_limited,
+            ),
+        ),
+        growth=Growth("direction", max_directions),
     ),
-    laws=LAWS,
-    batch=min_norm_within_memory,
-    models=True,
-    blocks=True,
-    merge=UNION,
-    grows=Growth("direction", max_directions),
-    draws=lambda settings: int(settings["summary"] == "random" and _limited(settings)),
+    kernel=KernelSpec(
+        models=True, blocks=True, draws=lambda settings: int(settings["summary"] == "random" and _limited(settings))
+    ),
+    theory=Theory(
+        laws=LAWS,
+        batch=min_norm_within_memory,
+        cost=Cost(  # with a memory: delayed rotations, two passes over the basis
+            flops=lambda s, z: (4 * (1 + _limited(s)) * z["count"] + 4 * z["output"] + 4) * z["parameter"],
+            floats=lambda s, z: (2 * z["count"] * _limited(s) + 2 + 2 * z["output"]) * z["parameter"],
+        ),
+    ),
+    combine=Combine(UNION),
 )

@@ -14,9 +14,11 @@ import numpy as np
 from orfit_bench.catalogue.laws.owm import LAWS
 from orfit_bench.catalogue.shared.declarations import WEIGHTS
 from orfit_bench.catalogue.shared.merging import invert_spd, remaining_weight, weighted_mean
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Method, Settings, Sizes
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Diagonal, Field, PrecisionWarning, Settings, Sizes, StateSpec
+from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Number, NumberOrSchedule
 
 
@@ -60,26 +62,34 @@ METHOD = Method(
             "factor by which the weight of past inputs is multiplied at each step",
         ),
     ),
-    fields=(
-        WEIGHTS,
-        Field("P", ("input", "input"), "inverse of the weighted information of the layer", start=_prior, layered=True),
-        Field("digits_lost", (), "1 once half of the digits of some P are lost"),
-    ),
     examples=({"forgetting_factor": 0.9},),
-    cost=Cost(
-        flops=lambda s, z: (2 * z["gradients"] + 2) * z["parameter"] + 5 * z["input"] ** 2,
-        floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + 2 * z["input"] ** 2,
+    state=StateSpec(
+        (
+            WEIGHTS,
+            Field(
+                "P", ("input", "input"), "inverse of the weighted information of the layer", start=_prior, layered=True
+            ),
+            Field("digits_lost", (), "1 once half of the digits of some P are lost"),
+        ),
+        warning=PrecisionWarning(
+            "digits_lost",
+            "half of the digits of a layer's P are lost: P grows in directions that the layer's inputs rarely excite "
+            "(wind-up), or the inputs are large compared with the prior. Remedies: a forgetting factor nearer 1, a "
+            "larger ridge, narrower layers, scaled data",
+        ),
     ),
-    merge=Merge(
-        "averaged",
-        "the mean of the weights, weighted by the number of rows; each layer's P includes the inputs of both",
-        merge,
+    theory=Theory(
+        laws=LAWS,
+        cost=Cost(
+            flops=lambda s, z: (2 * z["gradients"] + 2) * z["parameter"] + 5 * z["input"] ** 2,
+            floats=lambda s, z: (z["gradients"] + 2) * z["parameter"] + 2 * z["input"] ** 2,
+        ),
     ),
-    laws=LAWS,
-    warns=(
-        "digits_lost",
-        "half of the digits of a layer's P are lost: P grows in directions that the layer's inputs rarely excite "
-        "(wind-up), or the inputs are large compared with the prior. Remedies: a forgetting factor nearer 1, a "
-        "larger ridge, narrower layers, scaled data",
+    combine=Combine(
+        Merge(
+            "averaged",
+            "the mean of the weights, weighted by the number of rows; each layer's P includes the inputs of both",
+            merge,
+        )
     ),
 )

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.rls import LAWS
-from orfit_bench.catalogue.shared.declarations import BASIS, WEIGHTS, max_directions
+from orfit_bench.catalogue.shared.declarations import BASIS, P_LOSES_PRECISION, WEIGHTS, max_directions
 from orfit_bench.catalogue.shared.least_squares import information_rows, solve_min_norm, solve_ridge
 from orfit_bench.catalogue.shared.merging import add_information, merge_constraints, remaining_weight, union_refusal
 from orfit_bench.spec.arrays import to_host
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Diagonal, Field, Growth, Method, Settings, Sizes
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Diagonal, Field, Growth, Settings, Sizes, StateSpec
+from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Number
 
 
@@ -25,7 +27,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
     return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
 
 
-def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
+def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
     """Require, without a prior, a first block that determines all weights and leaves P enough digits."""
     if settings["ridge"] or not settings["forgetting_factor"] or steps:
         return
@@ -79,35 +81,34 @@ METHOD = Method(
             "ridge", Number(0), 1.0, "weight of the prior |w - w0|^2; 0 requires a first block of full column rank"
         ),
     ),
-    fields=(
-        WEIGHTS,
-        Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, when=_forgets),
-        Field("digits_lost", (), "1 once half of the digits of P are lost", when=_forgets),
-        replace(BASIS, when=lambda settings: not _forgets(settings)),
-    ),
     examples=({"forgetting_factor": 0.9}, {"forgetting_factor": 0.0}),
-    cost=Cost(  # in blocks of 64 rows, with P's symmetry
-        flops=lambda s, z: 3 * z["parameter"] ** 2 if _forgets(s) else (8 * z["count"] + 8) * z["parameter"],
-        floats=lambda s, z: z["parameter"] ** 2 / 32 if _forgets(s) else 4 * z["parameter"],
+    state=StateSpec(
+        (
+            WEIGHTS,
+            Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, when=_forgets),
+            Field("digits_lost", (), "1 once half of the digits of P are lost", when=_forgets),
+            replace(BASIS, when=lambda settings: not _forgets(settings)),
+        ),
+        growth=Growth("direction", max_directions),
+        warning=P_LOSES_PRECISION,
     ),
-    laws=LAWS,
-    batch=batch,
-    merge=Merge(
-        "exact",
-        "the sum of both information matrices, with the prior counted once (for factor 0 the union of the "
-        "constraints, where dependent rows agree); linear model",
-        merge,
-        union_refusal,
+    kernel=KernelSpec(models=True, blocks=True, validate_rows=validate_rows),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        inverse_gram=InverseGram("P", information_rows),
+        cost=Cost(  # in blocks of 64 rows, with P's symmetry
+            flops=lambda s, z: 3 * z["parameter"] ** 2 if _forgets(s) else (8 * z["count"] + 8) * z["parameter"],
+            floats=lambda s, z: z["parameter"] ** 2 / 32 if _forgets(s) else 4 * z["parameter"],
+        ),
     ),
-    information=("P", information_rows),
-    models=True,
-    blocks=True,
-    grows=Growth("direction", max_directions),
-    admit=admit,
-    warns=(
-        "digits_lost",
-        "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the rows "
-        "are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, "
-        "scaled data",
+    combine=Combine(
+        Merge(
+            "exact",
+            "the sum of both information matrices, with the prior counted once (for factor 0 the union of the "
+            "constraints, where dependent rows agree); linear model",
+            merge,
+            union_refusal,
+        )
     ),
 )

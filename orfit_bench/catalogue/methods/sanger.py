@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from orfit_bench.catalogue.laws.sanger import LAWS
 from orfit_bench.catalogue.shared.subspaces import MEAN_MERGE, UNCONSTRAINED, step_settings
-from orfit_bench.spec.method import Cost, Method
+from orfit_bench.spec import Combine, Cost, KernelSpec, Method, StateSpec, Theory
 
 METHOD = Method(
     name="sanger",
@@ -21,15 +21,16 @@ METHOD = Method(
     formulas="X = C^+ Y\nC <- C - step/N (C X - Y) X', the columns of Y being the N rows of the step\n"
     "nothing is centred",
     source="Krasulina paper, the explicit variant after eq. (12)",
-    settings=step_settings(1e-6),
-    fields=(UNCONSTRAINED,),
-    cost=Cost(  # also updates (C'C)^-1; C is read, then read and written
-        flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,
-        floats=lambda s, z: (1 + 3 * s["n_components"]) * z["parameter"] + 2 * s["n_components"] ** 2,
-    ),
-    laws=LAWS,
     kind="subspace",
-    blocks=True,
-    averages=("basis",),
-    merge=MEAN_MERGE,
+    settings=step_settings(1e-6),
+    state=StateSpec((UNCONSTRAINED,)),
+    kernel=KernelSpec(blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        cost=Cost(  # also updates (C'C)^-1; C is read, then read and written
+            flops=lambda s, z: 6 * s["n_components"] * z["parameter"] + 7 * s["n_components"] ** 2,
+            floats=lambda s, z: (1 + 3 * s["n_components"]) * z["parameter"] + 2 * s["n_components"] ** 2,
+        ),
+    ),
+    combine=Combine(MEAN_MERGE, averages=("basis",)),
 )

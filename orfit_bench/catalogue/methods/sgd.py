@@ -15,9 +15,11 @@ from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS
 from orfit_bench.catalogue.shared.merging import weighted_mean
 from orfit_bench.catalogue.shared.recursions import gradient_steps, momentum_steps
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Cost, Field, Method, Settings, Sizes
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Field, Settings, Sizes, StateSpec
+from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Choice, Integer, Number, NumberOrSchedule
 
 
@@ -36,7 +38,7 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
     return w
 
 
-def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
+def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
     """Require y in {-1, 1} for losses of the margin y f."""
     if settings["loss"] not in MARGINS:
         return
@@ -49,7 +51,7 @@ def admit(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, lin
         )
 
 
-def answers(s: Any, settings: Settings) -> Array:
+def prediction_weights(s: Any, settings: Settings) -> Array:
     """Predictions use the average, once it exists."""
     w: Array = s.average if settings["averaging"] != "none" and s.average_weight > 0 else s.w
     return w
@@ -141,14 +143,6 @@ METHOD = Method(
             optional=True,
         ),
     ),
-    fields=(
-        WEIGHTS,
-        Field("previous", WEIGHTS.dims, "the weights before the last step", when=_has_momentum),
-        Field(
-            "average", WEIGHTS.dims, "weighted mean of the iterates at which gradients were evaluated", when=_averages
-        ),
-        Field("average_weight", (), "sum of their weights", when=_averages),
-    ),
     examples=(
         {
             "loss": "huber",
@@ -165,18 +159,25 @@ METHOD = Method(
         {"step_size": 0.1, "batch_size": 3, "averaging": "weighted", "weights": POWER, "momentum": 0.3},
         {"step_size": 0.1, "batch_size": 4, "ridge": 0.1, "averaging": "tail", "tail_start": 2, "radius": 0.2},
     ),
-    cost=Cost(flops=_flops, floats=_floats),
-    laws=LAWS,
-    batch=batch,
-    models=True,
-    blocks=True,
-    ahead=True,
-    targets=True,
-    admit=admit,
-    answers=answers,
-    averages=("w", "previous", "average", "average_weight"),
-    averages_by={"average": "average_weight"},
-    merge=Merge(
-        "averaged", "the mean of the weights, weighted by the number of rows; averages by their weights", merge
+    state=StateSpec(
+        (
+            WEIGHTS,
+            Field("previous", WEIGHTS.dims, "the weights before the last step", when=_has_momentum),
+            Field(
+                "average",
+                WEIGHTS.dims,
+                "weighted mean of the iterates at which gradients were evaluated",
+                when=_averages,
+            ),
+            Field("average_weight", (), "sum of their weights", when=_averages),
+        ),
+        prediction_weights=prediction_weights,
+    ),
+    kernel=KernelSpec(models=True, blocks=True, lookahead=True, needs_targets=True, validate_rows=validate_rows),
+    theory=Theory(laws=LAWS, batch=batch, cost=Cost(flops=_flops, floats=_floats)),
+    combine=Combine(
+        Merge("averaged", "the mean of the weights, weighted by the number of rows; averages by their weights", merge),
+        averages=("w", "previous", "average", "average_weight"),
+        average_weights={"average": "average_weight"},
     ),
 )

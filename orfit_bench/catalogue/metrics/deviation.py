@@ -10,11 +10,11 @@ from orfit_bench.spec.stream import Array
 def measure(record: Record) -> float | None:
     """Deviation of the weights from the method's batch solution over the rows learned; None where it has none."""
     learner, method = record.learner, record.learner.method
-    if method.batch is None or not method.traits.supervised or not learned_once(record):
+    if method.theory.batch is None or not method.traits.supervised or not learned_once(record):
         return None
     X, Y = np.asarray(record.data.X, float), targets(record)
-    want = method.batch(X, Y, np.zeros((X.shape[1], Y.shape[1])), learner.settings)
-    return None if want is None else deviation(learner.state()[method.weights].values, want)
+    want = method.theory.batch(X, Y, np.zeros((X.shape[1], Y.shape[1])), learner.settings)
+    return None if want is None else deviation(learner.state()[method.state.weights].values, want)
 
 
 def learned_once(record: Record) -> bool:

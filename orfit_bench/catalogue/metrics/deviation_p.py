@@ -15,9 +15,9 @@ def measure(record: Record) -> float | None:
     Off that span P tells of the prior alone, and where the method forgets it winds up without bound.
     """
     learner = record.learner
-    if learner.method.information is None or not learned_once(record):
+    if learner.method.theory.inverse_gram is None or not learned_once(record):
         return None
-    name, rows = learner.method.information
+    name, rows = learner.method.theory.inverse_gram
     X, state = np.asarray(record.data.X, float), learner.state()
     X = X[known(record)] if learner.method.traits.gaps else X
     A = rows(X, learner.settings) if name in state else None

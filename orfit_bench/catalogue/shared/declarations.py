@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from orfit_bench.spec.method import Field, Settings, Sizes
-from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.types import Integer, NumberOrSchedule
+from orfit_bench.spec import Field, Integer, NumberOrSchedule, PrecisionWarning, Setting, Settings, Sizes
 
 WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model, one column per output")
 BASIS = Field("basis", ("direction", "parameter"), "orthonormal rows that span the stored gradients", compared="span")
 STEP_SIZE = Setting("step_size", NumberOrSchedule(0, closed="neither"), 0.001, "step size: a number or a schedule")
 MEMORY = Setting(
     "memory", Integer(1), None, "maximum number of stored directions; None stores all of them", optional=True
+)
+
+P_LOSES_PRECISION = PrecisionWarning(
+    "digits_lost",
+    "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the rows "
+    "are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, "
+    "scaled data",
 )
 
 

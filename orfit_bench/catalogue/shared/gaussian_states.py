@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orfit_bench.spec.method import Array
+from orfit_bench.spec import Array
 
 
 class States(NamedTuple):

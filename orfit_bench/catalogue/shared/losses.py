@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.method import Array
+from orfit_bench.spec import Array
 
 Loss = Callable[[Array, Array, Mapping[str, Any]], Array]
 

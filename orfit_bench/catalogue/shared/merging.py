@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Settings
+from orfit_bench.spec import Array, Combine, Merge, Settings, Side
 
 
-def average_rule(*names: str) -> Merge:
-    """The rule that averages these fields, weighted by the number of rows."""
-    return Merge(
+def combine_by_mean(*names: str) -> Combine:
+    """Merge by the mean of these fields, weighted by the number of rows; average them too."""
+    rule = Merge(
         "averaged",
         "the mean of the weights, weighted by the number of rows",
         lambda a, b, settings: weighted_mean(a, b, *names),
     )
+    return Combine(rule, averages=names)
 
 
 def weighted_mean(a: Side, b: Side, *names: str) -> dict[str, Array]:

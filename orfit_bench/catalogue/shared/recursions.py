@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.method import Array
+from orfit_bench.spec import Array
 
 
 def error_system(X: Array, steps: Array) -> Array:

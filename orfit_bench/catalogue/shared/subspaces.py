@@ -6,8 +6,8 @@ import numpy as np
 
 from orfit_bench.catalogue.shared.merging import weighted_mean
 from orfit_bench.spec.merge import Merge, Side
-from orfit_bench.spec.method import Array, Draw, Field, Settings, Sizes
 from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Draw, Field, Settings, Sizes
 from orfit_bench.spec.types import Integer, Matrix, NumberOrSchedule
 
 N_COMPONENTS = Setting("n_components", Integer(1), 2, "number of directions k to estimate, at most d")

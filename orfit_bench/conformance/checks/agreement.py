@@ -40,14 +40,14 @@ def needs_reference(trial: Trial) -> str:
 
 def needs_batch_solution(trial: Trial) -> str:
     """The method must declare what its weights solve."""
-    if trial.method.batch is None or not trial.method.traits.supervised:
+    if trial.method.theory.batch is None or not trial.method.traits.supervised:
         return "the method declares no batch problem for its weights"
     return ""
 
 
 def needs_inverse_information(trial: Trial) -> str:
     """The method must declare which field is an inverse information."""
-    return "" if trial.method.information else "the method declares no inverse information"
+    return "" if trial.method.theory.inverse_gram else "the method declares no inverse information"
 
 
 def needs_models(trial: Trial) -> str:
@@ -78,13 +78,14 @@ def agrees_with_batch_solution(trial: Trial) -> Gap:
 
 def _from_batch(trial: Trial, n: int, d: int) -> Gap | None:
     chunk = trial.rows(n=trial.batch_size * max(1, n // trial.batch_size), d=d)
-    learner = trial.learned(chunk)
+    learner, batch = trial.learned(chunk), trial.method.theory.batch
     Y = trial.targets(learner, chunk)
-    want = trial.method.batch(np.asarray(chunk.X, float), Y, trial.first_weights(learner, chunk), learner.settings)  # type: ignore[misc]
+    assert batch
+    want = batch(np.asarray(chunk.X, float), Y, trial.first_weights(learner, chunk), learner.settings)
     if want is None:
         return None
-    got = learner.state()[trial.method.weights].values
-    said = f"{trial.method.weights} after {n} rows of {d}"
+    got = learner.state()[trial.method.state.weights].values
+    said = f"{trial.method.state.weights} after {n} rows of {d}"
     return trial.gap(chunk, (np.asarray(got), np.asarray(want).reshape(got.shape)), of=said)
 
 
@@ -100,9 +101,9 @@ def agrees_with_inverse_information(trial: Trial) -> Gap:
 
 def from_information(trial: Trial, learner: Any, chunk: Chunk) -> Gap | None:
     """How far the inverse information is from its declaration; None where that does not speak of these settings."""
-    if not trial.method.information or trial.variant.model is not LINEAR or trial.variant.along:
+    if not trial.method.theory.inverse_gram or trial.variant.model is not LINEAR or trial.variant.along:
         return None
-    name, rows = trial.method.information
+    name, rows = trial.method.theory.inverse_gram
     X = np.asarray(chunk.X, float)
     A = rows(X[~np.isnan(trial.targets(learner, chunk)).any(axis=1)], learner.settings)
     if A is None or name not in learner.state():
@@ -130,7 +131,7 @@ def separate_gradients_agree_with_shared(trial: Trial) -> Gap:
         set(counts) & set(trial.variant.settings),
         "what is counted in gradients is more with gradients of their own",
     )
-    chunk, name = trial.rows(), trial.method.weights
+    chunk, name = trial.rows(), trial.method.state.weights
     shared = np.asarray(trial.learned(chunk).state()[name].values)
     own = np.asarray(_as_model(trial, chunk, 2).state()[name].values)
     return trial.gap(chunk, (own.reshape(shared.shape), shared), of=name)

@@ -35,13 +35,13 @@ def state_size_grows_as_declared(trial: Trial) -> None:
 def flops_grow_as_declared(trial: Trial) -> None:
     """Twice the features make a row's counted operations at most as many times more as the declared cost says."""
     got = [flops_of(trial, d) for d in SIZES]
-    free = not trial.method.cost.flops(*_at(trial, SIZES[0]))
+    free = not trial.method.theory.cost.flops(*_at(trial, SIZES[0]))
     require(free or min(got) > 0, "no operation was counted: a backend that computes itself says so (Backend.compiled)")
     _in_proportion(trial, "operations", got, "flops")
 
 
 def _in_proportion(trial: Trial, what: str, got: list[float], *prices: str) -> None:
-    costs = [[getattr(trial.method.cost, price)(*_at(trial, d)) for d in SIZES] for price in prices]
+    costs = [[getattr(trial.method.theory.cost, price)(*_at(trial, d)) for d in SIZES] for price in prices]
     grown, declared = got[1] / max(got[0], 1), max(last / max(first, 1) for first, last in costs)
     price = " or ".join(prices)
     said = f"{what} grow {grown:.2f} times from {SIZES[0]} to {SIZES[1]} features, {price} as declared {declared:.2f}"

@@ -16,17 +16,17 @@ from orfit_bench.spec import LINEAR
 
 def needs_merge(trial: Trial) -> str:
     """The method must declare a rule."""
-    return "" if trial.method.merge else "the method declares no rule for merging"
+    return "" if trial.method.combine.merge else "the method declares no rule for merging"
 
 
 def needs_average(trial: Trial) -> str:
     """The method must declare what an average is."""
-    return "" if trial.method.averages else "the method declares no average"
+    return "" if trial.method.combine.averages else "the method declares no average"
 
 
 def _halves(trial: Trial) -> tuple[Any, Any]:
     """Two learners of a stream's parts, nothing waiting."""
-    rule = trial.method.merge
+    rule = trial.method.combine.merge
     refusal = rule.refuses(trial.create().settings, trial.variant.model is LINEAR) if rule else ""
     unless(trial.variant.along or refusal, refusal or "a motion that came with the rows is not merged")
     chunk = trial.rows(n=12 * trial.batch_size)
@@ -48,13 +48,13 @@ def merges_as_declared(trial: Trial) -> Gap | None:
     """Exact: as if one had learned the other's rows too. Averaged: the mean of the weights by rows. Else finite."""
     one, other = _halves(trial)
     chunk = trial.rows(n=12 * trial.batch_size)
-    weights = "basis" if not trial.method.traits.supervised else trial.method.weights
+    weights = "basis" if not trial.method.traits.supervised else trial.method.state.weights
     before = [np.asarray(a.state()[weights].values, float) for a in (one, other) if weights in a.state()]
     rows = np.array([one.n_samples_seen_, other.n_samples_seen_])
     merged = _merged(trial, one, other)
     require(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
     finite(trial, merged, chunk)
-    kind = trial.method.merge.kind if trial.method.merge else ""
+    kind = trial.method.combine.merge.kind if trial.method.combine.merge else ""
     if kind == "exact":
         return trial.gap(chunk, (merged, trial.learned(chunk)))
     if kind == "averaged":
@@ -80,10 +80,11 @@ def averages_as_declared(trial: Trial) -> Gap:
     chunk = trial.rows(n=12 * trial.batch_size)
     parts = [trial.learned(chunk.cut(lo, lo + 4 * trial.batch_size)) for lo in (0, 4 * trial.batch_size)]
     fields = [{name: np.asarray(a, float) for name, a in host_arrays_of(p).items()} for p in parts]
-    names = [n for n in trial.method.averages if n in fields[0] and n not in trial.method.averages_by]
+    combine = trial.method.combine
+    names = [n for n in combine.averages if n in fields[0] and n not in combine.average_weights]
     want = {n: np.mean([own[n] for own in fields], axis=0) for n in names}
-    if trial.method.derived:
-        want |= trial.method.derived(fields[0] | want, parts[0].settings)
+    if combine.derive:
+        want |= combine.derive(fields[0] | want, parts[0].settings)
     average(parts)
     for learner in parts:
         finite(trial, learner, chunk)

@@ -154,7 +154,7 @@ def overflowing_step_is_refused(trial: Trial) -> None:
 @check()
 def no_step_is_skipped_silently(trial: Trial) -> None:
     """Of a wild row and its opposite at least one is refused or changes the weights."""
-    if trial.method.layered:  # on one linear layer
+    if trial.method.state.layered:  # on one linear layer
         trial = replace(trial, variant=replace(trial.variant, model=MLP(())))
     unless(trial.variant.model not in (LINEAR, MLP(())), "a model may be flat far out")
     B = trial.batch_size
@@ -229,5 +229,5 @@ def _same_fields(got: Any, want: Any, said: str) -> None:
 def _moved(got: Any, want: Any) -> bool:
     """Whether the weights differ, or the basis of a subspace, or, where there are none, anything."""
     one, other = (host_arrays_of(learner) for learner in (got, want))
-    weights = [n for n in (got.method.weights, "basis") if n in other][:1] or list(other)
+    weights = [n for n in (got.method.state.weights, "basis") if n in other][:1] or list(other)
     return any(not np.array_equal(one[n], other[n]) for n in weights)

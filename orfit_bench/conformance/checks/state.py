@@ -96,7 +96,7 @@ def state_matches_declaration(trial: Trial) -> None:
         require(a.dtype == trial.dtype, f"{f.name} is of {a.dtype}, want {trial.dtype}")
         require(a.ndim == len(f.dims), f"{f.name} has {a.ndim} dimensions, want {f.dims}")
         require(np.isfinite(a.values).all(), f"{f.name} holds numbers that are not finite")
-        warning = trial.method.warns and trial.method.warns[0] == f.name
+        warning = trial.method.state.warning and trial.method.state.warning[0] == f.name
         require(not warning or float(a.values) in (0, 1), f"{f.name} is {a.values}, want 0 or 1")
 
 
@@ -153,16 +153,16 @@ def _beside(learner: Any) -> int:
 
 def needs_derived_fields(trial: Trial) -> str:
     """The method must declare what follows from other fields."""
-    return "" if trial.method.derived else "the method declares no field that follows from others"
+    return "" if trial.method.combine.derive else "the method declares no field that follows from others"
 
 
 @check(needs_derived_fields)
 def derived_fields_are_consistent(trial: Trial) -> Gap:
     """Fields that follow from others, which a kernel carries along, are after thousands of rows what they follow to."""
-    assert trial.method.derived
+    assert trial.method.combine.derive
     chunk = trial.rows(n=3000)
     learner = trial.learned(chunk)
     fields = {name: np.asarray(a, float) for name, a in host_arrays_of(learner).items()}
-    derived = trial.method.derived(fields, learner.settings)
+    derived = trial.method.combine.derive(fields, learner.settings)
     pairs = [(fields[name], np.asarray(a)) for name, a in derived.items()]
     return trial.gap(chunk, *pairs, of=", ".join(derived))

@@ -14,8 +14,8 @@ from orfit_bench.learners.filtering import smoother
 from orfit_bench.learners.filtering.dynamics import NO_INPUTS, STEP_INPUTS, Dynamics, PerStep, StepModel, as_matrix
 from orfit_bench.learners.filtering.extended import ExtendedFilter, apply_transition
 from orfit_bench.learners.rule import Rule
+from orfit_bench.spec import Draw
 from orfit_bench.spec.backend import Array
-from orfit_bench.spec.method import Draw
 from orfit_bench.spec.model import Transition
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState, Sizes
@@ -108,7 +108,7 @@ class FilterRule(Rule):
 
     def prediction_weights(self, state: LearnerState, inputs: StepInputs | None = None) -> Array:
         """The mean after the next transition."""
-        mean = getattr(state.arrays, self.method.weights)
+        mean = getattr(state.arrays, self.method.state.weights)
         F = self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, 1, 1).transition if state.n_steps else None
         if isinstance(F, Transition):
             return apply_transition(mean, F)
@@ -127,6 +127,6 @@ class FilterRule(Rule):
             known = smoother.variances(steps.corrected, xp).copy()
             self.kernel.rts_smooth(steps.transitions, *steps.predicted, *steps.corrected)
             lost = learned and smoother.is_inaccurate(known, smoother.variances(steps.corrected, xp), xp)
-        if lost and self.method.warns:
-            getattr(state.arrays, self.method.warns[0])[...] = 1
+        if lost and self.method.state.warning:
+            getattr(state.arrays, self.method.state.warning[0])[...] = 1
         return steps.corrected

@@ -40,7 +40,8 @@ class Workload:
         self.method, self.backend, self.d = method, backend, d
         self.declared = ob.methods()[method]
         self.kind: str = getattr(self.declared, "kind", "regression")  # the first commits know no other
-        self.layered = bool(getattr(self.declared, "layered", False))
+        self.state = getattr(self.declared, "state", self.declared)  # earlier commits declare all on the method
+        self.layered = bool(getattr(self.state, "layered", False))
 
     def create(self, **settings: Any) -> Any:
         """A new learner."""
@@ -154,7 +155,7 @@ class Workload:
     def batch_deviation(self) -> float:
         """Largest relative deviation of the weights from the method's batch solution, with its default settings."""
         X, y = self.data(min(48, 3 * self.d // 4))
-        batch = getattr(self.declared, "batch", None)
+        batch = getattr(getattr(self.declared, "theory", self.declared), "batch", None)
         if batch is None or self.kind == "subspace" or y is None:
             raise Missing(f"{self.method} has no batch solution")
         learner = self.create().partial_fit(X, y)
@@ -162,7 +163,7 @@ class Workload:
         want = batch(X, np.asarray(Y, float), np.zeros((self.d, Y.shape[1])), learner.settings)
         if want is None:
             raise Missing(f"{self.method} has no batch solution for these rows")
-        return relative(learner.state()[getattr(self.declared, "weights", "w")].values, want)
+        return relative(learner.state()[getattr(self.state, "weights", "w")].values, want)
 
     def trajectory(self) -> dict[str, Array]:
         """The state's numbers along two short streams with default settings, a basis B as B B', free of its signs."""

@@ -109,7 +109,7 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
     together = measurement.combined(machines)
     for machine in together:
         C = machine.state()["basis"].values
-        if machine.method.averages:
+        if machine.method.combine.averages:
             np.testing.assert_allclose(C, mean, atol=1e-12)
         else:
             np.testing.assert_allclose(C.T @ C, np.eye(2), atol=1e-12)

@@ -83,12 +83,12 @@ def test_what_cannot_be_merged(cubic: ob.Model, same_state: Same) -> None:
 def test_the_batch_solution(settings: dict[str, Any]) -> None:
     X, Y, _ = scene(n=12, outputs=2)
     learner = ob.create("kalman", **settings).partial_fit(X, Y)
-    want = learner.method.batch(X, Y, np.zeros((3, 2)), learner.settings)
+    want = learner.method.theory.batch(X, Y, np.zeros((3, 2)), learner.settings)
     np.testing.assert_allclose(moments(learner)[0], want, rtol=1e-9, atol=1e-11)
 
 
 def test_where_there_is_no_batch_solution() -> None:
-    batch, start = ob.methods()["kalman"].batch, np.zeros((3, 1))
+    batch, start = ob.methods()["kalman"].theory.batch, np.zeros((3, 1))
     long = np.ones((700, 3)), np.ones((700, 1))
     assert batch(*long, start, ob.create("kalman").settings) is not None
     assert batch(*long, start, ob.create("kalman", process_noise=1).settings) is None

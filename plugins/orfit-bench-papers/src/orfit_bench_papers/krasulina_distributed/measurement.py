@@ -90,7 +90,7 @@ def combined(machines: list[Any], lapacks: bool = False) -> list[Any]:
     The paper does this to the rules that have no average of their own, to show that it fails them. Where signs are
     LAPACK's, each machine's C has them too before the mean, as after a step that ends in such a QR.
     """
-    if machines[0].method.averages:
+    if machines[0].method.combine.averages:
         average(machines)
         return machines
     states = [machine.state() for machine in machines]

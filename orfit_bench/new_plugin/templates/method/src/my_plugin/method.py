@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from orfit_bench.spec import (
-    Cost,
-    Field,
-    Law,
-    Measured,
-    Merge,
-    Method,
-    Number,
-    NumberOrSchedule,
-    Rows,
-    Setting,
-    Side,
-    deviation,
-)
+from orfit_bench import spec
 
-Array = NDArray[Any]
-Settings = Mapping[str, Any]
 Create = Callable[..., Any]
 
 
-def batch(X: Array, Y: Array, w0: Array, settings: Settings) -> Array:
+def batch(X: spec.Array, Y: spec.Array, w0: spec.Array, settings: spec.Settings) -> spec.Array:
     """The errors of all rows solve a triangular system; w0 and all steps decay by the factors of later rows."""
     n = len(X)
     steps = settings["step_size"](np.arange(1, n + 1))
@@ -35,11 +19,11 @@ def batch(X: Array, Y: Array, w0: Array, settings: Settings) -> Array:
     for i in range(n):
         fade[i + 1 :, i] = np.cumprod(1 - settings["leak"] * steps[i:])
     errors = np.linalg.solve(np.eye(n) + fade[:-1, 1:] * (X @ X.T) * steps, Y - fade[:-1, :1] * (X @ w0))
-    weights: Array = fade[-1, 0] * w0 + X.T @ ((fade[-1, 1:] * steps)[:, None] * errors)
+    weights: spec.Array = fade[-1, 0] * w0 + X.T @ ((fade[-1, 1:] * steps)[:, None] * errors)
     return weights
 
 
-def repeated_row(create: Create, rows: Rows) -> Measured:
+def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
     """A row x, y that is repeated T times: w = (1 - q^T) y x / (leak + |x|^2) with q = 1 - step (leak + |x|^2)."""
     T, worst = 20, 0.0
     for x, y in zip(rows.X[:5], rows.y[:5], strict=True):
@@ -47,11 +31,11 @@ def repeated_row(create: Create, rows: Rows) -> Measured:
         step = 0.1 / (leak + x @ x)
         learner = create(step_size=step, leak=leak).partial_fit(np.tile(x, (T, 1)), np.full(T, y))
         want = (1 - 0.9**T) * y * x / (leak + x @ x)
-        worst = max(worst, deviation(learner.state()["w"].values[:, 0], want))
-    return Measured(worst, T, 1.0)
+        worst = max(worst, spec.deviation(learner.state()["w"].values[:, 0], want))
+    return spec.Measured(worst, T, 1.0)
 
 
-def rests_at_ridge(create: Create, rows: Rows) -> Measured:
+def rests_at_ridge(create: Create, rows: spec.Rows) -> spec.Measured:
     """At the ridge solution (X'X + n leak I)^-1 X'y the steps of all rows, taken one at a time, add up to zero."""
     X, y, n = rows.X, rows.y, len(rows.X)
     leak, step = 0.1 * (X * X).sum() / n, 0.1 * n / (X * X).sum()
@@ -62,16 +46,16 @@ def rests_at_ridge(create: Create, rows: Rows) -> Measured:
         learner = create(step_size=step, leak=leak, initial_weights=start).partial_fit(X[i : i + 1], y[i : i + 1])
         moves.append(learner.state()["w"].values[:, 0].astype(float) - start)
     size = np.linalg.norm(moves)
-    return Measured(float(np.linalg.norm(sum(moves)) / size), n, float(np.linalg.norm(start) * np.sqrt(n) / size))
+    return spec.Measured(float(np.linalg.norm(sum(moves)) / size), n, float(np.linalg.norm(start) * np.sqrt(n) / size))
 
 
-def mean(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+def mean(a: spec.Side, b: spec.Side, settings: spec.Settings) -> dict[str, spec.Array]:
     """The mean of the weights, weighted by the number of rows."""
     share = b.rows / (a.rows + b.rows)
     return {"w": (1 - share) * a.fields["w"] + share * b.fields["w"]}
 
 
-METHOD = Method(
+METHOD = spec.Method(
     name="my_plugin",
     summary="leaky LMS: a gradient step on the error of the new row, with decaying weights",
     use_when="Targets drift or features are redundant, and the weights should stay bounded at O(d) operations per row.",
@@ -79,20 +63,31 @@ METHOD = Method(
     formulas="e = y - x'w\nw <- (1 - leak step) w + step e x",
     source="S. Haykin, Adaptive Filter Theory, leaky LMS",
     settings=(
-        Setting("step_size", NumberOrSchedule(0, closed="neither"), 0.001, "step size, a number or a schedule"),
-        Setting("leak", Number(0), 0.01, "how fast the weights decay: the penalty of a ridge regression"),
+        spec.Setting(
+            "step_size", spec.NumberOrSchedule(0, closed="neither"), 0.001, "step size, a number or a schedule"
+        ),
+        spec.Setting("leak", spec.Number(0), 0.01, "how fast the weights decay: the penalty of a ridge regression"),
     ),
-    fields=(Field("w", ("parameter", "output"), "weights; for a linear model, one column per output"),),
-    cost=Cost(
-        flops=lambda s, z: 5 * z["parameter"] * z["output"],
-        floats=lambda s, z: 3 * z["parameter"] * z["output"],
+    state=spec.StateSpec(
+        (spec.Field("w", ("parameter", "output"), "weights; for a linear model, one column per output"),)
     ),
-    laws=(
-        Law(repeated_row, "the recursion on one row is a geometric series", exponent=1),
-        Law(rests_at_ridge, "S. Haykin, Adaptive Filter Theory, leaky LMS: its cost e^2 + leak |w|^2", exponent=1),
+    kernel=spec.KernelSpec(models=True),
+    theory=spec.Theory(
+        laws=(
+            spec.Law(repeated_row, "the recursion on one row is a geometric series", exponent=1),
+            spec.Law(
+                rests_at_ridge,
+                "S. Haykin, Adaptive Filter Theory, leaky LMS: its cost e^2 + leak |w|^2",
+                exponent=1,
+            ),
+        ),
+        batch=batch,
+        cost=spec.Cost(
+            flops=lambda s, z: 5 * z["parameter"] * z["output"],
+            floats=lambda s, z: 3 * z["parameter"] * z["output"],
+        ),
     ),
-    batch=batch,
-    models=True,
-    averages=("w",),
-    merge=Merge("averaged", "the mean of the weights, weighted by the number of rows", mean),
+    combine=spec.Combine(
+        spec.Merge("averaged", "the mean of the weights, weighted by the number of rows", mean), averages=("w",)
+    ),
 )

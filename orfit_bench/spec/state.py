@@ -1,0 +1,152 @@
+"""The state of a method: its arrays with their dimensions, and how predictions are read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Settings = Mapping[str, Any]
+Sizes = Mapping[str, int]
+"""Lengths by dimension name: "feature" d, "parameter" p, "output" r, "gradients" q of one row."""
+Draw = Callable[[Any], Array]
+"""draw(shape): standard normal numbers of the host."""
+Compared = Literal["entries", "span", "nothing"]
+DIMENSIONS = ("feature", "parameter", "output", "input")
+
+
+def _always(settings: Settings) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """A start that is zero off its diagonal; the matrix is made on the backend and never copied there."""
+
+    values: Any
+    """The numbers on the diagonal (size,), or one number for all of them."""
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One array of a method's state.
+
+    Parameters
+    ----------
+    name : str
+        Attribute of the state that kernels get.
+    dims : tuple of str
+        "feature" (d), "parameter" (p; on a linear model the d features), "output" (r), the method's growing dimension,
+        an integer setting (for example n_components), one of `StateSpec.lengths` or, with `layered`, "input" (what the
+        layer takes in, its constant included). A field without dimensions is a number; on every backend it lies in
+        host memory as a NumPy array of shape (), so that reading it waits for no device.
+    meaning : str
+        One line for users.
+    start : callable, optional
+        start(settings, sizes, draw) returns the array before the first row. Default: zeros.
+    when : callable, optional
+        when(settings) says whether the field exists.
+    layered : bool
+        Whether there is one array for each layer of the model, named basis_1, basis_2, ...
+    compared : {"entries", "span", "nothing"}
+        What the rows determine, so that all kernels agree on it: the entries, the span of the vectors (along "feature",
+        "parameter" or "input"), or nothing beside the other fields.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    meaning: str
+    start: Callable[[Settings, Sizes, Draw], Array | Diagonal] | None = None
+    when: Callable[[Settings], bool] = _always
+    layered: bool = False
+    compared: Compared = "entries"
+
+    def __post_init__(self) -> None:
+        """Refuse a name that no attribute could have, and an unknown way to compare."""
+        if not self.name.isidentifier():
+            raise ValueError(f"field {self.name!r}: want a name that is a Python identifier")
+        if self.compared not in get_args(Compared):
+            raise ValueError(
+                f"field {self.name!r} is compared by {self.compared!r}, want {', '.join(get_args(Compared))}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The dimension along which fields grow, always their first one.
+
+    Kernels find the used length in s.count[0] and room for every gradient of the chunk behind it, up to
+    limit(settings, sizes); None is no limit.
+    """
+
+    dim: str
+    limit: Callable[[Settings, Sizes], int | None]
+
+
+class PrecisionWarning(NamedTuple):
+    """A 0-d field that a kernel sets to 1 when precision is being lost, and the text that users then read."""
+
+    field: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateSpec:
+    """What a learner of the method keeps, and how it predicts.
+
+    Parameters
+    ----------
+    fields : tuple of Field
+        The arrays.
+    weights : str
+        The field (parameter, output) at which the model is evaluated.
+    prediction_weights : callable, optional
+        prediction_weights(s, settings) returns the weights (p, r) of predictions where they are not `weights`.
+    predict : callable, optional
+        predict(s, X, settings) returns (n, r) where predictions are not those of a model.
+    growth : Growth, optional
+        The dimension along which fields grow.
+    lengths : mapping
+        Further dimensions with their length(settings, sizes); of layered fields, sizes are those of the layer.
+    warning : PrecisionWarning, optional
+        What to tell users when precision is lost.
+    """
+
+    fields: tuple[Field, ...]
+    weights: str = "w"
+    prediction_weights: Callable[[Any, Settings], Array] | None = None
+    predict: Callable[[Any, Array, Settings], Array] | None = None
+    growth: Growth | None = None
+    lengths: Mapping[str, Callable[[Settings, Sizes], int]] = field(default_factory=dict)
+    warning: PrecisionWarning | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse fields of one name, and a warning about a field that does not exist."""
+        names = [f.name for f in self.fields]
+        if twice := [n for n in names if names.count(n) > 1]:
+            raise ValueError(f"state: two fields are named {twice[0]!r}")
+        if self.warning and self.warning[0] not in names:
+            raise ValueError(f"state: its warning reads a field {self.warning[0]!r}, which is not declared")
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all fields."""
+        return {f.name for f in self.fields}
+
+    @property
+    def dimensions(self) -> set[str]:
+        """The dimensions that fields may have beside integer settings."""
+        return {*DIMENSIONS, *self.lengths, *({self.growth.dim} if self.growth else ())}
+
+    @property
+    def layered(self) -> bool:
+        """Whether the method learns layer by layer, which only layered models allow."""
+        return any(f.layered for f in self.fields)
+
+    def fields_under(self, settings: Settings) -> tuple[Field, ...]:
+        """The fields that exist under these settings."""
+        return tuple(f for f in self.fields if f.when(settings))

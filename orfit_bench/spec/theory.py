@@ -1,0 +1,62 @@
+"""What is known about a method: its laws, the same result by other algorithms, and its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from orfit_bench.spec.law import Law
+from orfit_bench.spec.state import Array, Settings, Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Leading order of what one row costs at least on a linear model, however rows are grouped into blocks.
+
+    Throughput is compared with the limit that follows from it. `sizes` also holds "count", the used length of a growing
+    dimension. A layered method states the cost of one layer, with as many "parameter" as its matrix has entries.
+    """
+
+    flops: Callable[[Settings, Sizes], float]
+    """Floating-point operations."""
+    floats: Callable[[Settings, Sizes], float]
+    """Numbers that must be read or written."""
+
+
+class InverseGram(NamedTuple):
+    """A field that is the inverse (A'A)^-1 of a Gram matrix, and rows(X, settings) -> A (m, d).
+
+    On a linear model A follows from all rows without the recursion; None where it is not known.
+    """
+
+    field: str
+    rows: Callable[[Array, Settings], Array | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Theory:
+    """What is known about a method, for checks and reports.
+
+    Parameters
+    ----------
+    cost : Cost
+        Operations and memory traffic of one row.
+    laws : tuple of Law
+        Theorems that every backend is checked against.
+    batch : callable, optional
+        batch(X, Y, w0, settings) returns w (p, r) for all rows at once by another algorithm than the recursion, or None
+        where it does not apply.
+    inverse_gram : InverseGram, optional
+        A field to compare with a matrix computed from all rows.
+    """
+
+    cost: Cost
+    laws: tuple[Law, ...] = ()
+    batch: Callable[[Array, Array, Array, Settings], Array | None] | None = None
+    inverse_gram: InverseGram | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse laws of another type."""
+        if wrong := [law for law in self.laws if not isinstance(law, Law)]:
+            raise TypeError(f"theory: a law is {wrong[0]!r}, want Law(check, source, exponent)")
