@@ -29,9 +29,9 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 import orfit_bench_numpy  # after the threads of BLAS are fixed
-from orfit_bench.conformance.kit import run
-from orfit_bench.conformance.plan import Item, planned
-from orfit_bench.conformance.record import PASSED
+from orfit_bench.conformance.plan import plan_checks
+from orfit_bench.conformance.result import PASSED, PlannedCheck
+from orfit_bench.conformance.runner import run_check
 
 FOLDER = Path(orfit_bench_numpy.__file__).parent
 OUTPUT = Path("mutants.jsonl")
@@ -98,29 +98,29 @@ def _names() -> list[str]:
 
 
 @cache
-def plan(methods: tuple[str, ...]) -> list[Item]:
+def plan(methods: tuple[str, ...]) -> list[PlannedCheck]:
     """All checks of these methods, those that kill most first. Made before anything is mutated."""
     read, write = os.pipe()
     if os.fork() == 0:  # planning imports kernels, which must not be in the parent
-        items = [i for method in methods for i in planned([method], backends=["numpy"]) if _told(i)]
+        items = [i for method in methods for i in plan_checks([method], backends=["numpy"]) if _told(i)]
         with os.fdopen(write, "w") as out:
             json.dump([[i.check, i.method, i.backend, i.dtype, i.seed] for i in items], out)
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as said:
-        items = [Item(*fields) for fields in json.load(said)]
+        items = [PlannedCheck(*fields) for fields in json.load(said)]
     return sorted(items, key=lambda i: (i.check.startswith(LAST), i.dtype == "float32", not i.check.startswith(FIRST)))
 
 
-def _told(item: Item) -> bool:
+def _told(item: PlannedCheck) -> bool:
     return not item.check.startswith(LEFT_OUT) and (item.dtype == "float64" or item.check.startswith(FIRST))
 
 
-def _named(item: Item) -> str:
+def _named(item: PlannedCheck) -> str:
     return f"{item.check} of {item.method} ({item.dtype})"
 
 
-def judge(module: str, code: str, items: list[Item], out: int) -> None:
+def judge(module: str, code: str, items: list[PlannedCheck], out: int) -> None:
     """In a child: run the checks until one fails, and say which."""
     name = f"orfit_bench_numpy.{module}"
     sys.modules[name] = mutated = types.ModuleType(name)
@@ -128,7 +128,7 @@ def judge(module: str, code: str, items: list[Item], out: int) -> None:
     try:
         exec(compile(code, module, "exec"), mutated.__dict__)
         for item in items:
-            record = run(item)
+            record = run_check(item)
             if record.status != PASSED:
                 said = f"killed by {_named(item)}: {record.reason[:200]}"
                 break

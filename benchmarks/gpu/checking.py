@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from benchmarks.gpu.workers import Tell
-from orfit_bench.conformance import Record
+from orfit_bench.conformance import CheckResult
 from orfit_bench.conformance.isolated import conform_isolated
-from orfit_bench.conformance.record import FAILED
+from orfit_bench.conformance.result import FAILED
 
 TIMEOUT = 300.0
 """Seconds that a check may take: the first one of a process compiles, and loads libraries."""
@@ -19,9 +19,9 @@ def check(tell: Tell, backend: str, method: str, dtype: str, seed: int, workers:
     """Every check, in worker processes; AssertionError where one failed or too little ran."""
     os.environ.pop("ORFIT_BENCH_THREADS", None)  # the cores are the workers'
 
-    def progress(done: int, total: int, record: Record) -> None:
-        if record.status == FAILED:
-            tell(**{f"{FAILED} {record.check}": record.reason})
+    def progress(done: int, total: int, result: CheckResult) -> None:
+        if result.status == FAILED:
+            tell(**{f"{FAILED} {result.check}": result.reason})
 
     report = conform_isolated(
         method,
@@ -33,6 +33,6 @@ def check(tell: Tell, backend: str, method: str, dtype: str, seed: int, workers:
         workers=workers,
         progress=progress,
     )
-    ratios = [record.ratio for record in report.records if record.ratio is not None]
+    ratios = [result.ratio for result in report.results if result.ratio is not None]
     tell(counts=report.counts, problems=report.problems, largest_ratio=max(ratios, default=0.0))
     assert report.passed, "; ".join([f"{report.counts[FAILED]} checks failed", *report.problems])

@@ -18,8 +18,8 @@ from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import replace, writable
 
 if TYPE_CHECKING:
-    from orfit_bench.conformance import Record, Report, export
-    from orfit_bench.conformance.kit import Progress
+    from orfit_bench.conformance import CheckResult, Report, export
+    from orfit_bench.conformance.runner import Progress
 
 TIMEOUT = 60.0
 EVERY = 100
@@ -112,22 +112,22 @@ def conform_command(
     with _progress() as progress:
         report = conform_isolated(*names, **asked, timeout=timeout, workers=workers, progress=progress)
     threads = dict.fromkeys(BLAS_THREADS, "1")
-    ran = export.Ran.now(_command(names, chosen), time.monotonic() - began, threads)
-    _write(as_json, export.as_json(report, ran).encode())
-    _write(as_junit, export.as_junit(report, ran))
-    _write(as_page, markdown(report, ran).encode())
-    _show(report, ran)
+    run = export.RunInfo.now(_command(names, chosen), time.monotonic() - began, threads)
+    _write(as_json, export.as_json(report, run).encode())
+    _write(as_junit, export.as_junit(report, run))
+    _write(as_page, markdown(report, run).encode())
+    _show(report, run)
     if not report.passed:
         raise click.exceptions.Exit(1)
 
 
 def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
     """Print the checks that apply to the selection, with what they test."""
-    from orfit_bench.conformance.plan import of_method, pairs
+    from orfit_bench.conformance.plan import checks_of, select_pairs
     from orfit_bench.report.conformance import checks_table
 
-    methods = dict.fromkeys(method for _, method in pairs(names, chosen["backends"]))
-    found = {one.name: one for method in methods for one in of_method(method)}
+    methods = dict.fromkeys(method for _, method in select_pairs(names, chosen["backends"]))
+    found = {one.name: one for method in methods for one in checks_of(method)}
     show(checks_table([one for one in found.values() if not chosen["only"] or one.name in chosen["only"]]))
 
 
@@ -156,26 +156,26 @@ def _command(names: Sequence[str], chosen: dict[str, Any]) -> str:
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """Yield the callback that reports progress on stderr: a bar on a terminal, occasional lines otherwise."""
-    from orfit_bench.conformance.record import FAILED, where
+    from orfit_bench.conformance.result import FAILED
 
     with bar() as shown:
 
-        def report_progress(done: int, total: int, record: Record) -> None:
-            if record.status == FAILED:
-                shown.say(f"[{done}/{total}] {where(record)}: failed: {record.reason}")
+        def report_progress(done: int, total: int, result: CheckResult) -> None:
+            if result.status == FAILED:
+                shown.say(f"[{done}/{total}] {result.label}: failed: {result.reason}")
             elif not shown.moves and done % EVERY == 0:
                 shown.say(f"[{done}/{total}]")
-            shown.update(done, total, f"{record.method} on {record.backend}")
+            shown.update(done, total, f"{result.method} on {result.backend}")
 
         yield report_progress
 
 
-def _show(report: Report, ran: export.Ran) -> None:
-    from orfit_bench.conformance.record import EXPECTED, FAILED, SKIPPED
+def _show(report: Report, run: export.RunInfo) -> None:
+    from orfit_bench.conformance.result import EXPECTED, FAILED, SKIPPED
     from orfit_bench.report import conformance as tables
 
-    if report.records:
-        show(tables.records_table(report))
+    if report.results:
+        show(tables.results_table(report))
         show(tables.capabilities_table(report))
     for line in tables.lacking(report):
         click.echo(line)
@@ -184,4 +184,4 @@ def _show(report: Report, ran: export.Ran) -> None:
             click.echo(line)
     for problem in report.problems:
         click.echo(f"problem: {problem}")
-    click.echo(tables.summary(report, ran))
+    click.echo(tables.summary(report, run))

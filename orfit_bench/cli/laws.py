@@ -12,7 +12,8 @@ from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import refuse
 
 if TYPE_CHECKING:
-    from orfit_bench.conformance.laws import Case, Finding
+    from orfit_bench.conformance.check import Deviation
+    from orfit_bench.conformance.laws import LawCase
 
 
 @click.command("laws")
@@ -44,10 +45,10 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
         known.find("methods", method)
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r}: want one of {', '.join(DTYPES)}")
-    found = measured(cases(method), backend, dtype)
+    found = measure_laws(cases(method), backend, dtype)
     show(laws_table(found, f"{backend}, {dtype}"))
     click.echo(summary(found))
-    if any(not f.ratio < 1 for findings in found.values() for f in findings if not f.void):
+    if any(not d.holds for deviations in found.values() for d in deviations if not d.inconclusive):
         raise click.exceptions.Exit(1)
 
 
@@ -74,17 +75,18 @@ def map_command(output: Path, backend: str) -> None:
     from orfit_bench.report.map import draw
 
     cases = edges()
-    found = measured(list(cases.values()), backend, "float64")
+    found = measure_laws(list(cases.values()), backend, "float64")
     drawn = {edge: found[case] for edge, case in cases.items() if case in found}
     draw(drawn, output)
     click.echo(f"{output}: {len(drawn)} equalities")
 
 
-def measured(cases: list[Case], backend: str, dtype: str) -> dict[Case, list[Finding]]:
+def measure_laws(cases: list[LawCase], backend: str, dtype: str) -> dict[LawCase, list[Deviation]]:
     """Measure the laws for which the backend has kernels; report the others on stderr."""
     from rich.progress import track
 
-    from orfit_bench.conformance import laws
+    from orfit_bench.conformance.data_sets import data_sets_of
+    from orfit_bench.conformance.laws import measure_law
 
     found, lacking = {}, {}
     out = console(err=True)
@@ -92,7 +94,7 @@ def measured(cases: list[Case], backend: str, dtype: str) -> dict[Case, list[Fin
         if reason := case.absence(backend):
             lacking[case.name] = reason
         else:
-            found[case] = [laws.measured(case, kind, backend, dtype) for kind in laws.kinds(case.law)]
+            found[case] = [measure_law(case, name, backend, dtype) for name in data_sets_of(case.law)]
     for reason in dict.fromkeys(lacking.values()):
         click.echo(f"not measured: {reason}", err=True)
     if not found:

@@ -1,4 +1,4 @@
-"""A check: a rule that every learner keeps, as a function that measures how far one is from it."""
+"""Checks: functions that measure how far a learner deviates from what every learner must do."""
 
 from __future__ import annotations
 
@@ -8,103 +8,102 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from orfit_bench.conformance.trial import Trial
+    from orfit_bench.conformance.context import CheckContext
+
+MAX_USEFUL_BOUND = 0.1
+"""From this bound on, not one decimal digit is left to compare."""
 
 
 class Violation(AssertionError):
-    """The rule is broken; the message says how."""
+    """The learner does not do what the check requires; the message says how."""
 
 
-class Inapplicable(Exception):
-    """The rule does not speak of this variant; the message says why."""
+class NotApplicable(Exception):
+    """The check makes no statement about this variant of the settings; the message says why."""
 
 
-class Gap(NamedTuple):
-    """What was measured: the rule holds while deviation <= bound; `of` says which thing deviates most."""
+class Deviation(NamedTuple):
+    """A measured deviation and its bound; a check passes if value <= bound."""
 
-    deviation: float
+    value: float
     bound: float
     of: str = ""
+    """The quantity that deviates most, or the data set."""
+    inconclusive: str = ""
+    """Why the comparison decides nothing, for example because the problem is too ill-conditioned."""
 
     @property
     def ratio(self) -> float:
-        """Deviation over bound; infinite for a deviation that is no number."""
-        if not isfinite(self.deviation):
+        """Deviation divided by its bound; infinite if the deviation is not finite."""
+        if not isfinite(self.value):
             return inf
-        return self.deviation / self.bound if self.bound else inf if self.deviation else 0.0
+        if not self.bound:
+            return inf if self.value else 0.0
+        return self.value / self.bound
 
     @property
     def holds(self) -> bool:
-        """Whether the deviation is a number within the bound."""
-        return isfinite(self.deviation) and self.deviation <= self.bound
-
-    @property
-    def void(self) -> bool:
-        """Whether the bound leaves not one digit to compare, so that only what is no number tells anything."""
-        return self.bound > NO_DIGIT and isfinite(self.deviation)
+        """Whether the deviation is finite and within its bound."""
+        return isfinite(self.value) and self.value <= self.bound
 
 
-NO_DIGIT = 0.1
-"""The bound from which on not one decimal digit is left to compare."""
+def worst(deviations: Iterable[Deviation]) -> Deviation:
+    """The conclusive deviation with the largest ratio to its bound; if none is conclusive, the largest of all."""
+    found = list(deviations)
+    return max([d for d in found if not d.inconclusive] or found, key=lambda d: d.ratio)
 
 
-def worst(gaps: Iterable[Gap]) -> Gap:
-    """The gap of largest ratio among those that tell something; of all, where none does."""
-    found = list(gaps)
-    return max([gap for gap in found if not gap.void] or found, key=lambda gap: gap.ratio)
+CheckFunction = Callable[["CheckContext"], Deviation | None]
+"""Returns the deviation, or None if the requirement is met exactly; raises Violation or NotApplicable."""
+Needs = Callable[["CheckContext"], str]
+"""Returns why a check does not apply to a method and backend; an empty text if it does."""
 
 
-Act = Callable[["Trial"], Gap | None]
-Needs = Callable[["Trial"], str]
-
-
-def always(trial: Trial) -> str:
-    """Every learner can be asked."""
+def needs_nothing(context: CheckContext) -> str:
+    """Every learner can be checked."""
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """act(trial) returns the gap, or None where the rule is kept to the bit.
-
-    It raises Violation where the rule is broken, Inapplicable where it does not speak of the trial's variant.
-
-    needs(trial) says why the rule does not speak of this learner; empty where it does.
-    """
+    """A test of the kit, by the name that users see."""
 
     name: str
-    rule: str
-    act: Act
-    needs: Needs = always
-    every: bool = True
-    """Whether it is tried under every variant of the settings, or under the first alone."""
+    requirement: str
+    """What a learner must do, in one sentence."""
+    function: CheckFunction
+    needs: Needs = needs_nothing
+    all_variants: bool = True
+    """Whether it runs with every variant of the settings, or with the default settings only."""
     slow: bool = False
 
 
 CHECKS: list[Check] = []
-"""Every check that was defined, in that order."""
+"""The checks of every learner, in the order in which they were defined; laws are added for each method."""
 
 
-def check(needs: Needs = always, *, every: bool = True, slow: bool = False) -> Callable[[Act], Act]:
-    """Take a function in as a check: its name is the id, its docstring's first line the rule."""
+def check(
+    needs: Needs = needs_nothing, *, all_variants: bool = True, slow: bool = False
+) -> Callable[[CheckFunction], CheckFunction]:
+    """Register a function as a check: its name is that of the check, its docstring's first line the requirement."""
 
-    def taken(act: Act) -> Act:
-        rule = (act.__doc__ or "").strip().splitlines()
-        if not rule or act.__name__ in {c.name for c in CHECKS}:
-            raise ValueError(f"check {act.__name__}: want a docstring that says the rule, and a name of its own")
-        CHECKS.append(Check(act.__name__, rule[0], act, needs, every, slow))
-        return act
+    def register(function: CheckFunction) -> CheckFunction:
+        lines = (function.__doc__ or "").strip().splitlines()
+        if not lines or function.__name__ in {one.name for one in CHECKS}:
+            raise ValueError(f"check {function.__name__}: want a docstring with the requirement, and a unique name")
+        CHECKS.append(Check(function.__name__, lines[0], function, needs, all_variants, slow))
+        return function
 
-    return taken
-
-
-def require(holds: object, said: str) -> None:
-    """Violation with what is said, unless it holds; no assert, which `python -O` drops."""
-    if not holds:
-        raise Violation(said)
+    return register
 
 
-def unless(reason: object, said: str) -> None:
-    """Inapplicable, with what is said, where there is a reason."""
-    if reason:
-        raise Inapplicable(said)
+def ensure(condition: object, message: str) -> None:
+    """Raise Violation unless the condition is true. Unlike assert, `python -O` keeps it."""
+    if not condition:
+        raise Violation(message)
+
+
+def skip_if(condition: object, message: str) -> None:
+    """Raise NotApplicable if the condition is true."""
+    if condition:
+        raise NotApplicable(message)

@@ -1,4 +1,4 @@
-"""Counting floating-point operations: arrays that add up what NumPy's functions do with them."""
+"""Counting floating-point operations: an array type that counts the operations of NumPy's functions on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.conformance.inspection import with_kernel
 
 if TYPE_CHECKING:
-    from orfit_bench.conformance.trial import Trial
+    from orfit_bench.conformance.context import CheckContext
 
 CUBIC = {
     "svd": 22,
@@ -34,7 +34,7 @@ CUBIC = {
 
 
 class Counted(np.ndarray[Any, Any]):
-    """An array whose arithmetic is counted, and that of all that is computed from it."""
+    """An array whose arithmetic is counted, as is that of every result."""
 
     flops = 0.0
 
@@ -110,24 +110,24 @@ def _flat(a: Any) -> list[Any]:
 
 
 class Counting:
-    """A kernel, with everything that it is given counted."""
+    """A kernel whose arguments are replaced by counting arrays."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
 
     def __getattr__(self, name: str) -> Any:
-        act = getattr(self._kernel, name)
+        function = getattr(self._kernel, name)
 
         def counting(s: Any, *arguments: Any) -> Any:
             counted = type(s)(*map(_counted, s)) if hasattr(s, "_fields") else _counted(s)
-            return act(counted, *map(_counted, arguments))
+            return function(counted, *map(_counted, arguments))
 
         return counting
 
 
-def flops_of(trial: Trial, d: int) -> float:
-    """Operations counted while a learner learns rows of d features."""
-    chunk, learner = trial.rows(d=d), with_kernel(trial.create(), Counting)
+def count_flops(context: CheckContext, d: int) -> float:
+    """The number of operations with which a learner learns rows of d features."""
+    chunk, learner = context.rows(d=d), with_kernel(context.create(), Counting)
     Counted.flops = 0.0
-    trial.learn_raw(learner, chunk)
+    context.learn_raw(learner, chunk)
     return Counted.flops

@@ -1,4 +1,4 @@
-"""What checks look at inside a learner that has seen a chunk: its live arrays and their layout."""
+"""The arrays inside a learner that has seen a chunk, and their layout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def layout_of(learner: Any) -> StateLayout:
 
 
 def arrays_of(learner: Any) -> Any:
-    """The arrays themselves, one attribute a field."""
+    """The arrays themselves, one attribute per field."""
     return state_of(learner).arrays
 
 
@@ -37,5 +37,5 @@ def host_arrays_of(learner: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def with_kernel(learner: Any, wrap: Callable[[Any], Any]) -> Any:
-    """A learner before its first chunk like this one, whose kernel is wrapped."""
+    """A new learner with the same rule, whose kernel is wrapped."""
     return learner_of(replace(learner.rule, kernel=wrap(learner.rule.kernel)))

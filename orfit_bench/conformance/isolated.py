@@ -1,4 +1,4 @@
-"""The kit in worker processes: a kernel that crashes, leaves or hangs costs the check that it is in, and no other."""
+"""Running the kit in worker processes: a kernel that crashes, exits or hangs fails only the check that runs it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from orfit_bench.conformance.check import CHECKS
-from orfit_bench.conformance.kit import Known, Progress, judged, known, report, run
-from orfit_bench.conformance.plan import DTYPES, Item, Pair, chosen_pairs, of_pair
-from orfit_bench.conformance.record import FAILED, Record, Report
+from orfit_bench.conformance.plan import DTYPES, Pair, plan_pair, validate_selection
+from orfit_bench.conformance.result import FAILED, CheckResult, PlannedCheck, Report
+from orfit_bench.conformance.runner import KernelInfo, Progress, kernel_info, make_result, run_check
+from orfit_bench.conformance.verdict import make_report
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, open_processes, spread
 from orfit_bench.plugins.registry import registry
 
 TIMEOUT = 60.0
-SLOW = 10
-"""How many times the timeout a slow check may take."""
-PATIENCE = 5
-"""After so many checks of a kernel that were stopped, the others of it are not tried: it hangs."""
+"""Seconds that a check may take."""
+SLOW_FACTOR = 10
+"""A slow check may take this many times the timeout."""
+MAX_TIMEOUTS = 5
+"""After this many timeouts of a kernel its other checks fail without being run: it hangs."""
 
 
 def conform_isolated(
@@ -33,82 +35,105 @@ def conform_isolated(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """As `conform`, with every check in one of several worker processes, and stopped after `timeout` seconds.
+    """Check methods, backends or plugins in worker processes.
 
-    A slow check has SLOW times as long. workers is how many processes: the cores, at most 8, unless told.
-    A check whose process dies or is stopped has failed; after PATIENCE stopped ones so have the others, untried.
-    A kernel with which a process dies or hangs while it is loaded, before any check, is a problem of the report. No
-    kernel is loaded here. ValueError where a plugin is of this process alone: its kernels are for `conform`.
+    No kernel is loaded in this process. A check fails if its process dies or its time is up. A kernel with which a
+    process dies while it is loaded, before any check, is a problem of the report.
+
+    Parameters
+    ----------
+    *names, backends, dtypes, only, seed, slow, progress
+        As for `conform`.
+    timeout : float
+        Seconds that a check may take; a slow check may take ten times as long.
+    workers : int, optional
+        Number of processes. Default: the number of cores, at most 8.
+
+    Returns
+    -------
+    Report
+        As from `conform`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or a plugin was registered in this process only: use `conform`.
     """
     if not timeout > 0:
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
     if workers is not None and workers < 1:
         raise ValueError(f"workers={workers}: want an integer >= 1")
     registry().require_installed("call conform()")
-    pairs = chosen_pairs(names, backends, dtypes, only, seed)
+    pairs = validate_selection(names, backends, dtypes, only, seed)
     with open_processes(1) as processes:
-        plan, of, problems = _planned(processes, pairs, (dtypes, only, seed, slow))
+        plan, kernels, problems = _plan(processes, pairs, (dtypes, only, seed, slow))
         with open_processes(min(workers or cores(), len(plan)) - 1) as more:
             everyone = [*processes, *more]
-            records = _all(everyone, plan, of, timeout, progress or (lambda done, total, record: None))
-        arguments = (plan, records, bool(only), None, [*names, *backends])
-        said: Report = processes[0].call(Call(report, arguments, START_SECONDS))
-    return replace(said, problems=[*said.problems, *problems])
+            results = _run_all(everyone, plan, kernels, timeout, progress or (lambda done, total, result: None))
+        arguments = (plan, results, bool(only), None, [*names, *backends])
+        report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
+    return replace(report, problems=[*report.problems, *problems])
 
 
-def _planned(
-    processes: Sequence[Process], pairs: Sequence[Pair], asked: tuple[Any, ...]
-) -> tuple[list[Item], dict[Pair, Known], list[str]]:
-    """The plan, what is known of each kernel, and what is wrong with those that cannot even be loaded."""
-    plans = dict(spread(processes, enumerate(Call(_plan, (*pair, *asked), START_SECONDS) for pair in pairs)))
-    plan, of, problems = [], {}, []
+def _plan(
+    processes: Sequence[Process], pairs: Sequence[Pair], selection: tuple[Any, ...]
+) -> tuple[list[PlannedCheck], dict[Pair, KernelInfo], list[str]]:
+    """The plan, what is known of each kernel, and why some kernels cannot be loaded."""
+    calls = enumerate(Call(_load_and_plan, (*pair, *selection), START_SECONDS) for pair in pairs)
+    answers = dict(spread(processes, calls))
+    plan, kernels, problems = [], {}, []
     for number, pair in enumerate(pairs):
-        if isinstance(said := plans[number], tuple):
-            plan += said[0]
-            of[pair] = said[1]
+        if isinstance(answer := answers[number], tuple):
+            plan += answer[0]
+            kernels[pair] = answer[1]
         else:
-            problems.append(f"{pair[1]} on {pair[0]} cannot be checked: {said}")
-    return plan, of, problems
+            problems.append(f"{pair[1]} on {pair[0]} cannot be checked: {answer}")
+    return plan, kernels, problems
 
 
-def _plan(backend: str, method: str, *asked: Any) -> tuple[list[Item], Known] | str:
+def _load_and_plan(backend: str, method: str, *selection: Any) -> tuple[list[PlannedCheck], KernelInfo] | str:
     try:
-        return of_pair(backend, method, *asked), known(backend, method)
+        return plan_pair(backend, method, *selection), kernel_info(backend, method)
     except BaseException as error:  # anybody's code, loaded for the first time
         return describe_error(error)
 
 
-def _all(
-    processes: Sequence[Process], plan: Sequence[Item], of: dict[Pair, Known], timeout: float, progress: Progress
-) -> list[Record]:
-    """The records, in the order of the plan."""
+def _run_all(
+    processes: Sequence[Process],
+    plan: Sequence[PlannedCheck],
+    kernels: dict[Pair, KernelInfo],
+    timeout: float,
+    progress: Progress,
+) -> list[CheckResult]:
+    """The results, in the order of the plan."""
     slow = {one.name for one in CHECKS if one.slow}
-    records: dict[int, Record] = {}
-    stopped: Counter[Pair] = Counter()
+    results: dict[int, CheckResult] = {}
+    timeouts: Counter[Pair] = Counter()
 
-    def keep(number: int, record: Record) -> None:
-        records[number] = record
-        progress(len(records), len(plan), record)
+    def keep(number: int, result: CheckResult) -> None:
+        results[number] = result
+        progress(len(results), len(plan), result)
 
-    def failed(item: Item, reason: str) -> Record:
-        return judged(item, of[item.backend, item.method], FAILED, reason)
+    def fail(item: PlannedCheck, reason: str) -> CheckResult:
+        return make_result(item, kernels[item.backend, item.method], FAILED, reason)
 
     def calls() -> Iterator[tuple[int, Call]]:
         for number, item in enumerate(plan):
-            if stopped[item.backend, item.method] < PATIENCE:
-                yield number, Call(_run, (item,), timeout * (SLOW if item.check in slow else 1))
+            if timeouts[item.backend, item.method] < MAX_TIMEOUTS:
+                yield number, Call(_run, (item,), timeout * (SLOW_FACTOR if item.check in slow else 1))
             else:
-                keep(number, failed(item, f"not tried: {PATIENCE} checks of it were stopped for the time they took"))
+                keep(number, fail(item, f"not run: {MAX_TIMEOUTS} other checks of this kernel timed out"))
 
-    for number, said in spread(processes, calls()):
+    for number, answer in spread(processes, calls()):
         item = plan[number]
-        stopped[item.backend, item.method] += isinstance(said, TimeoutError)
-        keep(number, failed(item, str(said)) if isinstance(said, Exception) else said)
-    return [records[number] for number in range(len(plan))]
+        timeouts[item.backend, item.method] += isinstance(answer, TimeoutError)
+        keep(number, fail(item, str(answer)) if isinstance(answer, Exception) else answer)
+    return [results[number] for number in range(len(plan))]
 
 
-def _run(item: Item) -> Record:
+def _run(item: PlannedCheck) -> CheckResult:
     try:
-        return run(item)
-    except KeyboardInterrupt as error:  # a plugin's own: the user's never reaches a worker
-        return judged(item, known(item.backend, item.method), FAILED, f"raised KeyboardInterrupt {error}".strip())
+        return run_check(item)
+    except KeyboardInterrupt as error:  # raised by the plugin: the user's Ctrl-C does not reach a worker
+        kernel = kernel_info(item.backend, item.method)
+        return make_result(item, kernel, FAILED, f"raised KeyboardInterrupt {error}".strip())

@@ -1,4 +1,4 @@
-"""Rows that the checks learn from, of the kind that a method learns."""
+"""The rows of the checks, of the kind that a method learns."""
 
 from __future__ import annotations
 
@@ -14,46 +14,53 @@ Array = NDArray[Any]
 
 
 class Chunk(NamedTuple):
-    """X (n, d), y as the kind of learner wants it (None for a subspace), and what comes along with a filter's rows."""
+    """X (n, d), y (None for a subspace), and the time-varying arguments of a filter, one value for each row."""
 
     X: Array
     y: Array | None
-    along: dict[str, Array]
+    time_varying: dict[str, Array]
 
     def cut(self, lo: int, hi: int) -> Chunk:
         """The rows lo to hi."""
         return self.map(lambda a: a[lo:hi])
 
     def map(self, change: Callable[[Array], Array]) -> Chunk:
-        """With every array changed."""
+        """Apply a function to every array."""
         y = None if self.y is None else change(self.y)
-        return Chunk(change(self.X), y, {name: change(a) for name, a in self.along.items()})
+        return Chunk(change(self.X), y, {name: change(a) for name, a in self.time_varying.items()})
 
     def numbers(self, change: Callable[[Array], Array]) -> Chunk:
-        """With X and a y of numbers changed; labels and what comes along stay."""
+        """Apply a function to X and numeric targets only."""
         y = self.y if self.y is None or self.y.dtype.kind == "U" else change(self.y)
-        return Chunk(change(self.X), y, self.along)
+        return Chunk(change(self.X), y, self.time_varying)
 
     def with_rows(self, X: Array) -> Chunk:
-        """The same answers to other rows."""
+        """Other rows with the same targets."""
         return self._replace(X=frozen(X.astype(self.X.dtype)))
 
 
 def frozen(a: Array) -> Array:
-    """The array, which nobody may write to from now on."""
+    """Make the array read-only."""
     a.flags.writeable = False
     return a
 
 
 def bits(a: Array | None) -> bytes:
-    """The numbers of an array as they lie in memory."""
+    """The bytes of an array."""
     return b"" if a is None else np.ascontiguousarray(a).tobytes()
 
 
 def draw(
-    method: Method, n: int, d: int, outputs: int | None, dtype: str, seed: int, along: bool = False, sign: bool = False
+    method: Method,
+    n: int,
+    d: int,
+    outputs: int | None,
+    dtype: str,
+    seed: int,
+    time_varying: bool = False,
+    sign: bool = False,
 ) -> Chunk:
-    """Gaussian rows whose columns count less and less, so that a subspace stands out, with answers linear in them."""
+    """Draw Gaussian rows with columns of decreasing scale, and noisy linear targets (their signs, if `sign`)."""
     rng = np.random.default_rng([seed, n, d])
     X = rng.standard_normal((n, d)) * np.geomspace(1, 0.25, d)
     shape: tuple[int, ...] = (d,) if outputs is None else (d, outputs)
@@ -63,18 +70,18 @@ def draw(
     if method.traits.labels:
         y = np.array(["b", "c", "a"])[(X @ rng.standard_normal((d, 3))).argmax(axis=1)]
     if method.traits.gaps:
-        y[3::7] = np.nan  # unseen
-    varying = _along(rng, n, d) if along else {}
+        y[3::7] = np.nan  # not observed
+    varying = _draw_time_varying(rng, n, d) if time_varying else {}
     chunk = Chunk(X.astype(dtype), None if not method.traits.supervised else y, varying)
     return chunk.map(lambda a: frozen(a.astype(dtype) if a.dtype.kind == "f" else a))
 
 
-def _along(rng: np.random.Generator, n: int, d: int) -> dict[str, Array]:
-    """A motion of its own for each row of a filter's."""
-    turn = 0.9 * np.linalg.qr(rng.standard_normal((n, d, d)))[0]
+def _draw_time_varying(rng: np.random.Generator, n: int, d: int) -> dict[str, Array]:
+    """A state-space model that changes with every row."""
+    transition = 0.9 * np.linalg.qr(rng.standard_normal((n, d, d)))[0]
     A = rng.standard_normal((n, d, d)) / np.sqrt(d)
     return {
-        "transition": turn,
+        "transition": transition,
         "process_noise": 0.1 * A @ np.swapaxes(A, 1, 2),
         "observation_noise": rng.uniform(0.1, 2, n),
     }

@@ -1,62 +1,55 @@
-"""The checks as tests of pytest: `test_conforms = suite("myplugin")` is a third party's whole suite."""
+"""The checks as pytest tests: `test_conforms = suite("myplugin")` is the whole conformance suite of a plugin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Any
 
-from orfit_bench.conformance.kit import run
-from orfit_bench.conformance.plan import Item
-from orfit_bench.conformance.record import EXPECTED, PASSED, SKIPPED, Record, where
+from orfit_bench.conformance.result import EXPECTED, PASSED, SKIPPED, CheckResult, PlannedCheck
+from orfit_bench.conformance.runner import run_check
 from orfit_bench.plugins.registry import HERE, registry
 
 
 def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:
-    """A test function of every check of the methods, backends or plugins named; of all that is here, where none is.
+    """Create a test function that pytest runs once for every check.
 
-    It is one test a check, which the package's pytest plugin makes of it when pytest collects. Without a name it takes
-    those of the option --orfit.
+    Parameters
+    ----------
+    *names : str
+        Methods, backends, plugins or distributions. Default: those of the option --orfit, else everything installed.
+    backends : sequence of str
+        Check on these backends only.
+
+    Returns
+    -------
+    callable
+        Assign it to a name that starts with `test_`; the pytest plugin of orfit-bench makes the tests of it.
+
+    Examples
+    --------
+    >>> test_conforms = suite("lms", backends=["numpy"])
     """
     import pytest
 
     @pytest.mark.orfit(*names, backends=tuple(backends))
-    def conforms(orfit_item: Item, request: pytest.FixtureRequest) -> None:
-        """The rule of one check is kept."""
-        record = run(orfit_item)
-        request.node.user_properties.extend(properties(record).items())
-        if record.status == SKIPPED:
-            pytest.skip(record.reason)
-        if record.status == EXPECTED:
-            pytest.xfail(record.reason)
-        if record.status != PASSED:  # also where --runxfail lets xfail return
-            pytest.fail(_said(record, request.node.nodeid), pytrace=False)
+    def conforms(orfit_item: PlannedCheck, request: pytest.FixtureRequest) -> None:
+        """The check passes."""
+        result = run_check(orfit_item)
+        reported = {name: value for name, value in result.to_dict().items() if value is not None}
+        request.node.user_properties.extend(reported.items())
+        if result.status == SKIPPED:
+            pytest.skip(result.reason)
+        if result.status == EXPECTED:
+            pytest.xfail(result.reason)
+        if result.status != PASSED:  # with --runxfail, xfail returns
+            pytest.fail(_failure(result, request.node.nodeid), pytrace=False)
 
     return conforms
 
 
-def properties(record: Record) -> dict[str, Any]:
-    """The record as the properties of a test, which pytest's reports carry from process to process and into JUnit.
-
-    Plain numbers, since nothing else passes from xdist's workers; what was not measured is left out.
-    """
-    numbers = {name: value for name in ("deviation", "bound") if (value := getattr(record, name)) is not None}
-    plain = {name: value for name, value in asdict(record).items() if value is not None}
-    return plain | {name: float(value) for name, value in numbers.items()} | {"repeat": record.repeat}
-
-
-def recorded(said: dict[str, Any]) -> Record | None:
-    """The record that a test's properties tell of; None where the test is not of this kit."""
-    names = Record.__dataclass_fields__
-    needed = names.keys() - {"deviation", "bound"} | {"repeat"}
-    values: dict[str, Any] = {name: said.get(name) for name in names}
-    return Record(**values) if needed <= said.keys() else None
-
-
-def _said(record: Record, nodeid: str) -> str:
-    """Why a check failed, and how to repeat it: by pytest where no other process knows the plugin."""
-    pair = record.backend, record.method
-    names = {"methods": record.method, "backends": record.backend, "kernels": pair}
-    here = HERE in {registry().suppliers[hook, name] for hook, name in names.items()}
-    again = f"pytest {nodeid!r} --orfit-seed {record.seed}" if here else record.repeat
-    return f"{where(record)}: {record.reason}\nagain: {again}"
+def _failure(result: CheckResult, nodeid: str) -> str:
+    """Why a check failed, and how to repeat it: with pytest, if the plugin is known in this process only."""
+    pair = result.backend, result.method
+    names = {"methods": result.method, "backends": result.backend, "kernels": pair}
+    local = HERE in {registry().suppliers[hook, name] for hook, name in names.items()}
+    repeat = f"pytest {nodeid!r} --orfit-seed {result.seed}" if local else result.repeat
+    return f"{result.label}: {result.reason}\nrepeat: {repeat}"

@@ -1,4 +1,4 @@
-"""The variants of a method that the kit tries: every setting on its own, the method's examples, models, outputs."""
+"""The variants of a method with which the checks run: each setting changed alone, the examples, models, outputs."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from orfit_bench.spec import LINEAR, Choice, Integer, Matrix, Method, Model, Num
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Settings, model and outputs (None: y has one dimension), and whether a filter's motion comes with its rows."""
+    """Settings, model, outputs (None: y has one dimension), and whether a filter's model changes with every row."""
 
     settings: Mapping[str, Any]
     model: Model = LINEAR
     outputs: int | None = None
-    along: bool = False
-    promised: bool = False
-    """Whether the method names these settings, on the simplest model that it learns: plain rows must go well."""
+    time_varying: bool = False
+    guaranteed: bool = False
+    """Whether the method declares these settings, with the simplest model: ordinary rows must not be refused."""
 
     def __str__(self) -> str:
         parts = [f"{name}={value!r}" for name, value in self.settings.items()]
         parts += [f"model {self.model.name}"] if self.model is not LINEAR else []
         parts += [f"{self.outputs} outputs"] if self.outputs else []
-        parts += ["a motion with every row"] if self.along else []
-        return ", ".join(parts) or "the defaults"
+        parts += ["a transition for every row"] if self.time_varying else []
+        return ", ".join(parts) or "the default settings"
 
 
 def variants(method: Method, backend: str) -> list[Variant]:
-    """Every variant that the backend's kernel has the capabilities for, the defaults first."""
+    """Every variant that the kernel of the backend supports, the default settings first."""
     lacks = registry().capabilities(backend, method.name)
     named: list[Mapping[str, Any]] = [{}, *method.examples]
     settings = [*named, *alone(method)]
     model = MLP((3,)) if method.state.layered else LINEAR
-    found = [Variant(s, model, promised=s in named) for s in settings]
+    found = [Variant(s, model, guaranteed=s in named) for s in settings]
     if method.state.layered:
         return [*found, Variant({}, MLP((3, 2), "relu"), 2)]
     if method.traits.numbers:
         found += [Variant(s, outputs=2) for s in named]
     if method.traits.gaps:
-        found += [Variant({}, along=True), Variant({}, outputs=2, along=True)]
+        found += [Variant({}, time_varying=True), Variant({}, outputs=2, time_varying=True)]
     if method.kernel.models and not lacks["models"]:
         found += [Variant(s, MLP((3,)), 2) for s in named]
     return [v for v in found if not (lacks.get("blocks") and v.settings.get("batch_size", 1) > 1)]
 
 
 def alone(method: Method) -> Iterator[dict[str, Any]]:
-    """Every setting that has another value changed to each of a few, alone."""
+    """Each setting changed alone, to a few other values."""
     for setting in method.settings:
         for value in others(setting):
             yield {setting.name: value}
 
 
 def others(setting: Setting) -> list[Any]:
-    """Values beside the default: of each choice, a schedule that changes, numbers on either side."""
+    """Values other than the default: the other choices, a schedule that changes, numbers on either side."""
     default = setting.default
     match setting.type:
         case Choice(options):
@@ -80,6 +80,6 @@ def others(setting: Setting) -> list[Any]:
 
 
 def smallest(method: Method) -> dict[str, Any]:
-    """Every count as small as it may be, so that one feature is enough."""
+    """The smallest allowed value of every count, so that one feature is enough."""
     counts = {s.name: s.type for s in method.settings if isinstance(s.type, Integer) and not s.optional}
     return {name: next(n for n in range(1, 1000) if n in interval) for name, interval in counts.items()}

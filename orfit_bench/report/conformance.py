@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.conformance.check import Check
-from orfit_bench.conformance.export import Ran
-from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, Record, Report, where
+from orfit_bench.conformance.export import RunInfo
+from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, CheckResult, Report
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
@@ -21,17 +21,17 @@ NOT_ALLOWED = "-"
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Number of records by status, and the largest ratio of deviation to bound."""
+    """Number of results by status, and the largest ratio of deviation to bound."""
 
     counts: dict[str, int]
     ratio: float | None
 
     @classmethod
-    def of(cls, records: Sequence[Record]) -> Count:
-        """Count the records."""
-        ratios = [r.ratio for r in records if r.ratio is not None]
+    def of(cls, results: Sequence[CheckResult]) -> Count:
+        """Count the results."""
+        ratios = [r.ratio for r in results if r.ratio is not None]
         worst = max((float("inf") if ratio != ratio else ratio for ratio in ratios), default=None)
-        return cls({status: sum(r.status == status for r in records) for status in STATUSES}, worst)
+        return cls({status: sum(r.status == status for r in results) for status in STATUSES}, worst)
 
     @property
     def shown(self) -> str:
@@ -43,15 +43,15 @@ class Count:
         return f"{text}; {self.shown}" if self.shown else text
 
 
-def records_table(report: Report) -> Table:
+def results_table(report: Report) -> Table:
     """One row per method, backend and dtype."""
     table = grid("Conformance", "method", "backend", "device", "dtype")
     for heading in ("passed", "failed", "expected", "skipped", "deviation/bound"):
         table.add_column(heading, justify="right")
     for column in table.columns:
         column.no_wrap = True
-    for (method, backend, device, dtype), records in _by(report.records, "method", "backend", "device", "dtype"):
-        count = Count.of(records)
+    for (method, backend, device, dtype), results in _by(report.results, "method", "backend", "device", "dtype"):
+        count = Count.of(results)
         numbers = (str(count.counts[s]) for s in (PASSED, FAILED, EXPECTED, SKIPPED))
         table.add_row(*map(Text, (method, backend, device, dtype, *numbers, count.shown)))
     return table
@@ -62,12 +62,12 @@ def checks_table(checks: Sequence[Check]) -> Table:
     table = grid("Checks", "check", "requirement")
     table.columns[0].no_wrap = True
     for one in checks:
-        table.add_row(Text(one.name), Text(one.rule + (" (slow)" if one.slow else "")))
+        table.add_row(Text(one.name), Text(one.requirement + (" (slow)" if one.slow else "")))
     return table
 
 
 def lines(report: Report, status: str) -> Iterator[str]:
-    """The records of a status with their reasons and the commands that repeat them; equal skips are combined."""
+    """The results of a status with their reasons and the commands that repeat them; equal skips are combined."""
     for text, same in _described(report, status):
         yield f"{status}: {text}" + (f"\n  repeat: {same[0].repeat}" if len(same) == 1 else "")
 
@@ -99,23 +99,23 @@ def lacking(report: Report) -> Iterator[str]:
             )
 
 
-def summary(report: Report, ran: Ran) -> str:
+def summary(report: Report, run: RunInfo) -> str:
     """The number of checks, the devices, the time and the verdict."""
-    done = sum(r.status != SKIPPED for r in report.records)
+    done = sum(r.status != SKIPPED for r in report.results)
     devices = ", ".join(_devices(report)) or "no device"
     counts = ", ".join(f"{n} {status}" for status, n in report.counts.items() if n) or "none"
     verdict = "Conforming" if report.passed else "Not conforming"
     only = " (selected checks only)" if report.partial and report.passed else ""
-    return f"{done} checks ran on {devices} in {ran.seconds:.1f} s: {counts}. {verdict}{only}."
+    return f"{done} checks ran on {devices} in {run.seconds:.1f} s: {counts}. {verdict}{only}."
 
 
-def markdown(report: Report, ran: Ran) -> str:
+def markdown(report: Report, run: RunInfo) -> str:
     """A summary in Markdown, for example for the README of a plugin."""
-    versions = ", ".join(f"{name} {version}" for name, version in ran.provenance["versions"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in run.provenance["versions"].items())
     parts = [
-        ["# Conformance", "", summary(report, ran), ""],
-        [f"- date: {ran.date}", f"- versions: {versions}", f"- CPU: {ran.provenance['machine']['cpu']}"],
-        [f"- command: `{ran.command}`", "", "Checks by result; largest ratio of deviation to bound:", ""],
+        ["# Conformance", "", summary(report, run), ""],
+        [f"- date: {run.date}", f"- versions: {versions}", f"- CPU: {run.provenance['machine']['cpu']}"],
+        [f"- command: `{run.command}`", "", "Checks by result; largest ratio of deviation to bound:", ""],
         _matrix(report),
         ["", "Declared capabilities (-: the method does not allow it):", ""],
         _table(
@@ -128,9 +128,9 @@ def markdown(report: Report, ran: Ran) -> str:
 
 
 def _matrix(report: Report) -> list[str]:
-    backends = list(dict.fromkeys(r.backend for r in report.records))
-    found = dict(_by(report.records, "method", "backend"))
-    methods = dict.fromkeys(r.method for r in report.records)
+    backends = list(dict.fromkeys(r.backend for r in report.results))
+    found = dict(_by(report.results, "method", "backend"))
+    methods = dict.fromkeys(r.method for r in report.results)
 
     def cell(method: str, backend: str) -> str:
         return str(Count.of(found[method, backend])) if (method, backend) in found else ""
@@ -150,14 +150,14 @@ def _reasons(report: Report, status: str) -> list[str]:
     return [text for text, _ in _described(report, status)]
 
 
-def _described(report: Report, status: str) -> Iterator[tuple[str, list[Record]]]:
-    """The descriptions of the records of a status, each with its records; equal skips of a backend are combined."""
-    some = [r for r in report.records if r.status == status]
+def _described(report: Report, status: str) -> Iterator[tuple[str, list[CheckResult]]]:
+    """The descriptions of the results of a status, each with its results; equal skips of a backend are combined."""
+    some = [r for r in report.results if r.status == status]
     for (backend, reason), same in _by(some, "backend", "reason"):
         if status == SKIPPED and len(same) > 1:
             yield f"{len(same)} checks on {backend}: {reason}", same
         else:
-            yield from ((f"{where(r)}: {reason}", [r]) for r in same)
+            yield from ((f"{r.label}: {reason}", [r]) for r in same)
 
 
 def _listed(title: str, found: Sequence[str]) -> list[str]:
@@ -181,12 +181,12 @@ def _support(reasons: dict[str, str]) -> Iterator[str]:
 
 
 def _devices(report: Report) -> list[str]:
-    return list(dict.fromkeys(r.device for r in report.records if r.status != SKIPPED and r.device))
+    return list(dict.fromkeys(r.device for r in report.results if r.status != SKIPPED and r.device))
 
 
-def _by(records: Sequence[Record], *names: str) -> Iterator[tuple[tuple[str, ...], list[Record]]]:
-    """The records grouped by these fields, in order of first occurrence."""
-    found: dict[tuple[str, ...], list[Record]] = {}
-    for record in records:
-        found.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
+def _by(results: Sequence[CheckResult], *names: str) -> Iterator[tuple[tuple[str, ...], list[CheckResult]]]:
+    """The results grouped by these fields, in order of first occurrence."""
+    found: dict[tuple[str, ...], list[CheckResult]] = {}
+    for result in results:
+        found.setdefault(tuple(getattr(result, name) for name in names), []).append(result)
     yield from found.items()

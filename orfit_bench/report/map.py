@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orfit_bench.conformance.laws import Finding, worst
+from orfit_bench.conformance.check import Deviation, worst
 from orfit_bench.report.pictures import PAPER, pyplot, save
 from orfit_bench.spec import Equality
 
@@ -34,9 +34,9 @@ PLACES = {
 """Positions of the methods; a method that is not listed here is placed in a row below."""
 
 
-def draw(found: Mapping[Equality, list[Finding]], path: Path) -> None:
+def draw(found: Mapping[Equality, list[Deviation]], path: Path) -> None:
     """Write the figure. Raises UnavailableError without matplotlib, ValueError for an unknown file format."""
-    save(picture({edge: worst(findings).measured.deviation for edge, findings in found.items()}), path)
+    save(picture({edge: worst(measured).value for edge, measured in found.items()}), path)
 
 
 def picture(deviations: Mapping[Equality, float]) -> Any:

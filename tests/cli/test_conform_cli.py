@@ -18,10 +18,10 @@ from helpers.cases import offering
 import orfit_bench as ob
 from orfit_bench.cli import conform as cli_conform
 from orfit_bench.cli import main
-from orfit_bench.conformance import Record, Report, conform, isolated
-from orfit_bench.conformance.export import Ran, as_json, as_junit
+from orfit_bench.conformance import CheckResult, Report, conform, isolated
+from orfit_bench.conformance.export import RunInfo, as_json, as_junit
 from orfit_bench.conformance.isolated import conform_isolated
-from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED
+from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED
 from orfit_bench.report.conformance import markdown
 
 COMMAND = [sys.executable, "-c", "from orfit_bench.cli import main; main()"]
@@ -134,14 +134,14 @@ def test_a_kernel_that_hangs_costs_a_few_time_limits_and_no_more(here):
     result = call(
         here, "conform", "icl", "--backend", "fragile", "--dtype", "float64", "--timeout", "1", "--workers", "2"
     )
-    stopped, untried = result.stderr.count("failed: stopped after 1 s"), result.stderr.count("failed: not tried: ")
+    stopped, untried = result.stderr.count("failed: stopped after 1 s"), result.stderr.count("failed: not run: ")
     assert result.returncode == 1
-    assert isolated.PATIENCE <= stopped <= isolated.PATIENCE + 1  # one more was on its way
+    assert isolated.MAX_TIMEOUTS <= stopped <= isolated.MAX_TIMEOUTS + 1  # one more was on its way
     assert untried > 20
 
 
 def found(told, method, check="any_chunking"):
-    (record,) = (r for r in told["records"] if (r["method"], r["check"]) == (method, check))
+    (record,) = (r for r in told["results"] if (r["method"], r["check"]) == (method, check))
     return record["status"], record["reason"]
 
 
@@ -168,11 +168,11 @@ def test_an_expected_failure_is_none_and_one_that_passes_is(told):
 def test_a_kernel_that_cannot_be_loaded_is_a_problem(ran, told):
     assert "sgd on fragile cannot be checked: the worker process ended with exit code 5" in told["problems"]
     assert "problem: sgd on fragile cannot be checked" in ran.stdout
-    assert "sgd" not in {r["method"] for r in told["records"]}
+    assert "sgd" not in {r["method"] for r in told["results"]}
 
 
 def test_records_stand_in_the_order_of_the_plan(told):
-    who = [(r["method"], r["check"]) for r in told["records"]]
+    who = [(r["method"], r["check"]) for r in told["results"]]
     assert who == [(m, c) for m in ("apa", "icl", "lms", "nlms", "ogd", "rls") for c in ("any_chunking", "row_by_row")]
 
 
@@ -185,7 +185,7 @@ def test_the_terminal_shows_counts_failures_and_how_to_repeat_them(ran, told):
     assert ("ogd", "fragile", "cpu", "float64", "0", "1", "1", "0") in rows
     assert ("lms", "fragile", "yes", "no", "-", "-", "yes") in rows
     assert "not supported: models of lms on fragile: not written yet" in ran.stdout
-    for record in told["records"]:
+    for record in told["results"]:
         printed = record["repeat"] in ran.stdout and record["reason"] in ran.stdout
         assert printed == (record["status"] != PASSED)
     assert ran.stdout.splitlines()[-1].startswith("12 checks ran on cpu in ")
@@ -199,7 +199,7 @@ def test_stderr_tells_of_every_failure_as_it_comes(ran):
 
 
 def test_the_json_holds_all_that_is_known(told):
-    assert (told["schema"], told["passed"], told["partial"]) == (1, False, True)
+    assert (told["schema"], told["passed"], told["partial"]) == (2, False, True)
     assert told["counts"] == {PASSED: 1, FAILED: 10, EXPECTED: 1, SKIPPED: 0}
     assert told["versions"]["fragile"] == "0.1"
     assert set(told["machine"]["threads"].values()) == {"1"}
@@ -207,16 +207,16 @@ def test_the_json_holds_all_that_is_known(told):
     assert {"method": "lms", "backend": "fragile", "capability": "models", "offered": False} | {
         "reason": "not written yet"
     } in told["capabilities"]
-    assert set(told["records"][0]) == {*Record.__dataclass_fields__, "repeat"}
+    assert set(told["results"][0]) == {*CheckResult.__dataclass_fields__, "repeat"}
 
 
 def test_junit_has_a_case_for_every_record_and_problem(here, told):
     suite = ET.parse(here[0] / "all.xml").getroot().find("testsuite")
     cases = suite.findall("testcase")
-    assert len(cases) == len(told["records"]) + len(told["problems"]) == int(suite.get("tests"))
+    assert len(cases) == len(told["results"]) + len(told["problems"]) == int(suite.get("tests"))
     assert len(suite.findall("testcase/failure")) == int(suite.get("failures")) == 10 + len(told["problems"])
     assert len(suite.findall("testcase/skipped")) == int(suite.get("skipped")) == 1
-    for case, record in zip(cases, told["records"], strict=False):
+    for case, record in zip(cases, told["results"], strict=False):
         assert case.get("classname") == f"fragile.{record['method']}"
         assert case.get("name") == f"{record['check']}[float64]"
         properties = {p.get("name"): p.get("value") for p in case.iter("property")}
@@ -243,29 +243,29 @@ def test_the_page_shows_counts_expected_failures_and_the_command(here, told):
     [("lms", "any_chunking"), ("lms", "row_by_row"), ("nlms", "any_chunking"), ("ogd", "any_chunking")],
 )
 def test_the_line_that_repeats_a_check_does(here, told, method, check):
-    (record,) = (r for r in told["records"] if (r["method"], r["check"]) == (method, check))
+    (record,) = (r for r in told["results"] if (r["method"], r["check"]) == (method, check))
     program, *arguments = shlex.split(record["repeat"])
     assert program == "orfit-bench"
     again = call(here, *arguments, "--json", "again.json")
     assert again.returncode == (record["status"] == FAILED)
-    assert json.loads((here[0] / "again.json").read_text())["records"] == [record]
+    assert json.loads((here[0] / "again.json").read_text())["results"] == [record]
 
 
 # ---------------------------------------------------------------------- made reports
 
-RAN = Ran(
+RUN = RunInfo(
     "orfit-bench conform x", 1.5, "2026-01-02T03:04:05+00:00", {"versions": {"numpy": "2"}, "machine": {"cpu": "c"}}
 )
 
 
 def made(reason="", status=FAILED, deviation=None, bound=None, check="one"):
-    return Record(check, "x", "back", "cpu", "float64", 0, status, reason, deviation, bound)
+    return CheckResult(check, "x", "back", "float64", 0, "cpu", status, reason, deviation, bound)
 
 
 def test_json_is_strict_and_numbers_come_back():
     values = math.inf, -math.inf, math.nan, 0.5
     report = Report([made(deviation=v, bound=1e-300) for v in values], {})
-    records = json.loads(as_json(report, RAN), parse_constant=pytest.fail)["records"]
+    records = json.loads(as_json(report, RUN), parse_constant=pytest.fail)["results"]
     got = [float(r["deviation"]) for r in records]
     assert got[:2] + got[3:] == [math.inf, -math.inf, 0.5]
     assert math.isnan(got[2])
@@ -274,20 +274,20 @@ def test_json_is_strict_and_numbers_come_back():
 
 def test_junit_survives_what_xml_does_not_allow():
     reason = "a\x00b\x1b[31mc\ud800 <&> \U0001f600"
-    suite = ET.fromstring(as_junit(Report([made(reason)], {}), RAN)).find("testsuite")
+    suite = ET.fromstring(as_junit(Report([made(reason)], {}), RUN)).find("testsuite")
     assert suite.find("testcase/failure").get("message") == "a�b�[31mc� <&> \U0001f600"
 
 
 def test_junit_is_red_where_nothing_ran():
-    suite = ET.fromstring(as_junit(Report([], {}, ["nothing ran: why"]), RAN)).find("testsuite")
+    suite = ET.fromstring(as_junit(Report([], {}, ["no checks ran: why"]), RUN)).find("testsuite")
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
-    assert suite.find("testcase/failure").get("message") == "nothing ran: why"
+    assert suite.find("testcase/failure").get("message") == "no checks ran: why"
 
 
 def test_the_page_shows_the_largest_ratio_even_where_it_is_no_number():
     records = [made("", PASSED, 1e-16, 1e-15), made("", PASSED, 5e-16, 1e-15), made("off", FAILED, math.nan, 1e-15)]
-    assert "| x | 2 passed; 0.5 |" in markdown(Report(records[:2], {}), RAN)
-    assert "| x | 2 passed, 1 failed; inf |" in markdown(Report(records, {}), RAN)
+    assert "| x | 2 passed; 0.5 |" in markdown(Report(records[:2], {}), RUN)
+    assert "| x | 2 passed, 1 failed; inf |" in markdown(Report(records, {}), RUN)
 
 
 def test_a_line_that_repeats_is_one_shell_word_a_name():
@@ -311,7 +311,7 @@ def test_a_learner_that_conforms_ends_with_0_and_names_a_check_that_is_slow():
 def test_nothing_that_ran_ends_with_1():
     result = invoke("kalman", "--check", "incomplete_batch_is_pending", "--dtype", "float64")
     assert result.exit_code == 1
-    assert "problem: nothing ran" in result.output
+    assert "problem: no checks ran" in result.output
 
 
 @pytest.mark.parametrize(
@@ -379,9 +379,9 @@ def test_the_same_report_as_in_this_process():
     seen = []
     there = conform_isolated("lms", **asked, workers=2, progress=lambda *a: seen.append(a))
     assert there == conform("lms", **asked)
-    assert [done for done, _, _ in seen] == list(range(1, len(there.records) + 1))
-    assert {total for _, total, _ in seen} == {len(there.records)}
-    assert sorted((r for _, _, r in seen), key=str) == sorted(there.records, key=str)
+    assert [done for done, _, _ in seen] == list(range(1, len(there.results) + 1))
+    assert {total for _, total, _ in seen} == {len(there.results)}
+    assert sorted((r for _, _, r in seen), key=str) == sorted(there.results, key=str)
 
 
 def test_refuses_a_plugin_of_this_process():
@@ -396,4 +396,4 @@ def test_refuses_a_plugin_of_this_process():
 def test_the_command_and_the_function_stop_at_the_same_time():
     assert cli_conform.TIMEOUT == isolated.TIMEOUT
     assert "ten times as long" in " ".join(invoke("--help").output.split())
-    assert isolated.SLOW == 10
+    assert isolated.SLOW_FACTOR == 10

@@ -23,7 +23,7 @@ CONFORMS = """
 from orfit_bench.conformance import conform
 report = conform("my_own")
 assert report.passed, report
-print(report.counts["passed"], sorted({r.backend for r in report.records}), sorted({r.method for r in report.records}))
+print(report.counts["passed"], sorted({r.backend for r in report.results}), sorted({r.method for r in report.results}))
 """
 
 
@@ -79,7 +79,7 @@ def test_its_laws_can_fail(right: str, tmp_path: Path) -> None:
     kernel.write_text(kernel.read_text().replace(right, f"0.999 * {right}"))
     code = (
         "from orfit_bench.conformance import conform\n"
-        "print(*(r.check for r in conform('my_own', dtypes=['float64']).records if r.status == 'failed'))\n"
+        "print(*(r.check for r in conform('my_own', dtypes=['float64']).results if r.status == 'failed'))\n"
     )
     failed = set(python("-c", code, site=install(tmp_path / "mine")).stdout.split())
     assert failed >= {"law_repeated_row", "law_rests_at_ridge", "agrees_with_batch_solution"}

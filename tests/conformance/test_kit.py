@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 from faults.fault import FAULTS, NAME, ON_NUMPY, Fault
-from faults.right import BATCHES, PLAIN, PLAIN_KERNEL, Offers, plain
+from faults.reference_learner import BATCHES, PLAIN, PLAIN_KERNEL, Offers, plain
 from helpers.cases import offering
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
-from orfit_bench.conformance.check import CHECKS, Gap, worst
+from orfit_bench.conformance.check import CHECKS, Deviation, worst
 from orfit_bench.conformance.counting import Counted
-from orfit_bench.conformance.kit import report, run
-from orfit_bench.conformance.plan import planned
-from orfit_bench.conformance.record import EXPECTED, FAILED, PASSED, SKIPPED
-from orfit_bench.conformance.tolerance import Nudged
+from orfit_bench.conformance.plan import plan_checks
+from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED
+from orfit_bench.conformance.runner import run_check
+from orfit_bench.conformance.tolerance import PerturbedKernel
+from orfit_bench.conformance.verdict import make_report
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Absent
 
@@ -30,9 +31,9 @@ from orfit_bench.spec import Absent
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_caught_by_the_checks_named_and_by_no_other(name):
     found = FAULTS[name].report()
-    assert {r.check for r in found.records if r.status == FAILED} == FAULTS[name].caught, FAULTS[name].said
+    assert {r.check for r in found.results if r.status == FAILED} == FAULTS[name].caught, FAULTS[name].said
     assert not found.passed
-    assert all(r.reason for r in found.records if r.status != PASSED)
+    assert all(r.reason for r in found.results if r.status != PASSED)
 
 
 def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
@@ -49,7 +50,7 @@ def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
 @pytest.mark.parametrize("method", [PLAIN, BATCHES])
 def test_what_the_faults_are_put_into_is_right(method, truth, dtype):
     found = Fault("nothing", frozenset(), method, truth=truth, dtype=dtype).report()
-    assert found.passed, [r.reason for r in found.records if r.status != PASSED] + found.problems
+    assert found.passed, [r.reason for r in found.results if r.status != PASSED] + found.problems
 
 
 # ---------------------------------------------------------------------- the echo
@@ -65,7 +66,7 @@ def jittered(a: Any) -> Any:
 
 def jittery(kernel: Any) -> Any:
     """A kernel to which every number is one rounding off, as another order of the same sums would make it."""
-    return Nudged(kernel, jittered)
+    return PerturbedKernel(kernel, jittered)
 
 
 def passes_as_echo(*methods: str, changed: Any = lambda kernel: kernel, **more: Any) -> None:
@@ -73,8 +74,8 @@ def passes_as_echo(*methods: str, changed: Any = lambda kernel: kernel, **more: 
     ob.register(offering("echo", {name: changed(registry().kernel("numpy", name)) for name in methods}), "echo")
     try:
         found = conform("echo", backends=["echo"], **more)
-        assert found.passed, [(r.check, r.method, r.reason) for r in found.records if r.status != PASSED]
-        assert {r.method for r in found.records} == set(methods)
+        assert found.passed, [(r.check, r.method, r.reason) for r in found.results if r.status != PASSED]
+        assert {r.method for r in found.results} == set(methods)
     finally:
         ob.unregister("echo")
 
@@ -105,41 +106,43 @@ def installed(**parts: Any) -> Any:
     return Fault("", frozenset(), **parts).installed()
 
 
-def some_records(**more: Any) -> Any:
-    plan = planned([NAME], backends=[NAME], dtypes=["float64"])[:6]
-    return plan, [run(item) for item in plan]
+def some_results(**more: Any) -> Any:
+    plan = plan_checks([NAME], backends=[NAME], dtypes=["float64"])[:6]
+    return plan, [run_check(item) for item in plan]
 
 
 def test_a_report_of_nothing_fails():
-    assert not report([], []).passed
+    assert not make_report([], []).passed
     with installed(kernel=Absent("a thesis is to be written first")):
         found = conform(NAME, backends=[NAME])
         assert not found.passed
-        assert "nothing ran" in found.problems[0]
+        assert "no checks ran" in found.problems[0]
 
 
 def test_a_backend_that_cannot_compute_here_fails_with_its_reason():
     with installed(backend=replace(ON_NUMPY, probe=lambda: "no such device")):
         found = conform(NAME, backends=[NAME])
-        assert {(r.status, r.reason) for r in found.records} == {(SKIPPED, "no such device")}
-        assert found.problems == ["nothing ran: no such device"]
+        assert {(r.status, r.reason) for r in found.results} == {(SKIPPED, "no such device")}
+        assert found.problems == ["no checks ran: no such device"]
         both = conform(NAME, "greedy", backends=[NAME, "numpy"], dtypes=["float64"])
         assert both.problems == [f"every check {of} {NAME} was skipped: no such device" for of in ("of", "on")]
 
 
 def test_a_check_that_did_not_run_fails_the_report():
     with installed():
-        plan, records = some_records()
-        assert report(plan, records).passed
-        missing = report(plan, records[:-1])
+        plan, results = some_results()
+        assert make_report(plan, results).passed
+        missing = make_report(plan, results[:-1])
         assert not missing.passed
         assert missing.problems == [
-            f"{plan[-1].check} of {NAME} on {NAME} (float64) did not run: it did not come to it"
+            f"{plan[-1].check} of {NAME} on {NAME} (float64) did not run: the run ended before it"
         ]
-        skipped = report(plan, [*records[:-1], replace(records[-1], status=SKIPPED, reason="why not")])
+        skipped = make_report(plan, [*results[:-1], replace(results[-1], status=SKIPPED, reason="why not")])
         assert skipped.problems[0].endswith("did not run: why not")
-        assert len(report(plan, records[:1] + records[-1:]).problems) == 4
-        assert "every check" in report(plan, []).problems[0] or "nothing ran" in report(plan, []).problems[0]
+        assert len(make_report(plan, results[:1] + results[-1:]).problems) == 4
+        assert (
+            "every check" in make_report(plan, []).problems[0] or "no checks ran" in make_report(plan, []).problems[0]
+        )
 
 
 def doubled(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
@@ -150,33 +153,37 @@ def test_an_expected_failure_is_none_and_one_that_passes_is_one():
     expects = {"rows_are_counted": "they are counted twice", "one_row": "why not"}
     with installed(kernel=Offers(learn=doubled, EXPECTED_FAILURES=expects)):
         found = conform(NAME, backends=[NAME], only=["rows_are_counted", "one_row"], dtypes=["float64"])
-        by_check = {r.check: r for r in found.records}
+        by_check = {r.check: r for r in found.results}
         assert by_check["rows_are_counted"].status == EXPECTED
-        assert by_check["rows_are_counted"].reason.startswith("they are counted twice (with the defaults: rows seen")
+        assert by_check["rows_are_counted"].reason.startswith(
+            "they are counted twice (with the default settings: rows seen"
+        )
         assert by_check["one_row"].status == FAILED
-        assert "it passed: take it out" in by_check["one_row"].reason
+        assert "it passed: remove it" in by_check["one_row"].reason
         assert not found.passed
 
 
 def test_an_expected_failure_of_one_dtype_speaks_of_that_alone():
     with installed(kernel=Offers(learn=doubled, EXPECTED_FAILURES={"rows_are_counted float32": "why not"})):
         found = conform(NAME, backends=[NAME], only=["rows_are_counted"])
-        assert {r.dtype: r.status for r in found.records} == {"float64": FAILED, "float32": EXPECTED}
+        assert {r.dtype: r.status for r in found.results} == {"float64": FAILED, "float32": EXPECTED}
 
 
 @pytest.mark.parametrize("name", ["no_such_check", "one_row float16", "one_row float64 float32 more"])
 def test_an_expected_failure_of_no_check_fails_the_report(name):
     with installed(kernel=Offers(learn=plain, EXPECTED_FAILURES={name: "why not"})):
-        found = report(*some_records())
+        found = make_report(*some_results())
         (problem,) = found.problems
-        assert problem.startswith(f"{NAME} on {NAME} expects {name!r} to fail, which is no check")
+        assert problem.startswith(f"{NAME} on {NAME} expects {name!r} to fail, which is not a check")
 
 
 def test_a_complete_backend_has_every_method_of_the_catalogue():
     with installed(backend=replace(ON_NUMPY, complete=True)):
-        found = report(*some_records())
+        found = make_report(*some_results())
         lacking = {problem.split(":")[0] for problem in found.problems}
-        assert lacking == {f"{NAME} promises all methods, and lacks {name}" for name in ob.methods() if name != NAME}
+        assert lacking == {
+            f"{NAME} declares itself complete, but lacks {name}" for name in ob.methods() if name != NAME
+        }
     assert conform("greedy", backends=["numpy"], dtypes=["float64"]).passed
 
 
@@ -186,7 +193,9 @@ def test_what_a_plugin_raises_is_a_failure_with_the_line_that_raised_it():
 
     with installed(kernel=Offers(learn=raises)):
         found = conform(NAME, backends=[NAME], only=["one_row"], dtypes=["float64"])
-        assert found.records[0].reason.startswith("with the defaults: raised SystemExit: enough (test_kit.py, line ")
+        assert found.results[0].reason.startswith(
+            "with the default settings: raised SystemExit: enough (test_kit.py, line "
+        )
 
 
 def test_a_warning_is_a_failure():
@@ -196,7 +205,7 @@ def test_a_warning_is_a_failure():
 
     with installed(kernel=Offers(learn=warns)):
         found = conform(NAME, backends=[NAME], only=["one_row"], dtypes=["float64"])
-        assert "UserWarning: hm" in found.records[0].reason
+        assert "UserWarning: hm" in found.results[0].reason
 
 
 def test_unknown_names_are_refused_with_a_near_one():
@@ -206,12 +215,12 @@ def test_unknown_names_are_refused_with_a_near_one():
 
 
 def test_a_deviation_that_is_no_number_never_holds_and_a_wide_bound_hides_no_failure():
-    assert not Gap(math.inf, math.inf).holds
-    assert not Gap(math.nan, 1.0).holds
-    assert Gap(1e-16, 1e-15).holds
-    failing, void = Gap(1e-3, 1e-6), Gap(1e6, 0.5)
-    assert worst([void, failing]) == failing
-    assert worst([failing, Gap(math.nan, 1e-6)]).ratio == math.inf
+    assert not Deviation(math.inf, math.inf).holds
+    assert not Deviation(math.nan, 1.0).holds
+    assert Deviation(1e-16, 1e-15).holds
+    failing, inconclusive = Deviation(1e-3, 1e-6), Deviation(1e6, 0.5, inconclusive="why")
+    assert worst([inconclusive, failing]) == failing
+    assert worst([failing, Deviation(math.nan, 1e-6)]).ratio == math.inf
 
 
 @pytest.mark.parametrize(

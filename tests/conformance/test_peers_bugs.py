@@ -7,10 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 from faults.fault import Fault
-from faults.right import METHODS, PLAIN, PLAIN_KERNEL, STEP, WITH_LAST, Offers, around, one_by_one, plain, real
+from faults.reference_learner import (
+    METHODS,
+    PLAIN,
+    PLAIN_KERNEL,
+    STEP,
+    WITH_LAST,
+    Offers,
+    around,
+    one_by_one,
+    plain,
+    real,
+)
 from helpers.methods import change
 
-from orfit_bench.conformance.record import FAILED
+from orfit_bench.conformance.result import FAILED
 from orfit_bench.spec import Cost, Field, InverseGram, Number, Setting
 
 # ------------------------------------------------------------------------------------------ least squares
@@ -198,7 +209,7 @@ BUGS: dict[str, tuple[set[str], Fault]] = {
         bug(OUR_RLS, of_ours(rls(cubic)), real("rls")),
     ),
     "an RLS whose P loses its symmetry": (
-        {"thousands_of_rows", "agrees_with_inverse_information"},
+        {"thousands_of_rows", "agrees_with_inverse_gram"},
         bug(OWN_RLS, Offers(learn=rls(lopsided))),
     ),
     "the same in single precision": (
@@ -206,7 +217,7 @@ BUGS: dict[str, tuple[set[str], Fault]] = {
         bug(OWN_RLS, Offers(learn=rls(lopsided)), dtype="float32"),
     ),
     "the same, as a kernel of ours in double": (
-        {"thousands_of_rows", "agrees_with_inverse_information", "agrees_with_reference"},
+        {"thousands_of_rows", "agrees_with_inverse_gram", "agrees_with_reference"},
         bug(OUR_RLS, of_ours(rls(lopsided)), real("rls")),
     ),
     "the same, as a kernel of ours in single": (
@@ -270,5 +281,5 @@ BUGS: dict[str, tuple[set[str], Fault]] = {
 def test_a_bug_of_a_peer_is_caught(what):
     checks, fault = BUGS[what]
     found = fault.report()
-    assert checks <= {r.check for r in found.records if r.status == FAILED}
+    assert checks <= {r.check for r in found.results if r.status == FAILED}
     assert not found.passed

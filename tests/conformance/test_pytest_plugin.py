@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.conformance import Record, conform, laws, plan
-from orfit_bench.conformance.export import Ran, as_json
-from orfit_bench.conformance.suites import properties, recorded
+from orfit_bench.conformance import CheckResult, conform, laws, plan
+from orfit_bench.conformance.export import RunInfo, as_json
 
 ECHO = """
 import orfit_bench as ob
@@ -58,7 +57,7 @@ TWO = "agrees_with_reference", "any_chunking"
 @pytest.fixture(scope="module")
 def imported():
     """All that the runs inside will import: pytester forgets what they do, and NumPy cannot be imported twice."""
-    as_json(conform("lms", only=["any_chunking"]), Ran.now("", 0.0, {}))
+    as_json(conform("lms", only=["any_chunking"]), RunInfo.now("", 0.0, {}))
 
 
 @pytest.fixture
@@ -85,7 +84,7 @@ def test_a_suite_of_three_lines_is_one_test_a_check_in_the_order_of_the_plan(run
     names = [(dtype, check) for dtype in plan.DTYPES for check in TWO]
     result.stdout.fnmatch_lines([f"{ID(*pair)} PASSED*".replace("[", "[[]") for pair in names], consecutive=True)
     result.stdout.fnmatch_lines(["4 passed, 0 failed, 0 expected failure, 0 skipped (devices: cpu)"])
-    result.stdout.no_fnmatch_line("in part*")
+    result.stdout.no_fnmatch_line("*planned checks were selected")
     assert result.ret == 0
 
 
@@ -93,12 +92,13 @@ def test_a_failure_says_how_far_off_and_how_to_repeat_it_without_a_traceback(run
     result = run(echo("Y + 1e-3"), "-k", "float64")
     result.stdout.fnmatch_lines(
         [
-            "agrees_with_reference of lms on echo (float64): with the defaults: off by *, allowed * (after row 1: w)",
-            f"again: pytest '{ID('float64', 'agrees_with_reference')}' --orfit-seed 0".replace("[", "[[]"),
+            "agrees_with_reference of lms on echo (float64): with the default settings: off by *, "
+            "allowed * (after row 1: w)",
+            f"repeat: pytest '{ID('float64', 'agrees_with_reference')}' --orfit-seed 0".replace("[", "[[]"),
             "*conformance (orfit_bench)*",
-            "in part: 2 of 4 planned checks were chosen",
+            "2 of 4 planned checks were selected",
             "1 passed, 1 failed, 0 expected failure, 0 skipped (devices: cpu)",
-            "largest deviation over bound: * / *, agrees_with_reference of lms on echo (float64)",
+            "largest deviation/bound: * / *, agrees_with_reference of lms on echo (float64)",
         ]
     )
     result.stdout.no_fnmatch_line("*suites.py*")
@@ -107,7 +107,7 @@ def test_a_failure_says_how_far_off_and_how_to_repeat_it_without_a_traceback(run
 
 def test_what_is_installed_is_repeated_by_the_command(run, monkeypatch):
     monkeypatch.setattr("orfit_bench.conformance.suites.HERE", "somewhere else")
-    again = "again: orfit-bench conform lms --backend echo --dtype float64 --seed 0 --check agrees_with_reference"
+    again = "repeat: orfit-bench conform lms --backend echo --dtype float64 --seed 0 --check agrees_with_reference"
     run(echo("Y + 1e-3")).stdout.fnmatch_lines([again])
 
 
@@ -115,7 +115,7 @@ def test_an_expected_failure_is_no_failure(run):
     result = run(echo("Y + 1e-3", {"agrees_with_reference": "a known offset"}), "-rx")
     result.assert_outcomes(passed=2, xfailed=2)
     result.stdout.fnmatch_lines(
-        ["2 passed, 0 failed, 2 expected*", "XFAIL *a known offset (with the defaults: off by*"]
+        ["2 passed, 0 failed, 2 expected*", "XFAIL *a known offset (with the default settings: off by*"]
     )
     assert result.ret == 0
 
@@ -127,14 +127,14 @@ def test_an_expected_failure_fails_where_the_user_runs_them_as_failures(run):
 def test_an_expected_failure_that_passes_fails(run):
     result = run(echo(expected={"any_chunking float32": "old"}))
     result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["*expected to fail (old), but it passed: take it out of EXPECTED_FAILURES"])
+    result.stdout.fnmatch_lines(["*expected to fail (old), but it passed: remove it from EXPECTED_FAILURES"])
 
 
 def test_an_expectation_that_names_no_check_fails_the_session(run):
     result = run(echo(expected={"any_chunk": "old"}))
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(
-        ["problem: lms on echo expects 'any_chunk' to fail, which is no check. Did you mean 'any_chunking'?"]
+        ["problem: lms on echo expects 'any_chunk' to fail, which is not a check. Did you mean 'any_chunking'?"]
     )
     assert result.ret == 1
 
@@ -143,7 +143,7 @@ def test_a_backend_that_is_not_here_fails_the_session(run):
     result = run(ABSENT, "-rs")
     result.assert_outcomes(skipped=4)
     result.stdout.fnmatch_lines(["0 passed, 0 failed, 0 expected failure, 4 skipped (devices: none)"])
-    result.stdout.fnmatch_lines(["problem: nothing ran: no such device"])
+    result.stdout.fnmatch_lines(["problem: no checks ran: no such device"])
     assert result.ret == 1
 
 
@@ -157,14 +157,14 @@ def test_a_check_that_was_chosen_and_did_not_run_fails_the_session(run):
                 pytest.skip()
     """
     result = run(echo(), conftest=skips.format("float32-any_chunking]"))
-    result.stdout.fnmatch_lines(["problem: any_chunking of lms on echo (float32) did not run: it did not come to it"])
+    result.stdout.fnmatch_lines(["problem: any_chunking of lms on echo (float32) did not run: the run ended before it"])
     assert result.ret == 1
 
 
 def test_a_suite_of_which_nothing_ran_fails_the_session(run):
     conftest = "import pytest\n@pytest.fixture(autouse=True)\ndef skips():\n    pytest.skip()\n"
     result = run(echo(), conftest=conftest)
-    result.stdout.fnmatch_lines(["problem: nothing ran: it came to no check"])
+    result.stdout.fnmatch_lines(["problem: no checks ran: no planned check was run"])
     assert result.ret == 1
 
 
@@ -176,7 +176,7 @@ def test_what_the_user_leaves_out_does_not_fail_the_session(run):
         assert result.ret == 0
         result.stdout.no_fnmatch_line("problem*")
     result = run(echo(), ID("float64", "any_chunking"))
-    result.stdout.fnmatch_lines(["in part: 1 of 4 planned checks were chosen"])
+    result.stdout.fnmatch_lines(["1 of 4 planned checks were selected"])
     assert result.ret == 0
 
 
@@ -184,7 +184,7 @@ def test_a_name_that_nothing_has_is_an_error(run):
     wrong = {
         'suite("nosuch")': "orfit_bench: no method, backend or plugin is named 'nosuch'*",
         'suite("echo", backends=["nosuch"])': "orfit_bench: no backend 'nosuch'*",
-        'suite("rls", backends=["echo"])': "orfit_bench: no check speaks of rls on echo",
+        'suite("rls", backends=["echo"])': "orfit_bench: no checks apply to rls on echo",
     }
     for line, said in wrong.items():
         result = run(echo() + f"\ntest_conforms = {line}\n")
@@ -198,19 +198,20 @@ def test_junit_and_json_tell_the_whole_record(run, pytester):
     case = next(c for c in ET.parse(pytester.path / "junit.xml").iter("testcase") if "float32-any" in c.get("name"))
     told = {p.get("name"): p.get("value") for p in case.iter("property")}
     written = json.loads((pytester.path / "records.json").read_text())
-    record = next(r for r in written["records"] if r["check"] == "any_chunking" and r["dtype"] == "float32")
+    record = next(r for r in written["results"] if r["check"] == "any_chunking" and r["dtype"] == "float32")
     assert told.items() <= {name: str(value) for name, value in record.items()}.items()
     assert (told["device"], told["seed"], told["status"]) == ("cpu", "7", "passed")
     assert written["counts"] == {"passed": 2, "failed": 2, "expected failure": 0, "skipped": 0}
 
 
-def test_a_record_passes_through_the_properties_of_a_test_as_plain_numbers():
-    one = Record("c", "m", "b", "cpu", "float64", 0, "passed", "", np.float32(0.5), np.float64(1.0))
-    told = properties(one)
-    assert {type(value) for value in told.values()} == {str, int, float}
-    assert recorded(told) == one
-    assert recorded(properties(replace(one, deviation=None))) == replace(one, deviation=None)
-    assert recorded({name: told[name] for name in ("check", "repeat")}) is None
+def test_a_result_survives_as_plain_values():
+    one = CheckResult("c", "m", "b", "float64", 0, "cpu", "passed", "", np.float32(0.5), np.float64(1.0))
+    values = one.to_dict()
+    assert {type(value) for value in values.values()} == {str, int, float}
+    assert CheckResult.from_dict(values) == one
+    unmeasured = replace(one, deviation=None)
+    assert CheckResult.from_dict(unmeasured.to_dict()) == unmeasured
+    assert CheckResult.from_dict({name: values[name] for name in ("check", "repeat")}) is None
 
 
 def test_json_that_cannot_be_written_is_refused_before_the_work(run):
@@ -223,7 +224,7 @@ def test_json_that_cannot_be_written_is_refused_before_the_work(run):
 def test_names_that_no_suite_takes_fail_the_session(run, text):
     result = run(text, "--orfit=lms", "-k", "test_other or rows_are_counted")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*problem: --orfit lms: no suite here leaves its names open: *"])
+    result.stdout.fnmatch_lines(["*problem: --orfit lms: every suite names what it checks: *"])
 
 
 def test_a_backend_that_is_required_must_run(run):
@@ -238,7 +239,7 @@ def test_a_backend_that_is_required_must_run(run):
 def test_a_backend_that_is_required_must_be_in_the_plan(run, text):
     result = run(text, "--orfit-require=numpy")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*--orfit-require numpy: no check ran on it: none of those chosen speaks of it"])
+    result.stdout.fnmatch_lines(["*--orfit-require numpy: no check ran on it: none was selected"])
 
 
 def test_a_backend_that_is_required_and_runs(run):
@@ -267,7 +268,7 @@ def test_the_packaged_suite_checks_what_is_named(pytester):
     result = pytester.runpytest_subprocess(
         *("-p", "orfit_bench_pytest", "--pyargs", "orfit_bench.conformance", "--orfit", "lms", "-k", "any_chunking")
     )
-    items = plan.planned(["lms"])
+    items = plan.plan_checks(["lms"])
     chosen = [ob.backends()[item.backend].available for item in items if item.check == "any_chunking"]
     assert sum(chosen) >= 2
     here, away = sum(chosen), chosen.count(False)
@@ -286,10 +287,10 @@ def test_workers_of_xdist_are_added_up_by_a_process_that_knows_no_plugin_of_thei
     result = pytester.runpytest_subprocess("-p", "orfit_bench_pytest", *options)
     result.assert_outcomes(passed=4)
     written = json.loads((pytester.path / "x.json").read_text())
-    said = "lms on echo expects 'any_chunk' to fail, which is no check. Did you mean 'any_chunking'?"
+    said = "lms on echo expects 'any_chunk' to fail, which is not a check. Did you mean 'any_chunking'?"
     assert written["problems"] == [said]
     assert (result.ret, written["passed"], written["partial"]) == (1, False, False)
-    ran = [(record["dtype"], record["check"]) for record in written["records"]]
+    ran = [(record["dtype"], record["check"]) for record in written["results"]]
     assert ran == [(dtype, check) for dtype in plan.DTYPES for check in TWO]
 
 

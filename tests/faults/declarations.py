@@ -9,7 +9,7 @@ import numpy as np
 from helpers.methods import change
 
 from faults.fault import ON_NUMPY, fault
-from faults.right import (
+from faults.reference_learner import (
     DOUBLE,
     LINEAR_LMS,
     METHODS,
@@ -29,7 +29,7 @@ from orfit_bench.spec import Field, InverseGram, Merge
 fault(
     "information_without_the_prior",
     "the rows that P is declared to be the inverse of leave out the prior",
-    "agrees_with_inverse_information",
+    "agrees_with_inverse_gram",
     method=change(
         METHODS["rls"],
         kernel={"models": False},

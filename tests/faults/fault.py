@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 
 import orfit_bench as ob
-from faults.right import (
+from faults.reference_learner import (
     PLAIN,
     PLAIN_KERNEL,
     Offers,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from faults.fault import fault
-from faults.right import (
+from faults.reference_learner import (
     BATCHES,
     LINEAR_LMS,
     OJA,
@@ -16,7 +16,7 @@ from faults.right import (
 )
 from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
-from orfit_bench.spec import setting
+from orfit_bench.spec import types
 
 convert, matrix, learn = validation._convert, validation.matrix, Rule.learn
 
@@ -91,7 +91,7 @@ fault(
     "invalid_settings_are_refused",
     method=LINEAR_LMS,
     kernel=around("lms"),
-    host=(setting, "inside", lambda value, interval: True),
+    host=(types.Number, "__contains__", lambda interval, value: True),
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault, wrong_learn
-from faults.right import (
+from faults.reference_learner import (
     BATCHES,
     LINEAR_LMS,
     LMS,

@@ -49,10 +49,11 @@ def test_the_laws_fail_where_the_page_says_so(site: Path, tmp_path: Path) -> Non
     kernel = broken / "frequent_directions/kernel.py"
     kernel.write_text(re.sub(r"lengths = np\.sqrt.*", line, kernel.read_text()))
     failed = (
-        "for r in report.records:\n    if r.status == 'failed': print(f'{r.check} {r.dtype} {r.status}: {r.reason}')\n"
+        "for r in report.results:\n    if r.status == 'failed': print(f'{r.check} {r.dtype} {r.status}: {r.reason}')\n"
     )
     done = python("-c", KIT + failed, site=broken)
-    said = re.compile(r"^(law_\w+ float64 failed: with the defaults: off by \S+ allowed \S+ \(on rows .*\))$", re.M)
+    pattern = r"^(law_\w+ float64 failed: with the default settings: off by \S+ allowed \S+ \(data set .*\))$"
+    said = re.compile(pattern, re.M)
     assert said.findall(done.stdout) == said.findall(TEXT)
     assert len(said.findall(TEXT)) == 2
 

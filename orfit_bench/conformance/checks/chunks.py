@@ -1,102 +1,103 @@
-"""Chunks and steps: how a stream is cut decides nothing."""
+"""Chunks and steps: how a stream is divided into calls does not change the result."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from orfit_bench.conformance.check import Gap, check, require, unless
-from orfit_bench.conformance.trial import Trial
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.context import CheckContext
 
 CUTS = (0, 0, 1, 2, 7, 7, 8, 20, 24)
 
 
-def needs_blocks(trial: Trial) -> str:
-    """Only methods with a block rule take several rows as one step."""
-    return "" if trial.can("blocks") else "it learns row by row and has no rule for a block"
+def needs_blocks(context: CheckContext) -> str:
+    """The method must have a rule for blocks of rows."""
+    return "" if context.supports("blocks") else "it learns row by row and has no rule for a block"
 
 
-def needs_predictions(trial: Trial) -> str:
-    """A subspace predicts nothing."""
-    return "it learns a subspace and predicts nothing" if not trial.method.traits.supervised else ""
+def needs_predictions(context: CheckContext) -> str:
+    """The method must predict targets."""
+    return "it learns a subspace and predicts nothing" if not context.method.traits.supervised else ""
 
 
-def needs_batch_size(trial: Trial) -> str:
-    """Only methods with a setting batch_size make rows wait."""
-    has = any(s.name == "batch_size" for s in trial.method.settings)
-    return needs_blocks(trial) if has else "it has no setting batch_size"
-
-
-@check()
-def any_chunking(trial: Trial) -> Gap:
-    """A stream cut anywhere, into chunks of no rows and of one too, gives the state and predictions of the whole."""
-    chunk = trial.rows()
-    whole, cut = trial.create(), trial.create()
-    told = trial.learn(whole, chunk)
-    parts = [trial.learn(cut, chunk.cut(lo, hi)) for lo, hi in pairwise(CUTS)]
-    return trial.gap(chunk, (cut, whole), (trial.joined(parts), told))
+def needs_batch_size(context: CheckContext) -> str:
+    """The method must have a setting batch_size, so that rows may be pending."""
+    has = any(s.name == "batch_size" for s in context.method.settings)
+    return needs_blocks(context) if has else "it has no setting batch_size"
 
 
 @check()
-def row_by_row(trial: Trial) -> Gap:
-    """A stream fed one row a call gives the state and predictions of the whole."""
-    chunk = trial.rows()
-    whole, cut = trial.create(), trial.create()
-    told = trial.learn(whole, chunk)
-    parts = [trial.learn(cut, chunk.cut(i, i + 1)) for i in range(len(chunk.X))]
-    return trial.gap(chunk, (cut, whole), (trial.joined(parts), told))
+def any_chunking(context: CheckContext) -> Deviation:
+    """A stream divided anywhere, also into empty chunks, gives the state and predictions of a single call."""
+    return _compare_cuts(context, CUTS)
 
 
 @check()
-def empty_chunk_changes_nothing(trial: Trial) -> None:
-    """Learning no rows leaves a learner as it was, to the bit."""
-    chunk = trial.rows()
-    learner = trial.learned(chunk.cut(0, 5))
+def row_by_row(context: CheckContext) -> Deviation:
+    """A stream learned with one call per row gives the state and predictions of a single call."""
+    return _compare_cuts(context, range(len(context.rows().X) + 1))
+
+
+def _compare_cuts(context: CheckContext, cuts: Sequence[int]) -> Deviation:
+    chunk = context.rows()
+    single, several = context.create(), context.create()
+    predictions = context.learn(single, chunk)
+    parts = [context.learn(several, chunk.cut(lo, hi)) for lo, hi in pairwise(cuts)]
+    return context.compare(chunk, (several, single), (context.concatenate(parts), predictions))
+
+
+@check()
+def empty_chunk_changes_nothing(context: CheckContext) -> None:
+    """Learning no rows leaves the state unchanged, bit by bit."""
+    chunk = context.rows()
+    learner = context.train(chunk.cut(0, 5))
     before = learner.copy()
-    trial.learn(learner, chunk.cut(5, 5))
-    trial.same(learner, before, "after a chunk of no rows")
+    context.learn(learner, chunk.cut(5, 5))
+    context.ensure_identical(learner, before, "after an empty chunk")
 
 
 @check(needs_predictions)
-def predicts_before_each_step(trial: Trial) -> Gap:
-    """`prequential` returns what `predict` says just before each step, and learns what `partial_fit` learns."""
-    chunk = trial.rows()
-    whole, alone, silent = trial.create(), trial.begun(chunk), trial.create()
-    told = trial.learn(whole, chunk)
-    said = []
+def predicts_before_each_step(context: CheckContext) -> Deviation:
+    """`prequential` returns what `predict` returns just before each step, and learns what `partial_fit` learns."""
+    chunk = context.rows()
+    learner, stepwise, silent = context.create(), context.initialize(chunk), context.create()
+    predictions = context.learn(learner, chunk)
+    expected = []
     for i in range(len(chunk.X)):
         row = chunk.cut(i, i + 1)
-        said.append(trial.forecast(alone, row))
-        trial.learn(alone, row)
-    silent.partial_fit(chunk.X, chunk.y, **chunk.along)
-    return trial.gap(chunk, (told, trial.joined(said)), (silent, whole))
+        expected.append(context.predict_row(stepwise, row))
+        context.learn(stepwise, row)
+    silent.partial_fit(chunk.X, chunk.y, **chunk.time_varying)
+    return context.compare(chunk, (predictions, context.concatenate(expected)), (silent, learner))
 
 
 @check(needs_blocks)
-def batch_is_one_step(trial: Trial) -> Gap:
-    """`partial_fit` of batch_size rows (one, without that setting) changes the state as `step` of these rows does."""
-    unless(trial.variant.along, "a step takes no motion for each row")
-    B = trial.batch_size
-    chunk = trial.rows(n=4 * B)
-    rows, steps = trial.learned(chunk), trial.begun(chunk)
+def batch_is_one_step(context: CheckContext) -> Deviation:
+    """`partial_fit` with batch_size rows (default: one) changes the state as `step` with these rows does."""
+    skip_if(context.variant.time_varying, "a step takes no transition for each row")
+    B = context.batch_size
+    chunk = context.rows(n=4 * B)
+    by_rows, by_steps = context.train(chunk), context.initialize(chunk)
     for i in range(0, len(chunk.X), B):
-        trial.step(steps, chunk.cut(i, i + B))
-    return trial.gap(chunk, (steps, rows))
+        context.step(by_steps, chunk.cut(i, i + B))
+    return context.compare(chunk, (by_steps, by_rows))
 
 
 @check(needs_batch_size)
-def incomplete_batch_is_pending(trial: Trial) -> Gap:
-    """Rows short of a batch wait, count as seen, are ignored by predictions, and are one shorter step on `flush`."""
-    B = trial.batch_size
-    unless(B == 1, "every row is a batch")
-    chunk = trial.rows(n=3 * B - 1)
-    learner, whole = trial.learned(chunk), trial.learned(chunk.cut(0, 2 * B))
-    require(learner.pending == B - 1, f"{learner.pending} rows wait, want {B - 1}")
-    require(learner.n_samples_seen_ == len(chunk.X), f"{learner.n_samples_seen_} rows seen, want {len(chunk.X)}")
-    same = np.array_equal(trial.ask(learner, chunk.X), trial.ask(whole, chunk.X))
-    require(same, "predictions depend on rows that wait")
+def incomplete_batch_is_pending(context: CheckContext) -> Deviation:
+    """Rows of an incomplete batch are pending: counted, ignored by predictions, and learned by `flush` as one step."""
+    B = context.batch_size
+    skip_if(B == 1, "every row is a batch")
+    chunk = context.rows(n=3 * B - 1)
+    learner, complete = context.train(chunk), context.train(chunk.cut(0, 2 * B))
+    ensure(learner.pending == B - 1, f"{learner.pending} rows are pending, want {B - 1}")
+    ensure(learner.n_samples_seen_ == len(chunk.X), f"{learner.n_samples_seen_} rows seen, want {len(chunk.X)}")
+    equal = np.array_equal(context.predict(learner, chunk.X), context.predict(complete, chunk.X))
+    ensure(equal, "predictions depend on pending rows")
     learner.flush()
-    require(learner.pending == 0, f"{learner.pending} rows wait after a flush")
-    trial.step(whole, chunk.cut(2 * B, 3 * B - 1))
-    return trial.gap(chunk, (learner, whole))
+    ensure(learner.pending == 0, f"{learner.pending} rows are pending after a flush")
+    context.step(complete, chunk.cut(2 * B, 3 * B - 1))
+    return context.compare(chunk, (learner, complete))

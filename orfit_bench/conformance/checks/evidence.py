@@ -1,4 +1,4 @@
-"""Evidence that the claimed backend computed, and that it offers what it claims."""
+"""Evidence that the backend itself computed, and that it supports what it claims."""
 
 from __future__ import annotations
 
@@ -6,82 +6,84 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, require
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, layout_of, state_of
-from orfit_bench.conformance.trial import Trial
 from orfit_bench.plugins.registry import registry
 
 DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 10: "rocm", 13: "cuda"}
-"""DLPack's numbers (pinned host and managed memory included)."""
+"""Device types of DLPack; pinned host memory (3) and managed memory (13) included."""
 
 
-def needs_device(trial: Trial) -> str:
-    """The backend must claim a device."""
-    return "" if trial.backend.device else "the backend claims no device"
+def needs_device(context: CheckContext) -> str:
+    """The backend must declare a device."""
+    return "" if context.backend.device else "the backend declares no device"
 
 
-def needs_compiler(trial: Trial) -> str:
-    """The backend must say that it compiles."""
-    return "" if trial.backend.compiled else "the backend says nothing of compiling"
+def needs_compiler(context: CheckContext) -> str:
+    """The backend must declare that it compiles its kernels."""
+    return "" if context.backend.compiled else "the backend does not declare that it compiles its kernels"
 
 
-def needs_complete_backend(trial: Trial) -> str:
-    """The backend must promise to be complete."""
-    return "" if trial.backend.complete else "the backend does not promise to be complete"
+def needs_complete_backend(context: CheckContext) -> str:
+    """The backend must declare itself complete."""
+    return "" if context.backend.complete else "the backend does not declare itself complete"
 
 
 def device_of(array: object) -> str:
-    """Where an array lies, as DLPack knows it: "cpu" or "cuda:0"."""
+    """The device of an array, as DLPack reports it: "cpu" or "cuda:0"."""
     kind, index = array.__dlpack_device__()  # type: ignore[attr-defined]
     name = DEVICES.get(int(kind), f"DLPack device {int(kind)}")
     return name if name == "cpu" else f"{name}:{index}"
 
 
-def numbers_of(learner: Any) -> set[str]:
-    """The names of what lies in host memory on every backend: the count, and fields without dimensions."""
+def scalars_of(learner: Any) -> set[str]:
+    """The fields that are in host memory on every backend: the count, and fields without dimensions."""
     return {"count", *(f.name for f in layout_of(learner).fields if not f.dims)}
 
 
 @check()
-def arrays_have_backend_type(trial: Trial) -> None:
-    """Every array of the state, every prediction and all that waits are of the backend's own array type."""
-    chunk = trial.rows()
-    learner = trial.create()
-    told = trial.learn_raw(learner, chunk)
-    wanted = trial.backend.namespace().ndarray
-    pending, _ = state_of(learner).pending.concatenate(trial.backend.namespace())
-    shown = [("an answer", trial.ask_raw(learner, chunk.X)), ("what waits", pending)]
-    shown += [("prequential", told)] if told is not None else []
-    numbers = numbers_of(learner)
-    for name, array in [*arrays_of(learner)._asdict().items(), *shown]:
+def arrays_have_backend_type(context: CheckContext) -> None:
+    """State, predictions and pending rows are arrays of the backend's type."""
+    chunk = context.rows()
+    learner = context.create()
+    predictions = context.learn_raw(learner, chunk)
+    expected = context.backend.namespace().ndarray
+    pending, _ = state_of(learner).pending.concatenate(context.backend.namespace())
+    arrays = arrays_of(learner)._asdict() | {"predict": context.predict_raw(learner, chunk.X), "pending rows": pending}
+    if predictions is not None:
+        arrays["prequential"] = predictions
+    scalars = scalars_of(learner)
+    for name, array in arrays.items():
         kind = type(array)
-        host = name in numbers and kind is np.ndarray
-        require(host or issubclass(kind, wanted), f"{name} is a {kind.__module__}.{kind.__name__}, want {wanted}")
+        scalar = name in scalars and kind is np.ndarray
+        ensure(scalar or issubclass(kind, expected), f"{name} is a {kind.__module__}.{kind.__name__}, want {expected}")
 
 
 @check(needs_device)
-def arrays_are_on_device(trial: Trial) -> None:
-    """Every array of the state lies on the device that the backend claims, after learning as before."""
-    chunk = trial.rows()
-    learner = trial.begun(chunk)
+def arrays_are_on_device(context: CheckContext) -> None:
+    """The arrays of the state are on the device that the backend declares, before and after learning."""
+    chunk = context.rows()
+    learner = context.initialize(chunk)
     for _ in range(2):
         for name, array in arrays_of(learner)._asdict().items():
             found = device_of(array)
-            claimed = name in numbers_of(learner) or found.split(":")[0] == trial.backend.device
-            require(claimed, f"{name} lies on {found}, the backend claims {trial.backend.device}")
-        trial.learn(learner, chunk)
+            right = name in scalars_of(learner) or found.split(":")[0] == context.backend.device
+            ensure(right, f"{name} is on {found}, but the backend declares {context.backend.device}")
+        context.learn(learner, chunk)
 
 
-@check(needs_compiler, every=False)
-def kernel_is_compiled(trial: Trial) -> None:
-    """After learning, the kernel has compiled signatures to show."""
-    trial.learned(trial.rows())
-    shown = trial.backend.compiled(registry().kernel(trial.backend.name, trial.method.name))  # type: ignore[misc]
-    require(shown, "no compiled signature after learning")
+@check(needs_compiler, all_variants=False)
+def kernel_is_compiled(context: CheckContext) -> None:
+    """After learning, the kernel has compiled signatures."""
+    assert context.backend.compiled
+    context.train(context.rows())
+    signatures = context.backend.compiled(registry().kernel(context.backend.name, context.method.name))
+    ensure(signatures, "no compiled signature after learning")
 
 
-@check(needs_complete_backend, every=False)
-def backend_is_complete(trial: Trial) -> None:
-    """A backend that promises to be complete offers all that the method allows."""
-    lacks = registry().capabilities(trial.backend.name, trial.method.name)
-    require(not any(lacks.values()), "; ".join(f"lacks {name}: {why}" for name, why in lacks.items() if why))
+@check(needs_complete_backend, all_variants=False)
+def backend_is_complete(context: CheckContext) -> None:
+    """A backend that declares itself complete supports everything that the method allows."""
+    lacks = registry().capabilities(context.backend.name, context.method.name)
+    ensure(not any(lacks.values()), "; ".join(f"lacks {name}: {reason}" for name, reason in lacks.items() if reason))

@@ -6,87 +6,88 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Gap, check, require, unless
-from orfit_bench.conformance.checks.numbers import finite
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.checks.extreme_values import ensure_finite
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
-from orfit_bench.conformance.trial import Trial
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import LINEAR
 
 
-def needs_merge(trial: Trial) -> str:
-    """The method must declare a rule."""
-    return "" if trial.method.combine.merge else "the method declares no rule for merging"
+def needs_merge(context: CheckContext) -> str:
+    """The method must declare a rule for merging."""
+    return "" if context.method.combine.merge else "the method declares no rule for merging"
 
 
-def needs_average(trial: Trial) -> str:
-    """The method must declare what an average is."""
-    return "" if trial.method.combine.averages else "the method declares no average"
+def needs_average(context: CheckContext) -> str:
+    """The method must declare which fields are averaged."""
+    return "" if context.method.combine.averages else "the method declares no average"
 
 
-def _halves(trial: Trial) -> tuple[Any, Any]:
-    """Two learners of a stream's parts, nothing waiting."""
-    rule = trial.method.combine.merge
-    refusal = rule.refuses(trial.create().settings, trial.variant.model is LINEAR) if rule else ""
-    unless(trial.variant.along or refusal, refusal or "a motion that came with the rows is not merged")
-    chunk = trial.rows(n=12 * trial.batch_size)
-    cut = 4 * trial.batch_size
-    return trial.learned(chunk.cut(0, cut)), trial.learned(chunk.cut(cut, len(chunk.X)))
+def _train_two(context: CheckContext) -> tuple[Any, Any]:
+    """Two learners of parts of a stream, without pending rows."""
+    rule = context.method.combine.merge
+    refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
+    skip_if(refusal, refusal)
+    skip_if(context.variant.time_varying, "a transition that varies with the rows cannot be merged")
+    chunk = context.rows(n=12 * context.batch_size)
+    cut = 4 * context.batch_size
+    return context.train(chunk.cut(0, cut)), context.train(chunk.cut(cut, len(chunk.X)))
 
 
-def _merged(trial: Trial, one: Any, other: Any) -> Any:
-    """One, with the other taken in. Under settings of one's own a rule may find that digits are lacking."""
+def _merge(context: CheckContext, one: Any, other: Any) -> Any:
+    """Merge; with settings other than the defaults, the rule may refuse to, for lack of precision."""
     try:
         return one.merge(other)
     except ValueError as error:
-        unless(trial.variant.settings, str(error))
+        skip_if(context.variant.settings, str(error))
         raise
 
 
 @check(needs_merge)
-def merges_as_declared(trial: Trial) -> Gap | None:
-    """Exact: as if one had learned the other's rows too. Averaged: the mean of the weights by rows. Else finite."""
-    one, other = _halves(trial)
-    chunk = trial.rows(n=12 * trial.batch_size)
-    weights = "basis" if not trial.method.traits.supervised else trial.method.state.weights
+def merges_as_declared(context: CheckContext) -> Deviation | None:
+    """An exact merge equals learning all rows, an averaged one the mean of the weights by rows; any is finite."""
+    one, other = _train_two(context)
+    chunk = context.rows(n=12 * context.batch_size)
+    weights = "basis" if not context.method.traits.supervised else context.method.state.weights
     before = [np.asarray(a.state()[weights].values, float) for a in (one, other) if weights in a.state()]
     rows = np.array([one.n_samples_seen_, other.n_samples_seen_])
-    merged = _merged(trial, one, other)
-    require(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
-    finite(trial, merged, chunk)
-    kind = trial.method.combine.merge.kind if trial.method.combine.merge else ""
+    merged = _merge(context, one, other)
+    ensure(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
+    ensure_finite(context, merged, chunk)
+    kind = context.method.combine.merge.kind if context.method.combine.merge else ""
     if kind == "exact":
-        return trial.gap(chunk, (merged, trial.learned(chunk)))
+        return context.compare(chunk, (merged, context.train(chunk)))
     if kind == "averaged":
         mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
-        return trial.gap(chunk, (np.asarray(merged.state()[weights].values), mean), of=weights)
+        return context.compare(chunk, (np.asarray(merged.state()[weights].values), mean), of=weights)
     return None
 
 
 @check(needs_merge)
-def merge_leaves_other_unchanged(trial: Trial) -> None:
-    """The learner that is merged into another stays as it was to the bit, and shares nothing with it."""
-    one, other = _halves(trial)
+def merge_leaves_other_unchanged(context: CheckContext) -> None:
+    """The learner that is merged into another stays as it was, bit by bit, and shares no memory with it."""
+    one, other = _train_two(context)
     before = other.copy()
-    _merged(trial, one, other)
-    trial.same(other, before, "after it was merged into another")
-    trial.learn(one, trial.rows())
-    trial.same(other, before, "after the learner that took it in learned on")
+    _merge(context, one, other)
+    context.ensure_identical(other, before, "after the merge, the other learner")
+    context.learn(one, context.rows())
+    context.ensure_identical(other, before, "after the merged learner learned more rows, the other learner")
 
 
 @check(needs_average)
-def averages_as_declared(trial: Trial) -> Gap:
-    """`average` gives every learner the mean of the declared fields, and each goes on from there."""
-    chunk = trial.rows(n=12 * trial.batch_size)
-    parts = [trial.learned(chunk.cut(lo, lo + 4 * trial.batch_size)) for lo in (0, 4 * trial.batch_size)]
+def averages_as_declared(context: CheckContext) -> Deviation:
+    """`average` gives every learner the mean of the declared fields."""
+    chunk = context.rows(n=12 * context.batch_size)
+    parts = [context.train(chunk.cut(lo, lo + 4 * context.batch_size)) for lo in (0, 4 * context.batch_size)]
     fields = [{name: np.asarray(a, float) for name, a in host_arrays_of(p).items()} for p in parts]
-    combine = trial.method.combine
+    combine = context.method.combine
     names = [n for n in combine.averages if n in fields[0] and n not in combine.average_weights]
-    want = {n: np.mean([own[n] for own in fields], axis=0) for n in names}
+    expected = {n: np.mean([own[n] for own in fields], axis=0) for n in names}
     if combine.derive:
-        want |= combine.derive(fields[0] | want, parts[0].settings)
+        expected |= combine.derive(fields[0] | expected, parts[0].settings)
     average(parts)
     for learner in parts:
-        finite(trial, learner, chunk)
-    got = parts[0].state()
-    return trial.gap(chunk, (parts[0], parts[1]), *((got[n].values, want[n]) for n in want))
+        ensure_finite(context, learner, chunk)
+    state = parts[0].state()
+    return context.compare(chunk, (parts[0], parts[1]), *((state[n].values, expected[n]) for n in expected))

@@ -1,4 +1,4 @@
-"""What a filter says of the past, once it knows what came after."""
+"""Smoothing: the estimates of a filter for past rows, given the later ones."""
 
 from __future__ import annotations
 
@@ -6,44 +6,45 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Gap, check, worst
+from orfit_bench.conformance.check import Deviation, check, worst
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
-from orfit_bench.conformance.trial import Trial
 
 
-def needs_smoother(trial: Trial) -> str:
-    """Only filters smooth, and only kernels with `rts_smooth`."""
-    return "" if trial.can("smoothing") else "it has no smoother"
+def needs_smoother(context: CheckContext) -> str:
+    """The method must be a filter whose kernel has `rts_smooth`."""
+    return "" if context.supports("smoothing") else "it has no smoother"
 
 
-def needs_smoother_and_reference(trial: Trial) -> str:
-    """There must be another smoother to agree with."""
-    return needs_smoother(trial) or trial.reference_lacks
+def needs_smoother_and_reference(context: CheckContext) -> str:
+    """There must be a second smoother to compare with."""
+    return needs_smoother(context) or context.reference_missing
 
 
 @check(needs_smoother)
-def last_smoothed_state_is_filtered(trial: Trial) -> Gap:
-    """The last smoothed state is the filtered one, and smoothing leaves the learner as it was, to the bit."""
-    chunk = trial.rows()
-    learner, filtered = trial.learned(chunk.cut(0, 4)), trial.learned(chunk)
-    rest, before = chunk.cut(4, 24), trial.learned(chunk.cut(0, 4))
-    found = learner.smooth(rest.X, rest.y, **rest.along)
-    trial.same(learner, before, "after smoothing")
-    last = {name: found[name].values[-1] for name in ("mean", "covariance")}
-    return trial.gap(chunk, *((a, filtered.state()[name].values) for name, a in last.items()), of="the last")
+def last_smoothed_state_is_filtered(context: CheckContext) -> Deviation:
+    """The last smoothed state is that of the filter, and smoothing does not change the learner, bit by bit."""
+    chunk = context.rows()
+    learner, filtered = context.train(chunk.cut(0, 4)), context.train(chunk)
+    rest, before = chunk.cut(4, 24), context.train(chunk.cut(0, 4))
+    smoothed = learner.smooth(rest.X, rest.y, **rest.time_varying)
+    context.ensure_identical(learner, before, "after smoothing")
+    last = {name: smoothed[name].values[-1] for name in ("mean", "covariance")}
+    pairs = [(a, filtered.state()[name].values) for name, a in last.items()]
+    return context.compare(chunk, *pairs, of="the last smoothed state")
 
 
 @check(needs_smoother_and_reference)
-def smoothing_agrees_with_reference(trial: Trial) -> Gap:
-    """Every smoothed mean and covariance is that of the reference backend."""
-    chunk = trial.rows()
-    prior = trial.create().settings["initial_covariance"]  # that all others come from: some end as its rounding alone
+def smoothing_agrees_with_reference(context: CheckContext) -> Deviation:
+    """The smoothed means and covariances equal those of the reference."""
+    chunk = context.rows()
+    prior = context.create().settings["initial_covariance"]  # the scale of covariances, of which some end near zero
 
-    def smoothed(name: str, scale: Any) -> Gap:
-        def act(trial: Trial, learner: Any, chunk: Chunk) -> Any:
-            return np.append(learner.smooth(chunk.X, chunk.y, **chunk.along)[name].values, scale)
+    def compare(name: str, scale: Any) -> Deviation:
+        def smooth(own: CheckContext, learner: Any, chunk: Chunk) -> Any:
+            return np.append(learner.smooth(chunk.X, chunk.y, **chunk.time_varying)[name].values, scale)
 
-        mine, other = (act(t, t.create(), chunk) for t in (trial, trial.truth))
-        return trial.gap(chunk, (mine, other), of=name, act=act)
+        pair = smooth(context, context.create(), chunk), smooth(context, context.reference.create(), chunk)
+        return context.compare(chunk, pair, of=name, learn=smooth)
 
-    return worst([smoothed("mean", 0.0), smoothed("covariance", prior)])
+    return worst([compare("mean", 0.0), compare("covariance", prior)])

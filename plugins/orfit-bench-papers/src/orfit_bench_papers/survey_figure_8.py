@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orfit_bench.conformance import laws
+from orfit_bench.conformance.check import worst
+from orfit_bench.conformance.data_sets import data_sets_of
 from orfit_bench.report.map import picture
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.spec import Equality
@@ -35,11 +37,11 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     import xarray
 
     case = laws.edges()[named()[cell["line"]]]
-    runs, kinds = range(setup["runs"]), laws.kinds(case.law)
-    found = laws.worst([laws.measured(case, kind, setup.backend, seed=seed) for seed in runs for kind in kinds])
+    seeds, names = range(setup["runs"]), data_sets_of(case.law)
+    found = worst(laws.measure_law(case, name, setup.backend, seed=seed) for seed in seeds for name in names)
     return xarray.Dataset(
         {
-            "deviation": ((), found.measured.deviation, about("1", "relative deviation of weights and predictions")),
+            "deviation": ((), found.value, about("1", "relative deviation of weights and predictions")),
             "bound": ((), found.bound, about("1", "what rounding allows on these rows")),
         }
     )

@@ -1,0 +1,248 @@
+"""Numbers of every kind: in any memory layout, zero, repeated, constant, huge, tiny."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.tolerance import N_SMALL, few_ulps, perturbed
+from orfit_bench.errors import DivergedError
+from orfit_bench.models import MLP
+from orfit_bench.spec import LINEAR
+
+# ---------------------------------------------------------------------- helpers, also of other checks
+
+
+def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
+    """The rows are learned in one call and in several, without errors, and as the reference learns them."""
+    single, several = context.create(), context.create()
+    predictions = learn_or_skip(context, single, chunk)
+    parts = [context.learn(several, chunk.cut(i, i + 3)) for i in range(0, len(chunk.X), 3)]
+    ensure_finite(context, single, chunk)
+    pairs: list[tuple[Any, Any]] = [(several, single), (context.concatenate(parts), predictions)]
+    if not context.reference_missing:
+        expected = context.reference.create()
+        pairs += [(predictions, context.reference.learn(expected, chunk)), (single, expected)]
+    return context.compare(chunk, *pairs)
+
+
+def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
+    """Learn the rows; NotApplicable if they are refused and may be.
+
+    They may be refused if the reference refuses the same row or, without a reference, if nothing is guaranteed for the
+    settings.
+    """
+    try:
+        return context.learn(learner, chunk)
+    except DivergedError as error:
+        if context.reference_missing:
+            ensure(not context.variant.guaranteed, str(error))
+        else:
+            expected = rows_until_refusal(context.reference, context.reference.create(), chunk)
+            ensure(abs(expected - error.row) <= 1, f"{error}; the reference learns {expected} rows")
+        raise NotApplicable("such rows are refused") from error
+
+
+def rows_until_refusal(context: CheckContext, learner: Any, chunk: Chunk) -> int:
+    """Learn the rows; return how many were learned before one was refused: all of them if none was."""
+    try:
+        with np.errstate(all="ignore"):
+            context.learn(learner, chunk)
+    except DivergedError as error:
+        return error.row
+    return len(chunk.X)
+
+
+def ensure_finite(context: CheckContext, learner: Any, chunk: Chunk) -> None:
+    """The state and the predictions must be finite."""
+    _ensure_finite_state(learner, "the state")
+    ensure(np.isfinite(context.predict(learner, chunk.X)).all(), "predictions are not finite")
+
+
+def _ensure_finite_state(learner: Any, when: str) -> None:
+    for name, a in learner.state().data_vars.items():
+        may_be_nan = a.dtype.kind != "f" or name == "pending_y"
+        ensure(may_be_nan or np.isfinite(a.values).all(), f"{when}: {name} is not finite")
+
+
+# ---------------------------------------------------------------------- memory layout
+
+
+@check()
+def any_memory_layout(context: CheckContext) -> None:
+    """Strided, reversed, Fortran-ordered, byte-swapped and read-only rows give the same state, bit by bit."""
+    chunk = context.rows()
+    expected = context.train(chunk)
+    for name, convert in LAYOUTS.items():
+        context.ensure_identical(context.train(chunk.numbers(convert)), expected, f"with {name} rows")
+
+
+def _strided(a: Array) -> Array:
+    wide = np.full((2 * a.shape[0], *(2 * n for n in a.shape[1:])), np.nan, a.dtype)
+    every_other = wide[tuple(slice(None, None, 2) for _ in a.shape)]
+    every_other[...] = a
+    return every_other
+
+
+LAYOUTS: dict[str, Callable[[Array], Array]] = {
+    "strided": _strided,
+    "reversed": lambda a: np.ascontiguousarray(a[::-1])[::-1],
+    "Fortran-ordered": np.asfortranarray,
+    "byte-swapped": lambda a: a.astype(a.dtype.newbyteorder()),
+    "writeable": np.array,
+    "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
+}
+
+
+# ---------------------------------------------------------------------- zeros, repetitions, constants
+
+
+@check()
+def rows_of_zeros(context: CheckContext) -> Deviation:
+    """Rows of zeros, also at the start, are learned: nothing is divided by their norm."""
+    chunk = context.rows()
+    X = chunk.X.copy()
+    X[[0, 1, 9, 17]] = 0
+    return assert_learns(context, chunk.with_rows(X))
+
+
+@check()
+def repeated_rows(context: CheckContext) -> Deviation:
+    """Rows that are repeated, at once or later, are learned."""
+    chunk = context.rows()
+    X = chunk.X.copy()
+    X[[1, 2, 12]] = X[0]
+    X[20] = X[10]
+    return assert_learns(context, chunk.with_rows(X))
+
+
+@check()
+def constant_columns(context: CheckContext) -> Deviation:
+    """Rows with a column of ones and a column of zeros are learned."""
+    chunk = context.rows()
+    X = chunk.X.copy()
+    X[:, 1], X[:, 3] = 1, 0
+    return assert_learns(context, chunk.with_rows(X))
+
+
+# ---------------------------------------------------------------------- huge and tiny numbers
+
+
+@check()
+def huge_and_tiny_scales(context: CheckContext) -> None:
+    """Rows of any scale are learned, or refused with DivergedError; the state stays finite."""
+    chunk = context.rows()
+    exponent = np.finfo(context.dtype).maxexp
+    for power in (-exponent + 8, -exponent // 4, exponent // 4, exponent // 2 + 8, exponent - 8):
+        what = f"rows of scale 2^{power}"
+        scaled = chunk.with_rows(np.ldexp(np.asarray(chunk.X, np.longdouble), power).astype(context.dtype))
+        learner = context.create()
+        n = rows_until_refusal(context, learner, scaled)
+        _ensure_finite_state(learner, what)
+        again = rows_until_refusal(context, context.create(), scaled.cut(0, n))
+        ensure(again == n, f"{what}: another row is refused in a shorter chunk")
+        if not context.reference_missing:
+            allowed = _acceptable_rows(context.reference, scaled, n)
+            ensure(min(allowed) <= n <= max(allowed), f"{what}: {n} rows are learned, {allowed[0]} by the reference")
+
+
+def _acceptable_rows(reference: CheckContext, chunk: Chunk, n: int) -> list[int]:
+    """Numbers of rows that the reference learns, give or take a step, since the order of products decides overflow.
+
+    If n is further away, numbers of rows of a perturbed reference are added: its roundings may decide, for example in a
+    state that has lost its rank.
+    """
+    found, random = [rows_until_refusal(reference, reference.create(), chunk)], np.random.default_rng(reference.seed)
+    if abs(found[0] - n) > reference.batch_size:
+        size = few_ulps(reference.dtype)
+        learners = [perturbed(reference, size, random) for _ in range(N_SMALL)]
+        found += [rows_until_refusal(reference, learner, chunk) for learner in learners]
+    return [found[0], *(m + step for m in found for step in (-reference.batch_size, reference.batch_size))]
+
+
+EXTREMES = ((1.0, None), (1.0, 1.0), (None, 1.0), (0.25, None))
+"""Sizes of the numbers of an extreme row (None: SMALL) and of its target (None: unchanged), as powers of half the
+largest float."""
+SMALL = 2.0**-10
+"""So small that the weights that fit it to an extreme target overflow, so large that a step along it is visible."""
+
+
+@check()
+def overflowing_step_is_refused(context: CheckContext) -> None:
+    """A row whose step would overflow raises DivergedError with its number; the state is kept, learning continues."""
+    chunk = context.rows(n=12 * context.batch_size)
+    at = 2 * context.batch_size
+    before = context.train(chunk.cut(0, at))
+    for sizes in EXTREMES:
+        learner, refused = _learn_extreme_row(context, chunk, at, sizes)
+        if refused < len(chunk.X):
+            ensure(refused >= at, f"row {at} is too large, but row {refused} was refused")
+        if refused == at:
+            _ensure_same_fields(learner, before)
+        rows_until_refusal(context, learner, chunk)
+        _ensure_finite_state(learner, "after further rows")
+
+
+@check()
+def no_step_is_skipped_silently(context: CheckContext) -> None:
+    """Of an extreme row and its negative at least one is refused or changes the weights."""
+    if context.method.state.layered:  # with one linear layer
+        context = replace(context, variant=replace(context.variant, model=MLP(())))
+    skip_if(context.variant.model not in (LINEAR, MLP(())), "a model may be flat far from the data")
+    B = context.batch_size
+    chunk = context.rows(n=2 * B, d=6 * B)  # so many features that no row is a combination of earlier ones
+    before = context.train(chunk.cut(0, B))
+    for sizes in EXTREMES:
+        if sizes[0] is None and not context.method.traits.numbers:
+            continue  # there is no target that could be extreme
+        for block in (False, True)[: 1 + (context.supports("blocks") and not context.variant.time_varying)]:
+            found = [_learn_extreme_row(context, chunk, B, sizes, sign, block) for sign in (1, -1)]
+            noticed = any(refused == B or _weights_differ(learner, before) for learner, refused in found)
+            ensure(noticed, f"row {B}{' of a block' * block} is extreme, but was neither refused nor learned")
+
+
+def _learn_extreme_row(
+    context: CheckContext,
+    chunk: Chunk,
+    at: int,
+    sizes: tuple[float | None, float | None],
+    sign: int = 1,
+    block: bool = False,
+) -> tuple[Any, int]:
+    """Learn the rows with an extreme one at a position, the rest as a block or not; also the number of learned rows."""
+    half, (x, y) = float(np.finfo(context.dtype).max) / 2, sizes
+    X, targets = chunk.X.copy(), chunk.y
+    X[at] = sign * (half**x if x else SMALL)
+    if y and targets is not None and targets.dtype.kind == "f" and not np.isin(targets, (-1, 1)).all():
+        targets = targets.copy()
+        targets[at] = half**y
+    extreme = chunk._replace(X=X, y=targets)
+    learner = context.train(extreme.cut(0, at)) if block else context.create()
+    try:
+        with np.errstate(all="ignore"):
+            (context.step if block else context.learn)(learner, extreme.cut(at if block else 0, len(X)))
+        refused = len(X)
+    except DivergedError as error:
+        refused = at if block else error.row
+    _ensure_finite_state(learner, "after an extreme row")
+    return learner, refused
+
+
+def _ensure_same_fields(got: Any, want: Any) -> None:
+    fields, expected = (host_arrays_of(learner) for learner in (got, want))
+    for name in expected:
+        ensure(np.array_equal(fields[name], expected[name]), f"a refused step changed {name}")
+
+
+def _weights_differ(got: Any, want: Any) -> bool:
+    """Whether the weights differ, or the basis of a subspace, or, if there are neither, anything."""
+    fields, expected = (host_arrays_of(learner) for learner in (got, want))
+    names = [n for n in (got.method.state.weights, "basis") if n in expected][:1] or list(expected)
+    return any(not np.array_equal(fields[n], expected[n]) for n in names)

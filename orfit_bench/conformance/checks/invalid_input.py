@@ -1,0 +1,135 @@
+"""Invalid input: it raises an error of the right type with a message, and does not change the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Chunk
+
+Invalid = Iterator[tuple[str, Any, Any]]
+"""What is wrong, X and y."""
+
+
+def _ensure_refused(
+    context: CheckContext, invalid: Callable[[Chunk], Invalid], errors: tuple[type[Exception], ...]
+) -> None:
+    """Each invalid input raises one of the errors and changes nothing, on a new and on a trained learner."""
+    chunk = context.rows()
+    for n in (0, 10):
+        for what, X, y in invalid(chunk.cut(0, 4)):
+            learner = context.train(chunk.cut(0, n)) if n else context.create()
+            before = learner.copy()
+            try:
+                learner.partial_fit(X, *([] if y is None else [y]))
+            except errors as error:
+                ensure(str(error), f"{what}: the error has no message")
+            except Exception as error:
+                names = " or ".join(e.__name__ for e in errors)
+                ensure(False, f"{what}: {type(error).__name__} ({error}), want {names}")
+            else:
+                ensure(False, f"{what} was learned")
+            context.ensure_identical(learner, before, f"after {what} was refused")
+
+
+@check()
+def invalid_shapes_are_refused(context: CheckContext) -> None:
+    """Rows and targets of invalid shapes raise ValueError and change nothing."""
+
+    def invalid(good: Chunk) -> Invalid:
+        X, y = good.X, good.y
+        yield "X of one dimension", X[0], y
+        yield "X of three dimensions", X[None], y
+        yield "X without columns", X[:, :0], y
+        if y is not None:
+            yield "y that is too short", X, y[:-1]
+            yield "y of three dimensions", X, y.reshape(-1, 1, 1)
+
+    _ensure_refused(context, invalid, (ValueError,))
+
+
+@check()
+def changed_sizes_are_refused(context: CheckContext) -> None:
+    """Once the numbers of features and outputs are known, others raise ValueError and change nothing."""
+    chunk = context.rows()
+    learner = context.train(chunk.cut(0, 10))
+    before, good = learner.copy(), chunk.cut(10, 14)
+    bad: list[tuple[str, Any, Any]] = [
+        ("a column too few", good.X[:, :-1], good.y),
+        ("a column too many", np.hstack([good.X, good.X[:, :1]]), good.y),
+    ]
+    if context.method.traits.numbers and good.y is not None:
+        bad.append(("another number of outputs", good.X, np.ones((4, 3))))
+    for what, X, y in bad:
+        try:
+            learner.partial_fit(X, *([] if y is None else [y]))
+        except ValueError:
+            context.ensure_identical(learner, before, f"after {what} was refused")
+        else:
+            ensure(False, f"{what} was learned")
+
+
+@check()
+def nonfinite_input_is_refused(context: CheckContext) -> None:
+    """NaN and infinity raise ValueError and change nothing; a NaN in a filter's y says that nothing was seen."""
+
+    def invalid(good: Chunk) -> Invalid:
+        for value in (np.nan, np.inf, -np.inf):
+            X = good.X.copy()
+            X[2, 1] = value
+            yield f"X with {value}", X, good.y
+            if good.y is not None and good.y.dtype.kind == "f" and not (np.isnan(value) and context.method.traits.gaps):
+                y = good.y.copy()
+                y[2] = value
+                yield f"y with {value}", good.X, y
+
+    _ensure_refused(context, invalid, (ValueError,))
+
+
+@check()
+def non_numeric_input_is_refused(context: CheckContext) -> None:
+    """Strings, complex numbers, objects, masked and ragged arrays raise TypeError or ValueError and change nothing."""
+
+    def invalid(good: Chunk) -> Invalid:
+        X, y = good.X, good.y
+        yield "no X", None, y
+        yield "complex X", X + 1j, y
+        yield "X of strings", X.astype(str), y
+        yield "X of objects", X.astype(object), y
+        yield "a masked X", np.ma.masked_array(X, mask=X > 0), y
+        yield "a ragged X", [[1.0, 2.0], [3.0]], y
+        if y is not None:
+            yield "complex y", X, np.ones(len(X)) + 1j
+            yield "a masked y", X, np.ma.masked_array(np.ones(len(X)), mask=[True] * len(X))
+            yield "y of dates", X, np.array(["2020-01-01"] * len(X), "M8[D]")
+
+    _ensure_refused(context, invalid, (TypeError, ValueError))
+
+
+@check(all_variants=False)
+def invalid_settings_are_refused(context: CheckContext) -> None:
+    """Unknown settings, and values of the wrong type or out of range, raise TypeError or ValueError in `create`."""
+    tried: dict[str, list[Any]] = {"no_such_setting": [1]}
+    for s in context.method.settings:
+        bad: dict[str, list[Any]] = {
+            "number": ["text", np.nan, np.inf, -np.inf, True],
+            "integer": ["text", 1.5, True, -(10**30)],
+            "schedule": ["text", np.nan, {"no_such_schedule": {}}],
+            "choice": ["no such choice", 1],
+            "text": [1],
+            "matrix": ["text", np.nan, [[1.0], [1.0, 2.0]]],
+            "transition": ["text", np.nan],
+        }
+        tried[s.name] = bad[s.type.kind] + ([] if s.optional else [None])
+    for name, values in tried.items():
+        for value in values:
+            try:
+                context.create(**{name: value})
+            except (TypeError, ValueError) as error:
+                ensure(name in str(error), f"{name}={value!r}: the error does not name it: {error}")
+            else:
+                ensure(False, f"{name}={value!r} was accepted")

@@ -1,0 +1,201 @@
+"""Running the kit in this process: every planned check becomes a result, and the results a report."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Check, Deviation, NotApplicable, Violation
+from orfit_bench.conformance.checks.evidence import device_of
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.plan import DTYPES, checks_of, contexts, plan_checks
+from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, CheckResult, PlannedCheck, Report, Status
+from orfit_bench.conformance.tolerance import tolerance
+from orfit_bench.conformance.verdict import expected_failures, make_report
+from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.plugins.registry import registry
+
+Progress = Callable[[int, int, CheckResult], None]
+"""Called after each check with the number of finished and of all checks, and the result."""
+MAX_MESSAGE = 200
+"""Characters of an error message in a result."""
+
+
+def conform(
+    *names: str,
+    backends: Sequence[str] = (),
+    dtypes: Sequence[str] = DTYPES,
+    only: Sequence[str] = (),
+    seed: int = 0,
+    slow: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Check methods, backends or plugins in this process.
+
+    Parameters
+    ----------
+    *names : str
+        Methods, backends, plugins or distributions. Default: everything that is installed or registered.
+    backends : sequence of str
+        Check on these backends only.
+    dtypes : sequence of {"float64", "float32"}
+        Check in these dtypes only.
+    only : sequence of str
+        Names of checks: run no others. Slow checks run if they are named.
+    seed : int
+        Seed of the data and of the learners.
+    slow : bool
+        Also run the slow checks.
+    progress : callable, optional
+        Called with (done, total, result) after each check.
+
+    Returns
+    -------
+    Report
+        The results, and whether they are sufficient.
+
+    Raises
+    ------
+    ValueError
+        If a name, dtype or seed is invalid.
+
+    Examples
+    --------
+    >>> report = conform("lms", backends=["numpy"], dtypes=["float64"], only=["any_chunking", "one_row"])
+    >>> report.passed, report.counts["passed"]
+    (True, 2)
+    """
+    plan = plan_checks(names, backends=backends, dtypes=dtypes, only=only, seed=seed, slow=slow)
+    results = []
+    for item in plan:
+        results.append(run_check(item))
+        if progress:
+            progress(len(results), len(plan), results[-1])
+    return make_report(plan, results, partial=bool(only), named=[*names, *backends])
+
+
+def run_check(item: PlannedCheck) -> CheckResult:
+    """Run one check. Whatever the code under test raises, except the user's Ctrl-C, is a failure of the check."""
+    if reason := registry().absence(item.backend, item.method):
+        return make_result(item, kernel_info(item.backend, item.method), SKIPPED, reason)
+    (one,) = (c for c in checks_of(item.method) if c.name == item.check)
+    outcome = _run_variants(one, item)
+    return make_result(item, kernel_info(item.backend, item.method), *outcome)
+
+
+def make_result(
+    item: PlannedCheck, kernel: KernelInfo, status: Status, reason: str, deviation: Deviation | None = None
+) -> CheckResult:
+    """The result of a check, given the failures that its kernel declares."""
+    expected = kernel.expected.get(item.check) or kernel.expected.get(f"{item.check} {item.dtype}")
+    if expected and status == FAILED:
+        status, reason = EXPECTED, f"{expected} ({reason})"
+    elif expected and status == PASSED:
+        status, reason = FAILED, f"expected to fail ({expected}), but it passed: remove it from EXPECTED_FAILURES"
+    return CheckResult(
+        check=item.check,
+        method=item.method,
+        backend=item.backend,
+        dtype=item.dtype,
+        seed=item.seed,
+        device=kernel.device,
+        status=status,
+        reason=reason,
+        deviation=None if deviation is None else deviation.value,
+        bound=None if deviation is None else deviation.bound,
+    )
+
+
+class KernelInfo(NamedTuple):
+    """What is known of a kernel without running it."""
+
+    device: str
+    expected: dict[str, str]
+    """The checks that it declares to fail, with reasons."""
+
+
+def kernel_info(backend: str, method: str) -> KernelInfo:
+    """The device of a kernel's arrays, and the failures that it declares."""
+    return KernelInfo(_device(backend), expected_failures(backend, method))
+
+
+def _device(backend: str) -> str:
+    """The device of a new array of the backend; empty if the backend cannot compute on this machine."""
+    found = registry().backends[backend]
+    try:
+        return device_of(found.asarray(np.zeros(1))) if found.available else ""
+    except Exception:  # an array without DLPack, which a check reports
+        return "unknown"
+
+
+# ---------------------------------------------------------------------- one check with every variant
+
+
+Outcome = tuple[Status, str, Deviation | None]
+
+
+def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
+    """Run a check with each variant of the settings, up to the first that fails."""
+    largest: Deviation | None = None
+    skipped: list[str] = []
+    ran = 0
+    for context in contexts(item.backend, item.method, item.dtype, item.seed):
+        try:
+            deviation = _run_function(one, context)
+        except NotApplicable as reason:
+            skipped.append(f"{context.variant}: {reason}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too: the code under test is anybody's
+            if isinstance(error, DivergedError) and _may_diverge(context):
+                skipped.append(f"{context.variant}: a step was refused, and the problem is too ill-conditioned")
+            else:
+                return FAILED, f"with {context.variant}: {_describe(error)}", largest
+        else:
+            if deviation and deviation.inconclusive:
+                skipped.append(f"{context.variant}: {deviation.inconclusive}")
+                continue
+            ran += 1
+            if deviation and not deviation.holds:
+                return FAILED, f"with {context.variant}: {_off_by(deviation)}", deviation
+            if deviation and (largest is None or deviation.ratio > largest.ratio):
+                largest = deviation
+        if not one.all_variants:
+            break
+    if not ran:
+        return SKIPPED, "; ".join(skipped), None
+    left_out = f"{ran} of {ran + len(skipped)} variants ran; skipped: {'; '.join(skipped)}" if skipped else ""
+    return PASSED, left_out, largest
+
+
+def _run_function(one: Check, context: CheckContext) -> Deviation | None:
+    """Run the check, with every unexpected warning an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", AccuracyWarning)
+        return one.function(context)
+
+
+def _may_diverge(context: CheckContext) -> bool:
+    """Whether a refused step is acceptable: nothing is guaranteed for the settings, and the rows decide nothing."""
+    return not context.variant.guaranteed and tolerance(context, context.rows()) > MAX_USEFUL_BOUND
+
+
+def _off_by(deviation: Deviation) -> str:
+    numbers = f"off by {deviation.value:.1e}, allowed {deviation.bound:.1e}"
+    return f"{numbers} ({deviation.of})" if deviation.of else numbers
+
+
+def _describe(error: BaseException) -> str:
+    """A violation in its own words; another error in one line, with the line of code that raised it."""
+    if isinstance(error, Violation):
+        return str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    message = " ".join(str(error).split())
+    if len(message) > MAX_MESSAGE:  # a compiler's, say; the command that repeats the check shows all of it
+        message = f"{message[:MAX_MESSAGE]} ..."
+    return f"raised {type(error).__name__}: {message} ({last.filename.rpartition('/')[2]}, line {last.lineno})"

@@ -1,0 +1,123 @@
+"""The verdict on a run as a whole: a run in which too little was checked does not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from orfit_bench.conformance.plan import DTYPES, Pair, checks_of, select_pairs
+from orfit_bench.conformance.result import SKIPPED, CheckResult, PlannedCheck, Report
+from orfit_bench.errors import UnavailableError, hint
+from orfit_bench.plugins.registry import registry
+
+CATALOGUE = "orfit-bench"
+"""The distribution whose methods a complete backend supports."""
+MAX_LISTED = 5
+"""Checks that did not run, of which each is listed."""
+
+
+class Declarations(NamedTuple):
+    """What the checked kernels declare: determined in a process that has loaded them."""
+
+    capabilities: dict[Pair, dict[str, str]]
+    problems: list[str]
+    """What is wrong with the declarations."""
+
+
+def declarations(plan: Sequence[PlannedCheck]) -> Declarations:
+    """The capabilities of the planned kernels, and what is wrong with their declarations."""
+    checked = list(dict.fromkeys((item.backend, item.method) for item in plan))
+    capabilities = {pair: registry().capabilities(*pair) for pair in checked}
+    return Declarations(capabilities, [*_unknown_expectations(checked), *_broken_plugins(checked)])
+
+
+def make_report(
+    plan: Sequence[PlannedCheck],
+    results: Sequence[CheckResult],
+    partial: bool = False,
+    declared: Declarations | None = None,
+    named: Sequence[str] = (),
+) -> Report:
+    """The report of a run.
+
+    Parameters
+    ----------
+    plan, results : sequence
+        What was to run, and what ran.
+    partial : bool
+        Whether the user selected some of the checks.
+    declared : Declarations, optional
+        From another process, if this one cannot load the kernels.
+    named : sequence of str
+        Names that the user gave; a backend among them must have run.
+    """
+    capabilities, problems = declared or declarations(plan)
+    missing = [] if partial else _missing_methods({backend for backend, _ in capabilities} & registry().backends.keys())
+    return Report(list(results), capabilities, [*_not_run(plan, results, named), *problems, *missing], partial)
+
+
+def expected_failures(backend: str, method: str) -> dict[str, str]:
+    """The checks that a kernel declares to fail, with its reasons; empty if there is no kernel."""
+    try:
+        declared = getattr(registry().kernel(backend, method), "EXPECTED_FAILURES", {})
+    except UnavailableError:  # reported by every check of it
+        return {}
+    if isinstance(declared, Mapping):
+        return {str(name): str(reason) for name, reason in declared.items()}
+    return {repr(declared): ""}
+
+
+def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named: Sequence[str] = ()) -> Iterable[str]:
+    """What did not run: everything, all checks of a method or of a named backend, or single checks."""
+    ran = [r for r in results if r.status != SKIPPED]
+    if not ran:
+        reason = "no planned check was run" if plan else "no checks apply to the selection"
+        yield "no checks ran: " + (results[0].reason if results else reason)
+        return
+    methods, backends = {r.method for r in ran}, {r.backend for r in ran}
+    for method in dict.fromkeys(item.method for item in plan if item.method not in methods):
+        yield f"every check of {method} was skipped: {_reason(r for r in results if r.method == method)}"
+    for backend in dict.fromkeys(i.backend for i in plan if i.backend in named and i.backend not in backends):
+        yield f"every check on {backend} was skipped: {_reason(r for r in results if r.backend == backend)}"
+    done, by_label = {r.label for r in ran}, {r.label: r for r in results}
+    missing = [item for item in plan if item.label not in done and item.backend in backends]
+    for item in missing[:MAX_LISTED]:
+        yield f"{item.label} did not run: {_reason(filter(None, [by_label.get(item.label)]))}"
+    if len(missing) > MAX_LISTED:
+        yield f"{len(missing)} checks in total did not run, although the declared capabilities require them"
+
+
+def _reason(results: Iterable[CheckResult]) -> str:
+    return next((r.reason for r in results), "the run ended before it")
+
+
+def _unknown_expectations(checked: Sequence[Pair]) -> Iterable[str]:
+    """Expected failures whose name is not that of a check."""
+    for backend, method in checked:
+        if registry().absence(backend, method):
+            continue
+        names = {one.name for one in checks_of(method)}
+        for name in expected_failures(backend, method):
+            check, *dtype = name.split() or [""]
+            if check not in names or dtype not in ([], *([d] for d in DTYPES)):
+                near = hint(check, names).partition(" Known")[0]
+                yield f"{method} on {backend} expects {name!r} to fail, which is not a check{near}"
+
+
+def _broken_plugins(checked: Sequence[Pair]) -> Iterable[str]:
+    """Plugins that cannot be loaded, if everything is checked: no plan contains what they provide."""
+    if set(checked) == set(select_pairs()):
+        for plugin in registry().plugins:
+            if plugin.state == "broken":
+                yield f"plugin {plugin.name} ({plugin.supplier}) is broken: {plugin.reason}"
+
+
+def _missing_methods(backends: Iterable[str]) -> Iterable[str]:
+    """Methods of the catalogue without a kernel on a backend that declares itself complete."""
+    known = registry()
+    own = [m for (hook, m), who in known.suppliers.items() if hook == "methods" and who.split()[0] == CATALOGUE]
+    for backend in sorted(backends):
+        if known.backends[backend].complete and known.backends[backend].available:
+            for method in own:
+                if reason := known.absence(backend, method):
+                    yield f"{backend} declares itself complete, but lacks {method}: {reason}"
