@@ -6,12 +6,15 @@ Shapes: P (p, p) symmetric, J (q, p) rows or gradients, R (q, q) covariance of t
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+REFUSED, ACCEPTED, DEGRADED = 0, 1, 2
+"""Verdicts on an update: not applied; applied; applied, with half of the digits of P lost."""
 
 
 class Precision(NamedTuple):
@@ -62,6 +65,33 @@ def factor_innovation(S: Array, pivots: Array) -> Array | None:
     except np.linalg.LinAlgError:
         return None
     return L if (np.diagonal(L) ** 2 >= least).all() else None
+
+
+class Limits(NamedTuple):
+    """When an update of a covariance is refused.
+
+    Parameters
+    ----------
+    ff : float
+        P is divided by it after the update.
+    max_error : float
+        Largest estimated relative error of a variance, see `measure_precision`.
+    max_variance : float
+        Bound that every P_ii stays below.
+    """
+
+    ff: float = 1.0
+    max_error: float = 1.0
+    max_variance: float = math.inf
+
+
+NO_LIMITS = Limits()
+
+
+@cache
+def forgetting_limits(ff: float, dtype: Any) -> Limits:
+    """The limits for a forgetting factor: with ff < 1 errors grow with every row, and P may overflow."""
+    return Limits(ff, max_error(ff), float(np.finfo(dtype).max / 4))
 
 
 def max_error(ff: float) -> float:

@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 Array = NDArray[Any]
+RENEWAL_PERIOD = 97
+"""Steps between orthonormalizations of a basis that every step rotates: each rotation adds rounding errors.
+
+A prime, so that these steps do not coincide with the period of a stream (docs/decisions/0012).
+"""
 
 
 def orthonormal_factor(C: Array) -> Array | None:

@@ -106,3 +106,33 @@ def test_tests_lie_where_the_code_lies():
     packages = {path.parent.name for path in (ROOT / "orfit_bench").glob("*/__init__.py")}
     assert folders - packages == {"helpers", "faults", "repository"}
     assert not list((ROOT / "tests").glob("test_*.py"))
+
+
+def foreign_private_imports(tree, distribution):
+    """Lines that import a private module or name of another distribution of this repository."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, *parts = name.split(".")
+            private = any(part.startswith("_") and not part.startswith("__") for part in parts)
+            if package.startswith("orfit_bench") and package != distribution and private:
+                yield node.lineno, name
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_distributions_import_only_public_names_of_each_other(path):
+    tree, distribution = ast.parse(path.read_text()), module_of(path).split(".")[0]
+    assert not list(foreign_private_imports(tree, distribution))
+
+
+def test_a_private_import_from_another_distribution_is_seen():
+    source = (
+        "from b._c import d\nfrom orfit_bench_b import _c, d\nimport orfit_bench_b._c.d\nfrom orfit_bench_a import _b\n"
+    )
+    found = list(foreign_private_imports(ast.parse(source), "orfit_bench_a"))
+    assert found == [(2, "orfit_bench_b._c"), (3, "orfit_bench_b._c.d")]

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_cupy import _block_rls, _covariance, gp, owm
 from orfit_bench_numba import _covariance as numba_covariance
-from orfit_bench_numba._covariance import forgetting_limits
 
 from .conftest import IN_PLACE
 
@@ -40,11 +40,11 @@ def same(got, want, size):
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize(("size", "ff", "shape"), EXTREMES)
 def test_a_step_comes_to_what_it_does_on_the_host(size, ff, shape, rows):
-    how, R = forgetting_limits(ff, np.dtype(float)), ff * np.eye(rows)
+    limits, R = forgetting_limits(ff, np.dtype(float)), ff * np.eye(rows)
     P, w, lost = covariance(size, shape), W.copy(), np.zeros(())
     mine = there(P, w, lost)
-    applied = _covariance.learn_step(mine[0], mine[1], *there(X[:rows], Y[:rows]), R, mine[2], **how)
-    assert applied == numba_covariance.learn_step(P, w, X[:rows], Y[:rows], R, lost, **how)
+    applied = _covariance.learn_step(mine[0], mine[1], *there(X[:rows], Y[:rows]), R, mine[2], limits)
+    assert applied == numba_covariance.learn_step(P, w, X[:rows], Y[:rows], R, lost, limits)
     assert mine[2] == lost
     assert (mine[0].get() == mine[0].get().T).all()
     if size < 1e13:  # beyond it the digits that two kernels have in common end
@@ -54,16 +54,14 @@ def test_a_step_comes_to_what_it_does_on_the_host(size, ff, shape, rows):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("size", "ff", "shape"), EXTREMES)
 def test_a_block_is_learned_only_where_the_host_refuses_no_row(size, ff, shape):
-    how, noise = forgetting_limits(ff, np.dtype(float)), np.full(3, ff)
+    limits, noise = forgetting_limits(ff, np.dtype(float)), np.full(3, ff)
     P, w, lost = covariance(size, shape), W.copy(), np.zeros(())
     mine = there(P, w, lost)
-    learned = _block_rls.learn_block(
-        mine[0], mine[1], *there(X[:3], Y[:3]), noise, how["ff"], how["least"], how["most"], mine[2], None
-    )
+    learned = _block_rls.learn_block(mine[0], mine[1], *there(X[:3], Y[:3]), noise, limits, mine[2], None)
     if not learned:
         assert (mine[0].get() == P).all()
         return
-    assert numba_covariance.learn_rows(P, w, X[:3], Y[:3], noise, lost, None, **how) == 3
+    assert numba_covariance.learn_rows(P, w, X[:3], Y[:3], noise, lost, None, limits) == 3
     assert mine[2] == lost
     if size < 1e13:
         same(mine[:2], (P, w), size)
@@ -72,12 +70,12 @@ def test_a_block_is_learned_only_where_the_host_refuses_no_row(size, ff, shape):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("ff", "applied"), [(1.0, True), (0.5, False)])
 def test_a_covariance_that_no_row_visits_grows_to_the_edge_of_the_floats(ff, applied):
-    P, rows, how = np.eye(D), X[:3] * (np.arange(D) < D - 1), forgetting_limits(ff, np.dtype(float))
+    P, rows, limits = np.eye(D), X[:3] * (np.arange(D) < D - 1), forgetting_limits(ff, np.dtype(float))
     P[-1, -1] = np.finfo(float).max / 5
     parts = there(P, W, rows, Y[:3], np.zeros(()))
-    assert _covariance.learn_step(*parts[:4], ff * np.eye(3), parts[4], **how) == applied
+    assert _covariance.learn_step(*parts[:4], ff * np.eye(3), parts[4], limits) == applied
     P, w, rows, y, lost = there(P, W, rows, Y[:3], np.zeros(()))
-    block = _block_rls.learn_block(P, w, rows, y, np.full(3, ff), ff, how["least"], how["most"], lost, None)
+    block = _block_rls.learn_block(P, w, rows, y, np.full(3, ff), limits, lost, None)
     assert block == applied
 
 
@@ -92,8 +90,8 @@ def test_some_steps_are_refused_and_some_lose_digits():
     said = set()
     for size, ff, shape in EXTREMES:
         P, w, lost = there(covariance(size, shape), W, np.zeros(()))
-        how = forgetting_limits(ff, np.dtype(float))
-        said.add((_covariance.learn_step(P, w, *there(X[:1], Y[:1]), ff * np.eye(1), lost, **how), float(lost)))
+        limits = forgetting_limits(ff, np.dtype(float))
+        said.add((_covariance.learn_step(P, w, *there(X[:1], Y[:1]), ff * np.eye(1), lost, limits), float(lost)))
     assert said == {(True, 0.0), (True, 1.0), (False, 0.0)}
 
 

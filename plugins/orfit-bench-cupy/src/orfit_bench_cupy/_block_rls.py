@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_cupy._precision_guard import DEGRADED, REFUSED, judge_rows
+from orfit_bench.kernels.guards import DEGRADED, NO_LIMITS, REFUSED, Limits
+from orfit_bench_cupy._precision_guard import judge_rows
 from orfit_bench_cupy._symmetric import downdate
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, run_on_host
-from orfit_bench_numba._covariance import MIN_FEATURES
 
+MIN_FEATURES = 400
+"""Features from which the device computes; the Numba kernel learns fewer in host memory."""
 ROWS = 128
-"""Rows of a block at most."""
+"""Most rows of a block."""
 
 
 def learn_rows(
@@ -36,45 +38,44 @@ def learn_rows(
     p: Any,
     out: Array | None,
     kernel: Any,
-    ff: float = 1.0,
-    least: float = 1.0,
-    most: float = math.inf,
+    limits: Limits = NO_LIMITS,
 ) -> int:
-    """Learn rows seen with these noises, after each of which P is divided by ff; returns how many were learned.
+    """Learn rows with these noises; returns how many were learned.
 
-    s is the record that P and w are of, and `kernel` the host's, which decides of a block with a row that may be
-    refused, from the parameters p.
+    P and w belong to the state s. A block with a row that may be refused is learned by `kernel`, the Numba kernel, with
+    the parameters p.
     """
+    ff = limits.ff
     within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else ROWS  # rows that lose one digit by ff
     wide = len(P) >= MIN_FEATURES
     size = min(within, ROWS) if wide else max(1, len(X))
     for done in range(0, len(X), size):
         part = slice(done, done + size)
-        rows, told = (X[part], Y[part], noise[part]), None if out is None else out[part]
-        if wide and learn_block(P, w, *rows, ff, least, most, s.digits_lost, told):
+        rows, predictions = (X[part], Y[part], noise[part]), None if out is None else out[part]
+        if wide and learn_block(P, w, *rows, limits, s.digits_lost, predictions):
             continue
-        learned = learn_on_host(s, *rows, p, told, kernel)
+        learned = learn_on_host(s, *rows, p, predictions, kernel)
         if learned < len(X[part]):
             return done + learned
     return len(X)
 
 
 def learn_on_host(s: Any, X: Array, Y: Array, noise: Host, p: Any, out: Array | None, kernel: Any) -> int:
-    """What the host's kernel learns of the rows."""
-    told = None if out is None else np.empty(out.shape, out.dtype)
-    if hasattr(p, "observation_noise"):  # that of these rows alone
+    """Learn the rows by the Numba kernel in host memory."""
+    predictions = None if out is None else np.empty(out.shape, out.dtype)
+    if hasattr(p, "observation_noise"):  # that of these rows only
         p = p._replace(observation_noise=noise)
-    learned = int(run_on_host(s, lambda t, x, y: kernel.learn(t, x, y, p, told), X, Y))
+    learned = int(run_on_host(s, lambda t, x, y: kernel.learn(t, x, y, p, predictions), X, Y))
     if out is not None:
-        out[...] = out.__array_namespace__().asarray(told)
+        out[...] = out.__array_namespace__().asarray(predictions)
     return learned
 
 
 def learn_block(
-    P: Array, w: Array, X: Array, Y: Array, noise: Host, ff: float, least: float, most: float, lost: Array, out: Any
+    P: Array, w: Array, X: Array, Y: Array, noise: Host, limits: Limits, degraded: Array, out: Array | None
 ) -> bool:
-    """Learn the rows; False, and nothing is changed, where one of them might be refused."""
-    xp, b = X.__array_namespace__(), len(X)
+    """Learn the rows; if one of them might be refused, return False and change nothing."""
+    xp, b, ff = X.__array_namespace__(), len(X), limits.ff
     U = X @ P
     S, F, y = fetch(U @ X.T, X @ w, Y)
     gaps, power = np.asarray(np.isnan(y).any(axis=1)), ff ** np.arange(b, dtype=X.dtype)
@@ -97,17 +98,21 @@ def learn_block(
     pivot, seen = np.diagonal(L) ** 2, ~gaps
     found = (pivot / power, noise, np.finfo(X.dtype).eps * size**2 / pivot, widest / power)
     s, left, rounded, reached = (a[seen] for a in found)
-    says = judge_rows(s, left, left, rounded, reached, least)
-    most_way = reach + np.abs(Z).sum() * math.sqrt(square)  # no weight is larger on the way
-    told = F + np.tril(S @ T.T, -1) @ Z  # not finite also where a row that nobody saw is too large for S
-    if says == REFUSED or not max(most_way, farthest) < np.finfo(X.dtype).max or not np.isfinite(told).all():
+    verdict = judge_rows(s, left, left, rounded, reached, limits.max_error)
+    on_the_way = reach + np.abs(Z).sum() * math.sqrt(square)  # a bound of all weights on the way
+    predictions = F + np.tril(S @ T.T, -1) @ Z  # not finite, too, if a row without target is too large for S
+    if (
+        verdict == REFUSED
+        or not max(on_the_way, farthest) < np.finfo(X.dtype).max
+        or not np.isfinite(predictions).all()
+    ):
         return False
-    if not (highest / (power * ff) < most)[seen].all():
+    if not (highest / (power * ff) < limits.max_variance)[seen].all():
         return False
     if out is not None:
-        out[...] = xp.asarray(told)
+        out[...] = xp.asarray(predictions)
     w += move
     downdate(P, V, ff**b)
-    if says == DEGRADED:
-        lost[...] = 1
+    if verdict == DEGRADED:
+        degraded[...] = 1
     return True

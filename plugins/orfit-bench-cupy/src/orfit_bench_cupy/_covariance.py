@@ -7,27 +7,26 @@ device twice; P stays on the device. A step takes 4 q p^2 flops.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.guards import factor_innovation, noise_pivots
-from orfit_bench_cupy._precision_guard import DEGRADED, REFUSED, judge_rows
+from orfit_bench.kernels.guards import DEGRADED, NO_LIMITS, REFUSED, Limits, factor_innovation, noise_pivots
+from orfit_bench_cupy._precision_guard import judge_rows
 from orfit_bench_cupy._symmetric import downdate
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower
 
 
 class Change(NamedTuple):
-    """What rows do: P becomes (P - V'V) / ff, and T = L^-1; lost where half of P's digits are gone."""
+    """A step: P becomes (P - V'V) / ff, with T = L^-1; degraded if half of the digits of P are lost."""
 
     V: Array
     T: Array
-    lost: bool
+    degraded: bool
 
     def move(self, E: Array) -> Array:
-        """How w moves for errors E (q, r)."""
+        """The change of w for errors E (q, r), V'L^-1 E."""
         return self.V.T @ (self.T @ E)
 
 
@@ -37,23 +36,20 @@ def learn_step(
     J: Array,
     E: Array,
     R: Host,
-    lost: Array,
-    ff: float = 1.0,
-    least: float = 1.0,
-    most: float = math.inf,
-    renewed: Any = 0.0,
+    degraded: Array,
+    limits: Limits = NO_LIMITS,
+    regained: Any = 0.0,
 ) -> bool:
-    """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step, after which P is divided by ff.
+    """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    renewed is what the variances along the rows regain before the next ones. False, and nothing is changed, where too
-    few digits would be left (an estimate above `least`), or a number would not be finite, or a P_ii not below `most`.
+    regained is the variance that is added along the rows before the next step.
     """
-    found = compute_changes([(P, J)], R, least, renewed)
-    return bool(found) and apply_changes(w, w + found[0].move(E), [(P, found[0])], lost, ff, most)
+    found = compute_changes([(P, J)], R, limits, regained)
+    return bool(found) and apply_changes(w, w + found[0].move(E), [(P, found[0])], degraded, limits)
 
 
-def compute_changes(parts: Sequence[tuple[Array, Array]], R: Host, least: float, renewed: Any = 0.0) -> list[Change]:
-    """What the rows J of every (P, J) do; an empty list where too few digits of a P would be left."""
+def compute_changes(parts: Sequence[tuple[Array, Array]], R: Host, limits: Limits, regained: Any = 0.0) -> list[Change]:
+    """The change by the rows J for every (P, J); an empty list if too few digits of a P would be left."""
     U = [J @ P for P, J in parts]
     numbers = fetch(*(a for (P, J), u in zip(parts, U, strict=True) for a in measure_variances(P, J, u)))
     r, found = noise_pivots(R), []
@@ -63,33 +59,33 @@ def compute_changes(parts: Sequence[tuple[Array, Array]], R: Host, least: float,
         if L is None:
             return []
         rounded = np.finfo(S.dtype).eps * size**2 / np.diagonal(S)
-        says = judge_rows(np.diagonal(L) ** 2, r, r + renewed, rounded, widest, least)
-        if says == REFUSED:
+        verdict = judge_rows(np.diagonal(L) ** 2, r, r + regained, rounded, widest, limits.max_error)
+        if verdict == REFUSED:
             return []
         T = u.__array_namespace__().asarray(invert_lower(L))
-        found.append(Change(T @ u, T, says == DEGRADED))
+        found.append(Change(T @ u, T, verdict == DEGRADED))
     return found
 
 
 def measure_variances(P: Array, J: Array, U: Array) -> tuple[Array, Array, Array]:
-    """J P J', of every row sum |J_i| sqrt(P_ii), and the largest |P_ii|."""
+    """J P J', sum |J_i| sqrt(P_ii) for every row, and the largest |P_ii|."""
     xp = P.__array_namespace__()
     scale = xp.abs(xp.diagonal(P))
     return U @ J.T, xp.abs(J) @ xp.sqrt(scale), xp.max(scale)
 
 
 def apply_changes(
-    w: Array, moved: Array, parts: Sequence[tuple[Array, Change]], lost: Array, ff: float, most: float
+    w: Array, moved: Array, parts: Sequence[tuple[Array, Change]], degraded: Array, limits: Limits
 ) -> bool:
-    """w becomes `moved`, and every P what its change says; False, and all stays, where a number is too large."""
+    """w <- moved, and apply the change of every P; if a number is too large, return False and change nothing."""
     xp = w.__array_namespace__()
     highest = (xp.max(xp.diagonal(P) - xp.sum(change.V**2, axis=0)) for P, change in parts)
     reach, *after = fetch(xp.max(xp.abs(moved)), *highest)
-    if not np.isfinite(reach) or not all(a / ff < most for a in after):
+    if not np.isfinite(reach) or not all(a / limits.ff < limits.max_variance for a in after):
         return False
     w[...] = moved
     for P, change in parts:
-        downdate(P, change.V, ff)
-        if change.lost:
-            lost[...] = 1
+        downdate(P, change.V, limits.ff)
+        if change.degraded:
+            degraded[...] = 1
     return True

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off
+from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower, is_finite
-from orfit_bench_numba._truncated_basis import RENEWAL_PERIOD
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

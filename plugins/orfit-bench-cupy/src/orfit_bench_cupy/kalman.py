@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_singular
-from orfit_bench_cupy._block_rls import learn_on_host, learn_rows
+from orfit_bench.kernels.guards import NO_LIMITS, is_singular
+from orfit_bench_cupy._block_rls import MIN_FEATURES, learn_on_host, learn_rows
 from orfit_bench_cupy._covariance import learn_step
 from orfit_bench_cupy._smoother import smooth
 from orfit_bench_cupy._transfers import Array, Host, fetch, is_finite, run_on_host
 from orfit_bench_numba import kalman
-from orfit_bench_numba._covariance import MIN_FEATURES
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -108,9 +107,8 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if is_singular(R):  # rows without noise
         here = host_parameters(p, R)
         return bool(run_on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
-    least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
-    more = regained_variance(J, p)
-    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, least=least, renewed=more)
+    limits = NO_LIMITS if p.transition is None else kalman.TRANSITION_LIMITS
+    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, limits, regained_variance(J, p))
 
 
 def regained_variance(J: Array, p: Any) -> Any:

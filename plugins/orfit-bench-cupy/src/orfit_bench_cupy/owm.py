@@ -4,20 +4,20 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
 from orfit_bench_cupy._covariance import apply_changes, compute_changes
 from orfit_bench_cupy._transfers import Array
-from orfit_bench_numba._covariance import forgetting_limits
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff,  then Theta_l <- Theta_l + step P_l Delta_l."""
-    how, P, moved = forgetting_limits(p.forgetting_factor, J.dtype), layer_fields(s, "P", p), s.w.copy()
-    noise = np.full((1, 1), how["ff"], J.dtype)
-    found = compute_changes(list(zip(P, p.inputs, strict=True)), noise, how["least"])
+    limits, P, moved = forgetting_limits(p.forgetting_factor, J.dtype), layer_fields(s, "P", p), s.w.copy()
+    noise = np.full((1, 1), limits.ff, J.dtype)
+    found = compute_changes(list(zip(P, p.inputs, strict=True)), noise, limits)
     if not found:
         return False
     steps = zip(layer_matrices(moved, p.shapes), layer_matrices(J.T @ E, p.shapes), found, p.inputs, strict=True)
     for Theta, Delta, change, a in steps:
-        Theta += p.step_size[0] * change.move(propagated_errors(a[0], Delta))  # by the new P_l
-    return apply_changes(s.w, moved, list(zip(P, found, strict=True)), s.digits_lost, how["ff"], how["most"])
+        Theta += p.step_size[0] * change.move(propagated_errors(a[0], Delta))  # with the new P_l
+    return apply_changes(s.w, moved, list(zip(P, found, strict=True)), s.digits_lost, limits)

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_cupy._block_rls import learn_rows
 from orfit_bench_cupy._covariance import learn_step
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_cupy._transfers import Array, run_on_host
 from orfit_bench_numba import rls
-from orfit_bench_numba._covariance import forgetting_limits
 
 _interpolating = ReducedKernel(rls, "w", rows="basis")
 
@@ -20,7 +20,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if ff == 0:
         return _interpolating.learn(s, X, Y, p, out)
     noise = np.full(len(X), ff, X.dtype)
-    return learn_rows(s, s.P, s.w, X, Y, noise, p, out, rls, **forgetting_limits(ff, X.dtype))
+    return learn_rows(s, s.P, s.w, X, Y, noise, p, out, rls, forgetting_limits(ff, X.dtype))
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -31,7 +31,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if p.ridge == 0 and p.t == 1:  # a least-squares solution, once
         return bool(run_on_host(s, lambda t, j, e: rls.start_without_prior(t, j, e), J, E))
     R = ff * np.eye(len(J), dtype=J.dtype)
-    return learn_step(s.P, s.w, J, E, R, s.digits_lost, **forgetting_limits(ff, J.dtype))
+    return learn_step(s.P, s.w, J, E, R, s.digits_lost, forgetting_limits(ff, J.dtype))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:

@@ -15,19 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import inline, inline_reordered
 
 EPS = float(np.finfo(float).eps)
-"""Rounding, beside the largest of d and z: so far apart are the d made, and a smaller z_j leaves its d_j as it is."""
+"""Relative to the largest of d and z: the d differ by at least that, and a smaller |z_j| leaves d_j unchanged."""
 MAX_STEPS = 100
-"""Steps towards a root at most; some five are taken."""
+"""Iterations for a root at most; about five are taken."""
 
 
 @inline
-def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> None:
+def decompose(d: Array, z: Array, V: Array, values: Array, work: Array, moving: Indices) -> None:
     """Singular values, descending, and left singular vectors, the rows of V (n, n), of n descending d.
 
-    d and z are spoiled, work (n + 2, n) and moving (n,) are room. Of two equal values an old one comes first.
+    d and z are overwritten; work (n + 2, n) and moving (n,) are work space. Of two equal values the old one is first.
     """
     n, m, scale = len(d), 0, d[0]
     for j in range(n):
@@ -43,7 +44,7 @@ def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> No
         a[j] = max(a[j], a[j + 1] + EPS)
     for i in range(m):
         values[i] = find_root(a, b, i, work[i, :m])
-    product = V[0, :m]  # room, before V is written
+    product = V[0, :m]  # work space, before V is written
     for j in range(m):
         product[j] = -work[j, j]
     for i in range(m):
@@ -52,7 +53,7 @@ def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> No
     for j in range(m):
         b[j] = np.copysign(np.sqrt(product[j]), b[j])
     i, j = m - 1, n - 1
-    for place in range(n - 1, -1, -1):  # from the least on, so that no root is overwritten before it is placed
+    for place in range(n - 1, -1, -1):  # from the smallest, so that no root is overwritten too early
         while j >= 0 and abs(z[j]) > EPS:
             j -= 1
         for t in range(n):
@@ -69,15 +70,15 @@ def decompose(d: Any, z: Any, V: Any, values: Any, work: Any, moving: Any) -> No
 
 
 @inline
-def multiply_gap_ratios(product: Any, gaps: Any, d: Any, other: Any) -> None:
+def multiply_gap_ratios(product: Array, gaps: Array, d: Array, other: float) -> None:
     """product <- product gaps / (d^2 - other^2)."""
     for j in range(len(product)):
         product[j] *= gaps[j] / ((d[j] - other) * (d[j] + other))
 
 
 @inline_reordered
-def divide_by_gaps(b: Any, gaps: Any) -> Any:
-    """gaps <- b / gaps; returns its square."""
+def divide_by_gaps(b: Array, gaps: Array) -> Any:
+    """gaps <- b / gaps; returns the sum of their squares."""
     square = 0.0
     for j in range(len(gaps)):
         gaps[j] = b[j] / gaps[j]
@@ -86,7 +87,7 @@ def divide_by_gaps(b: Any, gaps: Any) -> Any:
 
 
 @inline
-def find_root(d: Any, z: Any, i: int, gaps: Any) -> Any:
+def find_root(d: Array, z: Array, i: int, gaps: Array) -> Any:
     """The square root of the i-th largest root l = o^2 + t, o being one of the d next to it; gaps <- d^2 - l."""
     o, low, high = d[i], 0.0, np.dot(z, z)
     t = high
@@ -104,9 +105,9 @@ def find_root(d: Any, z: Any, i: int, gaps: Any) -> Any:
         else:
             low = t
         a = gaps[i]
-        if i == 0:  # c + v / (a - x), with the value and the slope of f at x = 0
+        if i == 0:  # c + v / (a - x), with the value and slope of f at x = 0
             new = t + f * a / (f - rise * a)
-        else:  # c + v / (a - x) + w / (b - x), with these too, but at first with both poles' own v and w
+        else:  # c + v / (a - x) + w / (b - x), likewise, but at first with the v and w of both poles
             b, v, w = gaps[i - 1], z[i] * z[i], z[i - 1] * z[i - 1]
             if turn > 0 and o == d[i]:
                 w = b * b * (rise - v / a / a)
@@ -126,8 +127,8 @@ def find_root(d: Any, z: Any, i: int, gaps: Any) -> Any:
 
 
 @inline_reordered
-def evaluate_secular(d: Any, z: Any, o: Any, t: Any, gaps: Any) -> Any:
-    """f and f' at o^2 + t, and the size of what f is a sum of; gaps <- d^2 - o^2 - t."""
+def evaluate_secular(d: Array, z: Array, o: float, t: float, gaps: Array) -> Any:
+    """f and f' at o^2 + t, and the sum of the sizes of the terms of f; gaps <- d^2 - o^2 - t."""
     f, rise, size = 1.0, 0.0, 1.0
     for j in range(len(d)):
         gap = (d[j] - o) * (d[j] + o) - t

@@ -17,13 +17,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._threads import limit_blas_threads
 
-Array = NDArray[Any]
 BLOCK = 64
 """Rows of a block: with more of them products of matrices gain little, and the work between its rows grows."""
 SIGNS = np.random.default_rng(0).choice([-1.0, 1.0], BLOCK)
@@ -123,7 +122,7 @@ def count_safe_rows(X: Array, Y: Array) -> int:
 
 
 @compiled("R R f f")
-def count_moderate_rows(X: Any, Y: Any, most: Any, least: Any) -> Any:
+def count_moderate_rows(X: Array, Y: Array, most: float, least: float) -> Any:
     """How many rows come before the first whose square's root, or whose target, is that large or small."""
     for i in range(len(X)):
         square = np.dot(X[i], X[i])
@@ -136,7 +135,7 @@ def count_moderate_rows(X: Any, Y: Any, most: Any, least: Any) -> Any:
 
 
 @compiled("W W R r r b f")
-def factor_gram(L: Any, T: Any, K: Any, low: Any, high: Any, apart: Any, most: Any) -> Any:
+def factor_gram(L: Array, T: Array, K: Array, low: Array, high: Array, apart: bool, most: float) -> Any:
     """K = L L' and T = L^-1, row after row, up to one that lies too near to those before it.
 
     Returns how many rows, and the largest squared norm of a row of T, that of V's rows being 1.

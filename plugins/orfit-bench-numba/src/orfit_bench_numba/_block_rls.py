@@ -14,23 +14,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
+from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._precision_guard import (
-    ACCEPTED,
-    DEGRADED,
-    REFUSED,
-    copy,
-    is_clearly_safe,
-    judge,
-    measure_rounding,
-)
+from orfit_bench_numba._precision_guard import copy, is_clearly_safe, judge, measure_rounding
 from orfit_bench_numba._sequential_rls import is_missing, scale_errors
 from orfit_bench_numba._symmetric import downdate_lower, multiply_lower
-
-Array = NDArray[Any]
 
 
 def learn_block(
@@ -39,51 +30,52 @@ def learn_block(
     X: Array,
     Y: Array,
     noise: Array,
-    ff: float,
-    least: float,
-    most: float,
-    lost: Array,
+    limits: Limits,
+    degraded: Array,
     out: Array,
     V: Array,
 ) -> bool:
-    """Learn the rows as `rows` does; False, and nothing is changed, where one of them might be refused.
+    """Learn rows as `learn_sequentially` does; if one of them might be refused, return False and change nothing.
 
-    P's lower triangle alone is read and written; V (b, d) is worked in.
+    Reads and writes the lower triangle of P only; V (b, d) is work space.
     """
     b, gaps = len(X), np.isnan(Y).any(axis=1)
     (trsm,), (potrf,) = get_blas_funcs(("trsm",), (P,)), get_lapack_funcs(("potrf",), (P,))
     multiply_lower(X, P, V)
     S = V @ X.T
     V[gaps], S[gaps], S[:, gaps] = 0, 0, 0
-    S.flat[:: b + 1] += np.where(gaps, 1, noise * ff ** np.arange(b, dtype=X.dtype))
+    S.flat[:: b + 1] += np.where(gaps, 1, noise * limits.ff ** np.arange(b, dtype=X.dtype))
     _, info = potrf(S.T, lower=0, clean=0, overwrite_a=1)  # what C order holds by rows, LAPACK takes by columns
     if info:
         return False
     trsm(1, S.T, V.T, side=1, lower=0, overwrite_b=1)
     S[gaps] = X[gaps] @ V.T
     Z = np.stack([X @ w for w in W], axis=1)
-    says = judge_rows(S, V, X, Y, noise, ff, least, most, np.diagonal(P).copy(), Z, out)
+    verdict = judge_rows(S, V, X, Y, noise, tuple(limits), np.diagonal(P).copy(), Z, out)
     moved = W + np.stack([z @ V for z in Z.T])
-    reach = float(np.abs(W).max()) + float(np.abs(Z).sum()) * float(np.vdot(V, V)) ** 0.5  # of any weight on the way
-    if says == REFUSED or not (reach < np.finfo(X.dtype).max and np.isfinite(moved).all()):
+    reach = (
+        float(np.abs(W).max()) + float(np.abs(Z).sum()) * float(np.vdot(V, V)) ** 0.5
+    )  # a bound of all weights on the way
+    if verdict == REFUSED or not (reach < np.finfo(X.dtype).max and np.isfinite(moved).all()):
         return False
     W[...] = moved
-    downdate_lower(P, V, ff**b)
-    if says == DEGRADED:
-        lost[...] = 1
+    downdate_lower(P, V, limits.ff**b)
+    if verdict == DEGRADED:
+        degraded[...] = 1
     return True
 
 
-@compiled("R R R R r f f f w W W")
+@compiled("R R R R r (f f f) w W W")
 def judge_rows(
-    L: Any, V: Any, X: Any, Y: Any, noise: Any, ff: Any, least: Any, most: Any, diagonal: Any, Z: Any, out: Any
+    L: Array, V: Array, X: Array, Y: Array, noise: Array, limits: Limits, diagonal: Array, Z: Array, out: Array
 ) -> Any:
-    """What the rows come to. Z: X w at first, then L^-1 (y - X w); diagonal: P's at first, then what some rows left."""
-    one = L.dtype.type(1)
+    """The worst verdict on the rows; Z <- L^-1 (y - X w), initially X w; diagonal, initially of P, is overwritten."""
+    limits = Limits(*limits)
+    one: Any = L.dtype.type(1)
     trace, power, worst, taken = np.abs(diagonal).sum(), one, ACCEPTED, 0
     for j in range(len(X)):
         x, z = X[j], Z[j]
-        for i in range(j):
+        for i in range(j):  # x'w after the rows before: sum_i L_ji z_i
             for k in range(len(z)):
                 z[k] += L[j, i] * Z[i, k]
         if len(out):
@@ -92,16 +84,16 @@ def judge_rows(
             z[:] = 0
             continue
         s, rounded, widest, highest = L[j, j] * L[j, j], one - one, one - one, one - one
-        if not is_clearly_safe(np.dot(x, x), trace, s, power * min(one, ff)):
+        if not is_clearly_safe(np.dot(x, x), trace, s, power * min(one, limits.ff)):
             for i in range(taken, j):
                 for m in range(len(diagonal)):
                     diagonal[m] -= V[i, m] * V[i, m]
             taken = j
             rounded, widest, highest = measure_rounding(diagonal, V[j], x, s)
-        says = judge(s / power, noise[j], noise[j], rounded, widest / power, least)
+        verdict = judge(s / power, noise[j], noise[j], rounded, widest / power, limits.max_error)
         scale_errors(z, Y[j], one / L[j, j])
-        power *= ff
-        if says == REFUSED or not highest / power < most:
+        power *= limits.ff
+        if verdict == REFUSED or not highest / power < limits.max_variance:
             return REFUSED
-        worst = max(worst, says)
+        worst = max(worst, verdict)
     return worst

@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
+from orfit_bench.kernels import guards
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _can_cache() -> bool:
-    """Whether there is a folder for machine code: Numba refuses to compile at all where there is none."""
+    """Whether machine code can be cached on disk: without a folder Numba would refuse to compile."""
     try:
         numba.njit(cache=True)(_can_cache)
     except RuntimeError:
@@ -28,25 +30,29 @@ def _can_cache() -> bool:
 
 
 FLAGS: dict[str, Any] = {
-    "cache": _can_cache(),  # compiled once a machine, not once a process
-    "nogil": True,  # other threads of the user go on
-    "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, and no branch in the loop
-    "fastmath": {"contract"},  # a * b + c with one rounding; nothing that changes with the vector's width
+    "cache": _can_cache(),  # compile once for each machine, not for each process
+    "nogil": True,  # other threads of the user may run
+    "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, without a branch
+    "fastmath": {"contract"},  # a * b + c with one rounding; nothing that depends on the width of vectors
 }
 KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True)}
-"""Arrays: their dimensions, and whether they are only read. f is a number of the dtype, i an integer, b yes or no."""
+"""Arrays: number of dimensions, and whether they are only read.
+
+f is a number of the dtype, i an integer, b a boolean; kinds in parentheses are a tuple, which Python code passes as a
+plain tuple and the function turns into a named one. A named tuple takes a microsecond to be recognised.
+"""
 
 
 PATIENCE = 0.5
-"""Seconds after which a user wants to know what is waited for; what is on disk is loaded in a tenth of it."""
+"""Seconds of compilation after which the user is told; loading from disk takes a tenth of it."""
 
 
 class Compiled:
-    """A function with a machine-code version a dtype, which its first argument decides."""
+    """A function with one machine-code version for each dtype, that of its first argument."""
 
     def __init__(self, function: Callable[..., Any], kinds: str) -> None:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
-        self._function, self._kinds = function, kinds.split()
+        self._function, self._kinds = function, kinds
         self._versions: dict[Any, Any] = {}
 
     def __call__(self, first: Any, *others: Any) -> Any:
@@ -54,7 +60,7 @@ class Compiled:
         return (version or self.compile(first.dtype))(first, *others)
 
     def compile(self, dtype: Any) -> Any:
-        """The version for a dtype. One that is not on disk yet takes seconds, which is said meanwhile."""
+        """Compile the version for a dtype, or load it from disk; a message tells the user of a compilation."""
         number = numba.from_dtype(np.dtype(dtype))
         text = f"compiling {self._function.__module__} for {dtype}, once on this machine (orfit-bench warm: all)"
         patience = Timer(PATIENCE, print, (text,), {"file": sys.stderr, "flush": True})
@@ -73,21 +79,32 @@ class Compiled:
 
     @property
     def signatures(self) -> list[str]:
-        """What was compiled in this process."""
+        """The versions compiled in this process."""
         return [f"{self.__name__}{signature}" for v in self._versions.values() for signature in v.signatures]
 
     def _signature(self, number: Any) -> tuple[Any, ...]:
         scalars = {"f": number, "i": numba.int64, "b": numba.boolean}
-        return tuple(
-            scalars.get(kind) or numba.types.Array(number, KINDS[kind][0], "C", readonly=KINDS[kind][1])
-            for kind in self._kinds
-        )
+        groups: list[list[Any]] = [[]]
+        tuple_of: Any = numba.types.Tuple
+        for kind in self._kinds.replace("(", "( ").replace(")", " )").split():
+            if kind == "(":
+                groups.append([])
+            elif kind == ")":
+                group = groups.pop()
+                groups[-1].append(tuple_of(group))
+            else:
+                array = KINDS.get(kind)
+                groups[-1].append(
+                    numba.types.Array(number, array[0], "C", readonly=array[1]) if array else scalars[kind]
+                )
+        return tuple(groups[0])
 
 
 def stamp_package(version: Any) -> None:
-    """Have what is on disk renewed when any file of this package changes: Numba looks at the function's own alone."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    if hasattr(version._cache, "_cache_file"):  # private to Numba, which has no public way
+    """Recompile when any file of the package has changed: Numba itself checks only the file of the function."""
+    folders = Path(__file__).parent, Path(guards.__file__).parent  # guards has the named tuples of compiled functions
+    files = sorted(file for folder in folders for file in folder.glob("*.py"))
+    if hasattr(version._cache, "_cache_file"):  # private to Numba, which offers no public way
         version._cache._cache_file._source_stamp = [(f.name, f.stat().st_mtime, f.stat().st_size) for f in files]
 
 

@@ -9,23 +9,24 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench.kernels.guards import factor_innovation, max_error, max_variance_after, measure_precision, noise_pivots
+from orfit_bench.kernels.guards import (
+    NO_LIMITS,
+    Limits,
+    factor_innovation,
+    max_variance_after,
+    measure_precision,
+    noise_pivots,
+)
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_rls import learn_block
 from orfit_bench_numba._sequential_rls import learn_row, learn_sequentially
 from orfit_bench_numba._symmetric import copy_lower_to_upper, downdate
 from orfit_bench_numba._threads import limit_blas_threads
 
-Array = NDArray[Any]
 MIN_FEATURES, MIN_ROWS = 400, 16
-"""Features, and rows, from which products of matrices are faster than passes over P."""
-
-
-def forgetting_limits(ff: float, dtype: Any) -> dict[str, float]:
-    """What rows learned with a forgetting factor keep to: it loses more digits with every row, and may overflow."""
-    return {"ff": ff, "least": max_error(ff), "most": float(np.finfo(dtype).max / 4)}
+"""Features and rows from which matrix products are faster than passes over P."""
 
 
 def learn_rows(
@@ -34,34 +35,35 @@ def learn_rows(
     X: Array,
     Y: Array,
     noise: Array,
-    lost: Array,
+    degraded: Array,
     out: Array | None,
-    ff: float = 1.0,
-    least: float = 1.0,
-    most: float = math.inf,
+    limits: Limits = NO_LIMITS,
 ) -> int:
-    """Learn rows seen with these noises, after each of which P is divided by ff; returns how many were learned.
+    """Learn rows with these noises; returns how many were learned.
 
-    A block that had to be left as it was, since one of its rows might be refused, is learned row by row.
+    Many rows of many features are learned in blocks; a block left unchanged, since one of its rows might be refused, is
+    learned row by row.
     """
-    told = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
-    W = np.ascontiguousarray(w.T)  # of one column w itself
-    within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else len(X)  # rows that lose one digit by ff
+    predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
+    W, ff = np.ascontiguousarray(w.T), limits.ff  # W is w itself if it has one column
+    within = max(1, int(math.log(10) / abs(math.log(ff)))) if ff != 1 else len(X)  # rows in which ff loses one digit
     wide = len(P) >= MIN_FEATURES
     size = min(within, 64 if len(P) < 1500 else 256) if wide else len(X)
-    room = np.empty((min(size, len(X)) if wide else 0, len(P)), X.dtype)
-    done, half = 0, False  # whether P's upper triangle is to be made what the lower one is
+    V = np.empty((min(size, len(X)) if wide else 0, len(P)), X.dtype)
+    done, half = 0, False  # half: only the lower triangle of P is up to date
     with limit_blas_threads(3.0 * len(X) * P.size if wide else 0):
         while done < len(X):
             part = slice(done, done + size)
-            given = P, W, X[part], Y[part], noise[part], ff, least, most
-            count = learned = len(given[2])
-            if wide and count >= MIN_ROWS and learn_block(*given, lost, told[part], room[:count]):
+            rows = X[part], Y[part], noise[part]
+            count = learned = len(rows[0])
+            if wide and count >= MIN_ROWS and learn_block(P, W, *rows, limits, degraded, predictions[part], V[:count]):
                 half = True
             else:
                 if half:
                     copy_lower_to_upper(P)
-                learned, half = int(learn_sequentially(*given, min(4, within), lost.reshape(1), told[part])), False
+                flag = degraded.reshape(1)
+                learned = int(learn_sequentially(P, W, *rows, tuple(limits), min(4, within), flag, predictions[part]))
+                half = False
             done += learned
             if learned < count:
                 break
@@ -77,34 +79,31 @@ def learn_step(
     J: Array,
     E: Array,
     R: Array,
-    lost: Array,
-    ff: float = 1.0,
-    least: float = 1.0,
-    most: float = math.inf,
-    renewed: Any = 0.0,
+    degraded: Array,
+    limits: Limits = NO_LIMITS,
+    regained: Any = 0.0,
 ) -> bool:
-    """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step, after which P is divided by ff.
+    """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    renewed is what the variances along the rows regain before the next ones. False, and nothing is changed, where too
-    few digits would be left (an estimate above `least`), or a number would not be finite, or a P_ii not below `most`.
+    regained is the variance that is added along the rows before the next step.
     """
     if len(J) > 1:
         with limit_blas_threads(3.0 * len(J) * P.size):
-            changed = compute_change(P, J, R, least, renewed)
-            return changed is not None and apply_change(P, w, changed, changed.move(E), lost, ff, most)
-    W = np.ascontiguousarray(w.T)  # of one column w itself
-    noise, left = R[0, 0], R[0, 0] + np.max(renewed)
-    applied = learn_row(P, W, J[0], E[0].copy(), noise, left, ff, least, most, lost.reshape(1))
+            change = compute_change(P, J, R, limits.max_error, regained)
+            return change is not None and apply_change(P, w, change, change.move(E), degraded, limits)
+    W = np.ascontiguousarray(w.T)  # w itself if it has one column
+    noise, left = R[0, 0], R[0, 0] + np.max(regained)
+    applied = learn_row(P, W, J[0], E[0].copy(), noise, left, tuple(limits), degraded.reshape(1))
     w[...] = W.T
     return bool(applied)
 
 
 class Change(NamedTuple):
-    """What a step does: P becomes P - V'V, and w moves by V'(L^-1 E); lost where half of P's digits are gone."""
+    """A step: P becomes P - V'V, and w moves by V'(L^-1 E); degraded if half of the digits of P are lost."""
 
     V: Array
     L: Array
-    lost: bool
+    degraded: bool
 
     def move(self, E: Array) -> Array:
         """V'(L^-1 E)."""
@@ -112,32 +111,32 @@ class Change(NamedTuple):
         return moved
 
 
-def compute_change(P: Array, J: Array, R: Array, least: float, renewed: Any = 0.0) -> Change | None:
-    """The step by rows J of noise R; None where too few digits would be left."""
+def compute_change(P: Array, J: Array, R: Array, max_error: float, regained: Any = 0.0) -> Change | None:
+    """The step by rows J of noise R, V = L^-1 J P with L L' = S = J P J' + R; None if too few digits would be left."""
     V = J @ P
     S = V @ J.T + R
     r = noise_pivots(R)
     L = factor_innovation(S, r)
     if L is None:
         return None
-    precision = measure_precision(P, J, S, L, r + renewed, least)
+    precision = measure_precision(P, J, S, L, r + regained, max_error)
     return None if precision.exhausted else Change(solve_lower(L, V), L, precision.degraded)
 
 
-def apply_change(P: Array, w: Array, changed: Change, move: Array, lost: Array, ff: float, most: float) -> bool:
-    """w moves, and P <- (P - V'V) / ff; False, and nothing is changed, where a number is too large for that."""
+def apply_change(P: Array, w: Array, change: Change, move: Array, degraded: Array, limits: Limits) -> bool:
+    """w <- w + move and P <- (P - V'V) / ff; if a number would be too large, return False and change nothing."""
     moved = w + move
-    if not np.isfinite(moved).all() or not max_variance_after(P, changed.V, ff) < most:
+    if not np.isfinite(moved).all() or not max_variance_after(P, change.V, limits.ff) < limits.max_variance:
         return False
-    if changed.lost:
-        lost[...] = 1
+    if change.degraded:
+        degraded[...] = 1
     w[...] = moved
-    downdate(P, changed.V, ff)
+    downdate(P, change.V, limits.ff)
     return True
 
 
 def solve_lower(L: Array, B: Array) -> Array:
-    """L^-1 B, in B's place."""
+    """L^-1 B, which overwrites B."""
     (trsm,) = get_blas_funcs(("trsm",), (B,))
-    trsm(1, L.T, B.T, side=1, lower=0, overwrite_b=1)  # what C order holds by rows, BLAS takes by columns
+    trsm(1, L.T, B.T, side=1, lower=0, overwrite_b=1)  # a C-order array is its transpose for BLAS
     return B

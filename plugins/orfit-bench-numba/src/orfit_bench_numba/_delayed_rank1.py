@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import inline, inline_reordered
 
 
 @inline
-def allocate(B: Any) -> Any:
+def allocate(B: Array) -> Any:
     """V, R and P before the first move; and c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
     moves = np.zeros((4, k), kind), np.zeros((4, d), kind), np.zeros((4, k), kind)
@@ -26,7 +27,7 @@ def allocate(B: Any) -> Any:
 
 
 @inline
-def multiply_basis(V: Any, R: Any, P: Any, m: int, y: Any, c: Any) -> None:
+def multiply_basis(V: Array, R: Array, P: Array, m: int, y: Array, c: Array) -> None:
     """c <- C'y, where m moves were put off."""
     for j in range(len(c)):
         c[j] = P[m, j]
@@ -37,7 +38,7 @@ def multiply_basis(V: Any, R: Any, P: Any, m: int, y: Any, c: Any) -> None:
 
 
 @inline
-def compute_residual(B: Any, V: Any, R: Any, m: int, inverse: Any, y: Any, c: Any, x: Any) -> Any:
+def compute_residual(B: Array, V: Array, R: Array, m: int, inverse: Array, y: Array, c: Array, x: Array) -> Any:
     """x <- C^+ y and row m of R <- r = y - C x, for c = C'y and inverse = (C'C)^-1; returns |r|."""
     r = R[m]
     np.dot(inverse, c, x)
@@ -52,7 +53,7 @@ def compute_residual(B: Any, V: Any, R: Any, m: int, inverse: Any, y: Any, c: An
 
 
 @inline
-def update_inverse_gram(inverse: Any, v: Any, u: Any, weight: Any) -> None:
+def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> None:
     """(C'C)^-1 becomes that of C'C + weight^2 v v' (Sherman-Morrison), for u = (C'C)^-1 v, which is overwritten."""
     scale = weight / np.sqrt(v.dtype.type(1) + weight * np.dot(v, u) * weight)
     for k in range(len(u)):
@@ -63,7 +64,7 @@ def update_inverse_gram(inverse: Any, v: Any, u: Any, weight: Any) -> None:
 
 
 @inline_reordered
-def apply_delayed(B: Any, V: Any, R: Any, P: Any, X: Any, i: int) -> None:
+def apply_delayed(B: Array, V: Array, R: Array, P: Array, X: Array, i: int) -> None:
     """B <- B + V'R, V <- 0, and P <- the products with the four rows of X from row i on (the last one, after it)."""
     last, zero = len(X) - 1, B.dtype.type(0)
     r0, r1, r2, r3 = R[0], R[1], R[2], R[3]

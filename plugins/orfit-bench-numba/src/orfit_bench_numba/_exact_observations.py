@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
 from orfit_bench.kernels.guards import rounding_bound
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._symmetric import symmetrize
-
-Array = NDArray[Any]
 
 
 def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -10,26 +10,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 
-Array = NDArray[Any]
 NOT_FINITE = -1
-"""What `learn` returns where a row is not finite: one such number makes all weights so, whatever comes after it."""
+"""What `learn` returns for a chunk with a row that is not finite: one such number makes all weights so."""
 
 
 def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
-    """`learn` of a rule whose step is normalised by eps + x'x, or, with None, not at all.
+    """Learn rows by steps divided by eps + x'x, or not divided if eps is None; returns how many were learned.
 
-    Whether the weights are finite is looked at once, after the chunk; where they are not, it is learned again from
-    where they were with a look at every step.
+    Whether the weights are finite is checked once, after the chunk; if they are not, the chunk is learned again with a
+    check of every step.
     """
     info = np.finfo(X.dtype)
-    w, told, learn = s.w, np.empty((0, 0), X.dtype) if out is None else out, learn_rows
+    w, predictions, learn = s.w, np.empty((0, 0), X.dtype) if out is None else out, learn_rows
     if Y.shape[1] == 1:
-        w, Y, told, learn = w.reshape(-1), Y.reshape(-1), told.reshape(-1), learn_rows_single_output
-    how = (step, eps or 0.0, info.tiny / info.eps, eps is not None, told)
+        w, Y, predictions, learn = w.reshape(-1), Y.reshape(-1), predictions.reshape(-1), learn_rows_single_output
+    how = (step, eps or 0.0, info.tiny / info.eps, eps is not None, predictions)
     before = w.copy()
     if len(X) > 1 and learn(w, X, Y, *how, False) == len(X):
         return len(X)
@@ -43,9 +42,9 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
 
 @compiled("w R r r f f b w b")
 def learn_rows_single_output(
-    w: Any, X: Any, y: Any, step: Any, eps: Any, tiny: Any, normalised: Any, out: Any, careful: Any
+    w: Array, X: Array, y: Array, step: Array, eps: Scalar, tiny: Scalar, normalized: bool, out: Array, careful: bool
 ) -> Any:
-    """`learn_rows` of one output."""
+    """As `learn_rows`, for one output."""
     n, p = X.shape
     scaled = np.zeros(p, w.dtype)
     f, square = step_and_predict(w, w.dtype.type(0), scaled, X[0])
@@ -53,7 +52,7 @@ def learn_rows_single_output(
         x, e, gain = X[i], y[i] - f, step[i]
         if len(out):
             out[i] = f
-        if normalised:
+        if normalized:
             energy, size = normalizer(x, square, eps, tiny)
             e, gain = e / size, gain / energy
             if size != 1:
@@ -66,10 +65,12 @@ def learn_rows_single_output(
 
 
 @compiled("W R R r f f b W b")
-def learn_rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalised: Any, out: Any, careful: Any) -> Any:
-    """Row after row; returns how many were learned. With `careful`, not the row after which w would not be finite.
+def learn_rows(
+    w: Array, X: Array, Y: Array, step: Array, eps: Scalar, tiny: Scalar, normalized: bool, out: Array, careful: bool
+) -> Any:
+    """Learn row by row; returns how many were learned. With `careful`, stops before w would not be finite.
 
-    Without, it returns NOT_FINITE where w is not so at the end.
+    Without it, returns NOT_FINITE if w is not finite at the end.
     """
     n, p = X.shape
     c = w.shape[1]
@@ -79,7 +80,7 @@ def learn_rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalise
         np.dot(x, w, e)
         for k in range(c if len(out) else 0):
             out[i, k] = e[k]
-        if normalised:
+        if normalized:
             energy, size = normalizer(x, np.dot(x, x), eps, tiny)
             gain /= energy
             if size != 1:
@@ -98,8 +99,8 @@ def learn_rows(w: Any, X: Any, Y: Any, step: Any, eps: Any, tiny: Any, normalise
 
 
 @inline_reordered
-def step_and_predict(w: Any, a: Any, x: Any, then: Any) -> Any:
-    """w <- w + a x, and on the way w'x and x'x of the row that comes then."""
+def step_and_predict(w: Array, a: Scalar, x: Array, then: Array) -> Any:
+    """w <- w + a x; returns w'x and x'x of the next row, `then`."""
     f, square = w.dtype.type(0), w.dtype.type(0)
     for j in range(len(w)):
         w[j] += a * x[j]
@@ -109,8 +110,8 @@ def step_and_predict(w: Any, a: Any, x: Any, then: Any) -> Any:
 
 
 @inline_reordered
-def is_finite(w: Any) -> Any:
-    """Whether all of w is."""
+def is_finite(w: Array) -> Any:
+    """Whether all of w is finite."""
     nothing = w.dtype.type(0)
     for j in range(len(w)):
         nothing += w[j] * 0
@@ -118,10 +119,10 @@ def is_finite(w: Any) -> Any:
 
 
 @inline
-def normalizer(x: Any, square: Any, eps: Any, tiny: Any) -> Any:
-    """(eps + x'x) / size^2 and the size: 1, or the largest |x_j| where the square leaves the normal numbers.
+def normalizer(x: Array, square: Scalar, eps: Scalar, tiny: Scalar) -> Any:
+    """(eps + x'x) / size^2 and size: 1, or max |x_j| if the square overflows or underflows.
 
-    Infinite where it is zero: such a row teaches nothing.
+    Infinite for a row of zeros, which changes nothing.
     """
     one = x.dtype.type(1)
     energy = eps + square
@@ -139,14 +140,14 @@ def normalizer(x: Any, square: Any, eps: Any, tiny: Any) -> Any:
 
 
 @inline
-def divide_into(scaled: Any, x: Any, size: Any) -> None:
+def divide_into(scaled: Array, x: Array, size: Scalar) -> None:
     """scaled <- x / size."""
     for j in range(len(x)):
         scaled[j] = x[j] / size
 
 
 @inline
-def stays_finite(w: Any, keep: Any, x: Any, a: Any) -> Any:
+def stays_finite(w: Array, keep: Scalar, x: Array, a: Scalar) -> Any:
     """Whether all of keep w + a x is finite."""
     finite = True
     for j in range(len(w)):
@@ -155,15 +156,15 @@ def stays_finite(w: Any, keep: Any, x: Any, a: Any) -> Any:
 
 
 @compiled("W R R f")
-def step_gradient(w: Any, J: Any, E: Any, step: Any) -> Any:
-    """w <- w + step J'E; False, and w as it was, where that is not finite."""
+def step_gradient(w: Array, J: Array, E: Array, step: Scalar) -> Any:
+    """w <- w + step J'E; if that is not finite, return False and change nothing."""
     return apply_move(w, np.dot(J.T, E), step)
 
 
 @compiled("W R R f f f")
-def step_pseudo_inverse(w: Any, J: Any, E: Any, step: Any, eps: Any, cut: Any) -> Any:
+def step_pseudo_inverse(w: Array, J: Array, E: Array, step: Scalar, eps: Scalar, cut: Scalar) -> Any:
     """w <- w + step J'(J J' + eps I)^+ E by the SVD of J; singular values up to `cut` of the largest count as zero."""
-    size = np.abs(J).max()  # divided by it, neither a singular value nor its square leaves the floats
+    size = np.abs(J).max()  # after division, no square of a singular value overflows
     if size == 0:
         return True
     V, sigma, Wt = np.linalg.svd(J / size, False)
@@ -177,8 +178,8 @@ def step_pseudo_inverse(w: Any, J: Any, E: Any, step: Any, eps: Any, cut: Any) -
 
 
 @inline
-def apply_move(w: Any, move: Any, step: Any) -> Any:
-    """w <- w + step move; False, and w as it was, where that is not finite."""
+def apply_move(w: Array, move: Array, step: Scalar) -> Any:
+    """w <- w + step move; if that is not finite, return False and change nothing."""
     new = w + step * move
     if not np.isfinite(new).all():
         return False

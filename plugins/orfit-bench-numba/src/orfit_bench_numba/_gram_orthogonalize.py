@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from orfit_bench_numba._block_gram_schmidt import MAX_GROWTH, Array
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._block_gram_schmidt import MAX_GROWTH
 
 STRIP = 2048
 """Columns that are taken at once, so that U's and X's are in a cache for all their products."""

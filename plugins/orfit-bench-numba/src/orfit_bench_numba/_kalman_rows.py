@@ -2,73 +2,86 @@
 
 If F and Q are numbers or diagonals, P is read for u = P x and written once, 7 flops an entry. A matrix F takes 3 d^3
 flops, for F P and one triangle of (F P)F', near the rate of matrix products. Nothing is written before a row is
-accepted. Writes P, W, scale and lost; for matrices allocates a (d, d) array and some rows of one.
+accepted. Writes P, W, scale and degraded; for matrices allocates a (d, d) array and some rows of one.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._gradient import is_finite
-from orfit_bench_numba._precision_guard import ACCEPTED, DEGRADED, REFUSED, copy, dot, judge_row
+from orfit_bench_numba._precision_guard import copy, dot, judge_row
 from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, multiply_symmetric, scale_errors
 from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
 
 
-@compiled("W W R R r R C R C R i w w W")
-def learn_moving_rows(
-    P: Any,
-    W: Any,
-    X: Any,
-    Y: Any,
-    noise: Any,
-    f: Any,
-    F: Any,
-    q: Any,
-    Q: Any,
-    moves: Any,
-    begun: Any,
-    scale: Any,
-    lost: Any,
-    out: Any,
-) -> Any:
-    """Learn rows seen with these noises; returns how many: the next one was refused. NaN in its y: not seen.
+class Motion(NamedTuple):
+    """How the state moves before each row; a matrix or a vector of size 0 is not given, one entry may stand for all.
 
-    f (n, 1 or d) or F (n, d, d) are the transitions, q or Q the process noises, the other of size 0; moves (n, 2) says
-    whether they do anything. One entry may stand for all rows. begun: the rows before; nothing moves to the first.
+    f (n, 1 or d) or F (n, d, d) are the transitions, q (n, 1 or d) or Q (n, d, d) the process noises, and moves (n, 2)
+    tells which of both take effect.
+    """
+
+    f: Array
+    F: Array
+    q: Array
+    Q: Array
+    moves: Array
+
+
+@compiled("W W R R r (R C R C R) i w w W")
+def learn_moving_rows(
+    P: Array,
+    W: Array,
+    X: Array,
+    Y: Array,
+    noise: Array,
+    motion: Motion,
+    n_before: int,
+    scale: Array,
+    degraded: Array,
+    out: Array,
+) -> Any:
+    """Learn rows with these noises; returns how many: the next one was refused. Rows with NaN in y are only predicted.
+
+    n_before is the number of rows before this call; the state does not move before the very first row.
     """
     n, d = X.shape
-    one, zero = P.dtype.type(1), P.dtype.type(0)
+    f, F, q, Q, moves = motion
+    zero = P.dtype.type(0)
+    one: Any = P.dtype.type(1)
     size = max(F.shape[1], Q.shape[1])
     N, tile = np.empty((size, size), P.dtype), np.empty(112 * size, P.dtype)
     A, z, u, v = np.empty(W.shape, P.dtype), np.empty(len(W), P.dtype), np.empty(d, P.dtype), np.empty(d, P.dtype)
     g, h, diagonal = np.empty(d, P.dtype), np.empty(d, P.dtype), np.empty(d, P.dtype)
     for t in range(n):
-        x, F_t, Q_t, moved = X[t], F[t % len(F)], Q[t % len(Q)], begun + t > 0
-        turned, shaken = moves[t % len(moves), 0] > 0, moves[t % len(moves), 1] > 0
-        fill_diagonal(g, f[t % len(f)], turned, one)
-        fill_diagonal(h, q[t % len(q)], shaken, zero)
-        left, least = noise[t], one
-        if turned:  # it brings other directions here, and may grow what is wrong, as forgetting does
-            left, least = one * np.inf, one / 100
-        elif shaken:  # the variance along x that the next row finds
+        x, F_t, Q_t, moved = X[t], F[t % len(F)], Q[t % len(Q)], n_before + t > 0
+        has_transition, has_noise = moves[t % len(moves), 0] > 0, moves[t % len(moves), 1] > 0
+        fill_diagonal(g, f[t % len(f)], has_transition, one)
+        fill_diagonal(h, q[t % len(q)], has_noise, zero)
+        left, max_error = noise[t], one
+        if has_transition:  # it moves variance here from other directions, and may amplify errors as forgetting does
+            left, max_error = one * np.inf, one / 100
+        elif has_noise:  # the least variance along x that the next row finds
             left += process_noise_along(Q_t, h, x)
         if not moved:
-            turned = shaken = False
+            has_transition = has_noise = False
             g[:] = 1
             h[:] = 0
-        by_matrix = (turned and len(F_t) > 0) or (shaken and len(Q_t) > 0)
-        if turned and len(F_t) > 0:
+        by_matrix = (has_transition and len(F_t) > 0) or (has_noise and len(Q_t) > 0)
+        if has_transition and len(F_t) > 0:  # A = W F'
             np.dot(W, F_t.T, A)
         else:
             for k in range(len(W)):
                 for j in range(d):
                     A[k, j] = W[k, j] * g[j]
-        if by_matrix:
-            predict_into(N, P, g, h, F_t[: size * turned], Q_t[: size * shaken], tile)
+        if by_matrix:  # u = (F P F' + Q) x
+            predict_into(N, P, g, h, F_t[: size * has_transition], Q_t[: size * has_noise], tile)
             copy(v, x)
             multiply_symmetric(N, v, u)
         else:
@@ -87,23 +100,24 @@ def learn_moving_rows(
             z[k] = dot(x, A[k])
         if len(out):
             copy(out[t], z)
-        gap, says = is_missing(Y[t]), ACCEPTED
+        missing, verdict = is_missing(Y[t]), ACCEPTED
         v[:] = 0
-        if gap:
+        if missing:
             z[:] = 0
         else:
-            says, gain, _ = judge_row(x, u, v, diagonal, trace, noise[t], left, least, one, one)
+            limits = Limits(one, max_error, np.inf)
+            verdict, gain, _ = judge_row(x, u, v, diagonal, trace, noise[t], left, one, limits)
             scale_errors(z, Y[t], gain)
-        if not (good and says != REFUSED and is_update_finite(A, v, z)):
+        if not (good and verdict != REFUSED and is_update_finite(A, v, z)):
             return t
-        if says == DEGRADED:
-            lost[0] = 1
+        if verdict == DEGRADED:
+            degraded[0] = 1
         for k in range(len(W)):
             for j in range(d):
                 W[k, j] = A[k, j] + z[k] * v[j]
-        if turned or shaken:
+        if has_transition or has_noise:
             copy(scale, diagonal)
-        elif gap:
+        elif missing:
             continue
         for i in range(d):
             v_i, g_i = v[i], g[i]
@@ -118,15 +132,15 @@ def learn_moving_rows(
 
 
 @compiled("W R R R")
-def predict_covariance(N: Any, P: Any, F: Any, Q: Any) -> None:
-    """N <- F P F' + Q; of size 0, F is the identity and Q zero."""
+def predict_covariance(N: Array, P: Array, F: Array, Q: Array) -> None:
+    """N <- F P F' + Q; F of size 0 is the identity and Q of size 0 is zero."""
     one, zero, tile = np.ones(len(P), P.dtype), np.zeros(len(P), P.dtype), np.empty(112 * len(P), P.dtype)
     predict_into(N, P, one, zero, F, Q, tile)
 
 
 @inline
-def predict_into(N: Any, P: Any, g: Any, h: Any, F: Any, Q: Any, tile: Any) -> None:
-    """N <- F P F' + Q; of size 0, F is the diagonal g and Q the diagonal h."""
+def predict_into(N: Array, P: Array, g: Array, h: Array, F: Array, Q: Array, tile: Array) -> None:
+    """N <- F P F' + Q; F of size 0 is diag(g) and Q of size 0 is diag(h)."""
     if len(F):
         np.dot(F, P, N)
         multiply_lower_triangle(N, F, tile)
@@ -143,8 +157,8 @@ def predict_into(N: Any, P: Any, g: Any, h: Any, F: Any, Q: Any, tile: Any) -> N
 
 
 @inline_reordered
-def process_noise_along(Q: Any, h: Any, x: Any) -> Any:
-    """x'Q x, where Q is the diagonal h if it has size 0."""
+def process_noise_along(Q: Array, h: Array, x: Array) -> Any:
+    """x'Q x; Q of size 0 is diag(h)."""
     total = x.dtype.type(0)
     for i in range(len(x)):
         along = h[i] * x[i]
@@ -155,7 +169,7 @@ def process_noise_along(Q: Any, h: Any, x: Any) -> Any:
 
 
 @inline
-def fill_diagonal(g: Any, entry: Any, used: Any, other: Any) -> None:
-    """g <- a number or a vector where it is used and given, else another number."""
+def fill_diagonal(g: Array, entry: Array, used: bool, other: Scalar) -> None:
+    """g <- entry, a number or a vector, if it is used and given, otherwise the number `other`."""
     for j in range(len(g)):
         g[j] = entry[j % len(entry)] if used and len(entry) else other

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
-
-REFUSED, ACCEPTED, DEGRADED = 0, 1, 2
-"""What a row comes to: too few digits would be left; well; half of them are gone, which is said."""
 
 
 @inline
-def judge(s: Any, noise: Any, left: Any, rounded: Any, widest: Any, least: Any) -> Any:
-    """What a row of variance s comes to: seen with this noise, the variance along it at least `left` for the next one.
+def judge(s: Scalar, noise: Scalar, left: Scalar, rounded: Scalar, widest: Scalar, max_error: Scalar) -> Any:
+    """The verdict on a row of variance s with this noise, after which the next row finds at least `left` along it.
 
-    rounded is the relative rounding of s, widest the largest P_ii or more, least the estimate that is still accepted.
+    rounded is the relative rounding error of s, widest an upper bound of every P_ii, max_error the largest error that
+    is accepted.
     """
     info = np.finfo(type(s))
     half = np.sqrt(info.eps)
     cancelled = info.eps * s / left
-    if not (s > 0 and s >= noise * (1 - half) and rounded <= least and cancelled <= least):  # NaN is refused too
+    if not (s > 0 and s >= noise * (1 - half) and rounded <= max_error and cancelled <= max_error):  # refuses NaN too
         return REFUSED
     if rounded > half or cancelled > info.eps ** (1 / 3) or widest > np.sqrt(info.max):
         return DEGRADED
@@ -34,16 +34,16 @@ def judge(s: Any, noise: Any, left: Any, rounded: Any, widest: Any, least: Any) 
 
 
 @inline
-def is_clearly_safe(energy: Any, trace: Any, s: Any, shrunk: Any) -> Any:
-    """Whether |x|^2 and trace(P) show that neither rounding nor P's size matters, now or once divided by `shrunk`."""
+def is_clearly_safe(energy: Scalar, trace: Scalar, s: Scalar, shrunk: Scalar) -> Any:
+    """Whether |x|^2 and trace(P) show that neither rounding nor the size of P matters, even divided by `shrunk`."""
     info = np.finfo(type(s))
     near = info.eps * energy * trace <= np.sqrt(info.eps) * s
     return near and energy > info.tiny / info.eps and trace < shrunk * np.sqrt(info.max)
 
 
 @inline
-def measure_rounding(diagonal: Any, v: Any, x: Any, s: Any) -> Any:
-    """The relative rounding of s; the largest |P_ii| before the row, and P_ii after it, before it is divided by ff."""
+def measure_rounding(diagonal: Array, v: Array, x: Array, s: Scalar) -> Any:
+    """eps (sum |x_i| sqrt(P_ii))^2 / s, the largest |P_ii| before the row, and the largest P_ii - v_i^2 after it."""
     info = np.finfo(type(s))
     size, widest, highest = type(s)(0), type(s)(0), -info.max
     for i in range(len(x)):
@@ -54,26 +54,35 @@ def measure_rounding(diagonal: Any, v: Any, x: Any, s: Any) -> Any:
 
 @inline
 def judge_row(
-    x: Any, u: Any, v: Any, diagonal: Any, trace: Any, noise: Any, left: Any, least: Any, power: Any, ff: Any
+    x: Array,
+    u: Array,
+    v: Array,
+    diagonal: Array,
+    trace: Scalar,
+    noise: Scalar,
+    left: Scalar,
+    power: Scalar,
+    limits: Limits,
 ) -> Any:
-    """The verdict on a row with u = P x, 1 / sqrt(s), and the largest P_ii after it, divided by ff; v <- u / sqrt(s).
+    """The verdict on a row with u = P x, the gain 1 / sqrt(s), and the largest P_ii / ff after it; v <- u / sqrt(s).
 
-    u, diagonal, which is P's, and trace, its sum or more, are as many times too large as `power` says.
+    u, the diagonal of P, and trace, at least its sum, are all multiplied by `power`.
     """
     one = type(trace)(1)
-    s = noise * power + dot(x, u)
+    s = noise * power + dot(x, u)  # s = r + x'P x
     gain = one / np.sqrt(s)
     for j in range(len(x)):
         v[j] = u[j] * gain
     rounded, widest, highest = one - one, one - one, one - one
-    if not is_clearly_safe(dot(x, x), trace, s, power * min(one, ff)):
+    if not is_clearly_safe(dot(x, x), trace, s, power * min(one, limits.ff)):
         rounded, widest, highest = measure_rounding(diagonal, v, x, s)
-    return judge(s / power, noise, left, rounded, widest / power, least), gain, highest / (power * ff)
+    verdict = judge(s / power, noise, left, rounded, widest / power, limits.max_error)
+    return verdict, gain, highest / (power * limits.ff)
 
 
 @inline_reordered
-def dot(x: Any, u: Any) -> Any:
-    """x'u, without the price of a call."""
+def dot(x: Array, u: Array) -> Any:
+    """x'u, without the cost of a call to BLAS."""
     total = x.dtype.type(0)
     for j in range(len(x)):
         total += x[j] * u[j]
@@ -81,7 +90,7 @@ def dot(x: Any, u: Any) -> Any:
 
 
 @inline
-def copy(to: Any, of: Any) -> None:
-    """to <- of, both vectors. As an assignment to a slice it would take three seconds to compile."""
+def copy(to: Array, of: Array) -> None:
+    """to <- of, both vectors. An assignment to a slice would take three seconds to compile."""
     for j in range(len(of)):
         to[j] = of[j]

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from orfit_bench_numba._block_gram_schmidt import Array, learn_in_blocks, new_directions, orthogonalize_block
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._block_gram_schmidt import learn_in_blocks, new_directions, orthogonalize_block
 from orfit_bench_numba._compile import compiled
 
 
@@ -55,7 +56,7 @@ def _fit_block_of_rows(s: Any, X: Array, Y: Array, told: Array, step: Array | No
 
 
 @compiled("W W R R r b f")
-def solve_errors(z: Any, told: Any, Y: Any, L: Any, step: Any, fits: Any, reach: Any) -> Any:
+def solve_errors(z: Array, told: Array, Y: Array, L: Array, step: Array, fits: bool, reach: float) -> Any:
     """The moves z along the rows of Q, and predictions told from those of the weights before the block.
 
     Returns how many rows surely leave the weights, whose largest entry was `reach`, finite.

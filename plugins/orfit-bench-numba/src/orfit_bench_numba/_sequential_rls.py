@@ -6,7 +6,7 @@ entry of P and pass: sixteen flops, one load, one store. Arithmetic is the limit
 cache.
 
 W holds the weights by output, shape (c, d). Each output is computed on its own, so that its result does not depend on
-the number of outputs. Writes P, W and lost.
+the number of outputs. Writes P, W and degraded.
 """
 
 from __future__ import annotations
@@ -15,24 +15,26 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._precision_guard import DEGRADED, REFUSED, copy, dot, judge_row
+from orfit_bench_numba._precision_guard import copy, dot, judge_row
 
 
-@compiled("W W R R r f f f i w W")
+@compiled("W W R R r (f f f) i w W")
 def learn_sequentially(
-    P: Any, W: Any, X: Any, Y: Any, noise: Any, ff: Any, least: Any, most: Any, shared: Any, lost: Any, out: Any
+    P: Array, W: Array, X: Array, Y: Array, noise: Array, limits: Limits, shared: int, degraded: Array, out: Array
 ) -> Any:
-    """Learn rows seen with these noises; returns how many: the next one was refused. NaN in its y: not seen.
+    """Learn rows with these noises; returns how many: the next one was refused. Rows with NaN in y are only predicted.
 
-    least is the estimate of digits that is still accepted, most what every P_ii must stay below, and `shared`, up to 4,
-    how many rows share a pass.
+    shared, up to 4, is the number of rows that share a pass over P.
     """
     n, d = X.shape
+    limits = Limits(*limits)
     zero, one = P.dtype.type(0), P.dtype.type(1)
     A, U, V = np.zeros((4, d), P.dtype), np.empty((4, d), P.dtype), np.zeros((4, d), P.dtype)
     z, diagonal = np.empty(len(W), P.dtype), np.empty(d, P.dtype)
-    wide, by, some, begin, learned = max_abs(W), one, 0, 0, n
+    reach, by, some, begin, learned = max_abs(W), one, 0, 0, n
     while begin < learned:
         waiting, some, end = some, 0, begin
         while end < n and some < shared:
@@ -49,7 +51,7 @@ def learn_sequentially(
         for i in range(d):
             diagonal[i] = P[i, i]
             trace += abs(diagonal[i])
-        power, some = one, 0  # P, less what the rows of this pass have left so far, is power times the covariance
+        power, some = one, 0  # P minus what the rows of this pass have subtracted is power times the covariance
         V[:] = 0
         for t in range(begin, end):
             x = X[t]
@@ -60,27 +62,28 @@ def learn_sequentially(
             if is_missing(Y[t]):
                 continue
             u, v = U[some], V[some]
-            for m in range(some):
+            for m in range(some):  # u = (P - V'V) x
                 along = dot(x, V[m])
                 for j in range(d):
                     u[j] -= along * V[m, j]
-            says, gain, highest = judge_row(x, u, v, diagonal, trace, noise[t], noise[t], least, power, ff)
-            wide += scale_errors(z, Y[t], gain) * np.sqrt(dot(v, v))  # no weight is larger
-            if says == REFUSED or not highest < most or not (wide < np.inf or is_update_finite(W, v, z)):
+            verdict, gain, highest = judge_row(x, u, v, diagonal, trace, noise[t], noise[t], power, limits)
+            reach += scale_errors(z, Y[t], gain) * np.sqrt(dot(v, v))  # a bound of all weights
+            too_large = not highest < limits.max_variance or not (reach < np.inf or is_update_finite(W, v, z))
+            if verdict == REFUSED or too_large:
                 v[:] = 0
                 learned = t
                 break
-            for k in range(len(W)):
+            for k in range(len(W)):  # w <- w + v e / sqrt(s)
                 w, z_k = W[k], z[k]
                 for j in range(d):
                     w[j] += z_k * v[j]
             for j in range(d):
                 diagonal[j] -= v[j] * v[j]
-            if not wide < np.inf:
-                wide = max_abs(W)
-            if says == DEGRADED:
-                lost[0] = 1
-            power *= ff
+            if not reach < np.inf:
+                reach = max_abs(W)
+            if verdict == DEGRADED:
+                degraded[0] = 1
+            power *= limits.ff
             some += 1
         begin, by = end, one / power
     if some > 1:
@@ -90,34 +93,37 @@ def learn_sequentially(
     return learned
 
 
-@compiled("W W r w f f f f f w")
-def learn_row(P: Any, W: Any, x: Any, z: Any, noise: Any, left: Any, ff: Any, least: Any, most: Any, lost: Any) -> Any:
-    """Correct by one row x with the errors z, which is used up; False, and nothing is changed, where it is refused.
+@compiled("W W r w f f (f f f) w")
+def learn_row(
+    P: Array, W: Array, x: Array, z: Array, noise: Scalar, left: Scalar, limits: Limits, degraded: Array
+) -> Any:
+    """Learn one row x with the errors z, which are overwritten; if it is refused, return False and change nothing.
 
-    left is the variance along x that the next row finds at least; else as in `learn_sequentially`.
+    left is the least variance along x that the next row finds.
     """
+    limits = Limits(*limits)
     one, trace = P.dtype.type(1), P.dtype.type(0)
     u, v, diagonal = np.empty(len(x), P.dtype), np.empty(len(x), P.dtype), np.empty(len(x), P.dtype)
     multiply_symmetric(P, x, u)
     for i in range(len(x)):
         diagonal[i] = P[i, i]
         trace += abs(diagonal[i])
-    says, gain, highest = judge_row(x, u, v, diagonal, trace, noise, left, least, one, ff)
+    verdict, gain, highest = judge_row(x, u, v, diagonal, trace, noise, left, one, limits)
     for k in range(len(z)):
         z[k] *= gain
-    if says == REFUSED or not highest < most or not is_update_finite(W, v, z):
+    if verdict == REFUSED or not highest < limits.max_variance or not is_update_finite(W, v, z):
         return False
     for k in range(len(W)):
         for j in range(len(x)):
             W[k, j] += z[k] * v[j]
-    if says == DEGRADED:
-        lost[0] = 1
-    downdate_by_row(P, v, one / ff)
+    if verdict == DEGRADED:
+        degraded[0] = 1
+    downdate_by_row(P, v, one / limits.ff)
     return True
 
 
 @inline
-def downdate_by_row(P: Any, v: Any, by: Any) -> None:
+def downdate_by_row(P: Array, v: Array, by: Scalar) -> None:
     """P <- (P - v v') by."""
     for i in range(len(v)):
         v_i = v[i]
@@ -126,13 +132,15 @@ def downdate_by_row(P: Any, v: Any, by: Any) -> None:
 
 
 @inline
-def subtract_products(p: Any, v0: Any, v1: Any, v2: Any, v3: Any, w0: Any, w1: Any, w2: Any, w3: Any) -> Any:
-    """P_ij - sum_k v_k w_k in this order, so that P_ij and P_ji stay equal to the last bit: see decision 0004."""
+def subtract_products(
+    p: Scalar, v0: Scalar, v1: Scalar, v2: Scalar, v3: Scalar, w0: Scalar, w1: Scalar, w2: Scalar, w3: Scalar
+) -> Any:
+    """p - sum_k v_k w_k in this order, so that P_ij and P_ji stay equal to the last bit (docs/decisions/0004)."""
     return p - v0 * w0 - v1 * w1 - v2 * w2 - v3 * w3
 
 
 @inline_reordered
-def downdate_and_multiply(P: Any, V: Any, A: Any, U: Any, by: Any) -> None:
+def downdate_and_multiply(P: Array, V: Array, A: Array, U: Array, by: Scalar) -> None:
     """P <- (P - V'V) by, U <- A P, for four rows each."""
     d, zero = len(P), P.dtype.type(0)
     for i in range(d):
@@ -149,7 +157,7 @@ def downdate_and_multiply(P: Any, V: Any, A: Any, U: Any, by: Any) -> None:
 
 
 @inline
-def downdate(P: Any, V: Any, by: Any) -> None:
+def downdate(P: Array, V: Array, by: Scalar) -> None:
     """P <- (P - V'V) by, for four rows."""
     for i in range(len(P)):
         v0, v1, v2, v3 = V[0, i], V[1, i], V[2, i], V[3, i]
@@ -158,8 +166,8 @@ def downdate(P: Any, V: Any, by: Any) -> None:
 
 
 @inline_reordered
-def multiply_symmetric(P: Any, x: Any, u: Any) -> None:
-    """u <- P x, from the lower triangle alone: half the bytes."""
+def multiply_symmetric(P: Array, x: Array, u: Array) -> None:
+    """u <- P x from the lower triangle: half the memory traffic."""
     d = len(x)
     u[:] = 0
     for i in range(0, d - 3, 4):
@@ -183,8 +191,8 @@ def multiply_symmetric(P: Any, x: Any, u: Any) -> None:
 
 
 @inline
-def is_missing(y: Any) -> Any:
-    """Whether a number of y is missing."""
+def is_missing(y: Array) -> Any:
+    """Whether an entry of y is missing (NaN)."""
     gaps = 0
     for k in range(len(y)):
         gaps += np.isnan(y[k])
@@ -192,7 +200,7 @@ def is_missing(y: Any) -> Any:
 
 
 @inline
-def max_abs(W: Any) -> Any:
+def max_abs(W: Array) -> Any:
     """The largest |W_kj|."""
     found = W.dtype.type(0)
     for k in range(W.shape[0]):
@@ -202,7 +210,7 @@ def max_abs(W: Any) -> Any:
 
 
 @inline
-def is_update_finite(W: Any, v: Any, z: Any) -> Any:
+def is_update_finite(W: Array, v: Array, z: Array) -> Any:
     """Whether all of W + z v' is finite."""
     for k in range(len(z)):
         for j in range(len(v)):
@@ -212,8 +220,8 @@ def is_update_finite(W: Any, v: Any, z: Any) -> Any:
 
 
 @inline
-def scale_errors(z: Any, y: Any, gain: Any) -> Any:
-    """z <- (y - z) gain; the sum of their sizes, NaN where one is none."""
+def scale_errors(z: Array, y: Array, gain: Scalar) -> Any:
+    """z <- (y - z) gain; returns the sum of the |z_k|, NaN if one is NaN."""
     total = z.dtype.type(0)
     for k in range(len(z)):
         z[k] = (y[k] - z[k]) * gain

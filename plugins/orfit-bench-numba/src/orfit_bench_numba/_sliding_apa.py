@@ -10,18 +10,31 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 
 MAX_INVERSE = 64.0
-"""How many times the inverse of A A' may be that of orthogonal rows as long; its square root in digits lost."""
+"""Largest inverse of A A', relative to that of orthogonal rows of equal length; digits lost: its square root."""
 
 
-@compiled("W R R R R r W i f f")
-def learn_rows(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, order: Any, eps: Any, edge: Any) -> Any:
-    """Row after row, from the window's rows A and their targets b; returns how many of X were learned.
+@compiled("W (R R) R R r W i f f")
+def learn_rows(
+    W: Array,
+    window: tuple[Array, Array],
+    X: Array,
+    Y: Array,
+    step: Array,
+    out: Array,
+    order: int,
+    eps: Scalar,
+    max_size: Scalar,
+) -> Any:
+    """Learn row after row, from the rows A and targets b of the window; returns how many of X were learned.
 
-    Ends before a row whose square or move is beyond `edge`, so that w stays finite, or the square below its inverse.
+    Stops before a row whose square or step is beyond max_size, or whose square is below its inverse, so that w stays
+    finite.
     """
+    A, b = window
     c, m, kind = len(W), len(A), W.dtype.type
     T, room, numbers = (
         np.zeros((order, order), W.dtype),
@@ -33,7 +46,7 @@ def learn_rows(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, ord
     for j in range(m):
         np.dot(A[: j + 1], A[j], g[: j + 1])
         squares[j] = g[j]
-        square += append_row(T, g, u, j, eps, edge)
+        square += append_row(T, g, u, j, eps, max_size)
         for a in range(c):
             E[a, j] = b[j, a] - np.dot(A[j], W[a])
     for i in range(len(X)):
@@ -50,12 +63,12 @@ def learn_rows(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, ord
             np.dot(A[len(A) - old :], x, g[:old])
         np.dot(X[i + old - m : i + 1], x, g[old : m + 1])
         squares[m], size = g[m], kind(m + 1)
-        square += append_row(T, g, u, m, eps, edge)
+        square += append_row(T, g, u, m, eps, max_size)
         safe = (1 / square - eps) * ample * size * size > squares[: m + 1].sum()
         for a in range(c):
-            told[i, a] = np.dot(x, W[a]) + dot(g, C[a], m)
-            E[a, m] = Y[i, a] - told[i, a]
-            safe = safe and apply_inverse(T, E[a], u, Z[a], m + 1) * abs(step[i]) < edge
+            out[i, a] = np.dot(x, W[a]) + dot(g, C[a], m)
+            E[a, m] = Y[i, a] - out[i, a]
+            safe = safe and apply_inverse(T, E[a], u, Z[a], m + 1) * abs(step[i]) < max_size
         if not safe:
             learned = i
             break
@@ -71,29 +84,29 @@ def learn_rows(W: Any, A: Any, b: Any, X: Any, Y: Any, step: Any, told: Any, ord
 
 
 @inline
-def row_at(A: Any, X: Any, i: Any) -> Any:
-    """Row i of X, before which those of A are."""
+def row_at(A: Array, X: Array, i: int) -> Any:
+    """Row i of X; a negative i counts from the end of A."""
     return X[i] if i >= 0 else A[len(A) + i]
 
 
 @inline
-def add_scaled(w: Any, a: Any, x: Any) -> None:
+def add_scaled(w: Array, a: Scalar, x: Array) -> None:
     """w <- w + a x."""
     for j in range(len(w)):
         w[j] += a * x[j]
 
 
 @inline
-def shift_left(a: Any) -> None:
-    """The first number leaves, a zero comes."""
+def shift_left(a: Array) -> None:
+    """Drop the first number, append a zero."""
     for j in range(1, len(a)):
         a[j - 1] = a[j]
     a[-1] = 0
 
 
 @inline
-def append_row(T: Any, g: Any, u: Any, m: Any, eps: Any, edge: Any) -> Any:
-    """Row m of T from a row's products g with those of the window and itself; its square, no number where none."""
+def append_row(T: Array, g: Array, u: Array, m: int, eps: Scalar, max_size: Scalar) -> Any:
+    """Compute row m of T from the products g of a row with the window and itself; returns its square, or NaN or inf."""
     rest = g[m] + eps
     for j in range(m):
         u[j] = dot(T[j], g, j + 1)
@@ -105,14 +118,14 @@ def append_row(T: Any, g: Any, u: Any, m: Any, eps: Any, edge: Any) -> Any:
     T[m, m] = 1
     for n in range(m + 1):
         T[m, n] /= np.sqrt(rest)
-    return dot(T[m], T[m], m + 1) if 1 / edge < g[m] < edge else np.inf
+    return dot(T[m], T[m], m + 1) if 1 / max_size < g[m] < max_size else np.inf
 
 
 @inline_reordered
-def drop_first_row(T: Any, v: Any) -> Any:
-    """T <- that of the window without its first row; its square. v: room.
+def drop_first_row(T: Array, v: Array) -> Any:
+    """T <- that of the window without its first row; returns its squared norm. v is work space.
 
-    With T = [[t, 0], [-t b, S]] the products left are S^-1 (I + b b') S^-T, so that it is N^-1 S, N N' = I + b b'.
+    With T = [[t, 0], [-t b, S]] the remaining products are S^-1 (I + b b') S^-T, so that it is N^-1 S, N N' = I + b b'.
     """
     t, square, size = T[0, 0], T.dtype.type(0), T.dtype.type(1)
     v[:] = 0
@@ -131,8 +144,8 @@ def drop_first_row(T: Any, v: Any) -> Any:
 
 
 @inline
-def apply_inverse(T: Any, e: Any, u: Any, z: Any, m: Any) -> Any:
-    """z <- T'T e; returns the sum of its sizes, which is NaN where one is."""
+def apply_inverse(T: Array, e: Array, u: Array, z: Array, m: int) -> Any:
+    """z <- T'T e; returns the sum of the |z_j|, NaN if one is NaN."""
     size = z.dtype.type(0)
     z[:] = 0
     for i in range(m):
@@ -145,8 +158,8 @@ def apply_inverse(T: Any, e: Any, u: Any, z: Any, m: Any) -> Any:
 
 
 @inline_reordered
-def dot(a: Any, b: Any, n: Any) -> Any:
-    """Of the first n entries: few of them, or of a view that no BLAS takes."""
+def dot(a: Array, b: Array, n: int) -> Any:
+    """a'b of the first n entries: few of them, or of a view that BLAS does not accept."""
     total = a.dtype.type(0)
     for j in range(n):
         total += a[j] * b[j]

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs, pinvh
 
 from orfit_bench.kernels.guards import rounding_bound
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled, inline_reordered
 from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
 from orfit_bench_numba._threads import limit_blas_threads
-
-Array = NDArray[Any]
 
 
 def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
@@ -51,7 +49,7 @@ def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
 
 
 @compiled("W w R R r")
-def scale_to_unit(C: Any, unit: Any, P: Any, F: Any, scale: Any) -> None:
+def scale_to_unit(C: Array, unit: Array, P: Array, F: Array, scale: Array) -> None:
     """C <- D P D with D = diag(unit), unit 1 over the larger of P's deviations and those that P is a sum of, or 0.
 
     F diag(scale) F' are those; where the difference was small, rounding beside them is no variance.
@@ -65,7 +63,7 @@ def scale_to_unit(C: Any, unit: Any, P: Any, F: Any, scale: Any) -> None:
 
 
 @inline_reordered
-def weighted_sum_of_squares(f: Any, scale: Any) -> Any:
+def weighted_sum_of_squares(f: Array, scale: Array) -> Any:
     """The sum of f_j^2 |scale_j|."""
     total = f.dtype.type(0)
     for j in range(len(f)):
@@ -88,7 +86,7 @@ def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> None:
 
 
 @compiled("W R R r")
-def scale_difference(C: Any, P: Any, P_pred: Any, unit: Any) -> None:
+def scale_difference(C: Array, P: Array, P_pred: Array, unit: Array) -> None:
     """C <- D (P - P_pred) D."""
     for i in range(len(P)):
         for j in range(len(P)):
@@ -106,7 +104,7 @@ def is_definite(C: Array, x: Array, least: float) -> bool:
 
 
 @compiled("W W R")
-def add_symmetric_product(P: Any, G: Any, H: Any) -> None:
+def add_symmetric_product(P: Array, G: Array, H: Array) -> None:
     """P <- P + G H', which is symmetric; G is used up."""
     multiply_lower_triangle(G, H, np.empty(112 * len(P), P.dtype))
     for i in range(len(P)):

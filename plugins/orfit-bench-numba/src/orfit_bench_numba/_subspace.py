@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from orfit_bench_numba import BACKEND
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._threads import limit_blas_threads
 
-Array = NDArray[Any]
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; False where it was not applied."""
 Rows = Callable[[Any, Array, Any, int], int]

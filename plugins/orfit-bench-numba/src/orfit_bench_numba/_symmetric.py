@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 
-Array = NDArray[Any]
-
-
 MAX_FEW_ROWS = 4
-"""Rows of V up to which a pass over all of P is faster than one over half of it and mirroring."""
+"""Rows of V up to which a pass over all of P is faster than half a pass and mirroring."""
 
 
-def downdate(P: Array, V: Array, ff: float) -> None:
-    """P <- (P - V'V) / ff, for V (q, p), in place: p^2 q flops, or for few rows one pass over P."""
+def downdate(P: Array, V: Array, ff: Scalar) -> None:
+    """P <- (P - V'V) / ff in place, for V (q, p): p^2 q flops, or for few rows one pass over P."""
     if len(V) <= MAX_FEW_ROWS:
         downdate_few_rows(P, V, 1 / ff)
         return
@@ -26,20 +21,20 @@ def downdate(P: Array, V: Array, ff: float) -> None:
     copy_lower_to_upper(P)
 
 
-def downdate_lower(P: Array, V: Array, ff: float) -> None:
-    """The same of P's lower triangle alone."""
+def downdate_lower(P: Array, V: Array, ff: Scalar) -> None:
+    """P <- (P - V'V) / ff, only the lower triangle."""
     (syrk,) = get_blas_funcs(("syrk",), (P,))
-    syrk(-1 / ff, V.T, beta=1 / ff, c=P.T, lower=0, overwrite_c=1)  # P's rows are BLAS's columns
+    syrk(-1 / ff, V.T, beta=1 / ff, c=P.T, lower=0, overwrite_c=1)  # the rows of P are columns for BLAS
 
 
 def multiply_lower(X: Array, P: Array, V: Array) -> None:
-    """V <- X P, of which the lower triangle alone is read."""
+    """V <- X P, reading only the lower triangle of P."""
     (symm,) = get_blas_funcs(("symm",), (P,))
     symm(1, P.T, X.T, c=V.T, lower=0, overwrite_c=1)
 
 
 @compiled("W R f")
-def downdate_few_rows(P: Any, V: Any, by: Any) -> None:
+def downdate_few_rows(P: Array, V: Array, by: Scalar) -> None:
     """P <- (P - V'V) by."""
     for i in range(len(P)):
         for k in range(len(V)):
@@ -51,7 +46,7 @@ def downdate_few_rows(P: Any, V: Any, by: Any) -> None:
 
 
 @compiled("W")
-def symmetrize(P: Any) -> None:
+def symmetrize(P: Array) -> None:
     """P <- (P + P') / 2."""
     for i in range(len(P)):
         for j in range(i):
@@ -60,13 +55,13 @@ def symmetrize(P: Any) -> None:
 
 
 @compiled("W")
-def copy_lower_to_upper(P: Any) -> None:
-    """The upper triangle becomes what the lower one is."""
+def copy_lower_to_upper(P: Array) -> None:
+    """Copy the lower triangle of P to the upper one."""
     mirror_lower(P)
 
 
 @inline
-def mirror_lower(P: Any) -> None:
+def mirror_lower(P: Array) -> None:
     """As `copy_lower_to_upper`, in squares of eight: as wide as a line of the cache, so that each is loaded once."""
     p = len(P)
     for i in range(0, p, 8):
@@ -80,10 +75,10 @@ def mirror_lower(P: Any) -> None:
 
 
 @inline
-def multiply_lower_triangle(A: Any, B: Any, tile: Any) -> None:
-    """The lower triangle of A becomes that of A B', which is symmetric: p^3 flops and a few more."""
+def multiply_lower_triangle(A: Array, B: Array, tile: Array) -> None:
+    """The lower triangle of A <- that of A B', which is symmetric: slightly more than p^3 flops."""
     p = len(A)
-    height = 32 if p < 256 else 112  # the least that BLAS takes at its rate
+    height = 32 if p < 256 else 112  # the least at which BLAS reaches its rate
     for begin in range(0, p, height):
         end = min(begin + height, p)
         rows = tile[: (end - begin) * end].reshape(end - begin, end)

@@ -13,24 +13,28 @@ memory, in matrix products. Which of the two dominates depends on p. Allocated: 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._arrowhead_svd import decompose
-from orfit_bench_numba._block_gram_schmidt import Array, orthogonalize_block
+from orfit_bench_numba._block_gram_schmidt import orthogonalize_block
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._gram_orthogonalize import orthogonalize, rotate_basis
 
 IPCA, LARGEST, LATEST, RANDOM = range(4)
 SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
-RENEWAL_PERIOD = 97
-"""Steps between renewals of the basis, of which every rotation costs a rounding; a prime, see decision 0012."""
 
 
-def learn_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, drawn: Array, t: int) -> int:
-    """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
+def learn_block(s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, drawn: Array, t: int) -> int:
+    """Learn the first rows of X; returns how many. Only a block of one row decides whether that row may be learned.
+
+    m is the limit of the memory, drawn the position of the direction that each row drops if summary is RANDOM, and t
+    the number of steps before.
+    """
     n, eps, alone = int(s.count[0]), float(np.finfo(X.dtype).eps), len(X) == 1
     U, F, scale = s.basis[:n], None, 1.0
     if not alone and (found := orthogonalize(U, X)):
@@ -40,24 +44,24 @@ def learn_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, d
         Q, C, L, scale = orthogonalize_block(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
         H = np.concatenate([C, L], axis=1)
     k, c = len(Q), Y.shape[1]
-    most, told = min(m, n + k), told[:k]
-    np.dot(X[:k], s.w, out=told)
+    most, predictions = min(m, n + k), out[:k]
+    np.dot(X[:k], s.w, out=predictions)
     T, sigma, Z = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype), np.zeros((n + k, c), X.dtype)
     T[n:], sigma[:n] = 0, s.singular_values[:n]
     size = np.abs(H).max(axis=1)
     H /= np.where(size > 0, size, 1)[:, None]
-    room = np.empty((5, max(n + k, most + 1, c)), X.dtype)
-    worked_in = np.zeros_like(T), np.zeros((most + 1, most + 1), X.dtype), room
+    vectors = np.empty((5, max(n + k, most + 1, c)), X.dtype)
+    buffers = np.zeros_like(T), np.zeros((most + 1, most + 1), X.dtype), vectors
     reach = -math.inf if alone else max(s.w.max(), -s.w.min())
-    how = n, summary, reach, math.sqrt(eps)
-    learned, count, changes = learn_coordinates(told, Z, T, sigma, H, scale * size, Y, drawn, *worked_in, *how)
+    memory, rows = (T, sigma, Z), (H, scale * size, Y, drawn)
+    learned, count, changes = learn_coordinates(predictions, memory, rows, buffers, n, summary, reach, math.sqrt(eps))
     if not changes:
         return int(learned)
     A = T[:, :count].T
     if F is not None:
         A, Z = A @ F, F.T @ Z
     w = s.w + U.T @ Z[:n] + Q.T @ Z[n:]
-    # a row of many may be so small that F'Z overflows, and its step alone does not
+    # one of several rows may be so small that F'Z overflows although its own step does not
     if not (np.isfinite(w).all() and (not alone or has_bounded_products(X))):
         return 0
     s.w[...] = w
@@ -69,40 +73,53 @@ def learn_block(s: Any, X: Array, Y: Array, told: Array, m: int, summary: int, d
 
 
 def has_bounded_products(J: Array) -> bool:
-    """Whether every unit vector's product with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
+    """Whether the product of any unit vector with a row of J (q, p) is finite: it is at most sqrt(p) max |J|."""
     return math.isfinite(np.abs(J).max(initial=0) * math.sqrt(J.shape[1]))
 
 
 def reorthonormalize(U: Array) -> None:
-    """The rows of U orthonormal to rounding again, from the Cholesky factor of U U', which is near I."""
+    """Make the rows of U orthonormal to rounding again, by the Cholesky factor of U U', which is near I."""
     trsm = get_blas_funcs("trsm", (U,))
     trsm(1, np.linalg.cholesky(U @ U.T).T, U.T, side=1, overwrite_b=1)
 
 
-@compiled("W W W w R r R r W W W i i f f")
-def learn_coordinates(
-    told: Any,
-    Z: Any,
-    T: Any,
-    sigma: Any,
-    H: Any,
-    size: Any,
-    Y: Any,
-    drawn: Any,
-    new: Any,
-    W: Any,
-    room: Any,
-    n: Any,
-    summary: Any,
-    reach: Any,
-    cut: Any,
-) -> Any:
-    """Row after row, of coordinates size H; the rows learned, the directions kept, and how many rows changed them.
+class Memory(NamedTuple):
+    """In coordinates: a column of T and a value for each direction, one more than are kept; the change Z of w."""
 
-    T (n + k, m + 1) has a column a direction and one for the row's; sigma (m + 1,) as well. `reach` is the largest
-    weight and grows by each move: before it is infinite the row is refused. new, W and room are worked in.
+    T: Array  # (n + k, m + 1)
+    sigma: Array  # (m + 1,)
+    Z: Array  # (n + k, c)
+
+
+class Rows(NamedTuple):
+    """The rows in coordinates, size H, their targets, and the directions drawn for them."""
+
+    H: Array  # (k, n + k)
+    size: Array
+    Y: Array
+    drawn: Array
+
+
+@compiled("W (W w W) (R r R r) (W W W) i i f f")
+def learn_coordinates(
+    out: Array,
+    memory: Memory,
+    rows: Rows,
+    buffers: tuple[Array, Array, Array],
+    n: int,
+    summary: int,
+    reach: Scalar,
+    cut: Scalar,
+) -> Any:
+    """Learn row after row; returns the number of rows learned, of directions kept, and of rows that changed them.
+
+    out holds the predictions of the weights before the block. reach bounds the weights: a row is refused before it is
+    infinite. A row whose residual is at most `cut` of it changes nothing.
     """
-    (all_places, width), c = T.shape, Z.shape[1]
+    T, sigma, Z = memory
+    H, size, Y, drawn = rows
+    new, W, room = buffers
+    (n_coordinates, width), c = T.shape, Z.shape[1]
     order, work, V = np.empty(width, np.int64), np.empty((width + 2, width)), np.empty((width, width))
     a, e, (d, z, values) = room[0, :width], room[1], np.empty((3, width))
     old, count, changes, learned = T, n, 0, len(H)
@@ -115,9 +132,9 @@ def learn_coordinates(
             move = size[i] * 0
             for j in range(u):
                 move += x[j] * Z[j, q]
-            told[i, q] += size[i] * move
+            out[i, q] += size[i] * move
         project_off(r, x, old[:u], count, a, span)
-        for q in range(count):
+        for q in range(count):  # [U Sigma, x] in coordinates of [U, r]: diag(sigma) and the column U'x
             d[q], z[q] = sigma[q], size[i] * a[q]
         project_off(r, r, old[:u], count, a, span)
         length = math.sqrt(np.dot(r, r))
@@ -127,8 +144,8 @@ def learn_coordinates(
             r[j] /= length
             old[j, count] = r[j]
         d[count], z[count] = 0, size[i] * np.dot(r, x)
-        for q in range(c):
-            e[q] = (Y[i, q] - told[i, q]) / z[count]
+        for q in range(c):  # (x'r)^-1 e (eq. 3.10)
+            e[q] = (Y[i, q] - out[i, q]) / z[count]
             reach += abs(e[q])
         if not (reach < np.inf and z[count] < np.inf):
             learned = i
@@ -160,16 +177,16 @@ def learn_coordinates(
                 Z[j, q] += r[j] * e[q]
         old, new = new, old
         count, changes = kept, changes + 1
-    if changes % 2:  # old is the room to work in, and new is T
-        for j in range(all_places):
+    if changes % 2:  # old is the work space, and new is T
+        for j in range(n_coordinates):
             for q in range(width):
                 new[j, q] = old[j, q]
     return learned, count, changes
 
 
 @inline
-def project_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
-    """r <- x - T a, a = T'x, of the first `count` columns of T."""
+def project_off(r: Array, x: Array, T: Array, count: int, a: Array, span: Array) -> None:
+    """r <- x - T a, a = T'x, for the first `count` columns of T."""
     np.dot(x, T, a)
     for q in range(count, len(a)):
         a[q] = 0
@@ -179,8 +196,8 @@ def project_off(r: Any, x: Any, T: Any, count: Any, a: Any, span: Any) -> None:
 
 
 @inline
-def choose_directions(order: Any, values: Any, n: Any, kept: Any, summary: Any, drawn: Any) -> None:
-    """order <- which of n directions, the last of which is new, stay: the largest, the latest, or all but one drawn."""
+def choose_directions(order: Indices, values: Array, n: int, kept: int, summary: int, drawn: Scalar) -> None:
+    """order <- the directions to keep of n, the new one last: the largest, the latest, or all but the one drawn."""
     if summary == LARGEST:
         sort_descending(order, values, n)
         return
@@ -190,8 +207,8 @@ def choose_directions(order: Any, values: Any, n: Any, kept: Any, summary: Any, 
 
 
 @inline
-def sort_descending(order: Any, values: Any, n: Any) -> None:
-    """order <- where the n values are, falling, equal ones as they come; few are out of order."""
+def sort_descending(order: Indices, values: Array, n: int) -> None:
+    """order <- the positions of the n values in descending order, stable; few are out of order."""
     for i in range(n):
         j = i
         while j > 0 and values[order[j - 1]] < values[i]:

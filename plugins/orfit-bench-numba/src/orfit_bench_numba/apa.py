@@ -8,46 +8,46 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._block_gram_schmidt import Array
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._sliding_apa import learn_rows
 
 RENEWAL_PERIOD = 256
-"""Rows after which T is made anew, since each that leaves or joins costs a rounding."""
+"""Rows after which T is recomputed, since every update adds a rounding error."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
-    done, told = 0, np.empty(Y.shape, Y.dtype) if out is None else out
+    done, predictions = 0, np.empty(Y.shape, Y.dtype) if out is None else out
     while done < len(X):
-        piece = slice(done, min(done + RENEWAL_PERIOD, len(X)))
-        done += learn_block(s, X[piece], Y[piece], p.step_size[piece], p, told[piece])
-        if done < piece.stop:
+        part = slice(done, min(done + RENEWAL_PERIOD, len(X)))
+        done += learn_block(s, X[part], Y[part], p.step_size[part], p, predictions[part])
+        if done < part.stop:
             A = X[done : done + 1]
-            told[done] = A[0] @ s.w
-            if not update(s, A, Y[done : done + 1] - told[done], p.at(done)):
+            predictions[done] = A[0] @ s.w
+            if not update(s, A, Y[done : done + 1] - predictions[done], p.at(done)):
                 return done
             done += 1
     return done
 
 
-def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, told: Array) -> int:
-    """Learn the first rows of X; returns how many: none where the window's rows are too near to each other."""
-    n, edge = int(s.count[0]), 2.0 ** (np.finfo(X.dtype).maxexp // 4)
+def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
+    """Learn the first rows of X; returns how many: none if the rows of the window nearly depend on each other."""
+    n, max_size = int(s.count[0]), 2.0 ** (np.finfo(X.dtype).maxexp // 4)
     k = min(n, p.projection_order - 1)
-    if k >= X.shape[1] or not max(s.w.max(), -s.w.min()) < edge**3:
+    if k >= X.shape[1] or not max(s.w.max(), -s.w.min()) < max_size**3:
         return 0
     W, old, order = np.ascontiguousarray(s.w.T), slice(n - k, n), min(p.projection_order, k + len(X))
-    learned = int(learn_rows(W, s.rows[old], s.targets[old], X, Y, step, told, order, p.eps, edge))
+    learned = int(learn_rows(W, (s.rows[old], s.targets[old]), X, Y, step, predictions, order, p.eps, max_size))
     s.w[...] = W.T
     append_to_window(s, X[:learned], Y[:learned])
     return learned
 
 
 def append_to_window(s: Any, X: Array, Y: Array) -> None:
-    """The rows join the window, which the oldest leave where it is full."""
-    n, room = int(s.count[0]), len(s.rows)
-    X, Y = X[-room:], Y[-room:]
-    keep = min(n, room - len(X))
+    """Append rows to the window; the oldest leave a full one."""
+    n, size = int(s.count[0]), len(s.rows)
+    X, Y = X[-size:], Y[-size:]
+    keep = min(n, size - len(X))
     for window, new in ((s.rows, X), (s.targets, Y)):
         if keep < n:
             window[:keep] = window[n - keep : n]
@@ -56,7 +56,7 @@ def append_to_window(s: Any, X: Array, Y: Array) -> None:
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """The same for q gradients at once, by the SVD of the window."""
+    """The same step for q gradients at once, by the SVD of the window."""
     q, n = len(J), int(s.count[0])
     b_new = E + J @ s.w
     keep = min(n, len(s.rows) - q)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._covariance import Array, apply_change, compute_change, forgetting_limits
+from orfit_bench.kernels.guards import forgetting_limits
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._covariance import apply_change, compute_change
 from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numba.rls import learn
 
@@ -17,11 +19,11 @@ __all__ = ["learn", "step"]
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step: K = P A'(ff I + A P A')^-1,  w <- w + K E,  P <- (P - K A P) / ff."""
-    how = forgetting_limits(p.forgetting_factor, A.dtype)
+    limits = forgetting_limits(p.forgetting_factor, A.dtype)
     with limit_blas_threads(3.0 * len(A) * s.P.size):
-        changed = compute_change(s.P, A, how["ff"] * np.eye(len(A), dtype=A.dtype), how["least"])
-        if changed is None:
+        change = compute_change(s.P, A, limits.ff * np.eye(len(A), dtype=A.dtype), limits.max_error)
+        if change is None:
             return False
         errors = [y - A @ w for y, w in zip(Y.T, np.ascontiguousarray(s.w.T), strict=True)]
-        move = np.hstack([changed.move(e[:, None]) for e in errors])
-        return apply_change(s.P, s.w, changed, move, s.digits_lost, how["ff"], how["most"])
+        move = np.hstack([change.move(e[:, None]) for e in errors])
+        return apply_change(s.P, s.w, change, move, s.digits_lost, limits)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, used_rows
-from orfit_bench_numba._block_gram_schmidt import Array, new_directions
-from orfit_bench_numba._truncated_basis import RENEWAL_PERIOD, reorthonormalize
+from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._block_gram_schmidt import new_directions
+from orfit_bench_numba._truncated_basis import reorthonormalize
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._gradient import Array
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -15,7 +15,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 @compiled("w R W")
-def predict_last(last: Any, Y: Any, out: Any) -> None:
+def predict_last(last: Array, Y: Array, out: Array) -> None:
     """The predictions of each row, where they are wanted, and the last label."""
     if len(out):
         out[0], out[1:] = last, Y[:-1]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orfit_bench_numba._block_gram_schmidt import Array
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._projection import fit_block, fit_rows
 
 

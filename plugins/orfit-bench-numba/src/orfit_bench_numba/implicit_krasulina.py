@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.linalg import inverse_gram
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -22,7 +23,7 @@ from orfit_bench_numba._delayed_rank1 import (
     multiply_basis,
     update_inverse_gram,
 )
-from orfit_bench_numba._subspace import Array, make_learn, make_step, transposed_copy
+from orfit_bench_numba._subspace import make_learn, make_step, transposed_copy
 
 RENEWAL_PERIOD = 1000
 """The inverse is computed from C at the first step and at every so many steps after it."""
@@ -87,7 +88,7 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 
 @compiled("W R r W")
-def learn_until_unsafe(B: Any, X: Any, step: Any, inverse: Any) -> Any:
+def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
     """Eq. (13) for one row after another, until a number might leave the floats."""
     (V, R, P), (c, x, u, _) = allocate(B)
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)

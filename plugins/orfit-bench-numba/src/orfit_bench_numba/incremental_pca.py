@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba import BACKEND
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._subspace import RENEWAL_PERIOD, Array, make_learn, make_step, orthonormalize
+from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_learn, make_step, orthonormalize
 
 DELAY = 16
 """Rows whose new directions are kept beside the old basis until it is turned."""
@@ -52,7 +53,7 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 
 @compiled("W w R f f f")
-def learn_until_unsafe(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: Any) -> Any:
+def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: float, most: float) -> Any:
     """U and Sigma after one row after another, until a square might leave the floats.
 
     U' = S Q, where Q (k + DELAY, d) has the rows of U' as they were when last turned, and then the new directions;
@@ -114,7 +115,7 @@ def learn_until_unsafe(Q: Any, sigma: Any, X: Any, cut: Any, least: Any, most: A
 
 
 @inline
-def project_off(B: Any, r: Any, size: Any, cut: Any, c: Any, work: Any) -> Any:
+def project_off(B: Array, r: Array, size: float, cut: float, c: Array, work: Array) -> Any:
     """c <- B r and r <- r - B'c for orthonormal rows of B; returns |r|, or 0 where it is rounding of the old, `size`.
 
     Done twice where once leaves a rounding in r that is large beside it (twice is enough: Kahan).
@@ -135,7 +136,7 @@ def project_off(B: Any, r: Any, size: Any, cut: Any, c: Any, work: Any) -> Any:
 
 
 @inline
-def rotate_basis(Q: Any, S: Any, k: int, rank: int) -> None:
+def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
     """The first k rows of Q become S Q, some columns at a time, so that no second basis is needed; S, the new ones'."""
     (room, d), kind = Q.shape, Q.dtype
     wide = min(256, d)

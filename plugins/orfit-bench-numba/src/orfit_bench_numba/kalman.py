@@ -20,12 +20,16 @@ import numpy as np
 
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import regained_variance
-from orfit_bench.kernels.guards import is_singular
-from orfit_bench_numba._covariance import Array, learn_rows, learn_step
+from orfit_bench.kernels.guards import NO_LIMITS, is_singular
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
 from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numba._threads import limit_blas_threads
+
+TRANSITION_LIMITS = NO_LIMITS._replace(max_error=0.01)
+"""A transition may amplify errors, as forgetting does."""
 
 __all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
 
@@ -37,11 +41,11 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     starts = [0, *(np.flatnonzero(exact[1:] != exact[:-1]) + 1).tolist()]
     for begin, end in zip(starts, [*starts[1:], len(X)], strict=True):
         part = slice(begin, end)
-        told = None if out is None else out[part]
+        predictions = None if out is None else out[part]
         if begin < end and exact[begin]:
-            learned = learn_noiseless_rows(s, X[part], Y[part], p, begin, told)
+            learned = learn_noiseless_rows(s, X[part], Y[part], p, begin, predictions)
         else:
-            learned = learn_noisy_rows(s, X[part], Y[part], noise[part], p, begin, told)
+            learned = learn_noisy_rows(s, X[part], Y[part], noise[part], p, begin, predictions)
         if learned < end - begin:
             return begin + learned
     return len(X)
@@ -57,35 +61,32 @@ def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Ar
 
 
 def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: int, out: Array | None) -> int:
-    """Learn the rows from number `begin` of this chunk on, seen with these noises."""
+    """Learn the rows from number `begin` of this chunk on, which have these noises."""
     part = slice(begin, begin + len(X))
     moves = select_rows(p.is_dynamic, part)
     if not moves.any():
         return learn_rows(s.covariance, s.mean, X, Y, noise, s.digits_lost, out)
-    W = np.ascontiguousarray(s.mean.T)  # of one column the mean itself
-    motion = (
-        *split_vectors_matrices(p.transition, part, X.dtype),
-        *split_vectors_matrices(p.process_noise, part, X.dtype),
-    )
-    told = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
-    begun, lost = p.t - 1 + begin, s.digits_lost.reshape(1)
-    by_matrix = max(motion[1].shape[1], motion[3].shape[1]) > 0
+    W = np.ascontiguousarray(s.mean.T)  # the mean itself if it has one column
+    f, F = split_vectors_matrices(p.transition, part, X.dtype)
+    q, Q = split_vectors_matrices(p.process_noise, part, X.dtype)
+    motion = f, F, q, Q, moves.astype(X.dtype)
+    predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
+    n_before, degraded = p.t - 1 + begin, s.digits_lost.reshape(1)
     d = len(W.T)
+    by_matrix = max(F.shape[1], Q.shape[1]) > 0
     with limit_blas_threads(3.0 * len(X) * d**3 if by_matrix else 0, d):
-        learned = learn_moving_rows(
-            s.covariance, W, X, Y, noise, *motion, moves.astype(X.dtype), begun, s.scale, lost, told
-        )
+        learned = learn_moving_rows(s.covariance, W, X, Y, noise, motion, n_before, s.scale, degraded, predictions)
     s.mean[...] = W.T
     return int(learned)
 
 
 def select_rows(value: Array, part: slice) -> Array:
-    """The entries of some rows; one that stands for all still does."""
+    """The entries of some rows; a single entry stands for all rows."""
     return value if len(value) == 1 else value[part]
 
 
 def split_vectors_matrices(value: Array | None, part: slice, dtype: Any) -> tuple[Array, Array]:
-    """Numbers or diagonals (m, 1 or d), and matrices (m, d, d): what is not given has size 0."""
+    """Numbers or diagonals (m, 1 or d), and matrices (m, d, d); the one that is not given has size 0."""
     if value is None or value.ndim < 3:
         vectors = np.empty((1, 0), dtype) if value is None else select_rows(value.reshape(len(value), -1), part)
         return vectors, np.empty((1, 0, 0), dtype)
@@ -93,7 +94,7 @@ def split_vectors_matrices(value: Array | None, part: slice, dtype: Any) -> tupl
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-    """All rows of A as observations of one moment."""
+    """All rows of A as observations at one time step."""
     return filter_step(s, A, Y, p.at(0), None)
 
 
@@ -119,5 +120,5 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     R = p.observation_noise
     if is_singular(R):
         return learn_exactly(s, J, E, p)
-    least = 1.0 if p.transition is None else 0.01  # a transition may grow what is wrong, as forgetting does
-    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, least=least, renewed=regained_variance(J, p))
+    limits = NO_LIMITS if p.transition is None else TRANSITION_LIMITS
+    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, limits, regained_variance(J, p))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.linalg import orthonormal_factor
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -22,7 +23,7 @@ from orfit_bench_numba._delayed_rank1 import (
     multiply_basis,
     update_inverse_gram,
 )
-from orfit_bench_numba._subspace import Array, make_delayed_rows, make_learn, make_step
+from orfit_bench_numba._subspace import make_delayed_rows, make_learn, make_step
 
 
 def apply_rule(s: Any, A: Array, p: Any) -> bool:
@@ -36,7 +37,7 @@ def apply_rule(s: Any, A: Array, p: Any) -> bool:
 
 
 @compiled("W R r f f")
-def learn_until_unsafe(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
+def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step (y - C C^+ y) y'C for one row after another, until too many digits might be lost."""
     (V, R, P), (c, x, _, _) = allocate(B)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from orfit_bench_numba._gradient import Array, learn_by_gradient, step_gradient
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._gradient import learn_by_gradient, step_gradient
 
 CHECKS_ROWS = True
 

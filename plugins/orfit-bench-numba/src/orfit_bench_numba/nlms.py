@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._gradient import Array, learn_by_gradient, step_pseudo_inverse
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._gradient import learn_by_gradient, step_pseudo_inverse
 
 CHECKS_ROWS = True
 

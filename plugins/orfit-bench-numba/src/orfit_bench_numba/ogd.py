@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._block_gram_schmidt import Array, new_directions
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._block_gram_schmidt import new_directions
 from orfit_bench_numba._projection import append_directions, fit_rows
 
 

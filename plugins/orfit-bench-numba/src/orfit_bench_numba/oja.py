@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.linalg import orthonormal_factor
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
-from orfit_bench_numba._subspace import Array, make_delayed_rows, make_learn, make_step
+from orfit_bench_numba._subspace import make_delayed_rows, make_learn, make_step
 
 
 def apply_rule(s: Any, A: Array, p: Any) -> bool:
@@ -27,7 +28,7 @@ def apply_rule(s: Any, A: Array, p: Any) -> bool:
 
 
 @compiled("W R r f f")
-def learn_until_unsafe(B: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
+def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step y y'C for one row after another, until |C|^2 would be too large."""
     (V, R, P), (c, _, _, _) = allocate(B)
     size, two, learned = B.dtype.type(len(B)), B.dtype.type(2), len(X)

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._block_gram_schmidt import Array, learn_in_blocks, new_directions
+from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._block_gram_schmidt import learn_in_blocks, new_directions
 from orfit_bench_numba._gram_orthogonalize import rotate_basis
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
 from orfit_bench_numba._threads import limit_blas_threads
-from orfit_bench_numba._truncated_basis import (
-    RENEWAL_PERIOD,
-    SUMMARIES,
-    has_bounded_products,
-    learn_block,
-    reorthonormalize,
-)
+from orfit_bench_numba._truncated_basis import SUMMARIES, has_bounded_products, learn_block, reorthonormalize
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -26,13 +22,13 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
             return _learn_batches(s, X, Y, p, out)
     if not hasattr(s, "singular_values"):
         return fit_rows(s, X, Y, out, bounded=True)
-    told = np.empty(Y.shape, Y.dtype) if out is None else out
+    predictions = np.empty(Y.shape, Y.dtype) if out is None else out
     drawn = p.draws[:, 0] * (p.memory + 1) if p.draws.size else np.zeros(len(X))
     drawn = drawn.astype(np.int64).astype(X.dtype)
 
     def learn_part(part: slice) -> int:
         how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
-        return learn_block(s, X[part], Y[part], told[part], *how)
+        return learn_block(s, X[part], Y[part], predictions[part], *how)
 
     return learn_in_blocks(learn_part, X, Y, len(s.basis))
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
@@ -24,7 +25,6 @@ from orfit_bench_numba._delayed_rank1 import (
 )
 from orfit_bench_numba._subspace import (
     RENEWAL_PERIOD,
-    Array,
     growth_limits,
     make_learn,
     make_step,
@@ -78,7 +78,7 @@ def qr_factors(C: Array) -> tuple[Array, Array]:
 
 
 @compiled("W W R r f f")
-def learn_until_unsafe(B: Any, F: Any, X: Any, step: Any, several: Any, single: Any) -> Any:
+def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """Q <- Q + step (y - Q Q^+ y) v' for one row after another, until too many digits might be lost; F = R^-1."""
     (V, R, P), (c, x, u, v) = allocate(B)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)

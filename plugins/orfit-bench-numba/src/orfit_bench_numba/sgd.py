@@ -9,12 +9,13 @@ copies of the fields, v and the gradient, and the slopes of a step.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._gradient import NOT_FINITE, Array, learn_by_gradient, stays_finite
+from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_finite
 
 SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE = range(7)
 LOSSES = {
@@ -27,7 +28,7 @@ LOSSES = {
     "quantile": QUANTILE,
 }
 LOSS_PARAMETERS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile": "tau"}
-"""The setting that bends a loss."""
+"""The setting that is the parameter of a loss."""
 CHECKS_ROWS = True
 
 
@@ -37,16 +38,16 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if plain and p.batch_size == 1:
         return learn_by_gradient(s, X, Y, p.step_size, None, out)
     before = [a.copy() for a in s]
-    told = np.empty((0, 0), X.dtype) if out is None else out
+    predictions = np.empty((0, 0), X.dtype) if out is None else out
     none = np.empty((0, 1), X.dtype)
-    learned = _descend(s, X, Y, none, p, p.batch_size, told, False)
+    learned = _descend(s, X, Y, none, p, p.batch_size, predictions, False)
     if np.isfinite(s.w).all():
         return learned
     for a, was in zip(s, before, strict=True):
         a[...] = was
     if not np.isfinite(X).all():
         return NOT_FINITE
-    return _descend(s, X, Y, none, p, p.batch_size, told, True)
+    return _descend(s, X, Y, none, p, p.batch_size, predictions, True)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -65,59 +66,77 @@ def ahead(s: Any, p: Any) -> Array:
     return w if p.t == 1 or not hasattr(s, "previous") else w + p.momentum[0] * (w - s.previous)
 
 
-def _descend(s: Any, X: Array, Y: Array, E: Array, p: Any, rows: int, told: Array, careful: bool) -> int:
-    """The rows learned, in steps of so many; with errors E at v, of one step."""
+def _descend(s: Any, X: Array, Y: Array, E: Array, p: Any, rows: int, out: Array, careful: bool) -> int:
+    """The number of rows learned, in steps of `rows` rows; a single step if the errors E at v are given."""
     none = np.empty(0, X.dtype)
-    fields = [getattr(s, name, none).reshape(-1) for name in ("w", "previous", "average", "average_weight")]
+    weights = [getattr(s, name, none).reshape(-1) for name in ("w", "previous", "average", "average_weight")]
     counts = p.weights
     if p.averaging != "weighted":
         counts = np.ones_like(counts)
         counts[: max(0, p.tail_start - p.t) if p.averaging == "tail" else 0] = 0
     beta = p.momentum if p.t > 1 else np.append(0, p.momentum[1:]).astype(X.dtype)
-    bend = getattr(p, LOSS_PARAMETERS[p.loss]) if p.loss in LOSS_PARAMETERS else 0.0
-    how = p.step_size, beta, counts, LOSSES[p.loss], bend, rows, p.batch_size, p.ridge, p.radius, careful
-    return int(descend(*fields, X, Y, E, *how, told))
+    parameter = getattr(p, LOSS_PARAMETERS[p.loss]) if p.loss in LOSS_PARAMETERS else 0.0
+    schedule, loss, penalty = (p.step_size, beta, counts), (LOSSES[p.loss], parameter), (p.ridge, p.radius)
+    return int(descend(X, Y, E, tuple(weights), schedule, loss, penalty, rows, p.batch_size, careful, out))
 
 
-@compiled("w w w w R R R r r r i f i f f f b W")
+class Weights(NamedTuple):
+    """The fields of the state, as vectors; all but w have size 0 if they are not used."""
+
+    w: Array
+    previous: Array
+    average: Array
+    total: Array
+
+
+class Schedule(NamedTuple):
+    """Per step: its size, the momentum, and the weight of its iterate in the average."""
+
+    step: Array
+    beta: Array
+    counts: Array
+
+
+@compiled("R R R (w w w w) (r r r) (i f) (f f) i i b W")
 def descend(
-    w: Any,
-    previous: Any,
-    average: Any,
-    total: Any,
-    X: Any,
-    Y: Any,
-    E: Any,
-    step: Any,
-    beta: Any,
-    counts: Any,
-    loss: Any,
-    bend: Any,
-    rows: Any,
-    batch: Any,
-    ridge: Any,
-    radius: Any,
-    careful: Any,
-    told: Any,
+    X: Array,
+    Y: Array,
+    E: Array,
+    weights: Weights,
+    schedule: Schedule,
+    loss: tuple[int, Scalar],
+    penalty: tuple[Scalar, Scalar],
+    rows: int,
+    batch: int,
+    careful: bool,
+    out: Array,
 ) -> Any:
-    """w <- Proj(v - step (A'S + ridge v)), S the slopes of the losses over `batch`, A the next so many rows of X."""
+    """w <- Proj(v - step (A'S / batch + ridge v)), S the slopes of the losses on A, the next `rows` rows of X.
+
+    loss is its kind and its parameter, penalty the ridge and the radius of the ball onto which w is projected. With
+    careful, stops before a step after which w would not be finite. Returns the number of rows learned.
+    """
+    w, previous, average, total = weights
+    step, beta, counts = schedule
+    kind, parameter = loss
+    ridge, radius = penalty
     n, c = Y.shape
     p, one = X.shape[1], w.dtype.type(1)
     S, G, ahead = np.empty((rows, c), w.dtype), np.empty((p, c), w.dtype), np.empty_like(w)
     for i in range(n // rows):
         A, B = X[i * rows : (i + 1) * rows], Y[i * rows : (i + 1) * rows]
         v = w
-        if beta[i] > 0:
+        if beta[i] > 0:  # Nesterov: v_t = w_t + beta_t (w_t - w_(t-1))
             v = ahead
             for j in range(len(w)):
                 v[j] = w[j] + beta[i] * (w[j] - previous[j])
         predict(S, A, v)
-        if len(told):
-            predict(told[i * rows : (i + 1) * rows], A, average if len(average) and total[0] > 0 else w)
+        if len(out):
+            predict(out[i * rows : (i + 1) * rows], A, average if len(average) and total[0] > 0 else w)
         for r in range(rows):
             for k in range(c):
                 e = B[r, k] - S[r, k] if len(E) == 0 else E[r, k]
-                S[r, k] = loss_slope(loss, e, B[r, k], bend) / batch
+                S[r, k] = loss_slope(kind, e, B[r, k], parameter) / batch
         g, rate = A[0], step[i] * S[0, 0]
         if rows * c > 1:
             np.dot(A.T, S, G)
@@ -146,33 +165,33 @@ def descend(
 
 
 @inline
-def predict(F: Any, A: Any, v: Any) -> None:
+def predict(F: Array, A: Array, v: Array) -> None:
     """F <- A v."""
     np.dot(A, v.reshape(A.shape[1], F.shape[1]), F)
 
 
 @inline
-def loss_slope(loss: Any, e: Any, y: Any, bend: Any) -> Any:
-    """l'(y, f) as a function of e = y - f; 0 at a kink, and NaN where e is."""
+def loss_slope(loss: int, e: Any, y: Any, parameter: Any) -> Any:
+    """The derivative of the loss l(y, f) by f, as a function of e = y - f; 0 at a kink, NaN if e is NaN."""
     if loss == SQUARE or np.isnan(e):
         return -e
     if loss == HUBER:
-        return -min(max(e, -bend), bend)
+        return -min(max(e, -parameter), parameter)
     if loss == HINGE:
         return -y if y * e > 0 else 0 * y  # 1 - y f = y (y - f), for y is -1 or 1
     if loss == LOGISTIC:
         return -y / (1 + np.exp(1 - y * e))
     if loss == QUANTILE:
-        return -bend * (e > 0) + (1 - bend) * (e < 0)
-    return -np.sign(e) * (abs(e) > bend)  # absolute, with a bend of 0, and insensitive to less than epsilon
+        return -parameter * (e > 0) + (1 - parameter) * (e < 0)
+    return -np.sign(e) * (abs(e) > parameter)  # absolute has the parameter 0, insensitive epsilon
 
 
 @inline
-def project_to_ball(v: Any, radius: Any) -> None:
-    """v <- the point nearest to it in the ball of this radius."""
+def project_to_ball(v: Array, radius: Any) -> None:
+    """v <- its projection onto the ball of this radius."""
     square, size = np.dot(v, v), v.dtype.type(1)
     safe = np.finfo(v.dtype).tiny / np.finfo(v.dtype).eps < square < np.inf
-    if not safe:  # a square over- or underflowed: of v / size, size the largest |v_j|, none does
+    if not safe:  # a square overflowed or underflowed; those of v / size, size = max |v_j|, do not
         size = square = v.dtype.type(0)
         for j in range(len(v)):
             size = max(size, abs(v[j]))
