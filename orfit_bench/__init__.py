@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from orfit_bench import orders, schedules
+from orfit_bench import sampling, schedules
 from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
 from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import create, load, restore
@@ -20,6 +20,7 @@ from orfit_bench.learners.learner import Learner
 from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
+from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Model, Transition
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ __all__ = [
     "load",
     "methods",
     "metrics",
-    "orders",
     "register",
     "restore",
+    "sampling",
     "schedules",
     "streams",
     "unregister",
@@ -63,8 +64,8 @@ def backends() -> Mapping[str, Backend]:
 
 
 def streams() -> Mapping[str, Stream]:
-    """The declared streams by name."""
-    return MappingProxyType(registry().streams)
+    """The declared streams by name, with the settings `sampling` and `passes`."""
+    return MappingProxyType({name: with_sampling(stream) for name, stream in registry().streams.items()})
 
 
 def metrics() -> Mapping[str, Metric]:

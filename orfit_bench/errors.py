@@ -34,8 +34,8 @@ class PluginError(RuntimeError):
     """A plugin is broken, and strict loading was asked for."""
 
 
-def hint(name: object, known: Iterable[str]) -> str:
-    """What to add to the message about an unknown name: the nearest known one, and all of them."""
+def suggest(name: object, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest known one, and all of them."""
     known = sorted(known)
     near = get_close_matches(str(name).lower(), known, 1)
     meant = f" Did you mean {near[0]!r}?" if near else ""

@@ -13,6 +13,7 @@ from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error, one_line
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
+from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Record
 
 STATUSES = ("ok", "failed", "timeout", "crashed", "absent")
@@ -43,10 +44,9 @@ class Cell:
 
     def data(self) -> Data:
         """The rows. ValueError where the stream cannot be had in this size, UnavailableError where its data lack."""
-        stream = registry().find("streams", self.stream)
+        stream = with_sampling(registry().streams.find(self.stream))
         seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
-        data: Data = stream.load(**self.stream_settings, **seeded)
-        return data
+        return stream.load(**self.stream_settings, **seeded)
 
     def learner(self) -> Any:
         """A new learner."""
@@ -55,7 +55,7 @@ class Cell:
             backend=self.backend,
             dtype=self.dtype,
             random_state=self.seed,
-            model=models.made(self.model),
+            model=models.build(self.model),
             **dict(self.settings),
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from orfit_bench.bench.collection import origin
-from orfit_bench.errors import hint
+from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
 
@@ -72,7 +72,7 @@ def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:
     known = registry().metrics
     for name, share in tolerated.items():
         if name not in known:
-            raise ValueError(f"no metric {name!r}{hint(name, known)}")
+            raise ValueError(f"no metric {name!r}{suggest(name, known)}")
         if not share >= 0:
             raise ValueError(f"{name}={share}: want a relative change >= 0, as in 0.1 for a tenth")
     return {name: metric.tolerated for name, metric in known.items()} | dict(tolerated)

@@ -1,37 +1,37 @@
-"""The model of a cell, in plain values: {} is the linear one, {"hidden": [32], ...} a multilayer perceptron."""
+"""The model of a cell as plain values: {} is the linear model, {"hidden": [32], ...} a multilayer perceptron."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from orfit_bench.errors import hint
+from orfit_bench.errors import suggest
 from orfit_bench.models import MLP
 from orfit_bench.spec import LINEAR, Method, Model
 
 DEFAULTS: dict[str, Any] = {"hidden": [32], "activation": "tanh", "bias": True}
 
 
-def filled(method: Method, given: Any) -> dict[str, Any]:
-    """All that describes the model which a method of a suite learns; given is None where the suite says nothing.
+def with_defaults(method: Method, given: Any) -> dict[str, Any]:
+    """Check the description of a model and add its defaults.
 
-    A method that learns layer by layer gets one hidden layer of 32, any other the linear model. TypeError or
-    ValueError where the method learns no such model, or there is none such.
+    If `given` is None, the model is linear, or for a layered method has one hidden layer of 32. Raises TypeError or
+    ValueError if the description is wrong or the method cannot learn this model.
     """
     if given is None and not method.state.layered:
         return {}
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(f"{method.name}: model={given!r}: want a table of {', '.join(DEFAULTS)}")
     if not (method.kernel.models or method.state.layered):
-        raise ValueError(f"{method.name}: model={given!r}: it fits no other model than the linear one")
+        raise ValueError(f"{method.name}: model={given!r}: this method learns linear models only")
     for name in given or {}:
         if name not in DEFAULTS:
-            raise ValueError(f"{method.name}: a model has no {name!r}{hint(name, DEFAULTS)}")
+            raise ValueError(f"{method.name}: a model has no {name!r}{suggest(name, DEFAULTS)}")
     described = {**DEFAULTS, **(given or {})}
-    made(described)
+    build(described)
     return described
 
 
-def made(described: Mapping[str, Any]) -> Model:
-    """The model. TypeError or ValueError where what describes it is wrong."""
+def build(described: Mapping[str, Any]) -> Model:
+    """Return the model. Raises TypeError or ValueError if the description is wrong."""
     return MLP(**described) if described else LINEAR

@@ -47,7 +47,7 @@ Get = Callable[[dict[str, Any]], Any]
 COORDINATES: dict[str, tuple[Get, str]] = {
     "method": (lambda r: r["cell"]["method"], "learning rule"),
     "kind": (lambda r: _kind(r), "what the method learns: regression, filter, classification or subspace"),
-    "model": (lambda r: models.made(r["cell"]["model"]).name, "what the method fits"),
+    "model": (lambda r: models.build(r["cell"]["model"]).name, "what the method fits"),
     "backend": (lambda r: r["cell"]["backend"], "what computed it"),
     "stream": (lambda r: r["cell"]["stream"], "what was learned"),
     "settings": (lambda r: json.dumps(r["cell"]["settings"]), "all settings of the method, JSON"),

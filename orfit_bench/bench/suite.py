@@ -1,4 +1,4 @@
-"""A suite: what is to be compared, checked by name and expanded to cells."""
+"""A suite: methods, backends, streams and sizes to be measured, checked and expanded to cells."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ from typing import Any
 
 from orfit_bench.bench import models
 from orfit_bench.bench.cell import Cell
-from orfit_bench.bench.entries import Chosen, Entry, filled, find, known, no_method, no_stream
 from orfit_bench.bench.protocol import Protocol
-from orfit_bench.errors import UnavailableError, hint
+from orfit_bench.bench.selection import (
+    Selection,
+    Selector,
+    check_keys,
+    no_method_message,
+    no_stream_message,
+    resolve_method,
+    resolve_stream,
+    with_defaults,
+)
+from orfit_bench.errors import UnavailableError, suggest
 from orfit_bench.learners.factory import DTYPES, RANDOM_STATE
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
@@ -24,29 +33,54 @@ DEFAULT_STREAMS = {
     "classification": ("class_digits",),
     "subspace": ("digits_pca",),
 }
-"""What methods of a kind learn where no stream is named. Quick, and of some use to the kind (decision 0019)."""
+"""Streams by kind of method, if the suite names none: quick to learn and meaningful for the kind (decision 0019)."""
 
 NO_BACKEND = (
-    "no backend is installed, so nothing can be computed: install the distribution orfit-bench-numpy "
+    "no backend is installed: install the distribution orfit-bench-numpy "
     "(from a checkout: pip install ./plugins/orfit-bench-numpy)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Every method on every backend over every stream that suits it, in every size, with every seed.
+    """The cells to be measured: every combination of methods, backends, streams, sizes and seeds that fits together.
 
-    No methods or no backends means all of them (of the backends those that can compute the method, where there is one),
-    no streams DEFAULT_STREAMS of each method's kind. A method that suits no stream named, and a stream that suits no
-    method of the suite, is a mistake. rows and features set the streams' settings n and d; without them each stream has
-    its own size. settings, by the name of a method or stream, are laid over those of all entries of that name.
-    ValueError or TypeError that names what is wrong, with the nearest name; UnavailableError where no backend is
-    installed.
+    Parameters
+    ----------
+    methods, streams : sequence of str or mapping
+        Names, or tables {"name": ..., "settings": {...}}; a method may have a "model" {"hidden": [32], ...}. By
+        default all methods, and for each method the `DEFAULT_STREAMS` of its kind. Every named method must be able to
+        learn at least one of the streams, and every stream must be learned by at least one method.
+    backends : sequence of str
+        By default all backends that can compute the method; if none can, all are reported as absent.
+    rows, features : sequence of int
+        Values of the settings n and d of the streams; by default every stream has its own size.
+    seeds : sequence of int
+        Each is the `random_state` of the learner and the seed of the stream.
+    protocol : Protocol
+        Number of passes and of learners.
+    dtype : str
+        "float64" or "float32".
+    settings : mapping of mappings
+        By the name of a method or stream: override the settings of all its entries.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a name or value is wrong; the message suggests the nearest name. Names are checked by `cells`.
+    UnavailableError
+        If no backend is installed; raised by `cells`.
+
+    Examples
+    --------
+    >>> suite = Suite(methods=["lms"], backends=["numpy"], streams=["regression"], rows=[50, 100])
+    >>> len(suite.cells())
+    2
     """
 
-    methods: Sequence[Chosen] = ()
+    methods: Sequence[Selector] = ()
     backends: Sequence[str] = ()
-    streams: Sequence[Chosen] = ()
+    streams: Sequence[Selector] = ()
     rows: Sequence[int] = ()
     features: Sequence[int] = ()
     seeds: Sequence[int] = (0,)
@@ -64,17 +98,17 @@ class Suite:
         if not isinstance(self.settings, Mapping) or not all(isinstance(s, Mapping) for s in self.settings.values()):
             raise TypeError(f"settings={self.settings!r}: want a table of tables, by the names of methods and streams")
         if not self.seeds:
-            raise ValueError("a suite wants at least one seed")
+            raise ValueError("a suite requires at least one seed")
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype={self.dtype!r}: want one of {', '.join(DTYPES)}")
 
     def config(self) -> dict[str, Any]:
-        """The suite as JSON knows it, nothing left to defaults but the sizes of the streams."""
-        methods, streams = self._chosen()
+        """Return the suite as JSON values, with all defaults except the sizes of streams."""
+        methods, streams = self._selected()
         return {
             "methods": [
-                {"name": m.name, "settings": settings, "model": model}
-                for m, settings, model in self._described(methods)
+                {"name": method.name, "settings": settings, "model": model}
+                for method, settings, model in map(self._configured, methods)
             ],
             "backends": self._backends(),
             "streams": [{"name": s.name, "settings": self._settings(s)} for s in streams],
@@ -84,104 +118,127 @@ class Suite:
         }
 
     def cells(self) -> list[tuple[Cell, str]]:
-        """The cells, none twice, each with the reason for its absence ("" where it can be measured)."""
-        chosen, streams = self._chosen()
-        methods, backends, sized = list(self._described(chosen)), self._backends(), list(self._sized(streams))
-        lacks = {(m.name, b): self._absence(m, b) for m, _, _ in methods for b in backends}
-        elsewhere = self._elsewhere(lacks)
+        """Return the distinct cells, each with the reason why it cannot be measured ("" if it can)."""
+        methods, streams = self._selected()
+        configured, backends = list(map(self._configured, methods)), self._backends()
+        sized = [pair for stream in streams for pair in self._sized(stream)]
+        absence = {(m.name, b): self._absence(m, b) for m, _, _ in configured for b in backends}
+        omitted = self._omitted(absence)
         planned = {}
         seeds = [RANDOM_STATE.check(s) for s in self.seeds]
-        for (stream, size), seed, (method, settings, model), backend in product(sized, seeds, methods, backends):
+        for (stream, size), seed, (method, settings, model), backend in product(sized, seeds, configured, backends):
             pair = method.name, backend
-            if self._meet(method, stream) and pair not in elsewhere:
-                what = method.name, backend, stream.name, settings, size
-                cell = Cell(*what, seed, self.dtype, self.protocol, model)
-                planned[cell.key] = cell, lacks[pair]
+            if self._learns(method, stream) and pair not in omitted:
+                cell = Cell(*pair, stream.name, settings, size, seed, self.dtype, self.protocol, model)
+                planned[cell.key] = cell, absence[pair]
         return list(planned.values())
 
-    def _elsewhere(self, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Methods on backends that cannot compute them while others can, where nobody named the backends."""
-        here = {(method, backend) for method, backend in pairs if not registry().absence(backend, method)}
-        offered = {method for method, _ in here}
-        return set() if self.backends else {pair for pair in pairs if pair not in here and pair[0] in offered}
-
     def names(self) -> tuple[list[str], list[str]]:
-        """The methods and the streams of the suite. ValueError or TypeError where they do not fit together."""
-        methods, streams = self._chosen()
+        """Return the names of methods and streams. Raises ValueError or TypeError if they do not fit together."""
+        methods, streams = self._selected()
         return [m.name for m in methods], [s.name for s in streams]
 
     def files(self) -> list[Path]:
-        """The user's files that are here and that rows of its streams are made of, none twice."""
-        _, streams = self._chosen()
-        return list(dict.fromkeys(path for entry in streams for path in entry.declared.files()))
+        """Return the existing files of the user from which the streams are made."""
+        _, streams = self._selected()
+        return list(dict.fromkeys(path for stream in streams for path in stream.declared.files()))
 
-    def _chosen(self) -> tuple[list[Entry], list[Entry]]:
-        """The entries of methods and streams, with what stands for those not named; all that fits together."""
-        methods = [find(m, "methods") for m in self.methods or list(registry().methods)]
-        defaults = dict.fromkeys(name for m in methods for name in DEFAULT_STREAMS[m.declared.kind])
-        streams = [find(s, "streams") for s in self.streams or defaults]
-        met = [m for m in methods if any(self._meet(m.declared, s.declared) for s in streams)]
-        if self.methods and (lonely := [m for m in methods if m not in met]):
-            raise ValueError(no_stream(lonely[0].declared, [s.name for s in streams]))
+    def _omitted(self, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+        """(method, backend) that are left out: no backends were named, and another backend can compute the method."""
+        if self.backends:
+            return set()
+        computable = {(method, backend) for method, backend in pairs if not registry().absence(backend, method)}
+        methods = {method for method, _ in computable}
+        return {pair for pair in pairs if pair not in computable and pair[0] in methods}
+
+    def _selected(self) -> tuple[list[Selection[Method]], list[Selection[Stream]]]:
+        """The methods and streams, with defaults for those not named. Raises ValueError if they do not fit together."""
+        candidates = [resolve_method(m) for m in self.methods or list(registry().methods)]
+        defaults = dict.fromkeys(name for m in candidates for name in DEFAULT_STREAMS[m.declared.kind])
+        streams = [resolve_stream(s) for s in self.streams or defaults]
+        methods = [m for m in candidates if any(self._learns(m.declared, s.declared) for s in streams)]
+        if self.methods and (unmatched := [m for m in candidates if m not in methods]):
+            raise ValueError(no_stream_message(unmatched[0].declared, [s.name for s in streams]))
         for stream in streams:
-            if not any(self._meet(m.declared, stream.declared) for m in met):
-                raise ValueError(no_method(stream.declared))
-        names = [e.name for e in (*met, *streams)]
+            if not any(self._learns(m.declared, stream.declared) for m in methods):
+                raise ValueError(no_method_message(stream.declared))
+        names = [m.name for m in methods] + [s.name for s in streams]
         if unknown := [name for name in self.settings if name not in names]:
-            raise ValueError(f"settings of {unknown[0]!r}: no method or stream of the suite{hint(unknown[0], names)}")
-        return met, streams
+            hint = suggest(unknown[0], names)
+            raise ValueError(f"settings of {unknown[0]!r}: no such method or stream in the suite{hint}")
+        return methods, streams
 
-    def _meet(self, method: Method, stream: Stream) -> bool:
-        """Whether the method is to learn the stream."""
+    def _learns(self, method: Method, stream: Stream) -> bool:
+        """Whether the suite has cells of this method on this stream."""
         if self.streams:
             return stream.suits(method.kind)
         return stream.name in DEFAULT_STREAMS[method.kind]
 
-    def _settings(self, entry: Entry) -> dict[str, Any]:
-        return {**entry.settings, **self.settings.get(entry.name, {})}
+    def _settings(self, selection: Selection[Method] | Selection[Stream]) -> dict[str, Any]:
+        return {**selection.settings, **self.settings.get(selection.name, {})}
 
-    def _described(self, methods: Sequence[Entry]) -> Iterator[tuple[Method, dict[str, Any], dict[str, Any]]]:
-        for entry in methods:
-            method: Method = entry.declared
-            yield method, filled(method, self._settings(entry)), models.filled(method, entry.model)
+    def _configured(self, selection: Selection[Method]) -> tuple[Method, dict[str, Any], dict[str, Any]]:
+        """The method with all its settings and its model."""
+        method = selection.declared
+        settings = with_defaults(method, self._settings(selection))
+        return method, settings, models.with_defaults(method, selection.model)
 
     def _backends(self) -> list[str]:
         if not registry().backends:
             raise UnavailableError(NO_BACKEND)
-        return [registry().find("backends", name).name for name in self.backends or list(registry().backends)]
+        return [registry().backends.find(name).name for name in self.backends or list(registry().backends)]
 
-    def _sized(self, streams: Sequence[Entry]) -> Iterator[tuple[Stream, dict[str, Any]]]:
-        for entry in streams:
-            stream: Stream = entry.declared
-            name, settings = entry.name, self._settings(entry)
-            if "seed" in settings:
-                raise ValueError(f"stream {name!r}: its seed comes from the suite's seeds")
-            for n, d in product(self.rows or (None,), self.features or (None,)):
-                size = {k: v for k, v in (("n", n), ("d", d)) if v is not None}
-                if fixed := set(size) - {s.name for s in stream.settings}:
-                    what = "features" if "d" in fixed else "rows"
-                    raise ValueError(f"the {what} of {name!r} cannot be chosen: name other streams, or no {what}")
-                sized = filled(stream, {**settings, **size})
-                yield stream, {k: v for k, v in sized.items() if k != "seed"}
+    def _sized(self, selection: Selection[Stream]) -> Iterator[tuple[Stream, dict[str, Any]]]:
+        """The stream with all its settings, in every size."""
+        stream, settings = selection.declared, self._settings(selection)
+        if "seed" in settings:
+            raise ValueError(f"stream {stream.name!r}: set its seed by the seeds of the suite")
+        for n, d in product(self.rows or (None,), self.features or (None,)):
+            size = {k: v for k, v in (("n", n), ("d", d)) if v is not None}
+            if fixed := set(size) - {s.name for s in stream.settings}:
+                field = "features" if "d" in fixed else "rows"
+                raise ValueError(
+                    f"stream {stream.name!r} has a fixed number of {field}: omit {field} or select other streams"
+                )
+            every = with_defaults(stream, {**settings, **size})
+            yield stream, {k: v for k, v in every.items() if k != "seed"}
 
     def _absence(self, method: Method, backend: str) -> str:
+        """Why the method cannot be measured on the backend; empty if it can."""
         if self.protocol.learners > 1 and not method.combine.averages:
             return f"{method.name}: an average of its states is not defined"
         return registry().absence(backend, method.name)
 
 
 def read(path: str | Path) -> Suite:
-    """The suite in a TOML file; its keys are the fields of `Suite`, `protocol` a table. See `Suite` for errors."""
+    """Read a suite from a TOML file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Its keys are the parameters of `Suite`; `protocol` is a table.
+
+    Returns
+    -------
+    Suite
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not TOML, or not a valid suite.
+    """
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise type(error)(f"{path}: the suite cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: no TOML file: {error}") from error
+        raise ValueError(f"{path}: not a TOML file: {error}") from error
     try:
-        known(table, [f.name for f in fields(Suite)], "a suite")
+        check_keys(table, [f.name for f in fields(Suite)], "a suite")
         if "protocol" in table:
-            known(table["protocol"], [f.name for f in fields(Protocol)], "a protocol")
+            check_keys(table["protocol"], [f.name for f in fields(Protocol)], "a protocol")
             table["protocol"] = Protocol(**table["protocol"])
         suite = Suite(**table)
         suite.cells()

@@ -40,9 +40,9 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
     from orfit_bench.report.laws import laws_table, summary
 
     known = plugins()
-    known.find("backends", backend)
+    known.backends.find(backend)
     if method:
-        known.find("methods", method)
+        known.methods.find(method)
     if dtype not in DTYPES:
         raise ValueError(f"dtype={dtype!r}: want one of {', '.join(DTYPES)}")
     found = measure_laws(cases(method), backend, dtype)
@@ -69,7 +69,7 @@ def map_command(output: Path, backend: str) -> None:
     2025). Circles are methods, squares are batch solutions; an edge shows the settings under which two methods agree
     and the measured deviation. Requires matplotlib: pip install 'orfit-bench[plots]'.
     """
-    plugins().find("backends", backend)
+    plugins().backends.find(backend)
     refuse(output)  # before the measuring
     from orfit_bench.conformance.laws import edges
     from orfit_bench.report.map import draw

@@ -59,7 +59,7 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
     if name is None:
         show(_experiments_table(known))
         return
-    experiment = known.find("experiments", name)
+    experiment = known.experiments.find(name)
     with bar() as shown:
 
         def report_progress(done: int, total: int, now: str) -> None:

@@ -186,12 +186,12 @@ def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
 
 def _kind(text: str, name: str) -> str:
     """Whether the name is that of a "method" or a "stream"."""
-    from orfit_bench.errors import hint
+    from orfit_bench.errors import suggest
     from orfit_bench.plugins.registry import registry
 
     known = registry()
     if name not in known.methods and name not in known.streams:
-        raise ValueError(f"--set {text}: no method or stream {name!r}{hint(name, {*known.methods, *known.streams})}")
+        raise ValueError(f"--set {text}: no method or stream {name!r}{suggest(name, {*known.methods, *known.streams})}")
     return "method" if name in known.methods else "stream"
 
 

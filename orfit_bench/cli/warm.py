@@ -45,9 +45,10 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
     from orfit_bench.learners.factory import DTYPES
 
     known = plugins()
-    for kind, names in (("methods", methods), ("backends", backends)):
-        for name in names:
-            known.find(kind, name)
+    for name in methods:
+        known.methods.find(name)
+    for name in backends:
+        known.backends.find(name)
     if wrong := set(dtypes) - set(DTYPES):
         raise ValueError(f"dtype={wrong.pop()!r}: want one of {', '.join(DTYPES)}")
     if workers is not None and workers < 1:

@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import CHECKS, Check
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.result import PlannedCheck
 from orfit_bench.conformance.variants import variants
-from orfit_bench.errors import UnavailableError, hint
+from orfit_bench.errors import UnavailableError, suggest
 from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import Absent
 
@@ -83,7 +83,7 @@ def validate_selection(
     found = select_pairs(names, backends)
     known = {one.name for _, method in found for one in checks_of(method)}
     if found and (unknown := [name for name in only if name not in known]):
-        raise ValueError(f"no check {unknown[0]!r}{hint(unknown[0], known)}")
+        raise ValueError(f"no check {unknown[0]!r}{suggest(unknown[0], known)}")
     if unknown := [dtype for dtype in dtypes if dtype not in DTYPES]:
         raise ValueError(f"dtype={unknown[0]!r}: want one of {', '.join(DTYPES)}")
     if not isinstance(seed, int) or seed < 0:
@@ -98,7 +98,7 @@ def select_pairs(names: Sequence[str] = (), backends: Sequence[str] = ()) -> lis
     """
     known = registry()
     for name in backends:
-        known.find("backends", name)
+        known.backends.find(name)
     everything = sorted(
         pair for pair, kernel in known.kernels.items() if not isinstance(kernel, Absent) and _is_declared(known, pair)
     )
@@ -121,7 +121,7 @@ def _pairs_of_plugin(name: str, everything: list[Pair]) -> list[Pair]:
     found = [p for p in known.plugins if name in (p.name, p.distribution)]
     if not found:
         plugins = {p.name for p in known.plugins}
-        near = hint(name, {*known.methods, *known.backends, *plugins})
+        near = suggest(name, {*known.methods, *known.backends, *plugins})
         raise ValueError(f"no method, backend or plugin is named {name!r}{near}")
     if broken := [p for p in found if p.state != "ok"]:
         raise ValueError(f"plugin {name!r} is {broken[0].state}: {broken[0].reason}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from orfit_bench.conformance.result import EXPECTED, PASSED, SKIPPED, CheckResult, PlannedCheck
 from orfit_bench.conformance.runner import run_check
-from orfit_bench.plugins.registry import HERE, registry
+from orfit_bench.plugins.registry import IN_PROCESS, registry
 
 
 def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:
@@ -50,6 +50,6 @@ def _failure(result: CheckResult, nodeid: str) -> str:
     """Why a check failed, and how to repeat it: with pytest, if the plugin is known in this process only."""
     pair = result.backend, result.method
     names = {"methods": result.method, "backends": result.backend, "kernels": pair}
-    local = HERE in {registry().suppliers[hook, name] for hook, name in names.items()}
+    local = IN_PROCESS in {registry().suppliers[hook, name] for hook, name in names.items()}
     repeat = f"pytest {nodeid!r} --orfit-seed {result.seed}" if local else result.repeat
     return f"{result.label}: {result.reason}\nrepeat: {repeat}"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from orfit_bench.conformance.plan import DTYPES, Pair, checks_of, select_pairs
 from orfit_bench.conformance.result import SKIPPED, CheckResult, PlannedCheck, Report
-from orfit_bench.errors import UnavailableError, hint
+from orfit_bench.errors import UnavailableError, suggest
 from orfit_bench.plugins.registry import registry
 
 CATALOGUE = "orfit-bench"
@@ -100,7 +100,7 @@ def _unknown_expectations(checked: Sequence[Pair]) -> Iterable[str]:
         for name in expected_failures(backend, method):
             check, *dtype = name.split() or [""]
             if check not in names or dtype not in ([], *([d] for d in DTYPES)):
-                near = hint(check, names).partition(" Known")[0]
+                near = suggest(check, names).partition(" Known")[0]
                 yield f"{method} on {backend} expects {name!r} to fail, which is not a check{near}"
 
 

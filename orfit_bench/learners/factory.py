@@ -87,8 +87,8 @@ def create(
     >>> ob.create("lms", backend="numpy", step_size=0.1)
     <lms, step_size=Constant(value=0.1); numpy, float64, 0 rows seen>
     """
-    found: Method = registry().find("methods", method)
-    chosen = registry().find("backends", backend)
+    found = registry().methods.find(method)
+    chosen = registry().backends.find(backend)
     values = check_settings(found.name, found.settings, settings)
     fitted = _model(model, found)
     kernel = registry().kernel(backend, method)

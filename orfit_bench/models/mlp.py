@@ -9,7 +9,7 @@ from math import sqrt
 from operator import index
 from typing import Any
 
-from orfit_bench.errors import hint
+from orfit_bench.errors import suggest
 from orfit_bench.models.activations import ACTIVATIONS
 from orfit_bench.spec.model import Model
 
@@ -38,7 +38,7 @@ def MLP(hidden: Sequence[int] = (32,), activation: str = "tanh", bias: bool = Tr
     if not isinstance(activation, str):
         raise TypeError(f"MLP: activation={activation!r}, want one of {', '.join(ACTIVATIONS)}")
     if activation not in ACTIVATIONS:
-        raise ValueError(f"MLP: no activation {activation!r}{hint(activation, ACTIVATIONS)}")
+        raise ValueError(f"MLP: no activation {activation!r}{suggest(activation, ACTIVATIONS)}")
     if not isinstance(bias, bool):
         raise TypeError(f"MLP: bias={bias!r}, want True or False")
     return _model(Network(widths, activation if widths else "", bias))

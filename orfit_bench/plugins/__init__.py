@@ -1,1 +1,1 @@
-"""Plugins: the hooks they implement, how they are found, and what they declared."""
+"""Plugins: hooks, discovery of installed plugins, and the registry of their declarations."""

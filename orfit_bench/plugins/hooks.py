@@ -22,13 +22,13 @@ def methods() -> Iterable[Method]:
 
 @hookspec
 def backends() -> Iterable[Backend]:
-    """Declare array types and where they compute."""
+    """Declare array types and the devices they compute on."""
     raise NotImplementedError
 
 
 @hookspec
 def kernels() -> Mapping[tuple[str, str], str | Absent | Any]:
-    """Name the module that computes a (backend, method), imported on first use; Absent(reason) for none."""
+    """Name the module of each (backend, method), imported on first use; Absent(reason) if there is none."""
     raise NotImplementedError
 
 
@@ -40,13 +40,13 @@ def streams() -> Iterable[Stream]:
 
 @hookspec
 def metrics() -> Iterable[Metric]:
-    """Declare numbers that tell how well a learner did."""
+    """Declare numbers that measure a run."""
     raise NotImplementedError
 
 
 @hookspec
 def experiments() -> Iterable[Experiment]:
-    """Declare figures and tables of papers that can be computed again."""
+    """Declare reproductions of figures and tables of papers."""
     raise NotImplementedError
 
 
@@ -57,4 +57,4 @@ KINDS: dict[str, type] = {
     "metrics": Metric,
     "experiments": Experiment,
 }
-"""The hooks that return declarations, and of what type."""
+"""The type of the declarations that each hook returns; `kernels` returns a mapping instead."""

@@ -3,72 +3,98 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from orfit_bench.errors import PluginError, UnavailableError, hint
-from orfit_bench.orders import sampled
+from orfit_bench.errors import PluginError, UnavailableError, suggest
 from orfit_bench.plugins import discovery
 from orfit_bench.plugins.discovery import Plugin
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking
 
-HERE = "this process"
+IN_PROCESS = "this process"
 """The distribution of plugins that were registered in this process."""
+Name = TypeVar("Name", bound=Hashable)
+Declared = TypeVar("Declared")
+
+
+class Table(dict[Name, Declared]):
+    """The declarations of one hook by name."""
+
+    def __init__(self, kind: str, advice: str = "") -> None:
+        super().__init__()
+        self.kind = kind
+        """What the table contains, in the singular."""
+        self._advice = advice
+
+    def find(self, name: Name) -> Declared:
+        """Return a declaration by name. Raises ValueError that suggests the nearest name."""
+        if not isinstance(name, str):
+            raise TypeError(f"{self.kind}={name!r}: want a name (str)")
+        if name not in self:
+            raise ValueError(f"no {self.kind} {name!r}{suggest(name, map(str, self))}{self._advice}")
+        return self[name]
 
 
 class Registry:
-    """Declarations by name. A name is taken by the first that claims it; the second claimant is broken."""
+    """Declarations by name. The first plugin that claims a name keeps it; a second claimant is broken."""
 
     def __init__(self) -> None:
-        self.methods: dict[str, Method] = {}
-        self.backends: dict[str, Backend] = {}
-        self.streams: dict[str, Stream] = {}
-        self.metrics: dict[str, Metric] = {}
-        self.experiments: dict[str, Experiment] = {}
-        self.kernels: dict[tuple[str, str], Any] = {}
+        self.methods: Table[str, Method] = Table("method")
+        self.backends: Table[str, Backend] = Table("backend", " Backends are distributions such as orfit-bench-numpy.")
+        self.streams: Table[str, Stream] = Table("stream")
+        self.metrics: Table[str, Metric] = Table("metric")
+        self.experiments: Table[str, Experiment] = Table("experiment")
+        self.kernels: Table[tuple[str, str], Any] = Table("kernel")
+        self.tables: dict[str, Table[Any, Any]] = {
+            "methods": self.methods,
+            "backends": self.backends,
+            "streams": self.streams,
+            "metrics": self.metrics,
+            "experiments": self.experiments,
+            "kernels": self.kernels,
+        }
+        """The tables by hook."""
         self.plugins: list[Plugin] = []
         self.suppliers: dict[tuple[str, Any], str] = {}
         """(hook, name) to distribution and version."""
 
     def add(self, plugin: Plugin) -> Plugin:
-        """Take in all that a plugin offers, or nothing of it; returns it with its final state."""
+        """Add everything that a plugin offers, or nothing if a name is taken. Returns it with its final state."""
         if clash := self._clash(plugin):
             plugin = replace(plugin, state="broken", reason=clash, offers={})
         for hook, offer in plugin.offers.items():
-            entries = offer.items() if hook == "kernels" else [(item.name, item) for item in offer]
-            for name, item in entries:
-                getattr(self, hook)[name] = sampled(item) if hook == "streams" else item
+            for name, item in _by_name(hook, offer):
+                self.tables[hook][name] = item
                 self.suppliers[hook, name] = plugin.supplier
         self.plugins.append(plugin)
         return plugin
 
     def _clash(self, plugin: Plugin) -> str:
         if any(p.name == plugin.name and p.state == "ok" for p in self.plugins) and plugin.state == "ok":
-            here = plugin.distribution == HERE
-            remedy = f"call orfit_bench.unregister({plugin.name!r}) first" if here else "uninstall one"
-            return f"a plugin named {plugin.name!r} is loaded already: {remedy}"
+            in_process = plugin.distribution == IN_PROCESS
+            remedy = f"call orfit_bench.unregister({plugin.name!r}) first" if in_process else "uninstall one"
+            return f"a plugin named {plugin.name!r} is already loaded: {remedy}"
         for hook, offer in plugin.offers.items():
-            names = list(offer) if hook == "kernels" else [item.name for item in offer]
+            names = [name for name, _ in _by_name(hook, offer)]
             for i, name in enumerate(names):
-                if name in getattr(self, hook) or name in names[:i]:
-                    who = self.suppliers.get((hook, name), "itself")
-                    return (
-                        f"its {hook.removesuffix('s')} {name!r} is already supplied by {who}: uninstall one or rename"
-                    )
+                if name in self.tables[hook] or name in names[:i]:
+                    owner = self.suppliers.get((hook, name), "itself")
+                    kind = self.tables[hook].kind
+                    return f"its {kind} {name!r} is already supplied by {owner}: uninstall one or rename"
         return ""
 
     def remove(self, name: str) -> None:
-        """Forget a plugin that was registered in this process."""
+        """Remove a plugin that was registered in this process."""
         for plugin in [p for p in self.plugins if p.name == name]:
             for hook, offer in plugin.offers.items():
-                for item in offer:
-                    key = item if hook == "kernels" else item.name
-                    del getattr(self, hook)[key], self.suppliers[hook, key]
+                for key, _ in _by_name(hook, offer):
+                    del self.tables[hook][key], self.suppliers[hook, key]
             self.plugins.remove(plugin)
 
     def kernel(self, backend: str, method: str) -> Any:
-        """The module that computes a method on a backend; UnavailableError with the reason where there is none."""
+        """Return the module that computes a method on a backend. Raises UnavailableError if there is none."""
         if reason := self.absence(backend, method):
             raise UnavailableError(f"{method} on {backend}: {reason}")
         module, supplier = self.kernels[backend, method], self.suppliers["kernels", (backend, method)]
@@ -93,7 +119,7 @@ class Registry:
         return module
 
     def capabilities(self, backend: str, method: str) -> dict[str, str]:
-        """All that a method allows: empty where the backend's kernel offers it, else the reason why it does not."""
+        """The capabilities of a method, each with the reason why the backend lacks it; empty if it offers it."""
         declared = self.methods[method]
         try:
             lacks = lacking(self.kernel(backend, method), declared)
@@ -102,45 +128,40 @@ class Registry:
         return {name: lacks.get(name, "") for name in allowed(declared)}
 
     def absence(self, backend: str, method: str) -> str:
-        """Why a method cannot be had on a backend; empty when it can."""
+        """Why a method is not available on a backend; empty if it is."""
         if reason := self.backends[backend].reason:
             return reason
         module = self.kernels.get((backend, method))
         if module is None:
-            return f"no installed plugin offers a {backend} kernel for {method}: name its module in a kernels hook"
+            return f"no installed plugin provides a {backend} kernel for {method}: name its module in a kernels hook"
         return module.reason if isinstance(module, Absent) else ""
 
-    def find(self, hook: str, name: str) -> Any:
-        """A declaration by name; ValueError that suggests the nearest name."""
-        known = getattr(self, hook)
-        if not isinstance(name, str):
-            raise TypeError(f"{hook.removesuffix('s')}={name!r}: want a name, a text")
-        if name not in known:
-            more = " A backend comes with its distribution, as orfit-bench-numpy." if hook == "backends" else ""
-            raise ValueError(f"no {hook[:-1]} {name!r}{hint(name, known)}{more}")
-        return known[name]
-
     def require_sound(self) -> None:
-        """PluginError naming every broken plugin, if there is one."""
+        """Raise PluginError that names every broken plugin, if there are any."""
         if broken := [p for p in self.plugins if p.state == "broken"]:
             lines = "\n".join(f"  {p.name} ({p.supplier}): {p.reason}" for p in broken)
             raise PluginError(f"{len(broken)} broken plugin(s):\n{lines}")
 
     def require_installed(self, otherwise: str) -> None:
-        """ValueError, saying what to do otherwise, where a plugin is of this process alone: no worker would see it."""
+        """Raise ValueError, which recommends `otherwise`, if a plugin is registered in this process only."""
         for plugin in self.plugins:
-            if plugin.distribution == HERE:
+            if plugin.distribution == IN_PROCESS:
                 raise ValueError(
                     f"plugin {plugin.name!r} was registered in this process, where a worker process does not see it: "
                     f"{otherwise}, or install it as a distribution"
                 )
 
 
+def _by_name(hook: str, offer: Any) -> Iterable[tuple[Any, Any]]:
+    """The name and the declaration of everything that one hook returned."""
+    return offer.items() if hook == "kernels" else [(item.name, item) for item in offer]
+
+
 _registry: Registry | None = None
 
 
 def registry() -> Registry:
-    """The process's registry, filled from the installed distributions on first use."""
+    """Return the registry of this process, filled from the installed distributions on first use."""
     global _registry
     if _registry is None:
         filling = Registry()
@@ -151,19 +172,29 @@ def registry() -> Registry:
 
 
 def register(plugin: Any, name: str | None = None) -> None:
-    """Add a plugin of this process: any module or object with hook implementations and SPEC_VERSION.
+    """Register a plugin in this process.
 
-    PluginError where it is broken or claims a name that is taken.
+    Parameters
+    ----------
+    plugin : module or object
+        Has hook implementations (see `orfit_bench.hookimpl`) and `SPEC_VERSION`.
+    name : str, optional
+        By default the name of the module or class.
+
+    Raises
+    ------
+    PluginError
+        If the plugin is broken or claims a name that is taken.
     """
     name = str(name or getattr(plugin, "__name__", type(plugin).__name__))
     if isinstance(plugin, type):
-        raise PluginError(f"plugin {name!r}: it is a class, want an instance: register({name}())")
-    added = registry().add(discovery.load(lambda: plugin, name, HERE, ""))
+        raise PluginError(f"plugin {name!r}: got a class, want an instance: register({name}())")
+    added = registry().add(discovery.load(lambda: plugin, name, IN_PROCESS, ""))
     if added.state != "ok":
         registry().plugins.remove(added)
         raise PluginError(f"plugin {name!r}: {added.reason}")
 
 
 def unregister(plugin: Any) -> None:
-    """Take back what `register` added; a plugin or its name."""
+    """Undo `register`, given the plugin or its name."""
     registry().remove(plugin if isinstance(plugin, str) else getattr(plugin, "__name__", type(plugin).__name__))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import RenderableType
@@ -12,6 +12,7 @@ from rich.text import Text
 from orfit_bench.bench.suite import NO_BACKEND
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report.table import grid
+from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Backend, Experiment, Method, Metric, NumberOrSchedule, Setting, Stream
 from orfit_bench.spec.stream import OFFERS
 
@@ -41,17 +42,18 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
     """The details of a method, backend, stream, metric or experiment of this name; of each if there are several."""
-    for hook, show in (
-        ("methods", _method),
-        ("backends", _backend),
-        ("streams", _stream),
-        ("metrics", _metric),
-        ("experiments", _experiment),
-    ):
-        found = getattr(known, hook).get(name)
-        if found is not None:
-            yield Text(f"{hook.removesuffix('s')} {name}: {found.summary}", style="bold")
-            yield from show(known, found)
+    describe: dict[str, Callable[[Registry, Any], Iterator[RenderableType]]] = {
+        "methods": _method,
+        "backends": _backend,
+        "streams": _stream,
+        "metrics": _metric,
+        "experiments": _experiment,
+    }
+    for hook, describe_one in describe.items():
+        table = known.tables[hook]
+        if name in table:
+            yield Text(f"{table.kind} {name}: {table[name].summary}", style="bold")
+            yield from describe_one(known, table[name])
             yield Text(f"supplied by: {known.suppliers[hook, name]}")
 
 
@@ -203,7 +205,7 @@ def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
     yield Text(f"targets: {stream.offers}, for methods of kind {', '.join(OFFERS[stream.offers])}")
     reason = _lacks(stream)
     yield Text(f"available: {f'no: {reason}' if reason else 'yes'}")
-    yield settings_table(stream.settings) if stream.settings else Text("No settings.")
+    yield settings_table(with_sampling(stream).settings)
 
 
 def _metric(known: Registry, metric: Metric) -> Iterator[RenderableType]:

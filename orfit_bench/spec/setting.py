@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import hint
+from orfit_bench.errors import suggest
 from orfit_bench.spec.types import SettingType
 
 RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs")
@@ -76,7 +76,7 @@ def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, 
     known = {s.name: s for s in settings}
     for name in given:
         if name not in known:
-            raise TypeError(f"{owner} has no setting {name!r}{hint(name, known)}")
+            raise TypeError(f"{owner} has no setting {name!r}{suggest(name, known)}")
     try:
         return {s.name: s.check(given.get(s.name, s.default)) for s in known.values()}
     except (TypeError, ValueError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import hint
+from orfit_bench.errors import suggest
 from orfit_bench.tracking import workloads
 from orfit_bench.tracking.environment import Environment
 from orfit_bench.tracking.finding import Finding, Key, settled, share
@@ -92,7 +92,7 @@ class Gate:
         for i, (option, names) in enumerate([("--method", self.methods), ("--backend", self.backends)]):
             known = {pair[i] for pair in pairs}
             for name in sorted(set(names) - known):
-                raise ValueError(f"{option} {name}: neither commit has it{hint(name, known)}")
+                raise ValueError(f"{option} {name}: neither commit has it{suggest(name, known)}")
 
     def _compile(self, keys: Sequence[Key]) -> None:
         """Have machine code ready, one commit after the other: what they share is compiled once, by all cores."""

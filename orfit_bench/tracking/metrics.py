@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from orfit_bench.errors import hint
+from orfit_bench.errors import suggest
 from orfit_bench.tracking.workloads import FLOOR
 
 
@@ -47,7 +47,7 @@ def tolerances(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         name, _, share = (part.strip() for part in text.partition("="))
         if name not in METRICS:
-            raise ValueError(f"--tolerate {text}: no metric {name!r}{hint(name, METRICS)}")
+            raise ValueError(f"--tolerate {text}: no metric {name!r}{suggest(name, METRICS)}")
         try:
             found[name] = float(share)
         except ValueError:

@@ -311,16 +311,24 @@ class TestSuite:
             ({"seeds": [-1]}, ValueError, "random_state=-1"),
             ({"seeds": []}, ValueError, "at least one seed"),
             ({"settings": {"drift": 3}}, TypeError, "settings=.*want a table of tables"),
-            ({"settings": {"drift": {"d": 2}}}, ValueError, "settings of 'drift': no method or stream of the suite"),
+            (
+                {"settings": {"drift": {"d": 2}}},
+                ValueError,
+                "settings of 'drift': no such method or stream",
+            ),
             ({"settings": {"lms": {"ridge": 2}}}, TypeError, "lms has no setting 'ridge'"),
             ({"streams": [{"name": "drift", "model": {}}]}, ValueError, "an entry of streams has no 'model'"),
             ({"rows": [0]}, ValueError, "regression: n=0"),
             (
                 {"streams": ["rotated_digits"], "features": [5]},
                 ValueError,
-                "features of 'rotated_digits' cannot be chosen",
+                "'rotated_digits' has a fixed number of features",
             ),
-            ({"streams": [{"name": "drift", "settings": {"seed": 1}}]}, ValueError, "its seed comes from the suite's"),
+            (
+                {"streams": [{"name": "drift", "settings": {"seed": 1}}]},
+                ValueError,
+                "set its seed by the seeds",
+            ),
             ({"dtype": "int8"}, ValueError, "dtype='int8': want one of float64, float32"),
             ({"protocol": 3}, TypeError, "want a Protocol"),
         ],
@@ -346,7 +354,7 @@ class TestSuite:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("methods = [", "no TOML file"),
+            ("methods = [", "not a TOML file"),
             ("metods = ['lms']", "a suite has no 'metods'. Did you mean 'methods'"),
             ("protocol = {pases = 2}", "a protocol has no 'pases'. Did you mean 'passes'"),
             ("protocol = 3", "a protocol: got 3, want a table"),

@@ -256,11 +256,11 @@ class TestUsage:
             (("--set", "mnist.n=9"), "mnist is not among the streams of this run; add --stream mnist"),
             (
                 ("--method", "lms", "--stream", "class_digits"),
-                "'lms' (regression) cannot learn what class_digits offers",
+                "'lms' (regression) cannot learn from class_digits",
             ),
             (("--method", "lms", "--set", "class_digits.n=9"), "add --stream class_digits"),
             (("--rows", "0"), "n=0: want an integer in [1, inf)"),
-            (("--features", "8"), "the features of 'rotated_digits' cannot be chosen"),
+            (("--features", "8"), "'rotated_digits' has a fixed number of features"),
             (("--seed", "-1"), "random_state=-1"),
             (("--dtype", "int8"), "dtype='int8': want one of float64, float32"),
             (("--passes", "0"), "passes=0: want an integer >= 1"),

@@ -106,7 +106,7 @@ def test_a_failure_says_how_far_off_and_how_to_repeat_it_without_a_traceback(run
 
 
 def test_what_is_installed_is_repeated_by_the_command(run, monkeypatch):
-    monkeypatch.setattr("orfit_bench.conformance.suites.HERE", "somewhere else")
+    monkeypatch.setattr("orfit_bench.conformance.suites.IN_PROCESS", "somewhere else")
     again = "repeat: orfit-bench conform lms --backend echo --dtype float64 --seed 0 --check agrees_with_reference"
     run(echo("Y + 1e-3")).stdout.fnmatch_lines([again])
 

@@ -76,10 +76,10 @@ PLUGINS: dict[str, tuple[str, str, str]] = {
     "a_syntax": ("def :\n", "broken", "SyntaxError"),
     "a_misspelt": (HEAD + hook("method", "()"), "broken", "unknown hook 'method'"),
     "a_argument": (HEAD + hook("methods", "()", "registry"), "broken", "{'registry'}"),
-    "a_newer": (HEAD.replace("(1, 0)", "(1, 99)"), "broken", "built for spec 1.99, this orfit_bench speaks 1.0"),
-    "a_older": (HEAD.replace("(1, 0)", "(0, 9)"), "broken", "built for spec 0.9, this orfit_bench speaks 1.0"),
-    "a_version_kind": (HEAD.replace("(1, 0)", "'1.0'"), "broken", "states no SPEC_VERSION"),
-    "a_no_version": (GOOD.replace("good", "other").replace("@hookimpl", ""), "broken", "states no SPEC_VERSION"),
+    "a_newer": (HEAD.replace("(1, 0)", "(1, 99)"), "broken", "requires spec 1.99, but this"),
+    "a_older": (HEAD.replace("(1, 0)", "(0, 9)"), "broken", "requires spec 0.9, but this"),
+    "a_version_kind": (HEAD.replace("(1, 0)", "'1.0'"), "broken", "declares no SPEC_VERSION"),
+    "a_no_version": (GOOD.replace("good", "other").replace("@hookimpl", ""), "broken", "declares no SPEC_VERSION"),
     "a_raises": (HEAD + hook("streams", "1 / 0"), "broken", "ZeroDivisionError: division by zero"),
     "a_leaves": (HEAD + hook("streams", "exit(3)"), "broken", "SystemExit: 3"),
     "a_none": (HEAD + hook("methods", "None"), "broken", "hook methods: got NoneType, want a tuple of Method"),
@@ -88,7 +88,7 @@ PLUGINS: dict[str, tuple[str, str, str]] = {
     "a_swapped": (HEAD + hook("backends", "[method('x')]"), "broken", "want Backend objects"),
     "a_list": (HEAD + hook("kernels", "[]"), "broken", "hook kernels: got list, want a mapping"),
     "a_key": (HEAD + hook("kernels", "{'numpy': 'm'}"), "broken", "hook kernels: got the key 'numpy'"),
-    "a_value": (HEAD + hook("kernels", "{('numpy', 'x'): 3}"), "broken", "want a module's name"),
+    "a_value": (HEAD + hook("kernels", "{('numpy', 'x'): 3}"), "broken", "want the name of a module"),
     "a_method": (HEAD + hook("methods", "[method('lms')]"), "broken", "'lms' is already supplied by orfit-bench 0"),
     "a_twice": (HEAD + hook("methods", "[method('x'), method('x')]"), "broken", "already supplied by itself"),
     "a_experiments": (HEAD + hook("experiments", "[method('x')]"), "broken", "want Experiment objects"),
@@ -189,7 +189,7 @@ def test_the_good_ones_work_beside_them(report: Any) -> None:
 
 def test_absence_is_said_with_its_reason(report: Any) -> None:
     assert report["absent"] == "UnavailableError: rls on good_backend: waits for a solver"
-    assert "nlms on good_backend: no installed plugin offers a good_backend kernel for nlms" in report["silent"]
+    assert "nlms on good_backend: no installed plugin provides a good_backend kernel for nlms" in report["silent"]
     assert report["lazy"] == (
         "UnavailableError: lazy on numpy: the kernel module 'no_such_module' of c-lazy 0.1 cannot be imported: "
         "ModuleNotFoundError: No module named 'no_such_module'"
@@ -216,7 +216,7 @@ def test_the_environment_restricts_what_is_loaded(only: str, site: Path) -> None
     wanted = {"catalogue", *(name.strip() for name in only.split(",") if name.strip())}
     assert {name for name, (state, _) in plugins.items() if state == "ok"} == wanted
     assert {state for name, (state, _) in plugins.items() if name not in wanted} == {"blocked"}
-    assert plugins["a_import_point"][1] == f"not named in ORFIT_BENCH_PLUGINS={only}"
+    assert plugins["a_import_point"][1] == f"not listed in ORFIT_BENCH_PLUGINS={only}"
     assert {"a_misspelt", "a_raises", "c_lazy"}.isdisjoint(modules)
     assert ("orfit_bench_numpy" in modules) == ("numpy" in wanted)
 
@@ -288,7 +288,7 @@ def test_register_and_unregister(registered: Callable[..., str]) -> None:
     assert ob.create("mine", backend="own").partial_fit([[1.0]], [2.0]).predict([[3.0]]) == [6.0]
     with pytest.raises(ob.UnavailableError, match="rls on own: not yet"):
         ob.create("rls", backend="own")
-    with pytest.raises(ob.UnavailableError, match="mine on numpy: no installed plugin offers a numpy kernel for mine"):
+    with pytest.raises(ob.UnavailableError, match="mine on numpy: no installed plugin provides a numpy kernel"):
         ob.create("mine")
     ob.unregister(name)
     with pytest.raises(ValueError, match="no method 'mine'"):
@@ -302,8 +302,8 @@ def test_register_and_unregister(registered: Callable[..., str]) -> None:
         (Plugin(method="lms", backend="other"), "plugin 'second': its method 'lms' is already supplied by orfit-bench"),
         (Plugin(method="other", backend="numpy"), "its backend 'numpy' is already supplied by orfit-bench-numpy"),
         (Plugin(method="other"), "its backend 'own' is already supplied by this process"),
-        (object(), "states no SPEC_VERSION"),
-        (SimpleNamespace(SPEC_VERSION=(2, 0)), "built for spec 2.0"),
+        (object(), "declares no SPEC_VERSION"),
+        (SimpleNamespace(SPEC_VERSION=(2, 0)), "requires spec 2.0"),
     ],
     ids=["method", "backend", "both mine", "no version", "newer"],
 )
@@ -313,7 +313,7 @@ def test_a_refused_plugin_leaves_nothing(plugin: Any, message: str, registered: 
     with pytest.raises(ob.PluginError, match=message):
         ob.register(plugin, "second")
     assert (set(ob.methods()), set(ob.backends()), len(registry().plugins)) == held
-    with pytest.raises(ob.PluginError, match="a plugin named 'mine' is loaded already"):
+    with pytest.raises(ob.PluginError, match="a plugin named 'mine' is already loaded"):
         ob.register(Plugin("third", "third"), "mine")
 
 
@@ -515,7 +515,7 @@ def test_registering_again_and_registering_a_class_say_what_to_do(registered: Ca
     registered(Plugin(kernels={}), "mine")
     with pytest.raises(ob.PluginError, match=r"call orfit_bench.unregister\('mine'\) first"):
         ob.register(Plugin(kernels={}), "mine")
-    with pytest.raises(ob.PluginError, match="it is a class, want an instance"):
+    with pytest.raises(ob.PluginError, match="got a class, want an instance"):
         ob.register(Plugin)
 
 
@@ -525,3 +525,14 @@ def test_a_device_that_cannot_be_described_ends_nothing():
 
     backend = Backend("mine", "", namespace=lambda: None, device_info=broken)
     assert backend.described == {"unknown": "its device_info failed: RuntimeError: driver gone"}
+
+
+def test_the_registry_keeps_declarations_as_they_are():
+    from orfit_bench.catalogue import METHODS, METRICS, STREAMS
+
+    for declared, table in (
+        (METHODS, registry().methods),
+        (STREAMS, registry().streams),
+        (METRICS, registry().metrics),
+    ):
+        assert all(table[item.name] is item for item in declared)

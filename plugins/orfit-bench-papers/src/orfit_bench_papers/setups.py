@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import UnavailableError, hint
+from orfit_bench.errors import UnavailableError, suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Integer, Number
 from orfit_bench_papers import data as data_sets
@@ -19,7 +19,7 @@ from orfit_bench_papers.procedure import Procedure, Setup
 def find(name: str) -> Procedure:
     """The procedure of the experiment of this name. ValueError with the nearest name where there is none."""
     if name not in EXPERIMENTS:
-        raise ValueError(f"no experiment {name!r}{hint(name, EXPERIMENTS)}")
+        raise ValueError(f"no experiment {name!r}{suggest(name, EXPERIMENTS)}")
     module = import_module(f"orfit_bench_papers.{name.replace('-', '_')}")
     procedure: Procedure = module.PROCEDURE
     return procedure
@@ -39,7 +39,7 @@ def make_setup(procedure: Procedure, data: str | None = None, **protocol: Any) -
         raise UnavailableError(f"{procedure.name} with data {made!r}: {reason}")
     for name in protocol:
         if name not in procedure.protocol:
-            raise ValueError(f"{procedure.name} has no {name!r} to set{hint(name, procedure.protocol)}")
+            raise ValueError(f"{procedure.name} has no {name!r} to set{suggest(name, procedure.protocol)}")
     whole = {**procedure.protocol, **protocol}
     whole = {name: _checked(procedure, name, whole) for name in whole}
     here = [b for b in ("numba", "numpy") if b in registry().backends and not registry().backends[b].reason]

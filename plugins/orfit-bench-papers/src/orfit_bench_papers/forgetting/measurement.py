@@ -58,7 +58,7 @@ def learner(setup: Setup, entry: Entry, seed: int, step: float | None) -> Any:
     """A new learner; one that learns layer by layer fits a perceptron with one hidden layer."""
     declared = registry().methods[entry.method]
     given = {} if step is None else {"step_size": step}
-    model = models.made(models.filled(declared, None))
+    model = models.build(models.with_defaults(declared, None))
     return setup.create(entry.method, seed, model=model, **entry.settings, **given)
 
 

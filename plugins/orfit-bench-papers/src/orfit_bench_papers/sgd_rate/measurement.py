@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench import schedules
 from orfit_bench.catalogue.streams import digits
-from orfit_bench.orders import uniform
+from orfit_bench.sampling import uniform
 from orfit_bench.spec import Data
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers.procedure import Axes, Cell, Setup, about

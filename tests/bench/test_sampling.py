@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import orfit_bench as ob
 from orfit_bench.bench import Suite, run
 from orfit_bench.cli import main
-from orfit_bench.orders import sampled
+from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Integer, Setting, Stream
 
 LEARNERS = [
@@ -49,24 +49,24 @@ class OnlySlices:
 
 def test_once_is_the_data():
     data = numbered(5, tasks=(0, 2, 5))
-    assert ob.orders.once(data) is data
+    assert ob.sampling.once(data) is data
 
 
 @given(n=st.integers(0, 20), passes=st.integers(1, 4), seed=st.integers(0, 2**70))
 def test_reshuffled_visits_every_row_once_a_pass(n, passes, seed):
-    order = visits(ob.orders.reshuffled(numbered(n), passes, seed))
+    order = visits(ob.sampling.reshuffled(numbered(n), passes, seed))
     assert order.shape == (n * passes,)
     for part in order.reshape(passes, n):
         assert sorted(part) == list(range(n))
 
 
 def test_each_pass_has_an_order_of_its_own():
-    orders = visits(ob.orders.reshuffled(numbered(50), 4)).reshape(4, 50)
+    orders = visits(ob.sampling.reshuffled(numbered(50), 4)).reshape(4, 50)
     assert len({tuple(part) for part in orders} | {tuple(range(50))}) == 5
 
 
 def test_uniform_draws_every_row_equally_often_and_independently():
-    order = visits(ob.orders.uniform(numbered(10), 20_000, seed=3))
+    order = visits(ob.sampling.uniform(numbered(10), 20_000, seed=3))
     assert len(order) == 20_000
     counts = np.bincount(order, minlength=10)
     assert abs(counts - 2000).max() < 4 * np.sqrt(20_000 * 0.1 * 0.9)
@@ -75,8 +75,8 @@ def test_uniform_draws_every_row_equally_often_and_independently():
 
 
 MAKERS = {
-    "uniform": lambda data, seed: ob.orders.uniform(data, 3000, seed),
-    "reshuffled": lambda data, seed: ob.orders.reshuffled(data, 3, seed),
+    "uniform": lambda data, seed: ob.sampling.uniform(data, 3000, seed),
+    "reshuffled": lambda data, seed: ob.sampling.reshuffled(data, 3, seed),
 }
 
 
@@ -127,7 +127,7 @@ def test_held_out_rows_stay_and_tasks_go(maker):
 
 def test_rows_are_copies():
     data = numbered(5)
-    view = ob.orders.reshuffled(data, 1)
+    view = ob.sampling.reshuffled(data, 1)
     view.X[:][...] = np.asarray(view.y)[...] = 99.0
     assert visits(view).max() == visits(data).max() == 4
 
@@ -148,7 +148,7 @@ def test_multi_pass_sgd_ends_where_one_pass_of_orfit_does():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((5, 12)), rng.standard_normal(5)
     sgd = ob.create("sgd", step_size=1 / (X * X).sum(1).max())
-    for A, b in ob.orders.reshuffled(Data(X, y), 1000).chunks(500):
+    for A, b in ob.sampling.reshuffled(Data(X, y), 1000).chunks(500):
         sgd.partial_fit(A, b)
     want = ob.create("orfit").partial_fit(X, y).state()["w"].values
     np.testing.assert_allclose(sgd.state()["w"].values, want, atol=1e-10)
@@ -157,13 +157,17 @@ def test_multi_pass_sgd_ends_where_one_pass_of_orfit_does():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ob.orders.uniform(numbered(3), 0), ValueError, "n=0: want an integer >= 1"),
-        (lambda: ob.orders.uniform(numbered(3), 2.0), TypeError, "n=2.0: want an integer"),
-        (lambda: ob.orders.uniform(numbered(0), 2), ValueError, "no rows to draw from"),
-        (lambda: ob.orders.reshuffled(numbered(3), True), TypeError, "passes=True"),
-        (lambda: ob.orders.reshuffled(numbered(3), 0), ValueError, "passes=0"),
-        (lambda: ob.orders.uniform(numbered(3), 4).X[1], TypeError, r"by slices: got 1, want X\[a:b\]"),
-        (lambda: ob.streams()["drift"].load(passes=2), ValueError, "stream 'drift': passes=2 with sampling='once'"),
+        (lambda: ob.sampling.uniform(numbered(3), 0), ValueError, "n=0: want an integer >= 1"),
+        (lambda: ob.sampling.uniform(numbered(3), 2.0), TypeError, "n=2.0: want an integer"),
+        (lambda: ob.sampling.uniform(numbered(0), 2), ValueError, "no rows to draw from"),
+        (lambda: ob.sampling.reshuffled(numbered(3), True), TypeError, "passes=True"),
+        (lambda: ob.sampling.reshuffled(numbered(3), 0), ValueError, "passes=0"),
+        (lambda: ob.sampling.uniform(numbered(3), 4).X[1], TypeError, r"slices only: got 1, want X\[a:b\]"),
+        (
+            lambda: ob.streams()["drift"].load(passes=2),
+            ValueError,
+            "passes=2 requires sampling='uniform'",
+        ),
         (lambda: ob.streams()["drift"].load(sampling="twice"), ValueError, "want one of once, uniform, reshuffled"),
         (lambda: ob.streams()["drift"].load(sampling="uniform", passes=0), ValueError, "passes=0"),
     ],
@@ -179,7 +183,7 @@ def test_what_is_refused(call, error, message):
 def test_every_registered_stream_takes_an_order():
     for stream in ob.streams().values():
         assert {"sampling", "passes", "seed"} <= {s.name for s in stream.settings}
-        assert sampled(stream) is stream  # not twice
+        assert with_sampling(stream) is stream  # not twice
 
 
 @pytest.mark.parametrize("name", ["regression", "drift", "digits"])
@@ -188,8 +192,8 @@ def test_a_stream_by_name_is_its_data_in_that_order(name):
     plain = stream.load(n=30, seed=4)
     assert isinstance(plain.X, np.ndarray)
     for sampling, made in (
-        ("uniform", ob.orders.uniform(plain, 60, 4)),
-        ("reshuffled", ob.orders.reshuffled(plain, 2, 4)),
+        ("uniform", ob.sampling.uniform(plain, 60, 4)),
+        ("reshuffled", ob.sampling.reshuffled(plain, 2, 4)),
     ):
         got = stream.load(n=30, seed=4, sampling=sampling, passes=2)
         np.testing.assert_array_equal(np.asarray(got.X), np.asarray(made.X))
@@ -198,12 +202,12 @@ def test_a_stream_by_name_is_its_data_in_that_order(name):
 
 
 def test_a_stream_without_a_seed_gets_one_and_one_with_such_settings_keeps_them():
-    bare = sampled(Stream("bare", "", lambda: numbered(20)))
+    bare = with_sampling(Stream("bare", "", lambda: numbered(20)))
     orders = [visits(bare.load(sampling="reshuffled", seed=seed)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(orders[0], orders[1])
     assert not np.array_equal(orders[0], orders[2])
     own = Stream("own", "", lambda passes: numbered(passes), (Setting("passes", Integer(1), 3, ""),))
-    assert sampled(own) is own
+    assert with_sampling(own) is own
 
 
 def test_a_suite_learns_and_measures_in_that_order():

@@ -1,0 +1,209 @@
+"""Orders in which the rows of a stream are visited: as they are, drawn uniformly, or reshuffled in each pass.
+
+The functions return views: a slice gathers its rows when it is requested, and the seed fixes the order. Source:
+slides, "Other SGD flavors: different sampling".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orfit_bench.spec import Choice, Data, Integer, Setting, Stream
+from orfit_bench.spec.stream import Pair
+
+Array = NDArray[Any]
+BLOCK = 1024
+"""Number of rows that `uniform` draws at once."""
+BRANCH = 0x6F72646572
+"""Spawn key of the order's random numbers, which makes them independent of rows drawn from the same seed."""
+
+SAMPLING = Setting(
+    "sampling",
+    Choice(("once", "uniform", "reshuffled")),
+    "once",
+    "order of the rows: as they come, drawn with replacement, or each pass in a new random order",
+)
+PASSES = Setting("passes", Integer(1), 1, "number of passes, for sampling uniform or reshuffled")
+SEED = Setting("seed", Integer(0), 0, "seed of the order of the rows")
+
+
+def once(data: Data | Pair) -> Data:
+    """Return the data in their own order.
+
+    Parameters
+    ----------
+    data : Data or (X, y)
+        The data of a stream, or X (n, d) with y (n,) or (n, c).
+
+    Returns
+    -------
+    Data
+        The same object if `data` is one, else the arrays as `Data`.
+
+    Examples
+    --------
+    >>> once(([[1.0], [2.0]], [0.0, 1.0])).X.shape
+    (2, 1)
+    """
+    return data if isinstance(data, Data) else Data(np.asarray(data[0]), np.asarray(data[1]))
+
+
+def uniform(data: Data | Pair, n: int, seed: int = 0) -> Data:
+    """Return a view of n rows, each drawn uniformly and with replacement.
+
+    Parameters
+    ----------
+    data : Data or (X, y)
+        The data of a stream, or X (n, d) with y (n,) or (n, c).
+    n : int
+        Number of rows to draw.
+    seed : int
+        Fixes the order.
+
+    Returns
+    -------
+    Data
+        Views of X and y. Test and validation rows are unchanged; there are no tasks.
+
+    Raises
+    ------
+    ValueError
+        If the data have no rows, or n < 1.
+
+    Examples
+    --------
+    >>> len(uniform(([[1.0], [2.0]], [0.0, 1.0]), 5).X)
+    5
+    """
+    data = once(data)
+    rows = len(data.X)
+    if not rows:
+        raise ValueError("uniform: the data have no rows to draw from")
+    return _view(data, VisitOrder(_positive("n", n), BLOCK, lambda rng: rng.integers(rows, size=BLOCK), seed))
+
+
+def reshuffled(data: Data | Pair, passes: int, seed: int = 0) -> Data:
+    """Return a view of several passes through the data, each in a new random order.
+
+    Parameters
+    ----------
+    data : Data or (X, y)
+        The data of a stream, or X (n, d) with y (n,) or (n, c).
+    passes : int
+        Number of passes.
+    seed : int
+        Fixes the order.
+
+    Returns
+    -------
+    Data
+        Views of X and y with `passes` times the rows. Test and validation rows are unchanged; there are no tasks.
+
+    Raises
+    ------
+    ValueError
+        If passes < 1.
+
+    Examples
+    --------
+    >>> sorted(reshuffled(([[1.0], [2.0]], [0.0, 1.0]), 2).y[:].tolist())
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    data = once(data)
+    rows = len(data.X)
+    order = VisitOrder(_positive("passes", passes) * rows, rows, lambda rng: rng.permutation(rows), seed)
+    return _view(data, order)
+
+
+def with_sampling(stream: Stream) -> Stream:
+    """Return the stream with the settings `sampling` and `passes`, and `seed` if it has none.
+
+    `ob.streams()` and suites offer streams in this form. A stream that declares `sampling` or `passes` itself is
+    returned unchanged.
+    """
+    names = {s.name for s in stream.settings}
+    if names & {SAMPLING.name, PASSES.name}:
+        return stream
+    has_seed = "seed" in names
+
+    def make(sampling: str, passes: int, seed: int | None = None, **settings: Any) -> Data:
+        if sampling == "once" and passes > 1:
+            raise ValueError(
+                f"stream {stream.name!r}: passes={passes} requires sampling='uniform' or 'reshuffled'; to repeat the "
+                f"rows in the same order, set the passes of the protocol"
+            )
+        data = stream.make(**settings, **({"seed": seed} if has_seed else {}))
+        if sampling == "uniform":
+            return uniform(data, passes * len(data.X), seed or 0)
+        return reshuffled(data, passes, seed or 0) if sampling == "reshuffled" else once(data)
+
+    added = (SAMPLING, PASSES) if has_seed else (SAMPLING, PASSES, SEED)
+    return replace(stream, make=make, settings=(*stream.settings, *added))
+
+
+class VisitOrder:
+    """The row visited at each position 0 to length - 1, drawn in blocks, each with a generator of its own."""
+
+    def __init__(self, length: int, block: int, draw: Callable[[np.random.Generator], Array], seed: int) -> None:
+        self.length, self._block = length, block
+        self._drawn = lru_cache(maxsize=2)(lambda b: draw(_generator(seed, b)))
+
+    def rows_at(self, positions: Array) -> Array:
+        """Return the row numbers at these positions."""
+        rows = np.empty(len(positions), np.int64)
+        blocks = positions // self._block if len(positions) else positions
+        for b in np.unique(blocks):
+            rows[blocks == b] = self._drawn(int(b))[positions[blocks == b] - b * self._block]
+        return rows
+
+
+class SampledView:
+    """Rows in the order of their visits. Supports `len` and slices, as `Data` requires; np.asarray gathers all."""
+
+    def __init__(self, rows: Any, order: VisitOrder) -> None:
+        self._rows, self._order = rows, order
+
+    def __len__(self) -> int:
+        return self._order.length
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of visits, followed by the shape of a row."""
+        return (len(self), *self._rows[:0].shape[1:])
+
+    def __getitem__(self, piece: slice) -> Array:
+        if not isinstance(piece, slice):
+            raise TypeError(f"sampled rows support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
+        visited = self._order.rows_at(np.arange(*piece.indices(len(self))))
+        if isinstance(self._rows, np.ndarray):
+            gathered: Array = self._rows[visited]
+            return gathered
+        return np.concatenate([self._rows[:0], *(self._rows[i : i + 1] for i in visited.tolist())])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self[:], dtype)
+
+
+def _view(data: Data, order: VisitOrder) -> Data:
+    """Views of X and y in this order; tasks are dropped, since their rows are no longer contiguous."""
+    X: Any = SampledView(data.X, order)
+    y: Any = None if data.y is None else SampledView(data.y, order)
+    return replace(data, X=X, y=y, tasks=())
+
+
+def _generator(seed: int, block: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(BRANCH, block)))
+
+
+def _positive(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}={value!r}: want an integer >= 1")
+    if value < 1:
+        raise ValueError(f"{name}={value}: want an integer >= 1")
+    return int(value)
