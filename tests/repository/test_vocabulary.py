@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("orfit_bench/cli", "orfit_bench/new_plugin", "orfit_bench/report")
+PACKAGES = (
+    "orfit_bench/cli",
+    "orfit_bench/new_plugin",
+    "orfit_bench/report",
+    "plugins/orfit-bench-cupy/src",
+    "plugins/orfit-bench-numba",
+)
 """Extended as the other packages are renamed."""
 WORDS = {"told", "said", "apart", "looked", "beside", "whole", "made"}
 

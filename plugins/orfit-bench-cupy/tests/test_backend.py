@@ -146,8 +146,8 @@ class TestReason:
 
 def test_results_and_states_say_what_computed(monkeypatch, in_place):
     fake(monkeypatch)
-    told = {"device": "Some GPU", "cupy": "14.0", "CUDA of the runtime": "12.9", "CUDA of the driver": "13.1"}
-    assert plugin.BACKEND.device_info() == told
+    reported = {"device": "Some GPU", "cupy": "14.0", "CUDA of the runtime": "12.9", "CUDA of the driver": "13.1"}
+    assert plugin.BACKEND.device_info() == reported
     assert provenance({})["machine"]["devices"][in_place] == {"device": "NumPy"}
     learner = ob.create("lms", backend=in_place).partial_fit(np.ones((2, 3)), np.ones(2))
     assert learner.state().attrs["device"] == '{"device": "NumPy"}'

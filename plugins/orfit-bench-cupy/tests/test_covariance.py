@@ -87,12 +87,12 @@ def test_a_layer_that_takes_nothing_in_propagates_nothing():
 
 
 def test_some_steps_are_refused_and_some_lose_digits():
-    said = set()
+    outcomes = set()
     for size, ff, shape in EXTREMES:
         P, w, lost = there(covariance(size, shape), W, np.zeros(()))
         limits = forgetting_limits(ff, np.dtype(float))
-        said.add((_covariance.learn_step(P, w, *there(X[:1], Y[:1]), ff * np.eye(1), lost, limits), float(lost)))
-    assert said == {(True, 0.0), (True, 1.0), (False, 0.0)}
+        outcomes.add((_covariance.learn_step(P, w, *there(X[:1], Y[:1]), ff * np.eye(1), lost, limits), float(lost)))
+    assert outcomes == {(True, 0.0), (True, 1.0), (False, 0.0)}
 
 
 def test_what_joins_a_basis_is_orthogonal_to_it():

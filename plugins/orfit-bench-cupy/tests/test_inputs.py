@@ -125,7 +125,7 @@ def test_pinned_rows_are_the_hosts(in_place, backend):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 1000])
-def test_rows_are_looked_at_without_a_copy(rows):
+def test_rows_are_validated_without_a_copy(rows):
     there = on_device(np.ones((rows, 50)))
     IN_PLACE.memory()
     before = cupy.get_default_memory_pool().used_bytes()

@@ -96,7 +96,7 @@ def test_what_is_known_but_for_rounding_is_not_smoothed(known):
 
 
 def outcome(backend, given):
-    """The row that is refused, and whether digits are said to be lost."""
+    """The row that is refused, and whether digits are messages to be lost."""
     learner = ob.create("kalman", backend=backend, **given)
     try:
         learner.partial_fit(X[:3], Y[:3])
@@ -109,12 +109,12 @@ def outcome(backend, given):
 @pytest.mark.parametrize("given", [*SETTINGS, "slight noise"])
 def test_as_many_digits_are_asked_for(device, given):
     off = np.eye(D) - (1 - 1e-14) * np.outer(X[0], X[0]) / (X[0] @ X[0])  # along the first row a little is left
-    said = []
+    messages = []
     for size, shape in ((1e14, off), (1e6, np.eye(D)), (1e12, np.eye(D)), (1e18, np.eye(D))):
         settings = SETTINGS.get(given, {"process_noise": 1e-3}) | {"initial_covariance": size * shape}
-        said.append(outcome(device, settings))
-        assert said[-1] == outcome("numpy", settings)
-    assert len(set(said)) > 1
+        messages.append(outcome(device, settings))
+        assert messages[-1] == outcome("numpy", settings)
+    assert len(set(messages)) > 1
 
 
 def test_a_row_that_is_refused_leaves_the_state_before_it_moved(device):

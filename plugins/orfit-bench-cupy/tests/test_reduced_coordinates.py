@@ -60,7 +60,7 @@ def test_coordinates_are_those_of_the_rows(rows, exponents, copies):
 
 
 @pytest.mark.parametrize("d", [8, 30, 31, 200])
-def test_reflections_of_panels_span_what_those_of_the_whole_do(monkeypatch, d):
+def test_reflections_by_panels_span_the_same(monkeypatch, d):
     M = np.random.default_rng(0).standard_normal((7, d))
     M[3], M[5] = M[2], 0
     monkeypatch.setattr(_reduced_coordinates, "LARGE_BYTES", 0)
@@ -100,13 +100,13 @@ def drawn(seed=0, n=40):
 
 def taught(method, backend, given, X, y, cuts=(0, 1, 17, 40)):
     """The learner and its predictions before each row."""
-    learner, told = ob.create(method, backend=backend, **given), []
+    learner, predictions = ob.create(method, backend=backend, **given), []
     for begin, end in pairwise(cuts):
         if learner.method.kind == "subspace":
             learner.partial_fit(X[begin:end])
         else:
-            told.append(learner.backend.asnumpy(learner.prequential(X[begin:end], y[begin:end])))
-    return learner, np.concatenate(told) if told else np.zeros(0)
+            predictions.append(learner.backend.asnumpy(learner.prequential(X[begin:end], y[begin:end])))
+    return learner, np.concatenate(predictions) if predictions else np.zeros(0)
 
 
 def same(mine, other, eps=1e-9):
@@ -126,8 +126,8 @@ def same(mine, other, eps=1e-9):
 def test_blocks_leave_what_rows_leave(in_place, monkeypatch, method, given, rows):
     monkeypatch.setattr(_reduced_coordinates, "ROWS", rows)
     X, y = drawn()
-    (mine, told), (other, want) = (taught(method, backend, given, X, y) for backend in (in_place, "numpy"))
-    close(told, want, 1e-9)
+    (mine, predictions), (other, want) = (taught(method, backend, given, X, y) for backend in (in_place, "numpy"))
+    close(predictions, want, 1e-9)
     same(mine, other)
 
 
@@ -145,5 +145,5 @@ def test_a_state_goes_from_backend_to_backend(in_place, method):
     for backend, rows in zip(parts, np.split(np.arange(40), 5), strict=True):
         learner = ob.restore(learner.state(), backend=backend)
         learner.partial_fit(X[rows], *([] if method == "krasulina" else [y[rows]]))
-    whole = ob.create(method).partial_fit(X, *([] if method == "krasulina" else [y]))
-    same(learner, whole)
+    together = ob.create(method).partial_fit(X, *([] if method == "krasulina" else [y]))
+    same(learner, together)

@@ -106,7 +106,7 @@ with ThreadpoolController().select(user_api="blas").limit(limits=2):
 """
         assert python(code) == "{2}\n"
 
-    def test_a_wrong_number_is_said_beforehand(self, monkeypatch):
+    def test_an_invalid_number_is_reported_before_learning(self, monkeypatch):
         monkeypatch.setenv("ORFIT_BENCH_THREADS", "two")
         with pytest.raises(ob.UnavailableError, match="ORFIT_BENCH_THREADS=two: want a number of threads"):
             ob.create("lms", backend="numba")
@@ -166,7 +166,7 @@ print(peak() - before)
     ],
     ids=lambda value: str(value)[:12],
 )
-def test_a_chunk_takes_two_blocks_beside_state_and_rows(method, d, settings, allowed):
+def test_a_chunk_allocates_two_blocks(method, d, settings, allowed):
     n = 8 if settings.get("moving") else 256 if d < 10_000 else 64
     done = subprocess.run(
         [sys.executable, "-c", PEAK, method, str(d), str(n), repr(settings)],

@@ -24,8 +24,8 @@ def test_orfit_of_rows_that_share_a_part(dtype, summary, shared):
     X[40] = X[39] + np.asarray(1e-3, dtype) * X[40]
     X[70] = 0
     settings = {"memory": 12, "summary": summary}
-    (mine, told), (other, want) = (learned("orfit", settings, b, dtype, X, y) for b in ("numba", "numpy"))
-    alike(told, want, dtype)
+    (mine, predictions), (other, want) = (learned("orfit", settings, b, dtype, X, y) for b in ("numba", "numpy"))
+    alike(predictions, want, dtype)
     a, b = mine.state(), other.state()
     for name in ("w", "singular_values"):
         alike(a[name].values, b[name].values, dtype)
@@ -34,12 +34,12 @@ def test_orfit_of_rows_that_share_a_part(dtype, summary, shared):
     alike(U.T @ U, V.T @ V, dtype)
 
 
-def test_a_small_row_in_a_block_beside_huge_weights():
+def test_a_small_row_in_a_block_with_huge_weights():
     X, y = rows("orfit", "float64")
     X[5] *= 1e-70
     settings = {"memory": 12, "initial_weights": np.full((D, 2), 1e250)}
-    (mine, told), (other, want) = (learned("orfit", settings, b, "float64", X, y) for b in ("numba", "numpy"))
-    alike(told, want, "float64")
+    (mine, predictions), (other, want) = (learned("orfit", settings, b, "float64", X, y) for b in ("numba", "numpy"))
+    alike(predictions, want, "float64")
     alike(mine.state()["w"].values, other.state()["w"].values, "float64")
 
 

@@ -15,19 +15,19 @@ from orfit_bench.spec import Backend
 SPEC_VERSION = (1, 0)
 VARIABLE = "ORFIT_BENCH_DEVICE"
 METHODS = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
-"""The methods computed here: every module of this package whose name has no leading underscore."""
+"""The methods with a kernel here: the modules of this package without a leading underscore."""
 NO_DEVICE = 100
-"""CUDA's number for it, which CuPy does not name."""
+"""The error code of CUDA, which CuPy does not name."""
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 
 def _on_device(name: str) -> Callable[..., Any]:
-    """A function of `_device`, which imports CuPy."""
+    """A function of `_device`, which is imported on first call since it imports CuPy."""
     return lambda *arguments: getattr(importlib.import_module("orfit_bench_cupy._device"), name)(*arguments)
 
 
 def _probe() -> str:
-    """Why nothing can be computed here, and what would help; empty where a first computation succeeds."""
+    """Why the backend is unavailable, and what would help; empty if a first computation succeeds."""
     which = os.environ.get(VARIABLE, "")
     reason = missing_reason(which)
     if not reason:
@@ -37,7 +37,7 @@ def _probe() -> str:
 
 @cache
 def missing_reason(which: str) -> str:
-    """What a first computation on the device of this number comes to: the answer of the whole process."""
+    """Why a first computation on the device of this number fails, cached for the process; empty if it succeeds."""
     if os.environ.get("CUPY_TF32", "0") not in ("", "0"):
         return "CUPY_TF32 is set, which leaves 10 bits of products in float32, where learners count on 24: unset it"
     try:
@@ -87,5 +87,5 @@ def backends() -> tuple[Backend, ...]:
 
 @hookimpl
 def kernels() -> dict[tuple[str, str], str]:
-    """One module a method, of the method's name."""
+    """One module for each method, of the same name."""
     return {("cupy", method): f"orfit_bench_cupy.{method}" for method in METHODS}

@@ -10,18 +10,20 @@ from typing import Any
 import cupy
 from numpy.typing import NDArray
 
-if not hasattr(cupy.ndarray, "__array_namespace__"):  # CuPy 14 has all of it but the way there, which models go
+if not hasattr(
+    cupy.ndarray, "__array_namespace__"
+):  # CuPy 14 implements the standard but not this method, which models use
     cupy.ndarray.__array_namespace__ = lambda self, api_version=None: cupy
 
 STAGED = 64 * 2**20
-"""Bytes that are copied to the device through pinned memory, which CuPy's pool keeps, rounded up to a power of two."""
+"""Most bytes copied to the device by pinned memory, which the pool of CuPy keeps, rounded up to a power of two."""
 PRECISION = ("CUPY_TF32", "CUPY_ACCELERATORS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATION_STRATEGY")
-"""Environment variables that change which digits a product has, recorded with every result."""
+"""Environment variables that change the precision of products, recorded with every result."""
 _chosen = threading.local()
 
 
 def choose(which: str) -> None:
-    """Use the device of this number, "" for the first, in this thread; a choice that the user made already stays."""
+    """Use the device of this number ("" for the first) in this thread, unless the user has chosen one already."""
     if getattr(_chosen, "done", False):
         return
     number = cupy.cuda.runtime.getDeviceCount()
@@ -33,7 +35,7 @@ def choose(which: str) -> None:
 
 
 def try_libraries() -> None:
-    """A first computation with each library that learning needs, all of which are loaded on first use."""
+    """Compute something with each library that learning needs; they are loaded on first use."""
     a = cupy.eye(2)
     (a + 1).sum().item()  # the driver, and the compiler
     (a @ a).sum().item()  # cuBLAS
@@ -43,7 +45,7 @@ def try_libraries() -> None:
 
 @cache
 def pins_memory() -> bool:
-    """Whether pinned host memory can be had; CuPy warns at every copy where it cannot."""
+    """Whether pinned host memory is available; otherwise CuPy would warn at every copy."""
     try:
         cupy.cuda.alloc_pinned_memory(1)
     except (cupy.cuda.runtime.CUDARuntimeError, MemoryError):
@@ -53,13 +55,13 @@ def pins_memory() -> bool:
 
 @cache
 def info() -> dict[str, str]:
-    """The device's name, the versions of what computes on it, and what the environment says of its digits."""
+    """The name of the device, the versions of its libraries, and environment variables that change its precision."""
     runtime = cupy.cuda.runtime
     name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
     versions = {"runtime": cupy.cuda.get_local_runtime_version(), "driver": runtime.driverGetVersion()}
     cuda = {f"CUDA of the {of}": f"{number // 1000}.{number % 1000 // 10}" for of, number in versions.items()}
-    said = {key: value for key, value in os.environ.items() if key in PRECISION or key.startswith("CUBLAS_EMULATE")}
-    return {"device": name, "cupy": cupy.__version__, **cuda, **said}
+    settings = {key: value for key, value in os.environ.items() if key in PRECISION or key.startswith("CUBLAS_EMULATE")}
+    return {"device": name, "cupy": cupy.__version__, **cuda, **settings}
 
 
 def namespace() -> Any:
@@ -77,7 +79,7 @@ def asarray(a: NDArray[Any]) -> Any:
 
 
 def asnumpy(a: Any) -> NDArray[Any]:
-    """A device's array copied to the host, when all that it waits for is done."""
+    """Copy an array of the device to host memory, after the computations that it depends on."""
     host: NDArray[Any] = cupy.asnumpy(a)  # C order
     return host
 
@@ -88,7 +90,7 @@ def synchronize() -> None:
 
 
 def peak() -> int:
-    """The most bytes that the memory pool held since the last call; gives back what no array uses."""
+    """Peak size of the memory pool in bytes since the last call; frees unused blocks."""
     pool = cupy.get_default_memory_pool()
     most: int = pool.total_bytes()
     pool.free_all_blocks()

@@ -22,26 +22,26 @@ import numpy as np
 from orfit_bench_cupy._transfers import Array, Host, assign_fields, copy_host_fields, fetch, invert_lower, run_on_host
 
 ROWS = 256
-"""Rows of a block at most, of a batch more: the products' flops a row grow with it."""
+"""Most rows of a block, unless a batch has more: the flops of the products grow with it for each row."""
 MAX_GROWTH = 2.0
-"""How large a row of L^-1 may be, squared, for rows of M of length 1: its square root in digits is lost."""
+"""Largest squared norm of a row of L^-1, for rows of M of norm 1; digits lost: its square root."""
 
 LARGE_BYTES, PANELS = 2**28, 8
-"""Bytes of M from which on reflections take it in so many panels of features; each needs two further copies."""
+"""Bytes of M from which reflections process so many panels of features one by one; each needs two more copies."""
 
 Act = Callable[[Any, Host, Host], Any]
-"""What a kernel of the host does to a record, with rows and targets."""
+"""A function of a Numba kernel, applied to a state in host memory, with rows and targets."""
 
 
 class Subspace(NamedTuple):
-    """Rows M = C Q: the coordinates C (r, k), and what takes coordinates Z (q, k) to Z Q (q, d) on the device."""
+    """Rows M = C Q: the coordinates C (r, k), and a function from coordinates Z (q, k) to Z Q (q, d) on the device."""
 
     C: Host
     vectors: Callable[[Host], Array]
 
 
 def subspace_of(M: Array, K: Host) -> Subspace:
-    """The span of the rows of M, of which K = M M'."""
+    """The subspace spanned by the rows of M, for K = M M'."""
     xp = M.__array_namespace__()
     if len(M) >= M.shape[1]:
         return Subspace(fetch(M)[0], xp.asarray)
@@ -58,7 +58,7 @@ def subspace_of(M: Array, K: Host) -> Subspace:
 
 
 def subspace_by_reflections(M: Array) -> Subspace:
-    """The span of the rows of M by reflections: M_i' = Q_i R_i of each panel i, and then of what all R_i span."""
+    """The same by Householder reflections: M_i' = Q_i R_i for each panel i, then a QR of all R_i."""
     xp, width = M.__array_namespace__(), -(-M.shape[1] // (PANELS if M.nbytes > LARGE_BYTES else 1))
     factors = [xp.linalg.qr(M[:, begin : begin + width].T) for begin in range(0, M.shape[1], width)]
     if len(factors) == 1:
@@ -76,23 +76,30 @@ def subspace_by_reflections(M: Array) -> Subspace:
 
 
 class ReducedKernel:
-    """A rule's kernel on the device, from the host's `kernel`.
+    """The kernel of a rule on the device, by the Numba kernel of the same rule in reduced coordinates.
 
-    columns: its fields (p, n) whose columns lie along the features; rows: one (n, p), of which `count` rows are used.
+    Parameters
+    ----------
+    kernel : module
+        The Numba kernel.
+    *columns : str
+        Fields (p, n) of the state whose columns lie along the features.
+    rows : str
+        A field (n, p), of which `count` rows are used.
     """
 
     def __init__(self, kernel: Any, *columns: str, rows: str = "") -> None:
         self._kernel, self._columns, self._rows = kernel, columns, rows
 
     def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-        """As `Kernel.learn`. A block of which a row is refused is learned again without it; alone it is on the host."""
+        """As `Kernel.learn`. A block with a refused row is learned again without it; that row alone, in host memory."""
         B = p.batch_size
         done, most = 0, max(1, ROWS // B) * B
         size = most
         while done < len(X):
             rows = slice(done, done + size)
-            size, told = len(X[rows]), None if out is None else np.empty(Y[rows].shape, Y.dtype)
-            act = self._learning(p.at(done // B, size // B), told)
+            size, predictions = len(X[rows]), None if out is None else np.empty(Y[rows].shape, Y.dtype)
+            act = self._learning(p.at(done // B, size // B), predictions)
             learned = self._run(s, act, X[rows], Y[rows], size)
             if learned < size and size > B:
                 size = max(B, learned // B * B)
@@ -100,7 +107,7 @@ class ReducedKernel:
             if learned < size and not run_on_host(s, act, X[rows], Y[rows]):
                 break
             if out is not None:
-                out[rows] = X.__array_namespace__().asarray(told)
+                out[rows] = X.__array_namespace__().asarray(predictions)
             done, size = done + size, most
         return done
 
@@ -117,16 +124,16 @@ class ReducedKernel:
         """As `Kernel.store`."""
         self._applied(s, lambda t, C, _: self._kernel.store(t, C, p) or True, J, J[:, :1])
 
-    def _learning(self, p: Any, told: Host | None) -> Act:
-        return lambda t, C, y: int(self._kernel.learn(t, C, y, p, told))
+    def _learning(self, p: Any, predictions: Host | None) -> Act:
+        return lambda t, C, y: int(self._kernel.learn(t, C, y, p, predictions))
 
     def _applied(self, s: Any, act: Act, J: Array, Y: Array) -> bool:
         return self._run(s, act, J, Y, 1) == 1 or bool(run_on_host(s, act, J, Y))
 
     def _run(self, s: Any, act: Act, J: Array, Y: Array, want: int) -> int:
-        """act(t, C, y): t is the record s and C the rows J, both in coordinates, y is Y. What it returns.
+        """Return act(t, C, y), with t the state s and C the rows J in coordinates, and y = Y in host memory.
 
-        The record changes only where that is what is wanted; less says how many rows may be learned.
+        The state s changes only if the result is `want`; a smaller result is the number of rows that may be learned.
         """
         columns = [name for name in self._columns if hasattr(s, name)]
         rows = [self._rows] if hasattr(s, self._rows or " ") else []
@@ -135,8 +142,8 @@ class ReducedKernel:
         state = [*(getattr(s, name).T for name in columns), *(getattr(s, name)[: int(s.count[0])] for name in rows)]
         M = J.__array_namespace__().concatenate([J, *state])
         K, y, *values = fetch(M @ M.T, Y, *(getattr(s, name) for name in others))
-        if (tame := safe_prefix(M, K, y)) < len(M):
-            return min(tame, len(J) - 1) if want > 1 else 0
+        if (n_safe := safe_prefix(M, K, y)) < len(M):
+            return min(n_safe, len(J) - 1) if want > 1 else 0
         span = subspace_of(M, K)
         C, *parts = np.split(span.C, np.cumsum([len(J), *map(len, state)])[:-1])
         small = {name: np.array(part.T, order="C") for name, part in zip(columns, parts, strict=False)}
@@ -160,9 +167,10 @@ class ReducedKernel:
 
 
 def apply_change(field: Array, span: Subspace, before: Host, after: Host) -> None:
-    """The rows of field, of these coordinates before and after, become what they are after.
+    """Change the rows of field from the coordinates `before` to those `after`.
 
-    By their change, which leaves what did not change; from zero where they shrank, and with them what they lost to it.
+    By adding the difference, so that parts that did not change stay exact; rows that shrank are computed anew, since
+    they would keep the rounding errors of the larger ones.
     """
     kept = np.linalg.norm(after, axis=1) >= np.linalg.norm(before, axis=1) / 2
     kept = kept[:, None].astype(after.dtype)
@@ -172,21 +180,21 @@ def apply_change(field: Array, span: Subspace, before: Host, after: Host) -> Non
 
 
 def safe_magnitude(dtype: Any) -> float:
-    """How large, and one over it how small, numbers may be whose squares are squared."""
+    """Largest number, and the inverse of the smallest, whose squares may be squared."""
     return 2.0 ** (np.finfo(dtype).maxexp // 8)
 
 
 def safe_prefix(M: Array, K: Host, y: Host) -> int:
-    """How many rows of M come before the first one whose square K_ii, or target, is too large or too small; 0 is not.
+    """The number of rows of M before the first with an extreme square K_ii or target; a row of zeros is not extreme.
 
-    All of them where there is none.
+    len(M) if there is none.
     """
     energy, most = np.diagonal(K), safe_magnitude(K.dtype)
-    fine = (energy < most) & ((energy > 1 / most) | (energy == 0))
-    fine[: len(y)] &= (np.abs(y) < most).all(axis=1)
+    safe = (energy < most) & ((energy > 1 / most) | (energy == 0))
+    safe[: len(y)] &= (np.abs(y) < most).all(axis=1)
     zero = np.flatnonzero(energy == 0)
     if len(zero):
-        fine[zero] &= ~fetch((M[M.__array_namespace__().asarray(zero)] != 0).any(axis=1))[0]
-    if not fine[len(y) :].all():
+        safe[zero] &= ~fetch((M[M.__array_namespace__().asarray(zero)] != 0).any(axis=1))[0]
+    if not safe[len(y) :].all():
         return 0
-    return len(fine) if fine.all() else int(np.argmin(fine))
+    return len(safe) if safe.all() else int(np.argmin(safe))

@@ -16,7 +16,7 @@ def smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array)
     rests = [False, *(fetch(xp.stack(same))[0] if same else ())]
     moved = [max(i for i in range(j + 1) if not rests[i]) for j in range(len(F))]  # the last move until step j
     for j in range(len(F) - 1, 0, -1):
-        if rests[j]:  # the same state, so what is known of it is the same
+        if rests[j]:  # the same state, so the same mean and covariance
             m[j - 1], P[j - 1] = m[j], P[j]
             continue
         scale = xp.abs(P_pred[moved[j - 1]].diagonal())
@@ -27,9 +27,9 @@ def smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array)
 
 
 def solve_symmetric(P: Array, B: Array, scale: Array) -> Array:
-    """P^-1 B, or P^+ B where some direction is known exactly: a variance that is but rounding counts as none.
+    """P^-1 B, or P^+ B if some direction is known exactly: a variance that is only rounding counts as zero.
 
-    Rounding beside the larger of P's diagonal and `scale`, variances of which P is a sum and a difference.
+    Rounding is relative to the larger of the diagonal of P and `scale`, variances of which P is a sum and difference.
     """
     xp = P.__array_namespace__()
     size = xp.sqrt(xp.maximum(P.diagonal(), scale))

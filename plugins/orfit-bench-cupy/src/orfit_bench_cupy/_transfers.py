@@ -18,7 +18,7 @@ Host = NDArray[Any]
 
 
 def fetch(*arrays: Array) -> list[Host]:
-    """Copies in host memory of arrays of one dtype: they travel together, so that the host waits once."""
+    """Copy arrays of one dtype to host memory in one transfer, so that the host waits once."""
     xp = arrays[0].__array_namespace__()
     flat, found, begin = xp.concatenate([a.ravel() for a in arrays]), [], 0
     flat = flat.get() if hasattr(flat, "get") else flat
@@ -34,21 +34,21 @@ def is_finite(*arrays: Array) -> bool:
 
 
 def copy_host_fields(s: Any) -> dict[str, Host]:
-    """Copies of the record's fields that lie in host memory."""
+    """Copies of those fields of the state that lie in host memory."""
     return {name: a.copy() for name, a in s._asdict().items() if isinstance(a, np.ndarray)}
 
 
 def assign_fields(s: Any, t: Any, names: Sequence[str]) -> None:
-    """These fields of the record s become what they are in t, in host memory."""
+    """Assign these fields of t, in host memory, to the state s."""
     for name in names:
         new, field = getattr(t, name), getattr(s, name)
         field[...] = new if isinstance(field, np.ndarray) else field.__array_namespace__().asarray(new)
 
 
 def invert_lower(L: Host) -> Host:
-    """The inverse of a lower triangular matrix; LinAlgError where it is singular."""
+    """The inverse of a lower triangular matrix; raises LinAlgError if it is singular."""
     (trtri,) = get_lapack_funcs(("trtri",), (L,))
-    inverse, failed = trtri(L.T, lower=0)  # what C order holds by rows, LAPACK takes by columns
+    inverse, failed = trtri(L.T, lower=0)  # a C-order array is its transpose for LAPACK
     if failed:
         raise np.linalg.LinAlgError("Singular matrix")
     found: Host = inverse.T
@@ -56,11 +56,11 @@ def invert_lower(L: Host) -> Host:
 
 
 def run_on_host(s: Any, act: Callable[..., Any], *arrays: Array) -> Any:
-    """act(t, *copies) in host memory, where t may be changed; what it returns."""
-    here = copy_host_fields(s)
-    names = [name for name in s._fields if name not in here]
+    """Return act(t, *copies), with t a copy of the state s in host memory whose changes are assigned to s."""
+    on_host = copy_host_fields(s)
+    names = [name for name in s._fields if name not in on_host]
     found = fetch(*(getattr(s, name) for name in names), *arrays)
-    t = s._replace(**{k: np.array(v) for k, v in zip(names, found, strict=False)}, **here)
+    t = s._replace(**{k: np.array(v) for k, v in zip(names, found, strict=False)}, **on_host)
     result = act(t, *found[len(names) :])
     assign_fields(s, t, s._fields)
     return result

@@ -29,7 +29,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def store(s: Any, J: Any, p: Any) -> None:
-    """U_l takes in what layer l takes in after the step, a = p.inputs[l]."""
+    """Add the input a = p.inputs[l] of every layer after the step to its basis U_l."""
     bases, limited = layer_fields(s, "basis", p), hasattr(s, "singular_values_1")
     values = layer_fields(s, "singular_values", p) if limited else []
     rests, numbers = zip(*(measure_rest(U, a[0]) for U, a in zip(bases, p.inputs, strict=True)), strict=True)
@@ -38,7 +38,7 @@ def store(s: Any, J: Any, p: Any) -> None:
     for k, (basis, r) in enumerate(zip(bases, rests, strict=True)):
         size, length, rest, product, used = found[k]
         if not np.isfinite(size * math.sqrt(len(r))):
-            continue  # then the next step is not finite either, or the layer before is flat there
+            continue  # then the next step is not finite either, or the previous layer is constant there
         new, n = bool(rest > math.sqrt(np.finfo(r.dtype).eps) * length), int(used)
         q = r[None, :][:new] / rest
         if limited:
@@ -49,7 +49,7 @@ def store(s: Any, J: Any, p: Any) -> None:
 
 
 def measure_rest(U: Array, a: Array) -> tuple[Array, Array]:
-    """The rest r of g = a / max |a| off U; and max |a|, |g|, |r|, r'g, and how many rows of U are in use."""
+    """The part r of g = a / max |a| orthogonal to U; and max |a|, |g|, |r|, r'g, and the number of used rows of U."""
     xp = U.__array_namespace__()
     size = xp.max(xp.abs(a))
     g = a / xp.where(size > 0, size, 1)
@@ -61,7 +61,7 @@ def measure_rest(U: Array, a: Array) -> tuple[Array, Array]:
 def keep_leading(basis: Array, sigma: Array, q: Array, was: Host, C: Host, R: Any, t: int) -> None:
     """U, Sigma <- the first `rank` singular vectors and values of [Sigma U; a], a = C'U + R q, U of len(was) rows.
 
-    q (0 or 1, n): there is none where a brings no direction.
+    q (0 or 1, n) is empty if a adds no direction.
     """
     n, xp = len(was), basis.__array_namespace__()
     M = np.zeros((n + len(q), n + 1), was.dtype)

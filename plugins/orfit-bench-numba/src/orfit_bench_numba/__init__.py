@@ -14,13 +14,13 @@ from orfit_bench.spec import Backend
 
 SPEC_VERSION = (1, 0)
 METHODS = tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
-"""The methods computed here: every module of this package whose name has no leading underscore."""
+"""The methods with a kernel here: the modules of this package without a leading underscore."""
 
 __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 
 def _functions(kernel: Any) -> list[Any]:
-    """The functions that are compiled of a kernel and of the modules of this package that it calls."""
+    """The compiled functions of a kernel and of the modules of this package that it uses."""
     from orfit_bench_numba._compile import Compiled
 
     seen, found = {kernel.__name__: kernel}, {}
@@ -36,7 +36,7 @@ def _functions(kernel: Any) -> list[Any]:
 
 
 def _signatures(kernel: Any) -> list[str]:
-    """What the kernel's functions have compiled in this process."""
+    """The signatures compiled in this process for the functions of a kernel."""
     return [signature for function in _functions(kernel) for signature in function.signatures]
 
 
@@ -46,7 +46,7 @@ def _compile_all(kernel: Any, dtype: str) -> None:
 
 
 def _probe() -> str:
-    """Why nothing can be computed: a wrong number of threads would be found in the middle of a chunk."""
+    """Why the backend is unavailable: an invalid number of threads would raise in the middle of a chunk."""
     from orfit_bench_numba._threads import allowed_threads
 
     try:
@@ -57,7 +57,7 @@ def _probe() -> str:
 
 
 def _copy_aligned(a: NDArray[Any]) -> NDArray[Any]:
-    """A copy, C order, that begins a line of the cache: from NumPy's 16 bytes kernels took up to 1.7 times as long."""
+    """A C-order copy aligned to cache lines: aligned to 16 bytes, as by NumPy, kernels took up to 1.7 times as long."""
     room = np.empty(a.nbytes + 64, np.uint8)
     begin = -room.ctypes.data % 64
     copy = room[begin : begin + a.nbytes].view(a.dtype).reshape(a.shape)
@@ -86,5 +86,5 @@ def backends() -> tuple[Backend, ...]:
 
 @hookimpl
 def kernels() -> dict[tuple[str, str], str]:
-    """One module a method, of the method's name."""
+    """One module for each method, of the same name."""
     return {("numba", method): f"orfit_bench_numba.{method}" for method in METHODS}

@@ -24,45 +24,46 @@ from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._threads import limit_blas_threads
 
 BLOCK = 64
-"""Rows of a block: with more of them products of matrices gain little, and the work between its rows grows."""
+"""Rows of a block; with more, matrix products gain little and the work between rows grows."""
 SIGNS = np.random.default_rng(0).choice([-1.0, 1.0], BLOCK)
 MAX_GROWTH = 16.0
-"""How far rows may be combined (the squared norm of a row of L^-1, of V at length 1) for one round to be enough."""
+"""Largest squared norm of a row of L^-1, for rows of V of norm 1, for which one round is enough."""
 
 
 class Block(NamedTuple):
-    """X = size (C U + L Q) for the first k rows X of a block. A row of zeros in Q: that one brings no direction."""
+    """X = size (C U + L Q) for the first k rows X of a block. A row without a new direction has zeros in Q."""
 
     Q: Array  # (k, p)
     C: Array  # (k, n)
     L: Array  # (k, k)
-    size: float  # 1, but of a row alone max |x|
+    size: float  # 1; max |x| for a block of one row
 
 
-def orthogonalize_block(U: Array, X: Array, low: float, high: float, apart: bool = False) -> Block:
-    """The first rows of X (`count_safe_rows` ones), one at least: as many as do not nearly depend on each other.
+def orthogonalize_block(U: Array, X: Array, low: float, high: float, separate: bool = False) -> Block:
+    """Orthogonalize the first rows of X, at least one: as many as do not nearly depend on each other.
 
-    A row whose residual is at most `low` of it brings no direction; up to `high` of it, it is a block by itself.
-    apart: directions are taken off U alone, not off each other, and size L is the lower triangle of X Q'.
+    A row whose residual is at most `low` times its norm adds no direction; up to `high`, it is a block by itself. The
+    numbers must be moderate, see `count_safe_rows`. separate: orthogonalize against U only, not against each other;
+    then size L is the lower triangle of X Q'.
     """
     V, size = X[:BLOCK].copy(), 1.0
-    if len(V) == 1:  # of any size, but no square may over- or underflow
+    if len(V) == 1:  # of any size, so its squares must not overflow or underflow
         size = float(np.abs(V).max()) or 1.0
         V /= size
     length, eps = np.sqrt(np.vecdot(V, V)), float(np.finfo(V.dtype).eps)
-    Q, C, L, spread = _orthogonalize_once(U, V, low * length, high * length, apart, 0.01 / math.sqrt(eps))
+    Q, C, L, spread = _orthogonalize_once(U, V, low * length, high * length, separate, 0.01 / math.sqrt(eps))
     if spread > MAX_GROWTH or _estimate_overlap(U, Q) > eps * math.sqrt(len(U)):
-        half = np.full(len(Q), 0.5, V.dtype)  # what is shorter now was rounding and has no direction
-        Q, more, again, _ = _orthogonalize_once(U, Q, half, half, apart, math.inf)
-        if not apart:
+        half = np.full(len(Q), 0.5, V.dtype)  # what is shorter now was only rounding
+        Q, more, again, _ = _orthogonalize_once(U, Q, half, half, separate, math.inf)
+        if not separate:
             C, L = C + L @ more, L @ again
     return Block(Q, C, L, size)
 
 
 def new_directions(U: Array, J: Array) -> tuple[Array, Array]:
-    """Q (a, p) orthonormal, orthogonal to U, and R (a, q) with J' - U'U J' = Q'R, a the rows of J not dependent.
+    """Q (a, p) orthonormal and orthogonal to U, and R (a, q) with J' - U'U J' = Q'R, for a independent rows of J.
 
-    A row of zeros, or one that is not finite, brings no direction.
+    A row of zeros, or one that is not finite, adds no direction.
     """
     cut, done, rows = math.sqrt(np.finfo(J.dtype).eps), 0, BLOCK
     size = np.abs(J).max(axis=1, keepdims=True)
@@ -77,31 +78,31 @@ def new_directions(U: Array, J: Array) -> tuple[Array, Array]:
 
 
 def _orthogonalize_once(
-    U: Array, V: Array, low: Array, high: Array, apart: bool, most: float
+    U: Array, V: Array, low: Array, high: Array, separate: bool, most: float
 ) -> tuple[Array, Array, Array, float]:
-    """Q (k, p), which takes V's place in memory, C (k, n), L (k, k), and the largest row of L^-1."""
+    """Q (k, p), in the memory of V, C (k, n), L (k, k), and the largest squared norm of a row of L^-1."""
     gemm, trmm = get_blas_funcs(("gemm", "trmm"), (V,))
     C = V @ U.T
     if len(U):
-        gemm(-1, U.T, C.T, beta=1, c=V.T, overwrite_c=1)  # what C order holds by rows, BLAS takes by columns
+        gemm(-1, U.T, C.T, beta=1, c=V.T, overwrite_c=1)  # a C-order array is its transpose for BLAS
     K = V @ V.T
     L, T = np.zeros_like(K), np.zeros_like(K)
-    k, spread = factor_gram(L, T, K, low, high, apart, most)
+    k, spread = factor_gram(L, T, K, low, high, separate, most)
     Q, L, T = V[:k], L[:k, :k], T[:k, :k]
     trmm(1, T.T, Q.T, side=1, overwrite_b=1)
     return Q, C[:k], L, spread
 
 
 def _estimate_overlap(U: Array, Q: Array) -> float:
-    """About the norm of Q U', from one combination of Q's rows: a tenth of it is seen once in a dozen times."""
+    """Estimate the norm of Q U' from one random combination of rows; once in twelve times it is below a tenth."""
     return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
 
 
 def learn_in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int) -> int:
-    """The rows learned, of X with targets Y, by a function that learns one or more of the rows of a slice, or none.
+    """Learn X with targets Y by a function that learns one or more of the first rows of a slice; returns how many.
 
-    kept: the directions that it takes them off. A slice of one row tells it to decide whether that may be learned; of
-    more, it may leave that open.
+    kept is the size of the basis. For a slice of one row the function decides whether it may be learned; of several
+    rows it may learn none to leave that open.
     """
     done, rows = 0, BLOCK
     with limit_blas_threads(8.0 * kept * X.size):
@@ -111,19 +112,19 @@ def learn_in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int
             if not learned and part.stop == done + 1:
                 return done
             done += learned
-            rows = min(BLOCK, 2 * learned) or 1  # after a short block another is likely
+            rows = min(BLOCK, 2 * learned) or 1  # after a short block another one is likely
     return done
 
 
 def count_safe_rows(X: Array, Y: Array) -> int:
-    """How many of the first rows, one at least, may make a block: those before the first one of wild numbers."""
+    """How many of the first rows, at least one, may form a block: those before the first with extreme numbers."""
     edge = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
     return int(count_moderate_rows(X, Y, edge, 1 / edge)) or 1
 
 
 @compiled("R R f f")
 def count_moderate_rows(X: Array, Y: Array, most: float, least: float) -> Any:
-    """How many rows come before the first whose square's root, or whose target, is that large or small."""
+    """The number of rows before the first whose norm or target is too large, or whose norm is too small."""
     for i in range(len(X)):
         square = np.dot(X[i], X[i])
         if not square < most * most or (square < least * least and np.any(X[i])):
@@ -135,10 +136,10 @@ def count_moderate_rows(X: Array, Y: Array, most: float, least: float) -> Any:
 
 
 @compiled("W W R r r b f")
-def factor_gram(L: Array, T: Array, K: Array, low: Array, high: Array, apart: bool, most: float) -> Any:
-    """K = L L' and T = L^-1, row after row, up to one that lies too near to those before it.
+def factor_gram(L: Array, T: Array, K: Array, low: Array, high: Array, separate: bool, most: float) -> Any:
+    """K = L L' and T = L^-1, row by row, up to one that nearly depends on those before it.
 
-    Returns how many rows, and the largest squared norm of a row of T, that of V's rows being 1.
+    Returns the number of rows, and the largest squared norm of a row of T, for rows of V of norm 1.
     """
     spread = K.dtype.type(0)
     for i in range(len(K)):
@@ -146,11 +147,11 @@ def factor_gram(L: Array, T: Array, K: Array, low: Array, high: Array, apart: bo
         for j in range(i):
             if L[j, j] > 0:
                 part = K[i, j]
-                if not apart:
+                if not separate:
                     for m in range(j):
                         part -= L[i, m] * L[j, m]
                 L[i, j] = part / L[j, j]
-                if not apart:
+                if not separate:
                     rest -= L[i, j] * L[i, j]
         alone = low[i] * low[i] < K[i, i] <= high[i] * high[i]
         if i > 0 and (alone or rest * most < K[i, i]):
@@ -159,7 +160,7 @@ def factor_gram(L: Array, T: Array, K: Array, low: Array, high: Array, apart: bo
             continue
         diagonal = math.sqrt(rest)
         combined = K[i, i] / rest
-        if not apart:
+        if not separate:
             for j in range(i):
                 part = K.dtype.type(0)
                 for m in range(j, i):

@@ -20,7 +20,7 @@ from orfit_bench_numba._compile import inline, inline_reordered
 
 @inline
 def allocate(B: Array) -> Any:
-    """V, R and P before the first move; and c, x, u, v (k,)."""
+    """V, R and P before the first update; and work space c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
     moves = np.zeros((4, k), kind), np.zeros((4, d), kind), np.zeros((4, k), kind)
     return moves, (np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind))
@@ -28,7 +28,7 @@ def allocate(B: Array) -> Any:
 
 @inline
 def multiply_basis(V: Array, R: Array, P: Array, m: int, y: Array, c: Array) -> None:
-    """c <- C'y, where m moves were put off."""
+    """c <- C'y, with m delayed updates."""
     for j in range(len(c)):
         c[j] = P[m, j]
     for i in range(m):
@@ -60,7 +60,7 @@ def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> No
         u[k] *= scale
     for k in range(len(u)):
         for j in range(len(u)):
-            inverse[k, j] -= u[k] * u[j]  # symmetric to the last bit: what is not would grow, from rounding on
+            inverse[k, j] -= u[k] * u[j]  # symmetric to the last bit: asymmetry from rounding would grow
 
 
 @inline_reordered

@@ -33,7 +33,7 @@ def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
     symmetrize(P)
     known = np.diagonal(P) <= rounding_bound(P) * s.scale
     P[known], P[:, known] = 0, 0
-    if p.is_dynamic:  # which forgets `scale`, beside which the other directions' rounding is known for what it is
+    if p.is_dynamic:  # then `scale` changes, relative to which rounding is recognised
         P[...] = drop_known_directions(P, s.scale, rounding_bound(P) / least)  # as I - K X' magnifies it
     return True
 

@@ -18,16 +18,16 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import MAX_GROWTH
 
 STRIP = 2048
-"""Columns that are taken at once, so that U's and X's are in a cache for all their products."""
+"""Columns that are multiplied at once, so that those of U and X stay in the cache."""
 
 
 def orthogonalize(U: Array, X: Array) -> tuple[Array, Array] | None:
-    """F and X's coordinates, of the first rows of X; None where not even half of X may be taken so."""
+    """F and the coordinates of the first rows of X; None if that is possible for at most half of X."""
     n, a = len(U), U @ X[0]
     near, energy = a @ a, X[0] @ X[0]
     if (
         4 * (n + len(X)) > X.shape[1] or not (energy - near) * MAX_GROWTH > energy + near
-    ):  # as one row, so mostly the next
+    ):  # if the first row is close to U, so are mostly the next
         return None
     G = gram_matrix(U, X)
     potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (G,))
@@ -40,7 +40,7 @@ def orthogonalize(U: Array, X: Array) -> tuple[Array, Array] | None:
 
 
 def gram_matrix(U: Array, X: Array) -> Array:
-    """Of all rows of [U; X] with each other: those below the diagonal."""
+    """The lower triangle of the products of all rows of [U; X]."""
     n, k = len(U), len(X)
     G = np.zeros((n + k, n + k), X.dtype)
     for j in range(0, X.shape[1], STRIP):
@@ -52,7 +52,7 @@ def gram_matrix(U: Array, X: Array) -> Array:
 
 
 def rotate_basis(new: Array, A: Array, U: Array, B: Array, Q: Array) -> None:
-    """new <- A U + B Q, where new and U may lie in the same place: strips, so that there is never a second U."""
+    """new <- A U + B Q, where new may be U: strip by strip, so that no second U is needed."""
     room = np.empty((2, len(A), STRIP), U.dtype)
     for j in range(0, U.shape[1], STRIP):
         u, q = U[:, j : j + STRIP], Q[:, j : j + STRIP]

@@ -23,32 +23,32 @@ from orfit_bench_numba._compile import compiled
 
 
 def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None = None, bounded: bool = False) -> int:
-    """`learn` of a rule that fits each row (or, with steps, moves towards it) off the basis; the rows learned.
+    """Learn rows by fitting each (or, with steps, moving towards it) orthogonally to the basis; returns how many.
 
-    bounded: refuse a row of which some unit vector's product may overflow, and not only one of which r's does.
+    bounded: refuse a row if its product with any unit vector may overflow, not only if that with r does.
     """
-    told = np.empty(Y.shape, Y.dtype) if out is None else out
+    predictions = np.empty(Y.shape, Y.dtype) if out is None else out
 
     def learn(part: slice) -> int:
-        return _fit_block_of_rows(s, X[part], Y[part], told[part], None if step is None else step[part], bounded)
+        return _fit_block_of_rows(s, X[part], Y[part], predictions[part], None if step is None else step[part], bounded)
 
     return learn_in_blocks(learn, X, Y, len(s.basis))
 
 
-def _fit_block_of_rows(s: Any, X: Array, Y: Array, told: Array, step: Array | None, bounded: bool) -> int:
-    """Learn the first rows of X; returns how many. Whether one may be learned is decided where it is alone."""
+def _fit_block_of_rows(s: Any, X: Array, Y: Array, predictions: Array, step: Array | None, bounded: bool) -> int:
+    """Learn the first rows of X; returns how many. Only a block of one row decides whether it may be learned."""
     n, cut = int(s.count[0]), math.sqrt(np.finfo(X.dtype).eps)
     room = len(s.basis) - n
-    Q, _, L, size = orthogonalize_block(s.basis[:n], X[: room or None], cut, cut, apart=not room)
+    Q, _, L, size = orthogonalize_block(s.basis[:n], X[: room or None], cut, cut, separate=not room)
     L = size * L
-    z, told, new = np.empty((len(Q), Y.shape[1]), Y.dtype), told[: len(Q)], np.diagonal(L) > 0
-    np.dot(X[: len(Q)], s.w, out=told)
+    z, predictions, new = np.empty((len(Q), Y.shape[1]), Y.dtype), predictions[: len(Q)], np.diagonal(L) > 0
+    np.dot(X[: len(Q)], s.w, out=predictions)
     steps = np.ones(len(Q), X.dtype) if step is None else step
     reach = -math.inf if len(X) == 1 else max(s.w.max(), -s.w.min())
-    safe = int(solve_errors(z, told, Y, L, steps, step is None, reach))
+    safe = int(solve_errors(z, predictions, Y, L, steps, step is None, reach))
     if len(X) == 1 and safe and new[0]:
-        edge = np.abs(X).max() * math.sqrt(X.size) if bounded else L[0, 0]
-        safe = int(np.isfinite(edge) and np.isfinite(s.w + Q.T @ z).all())
+        bound = np.abs(X).max() * math.sqrt(X.size) if bounded else L[0, 0]
+        safe = int(np.isfinite(bound) and np.isfinite(s.w + Q.T @ z).all())
     Q, new = Q[:safe], new[:safe]
     s.w[...] += Q.T @ z[:safe]
     append_directions(s, Q if new.all() else Q[new])
@@ -56,20 +56,20 @@ def _fit_block_of_rows(s: Any, X: Array, Y: Array, told: Array, step: Array | No
 
 
 @compiled("W W R R r b f")
-def solve_errors(z: Array, told: Array, Y: Array, L: Array, step: Array, fits: bool, reach: float) -> Any:
-    """The moves z along the rows of Q, and predictions told from those of the weights before the block.
+def solve_errors(z: Array, predictions: Array, Y: Array, L: Array, step: Array, fits: bool, reach: float) -> Any:
+    """z <- the steps along the rows of Q; predictions: initially those of the weights before the block.
 
-    Returns how many rows surely leave the weights, whose largest entry was `reach`, finite.
+    Returns the number of rows after which the weights, initially at most `reach`, are certainly finite.
     """
     for i in range(len(z)):
         for c in range(z.shape[1]):
             z[i, c] = 0
             for j in range(i):
-                told[i, c] += L[i, j] * z[j, c]
+                predictions[i, c] += L[i, j] * z[j, c]
         if L[i, i] == 0:
             continue
         for c in range(z.shape[1]):
-            e = Y[i, c] - told[i, c]
+            e = Y[i, c] - predictions[i, c]
             z[i, c] = e / L[i, i] if fits else step[i] * (L[i, i] * e)
             reach += abs(z[i, c])
         if not reach < np.inf:
@@ -78,7 +78,7 @@ def solve_errors(z: Array, told: Array, Y: Array, L: Array, step: Array, fits: b
 
 
 def fit_block(s: Any, J: Array, E: Array) -> bool:
-    """One step that fits all rows of J; rows that depend on others in the least-squares sense."""
+    """One step that fits all rows of J; linearly dependent rows are fitted by least squares."""
     Q, R = new_directions(s.basis[: s.count[0]], J)
     if not len(Q):
         return True
@@ -91,7 +91,7 @@ def fit_block(s: Any, J: Array, E: Array) -> bool:
 
 
 def solve_fit(R: Array, E: Array) -> Array:
-    """The z (a, r) with R'z = E, in least squares where J had dependent rows."""
+    """The z (a, r) with R'z = E; the least-squares solution if J has dependent rows."""
     if R.shape[0] == R.shape[1]:
         z: Array = solve_triangular(R, E, trans=1, check_finite=False)
         return z
@@ -99,7 +99,7 @@ def solve_fit(R: Array, E: Array) -> Array:
 
 
 def append_directions(s: Any, Q: Array) -> None:
-    """The rows of Q join the basis while there is room."""
+    """Append the rows of Q to the basis while it is not full."""
     n = int(s.count[0])
     more = Q[: len(s.basis) - n]
     s.basis[n : n + len(more)] = more

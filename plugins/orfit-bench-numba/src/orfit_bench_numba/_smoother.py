@@ -30,7 +30,7 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
     unit, x = np.empty(P.shape[1], P.dtype), np.random.default_rng(0).standard_normal((P.shape[1],)).astype(P.dtype)
     with limit_blas_threads(7.0 * P.size * P.shape[1], P.shape[1]):
         for j in range(len(F) - 1, 0, -1):
-            if rests[j]:  # the same state, so what is known of it is the same
+            if rests[j]:  # the same state, so the same mean and covariance
                 m[j - 1], P[j - 1] = m[j], P[j]
                 continue
             np.dot(P[j - 1], F[j].T, out=H)
@@ -43,7 +43,7 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
 
 
 def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
-    """Whether the state did not move to this step, and nothing was added to its covariance."""
+    """Whether the state did not move to this step and nothing was added to its covariance."""
     unmoved = np.array_equal(P_pred.diagonal(), P.diagonal()) and np.array_equal(P_pred, P)
     return unmoved and np.array_equal(F, np.eye(len(F)))
 
@@ -52,7 +52,7 @@ def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
 def scale_to_unit(C: Array, unit: Array, P: Array, F: Array, scale: Array) -> None:
     """C <- D P D with D = diag(unit), unit 1 over the larger of P's deviations and those that P is a sum of, or 0.
 
-    F diag(scale) F' are those; where the difference was small, rounding beside them is no variance.
+    F diag(scale) F' are those; if the difference is small, their rounding must not count as variance.
     """
     for i in range(len(P)):
         most = max(P[i, i], weighted_sum_of_squares(F[i], scale))
@@ -72,13 +72,13 @@ def weighted_sum_of_squares(f: Array, scale: Array) -> Any:
 
 
 def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> None:
-    """H <- H D C^-1 with C = D P D, or H D C^+ where some direction is known exactly: a variance that is but rounding.
+    """H <- H D C^-1 with C = D P D, or H D C^+ if some direction is known exactly: its variance is only rounding.
 
-    C is used up, and made again where it is needed; x as in `is_definite`.
+    Overwrites C and recomputes it if needed; x as in `is_definite`.
     """
     H *= unit
     potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (H,))
-    _, info = potrf(C.T, lower=0, clean=0, overwrite_a=1)  # what C order holds by rows, LAPACK takes by columns
+    _, info = potrf(C.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
     if info == 0 and is_definite(C, x, 10 * rounding_bound(P)):
         potrs(C.T, H.T, lower=0, overwrite_b=1)
     else:
@@ -105,7 +105,7 @@ def is_definite(C: Array, x: Array, least: float) -> bool:
 
 @compiled("W W R")
 def add_symmetric_product(P: Array, G: Array, H: Array) -> None:
-    """P <- P + G H', which is symmetric; G is used up."""
+    """P <- P + G H', which is symmetric; overwrites G."""
     multiply_lower_triangle(G, H, np.empty(112 * len(P), P.dtype))
     for i in range(len(P)):
         for j in range(i + 1):

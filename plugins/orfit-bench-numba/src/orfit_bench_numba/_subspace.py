@@ -17,15 +17,15 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._threads import limit_blas_threads
 
 Rule = Callable[[Any, Array, Any], bool]
-"""rule(s, A, p): one step on the rows A; False where it was not applied."""
+"""rule(s, A, p): one step on the rows A; returns False if it was not applied."""
 Rows = Callable[[Any, Array, Any, int], int]
-"""rows(s, X, p, i): learn X from row i on, a row a step; returns how many, up to one that only the rule can judge."""
+"""rows(s, X, p, i): learn X from row i on, one row a step; returns how many, up to one that needs the rule."""
 RENEWAL_PERIOD = 1000
-"""Rows after which the rounding in what is carried along with a basis is removed, at the latest."""
+"""Most rows after which a basis is orthonormalized again, to remove the accumulated rounding."""
 
 
 def make_learn(rule: Rule, rows: Rows) -> Callable[..., int]:
-    """`learn` of a rule, of which `rows` is a fast form for steps of one row."""
+    """Make `learn` from a rule and `rows`, its fast form for steps of one row."""
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         i, N = 0, p.batch_size
@@ -43,7 +43,7 @@ def make_learn(rule: Rule, rows: Rows) -> Callable[..., int]:
 
 
 def make_step(rule: Rule) -> Callable[..., bool]:
-    """`step` of a rule: all rows at once."""
+    """Make `step` from a rule: all rows at once."""
 
     def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
         return rule(s, A, p)
@@ -58,7 +58,7 @@ def transposed_copy(C: Array) -> Array:
 
 
 def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
-    """`rows` of a rule whose C is the Q of what its steps made, wherever on their way that is taken.
+    """Make `rows` for a rule that orthonormalizes C after every step, where the result is the same if done later.
 
     along(B, X, step, *limits) learns rows until B must be orthonormalised, and returns how many.
     """

@@ -13,25 +13,25 @@ from threadpoolctl import ThreadpoolController
 
 VARIABLE = "ORFIT_BENCH_THREADS"
 MIN_SQUARE_ROWS = 256
-"""Rows of square matrices, multiplied with each other, from which two threads took at most 1/1.3 of the time of one.
+"""Rows of square matrices from which their product took two threads at most 1/1.3 of the time of one.
 
-Of blocks of rows with a matrix they never did (docs/performance.md): those have one thread whatever is allowed.
+Products of blocks of rows with a matrix never did (docs/performance.md): they always use one thread.
 """
 MIN_OPERATIONS = 1e7
-"""Operations below which to tell BLAS takes more time than it could lose."""
+"""Operations below which changing the limit takes longer than it saves."""
 
 
 _lock = Lock()
 _active_limits: list[Any] = []
-"""The limit in force, once for every thread that is within one."""
+"""The limit in force, once for each thread that uses one."""
 
 
 @contextmanager
 def limit_blas_threads(operations: float, square: int = 0) -> Iterator[None]:
-    """Within it the matrix products of a chunk of so many operations; then BLAS is as it was before.
+    """Limit the threads of BLAS for the matrix products of a chunk of so many operations, and restore the limit.
 
-    square: the rows of square matrices that are multiplied with each other, if that is what takes the time.
-    BLAS has one limit a process: the first thread in sets it, the last one out takes it back.
+    square: rows of the square matrices whose products take most of the time, if there are any. BLAS has one limit for
+    each process: the first thread to enter sets it, the last one to leave restores it.
     """
     if operations < MIN_OPERATIONS:
         yield
@@ -49,7 +49,7 @@ def limit_blas_threads(operations: float, square: int = 0) -> Iterator[None]:
 
 
 def allowed_threads() -> int:
-    """What the user allows: one, unless the environment says more."""
+    """The number of threads that the environment allows: one by default."""
     text = os.environ.get(VARIABLE, "1")
     if not (text.isdecimal() and int(text) > 0):
         raise ValueError(f"{VARIABLE}={text}: want a number of threads, 1 or more")

@@ -33,12 +33,12 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 
 
 def store(s: Any, J: Any, p: Any) -> None:
-    """U_l takes in what layer l takes in after the step, a = p.inputs[l]."""
+    """Add the input a = p.inputs[l] of every layer after the step to its basis U_l."""
     limited = hasattr(s, "singular_values_1")
     values = layer_fields(s, "singular_values", p) if limited else [None] * len(p.inputs)
     for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
         if not np.isfinite(np.abs(a).max() * a.shape[1] ** 0.5):
-            continue  # then the next step is not finite either, or the layer before is flat there
+            continue  # then the next step is not finite either, or the previous layer is constant there
         U = used_rows(basis)
         Q, R = new_directions(U, a)
         if sigma is None:

@@ -26,7 +26,7 @@ from orfit_bench_numba._delayed_rank1 import (
 from orfit_bench_numba._subspace import make_learn, make_step, transposed_copy
 
 RENEWAL_PERIOD = 1000
-"""The inverse is computed from C at the first step and at every so many steps after it."""
+"""The inverse is recomputed from C at the first step and every so many steps after it."""
 
 
 def apply_rule(s: Any, A: Array, p: Any) -> bool:
@@ -70,7 +70,7 @@ def step_block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Ar
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Row after row, the inverse being computed anew where that is due."""
+    """Learn row after row; recompute the inverse every RENEWAL_PERIOD steps."""
     B, inverse, end = transposed_copy(s.basis), s.inverse, i
     while end < len(X):
         age = (p.t + end - 1) % RENEWAL_PERIOD
@@ -89,7 +89,7 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 @compiled("W R r W")
 def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
-    """Eq. (13) for one row after another, until a number might leave the floats."""
+    """Eq. (13) for row after row, until a number might overflow; returns the number of rows learned."""
     (V, R, P), (c, x, u, _) = allocate(B)
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)
     for i in range(len(X)):
@@ -104,7 +104,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
         np.dot(inverse, x, u)
         size += weight * np.dot(x, x) * weight
         if not (energy < np.inf and size < np.inf and 0 <= weight * np.dot(x, u) * weight < np.inf):
-            learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
+            learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
             break
         update_inverse_gram(inverse, x, u, weight)
         for j in range(len(c)):

@@ -21,7 +21,7 @@ from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_learn, make_step, orthonormalize
 
 DELAY = 16
-"""Rows whose new directions are kept beside the old basis until it is turned."""
+"""Rows whose new directions are kept beside the old basis until it is rotated."""
 
 
 def apply_rule(s: Any, A: Array, p: Any) -> bool:
@@ -38,12 +38,12 @@ def apply_rule(s: Any, A: Array, p: Any) -> bool:
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Row after row, the basis being made orthonormal now and then: every turn costs some of that."""
+    """Learn row after row; orthonormalize the basis now and then, since every rotation adds rounding errors."""
     (d, k), info = s.basis.shape, np.finfo(X.dtype)
     Q = BACKEND.asarray(np.concatenate([s.basis.T, np.zeros((DELAY, d), X.dtype)]))
     sigma, end = s.singular_values.copy(), i
-    floats = max(d, k + 1) * info.eps, info.tiny / info.eps**2, info.max
-    while end < len(X) and (n := learn_until_unsafe(Q, sigma, X[end : end + RENEWAL_PERIOD], *floats)):
+    limits = max(d, k + 1) * info.eps, info.tiny / info.eps**2, info.max
+    while end < len(X) and (n := learn_until_unsafe(Q, sigma, X[end : end + RENEWAL_PERIOD], *limits)):
         if rank := np.count_nonzero(sigma):
             orthonormalize(Q[:rank], 4 * k)
         end += n
@@ -54,9 +54,9 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 
 @compiled("W w R f f f")
 def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: float, most: float) -> Any:
-    """U and Sigma after one row after another, until a square might leave the floats.
+    """Learn row after row; stop before a row whose square might overflow or underflow. Returns the number of rows.
 
-    U' = S Q, where Q (k + DELAY, d) has the rows of U' as they were when last turned, and then the new directions;
+    U' = S Q, where Q (k + DELAY, d) has the rows of U' as they were last rotated, followed by the new directions;
     S (rank, k + DELAY). Both have orthonormal rows, so that the rule is that for S and the coordinates Q y of the row:
     [U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]] with rho u = y - U U'y.
     """
@@ -116,9 +116,10 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
 
 @inline
 def project_off(B: Array, r: Array, size: float, cut: float, c: Array, work: Array) -> Any:
-    """c <- B r and r <- r - B'c for orthonormal rows of B; returns |r|, or 0 where it is rounding of the old, `size`.
+    """c <- B r and r <- r - B'c for orthonormal rows of B; returns |r|, or 0 if it is only rounding
+    beside the old norm, `size`.
 
-    Done twice where once leaves a rounding in r that is large beside it (twice is enough: Kahan).
+    Done twice if the rounding error in r is large relative to r (twice is enough: Kahan).
     """
     rho, more, back = size, work[: len(B)], work[len(B) : len(B) + len(r)]
     for j in range(len(c)):
@@ -137,7 +138,7 @@ def project_off(B: Array, r: Array, size: float, cut: float, c: Array, work: Arr
 
 @inline
 def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
-    """The first k rows of Q become S Q, some columns at a time, so that no second basis is needed; S, the new ones'."""
+    """The first k rows of Q become S Q, some columns at a time, so that no second basis is needed; S <- I."""
     (room, d), kind = Q.shape, Q.dtype
     wide = min(256, d)
     part, turned = np.zeros((room, wide), kind), np.zeros((k, wide), kind)

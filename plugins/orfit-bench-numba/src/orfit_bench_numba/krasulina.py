@@ -38,7 +38,7 @@ def apply_rule(s: Any, A: Array, p: Any) -> bool:
 
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
-    """C <- C + step (y - C C^+ y) y'C for one row after another, until too many digits might be lost."""
+    """C <- C + step (y - C C^+ y) y'C for row after row, until too many digits might be lost."""
     (V, R, P), (c, x, _, _) = allocate(B)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
@@ -51,7 +51,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
         size += gain * np.dot(c, c) * gain
         growth *= max(one, (g + g) * np.dot(c, x) - one)
         if not size * growth <= (several if i else single):
-            learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
+            learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
             break
         update_inverse_gram(inverse, c, x, gain)
         for j in range(len(c)):

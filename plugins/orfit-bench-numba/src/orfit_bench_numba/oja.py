@@ -29,7 +29,7 @@ def apply_rule(s: Any, A: Array, p: Any) -> bool:
 
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
-    """C <- C + step y y'C for one row after another, until |C|^2 would be too large."""
+    """C <- C + step y y'C for row after row, until |C|^2 would be too large."""
     (V, R, P), (c, _, _, _) = allocate(B)
     size, two, learned = B.dtype.type(len(B)), B.dtype.type(2), len(X)
     for i in range(len(X)):
@@ -50,5 +50,5 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
 
 learn = make_learn(
     apply_rule, make_delayed_rows(learn_until_unsafe, 1e4)
-)  # its digits are lost with the root: C alone grows, no inverse
+)  # only the square root is lost: there is no inverse
 step = make_step(apply_rule)

@@ -1,4 +1,4 @@
-"""ORFit (thesis, Algorithms 1 to 4, corrected): fit the new rows where it disturbs the remembered ones least."""
+"""ORFit (thesis, Algorithms 1 to 4, corrected): fit the new rows with the least effect on remembered ones."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def apply_rule(s: Any, A: Array, p: Any) -> bool:
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
-    """Row after row, Q being made orthonormal now and then."""
+    """Learn row after row; orthonormalize Q now and then."""
     (B, R), end = qr_factors(s.basis), i
     several, single = growth_limits(B, MAX_GROWTH)
     top = float(np.finfo(B.dtype).max) ** 0.5  # Q is far below it, so that C = Q R stays finite
@@ -79,7 +79,7 @@ def qr_factors(C: Array) -> tuple[Array, Array]:
 
 @compiled("W W R r f f")
 def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float, single: float) -> Any:
-    """Q <- Q + step (y - Q Q^+ y) v' for one row after another, until too many digits might be lost; F = R^-1."""
+    """Q <- Q + step (y - Q Q^+ y) v' for row after row, until too many digits might be lost; F = R^-1."""
     (V, R, P), (c, x, u, v) = allocate(B)
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
@@ -94,7 +94,7 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
         size += gain * np.dot(v, v) * gain
         growth *= max(one, (g + g) * np.dot(u, u) - one)
         if not size * growth <= (several if i else single):
-            learned, R[m] = i, 0  # r may be infinite, which is more than its v = 0 can undo
+            learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
             break
         np.dot(inverse, v, u)
         update_inverse_gram(inverse, v, u, gain)
