@@ -151,10 +151,15 @@ class CheckContext:
         """Rows of one step."""
         return int(self.create().settings.get("batch_size", 1))
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether the backend is the reference, whose states do not depend on the division into calls bit by bit."""
+        return self.backend.name == REFERENCE
+
     @cached_property
     def reference_missing(self) -> str:
         """Why there is no reference to compare with; empty if there is one."""
-        if self.backend.name == REFERENCE:
+        if self.is_reference:
             return "it is the reference"
         if REFERENCE not in registry().backends:
             return f"the reference backend {REFERENCE} is not installed"
@@ -168,7 +173,12 @@ class CheckContext:
     # ------------------------------------------------------------------ comparison
 
     def compare(
-        self, chunk: Chunk, *pairs: tuple[Any, Any], of: str = "", learn: LearnFunction = learn_rows
+        self,
+        chunk: Chunk,
+        *pairs: tuple[Any, Any],
+        of: str = "",
+        exact: bool = False,
+        learn: LearnFunction = learn_rows,
     ) -> Deviation:
         """Compare pairs of learners, or of arrays, that should agree after these rows.
 
@@ -180,6 +190,8 @@ class CheckContext:
             (result, expected): learners, or arrays in host memory.
         of : str
             What is compared; with a colon at its end, after which rows.
+        exact : bool
+            Whether the states of learners must be equal bit by bit; arrays are compared up to the bound.
         learn : callable
             How the rows were learned, if not with `context.learn`: the condition number is measured with it.
 
@@ -187,8 +199,16 @@ class CheckContext:
         -------
         Deviation
             The largest deviation and the bound.
+
+        Raises
+        ------
+        Violation
+            If `exact`, and two states differ.
         """
         value, name = 0.0, of
+        if exact:
+            for got, want in (pair for pair in pairs if hasattr(pair[0], "state")):
+                self.ensure_identical(got, want, "not equal bit by bit")
         for got, want in pairs:
             found, what = max_deviation(comparable_state(got), comparable_state(want))
             if found > value or not found >= 0:

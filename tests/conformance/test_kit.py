@@ -15,9 +15,9 @@ from helpers.cases import offering
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
-from orfit_bench.conformance.check import CHECKS, Deviation, worst
+from orfit_bench.conformance.check import CHECKS, Deviation, Violation, worst
 from orfit_bench.conformance.counting import Counted
-from orfit_bench.conformance.plan import plan_checks
+from orfit_bench.conformance.plan import contexts, plan_checks
 from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED
 from orfit_bench.conformance.runner import run_check
 from orfit_bench.conformance.tolerance import PerturbedKernel
@@ -221,6 +221,18 @@ def test_a_deviation_that_is_no_number_never_holds_and_a_wide_bound_hides_no_fai
     failing, inconclusive = Deviation(1e-3, 1e-6), Deviation(1e6, 0.5, inconclusive="why")
     assert worst([inconclusive, failing]) == failing
     assert worst([failing, Deviation(math.nan, 1e-6)]).ratio == math.inf
+
+
+def test_exact_states_may_not_differ_by_a_rounding():
+    context = next(contexts("numpy", "lms", "float64", 0))
+    chunk = context.rows()
+    learner, other = context.train(chunk), context.train(chunk)
+    assert context.compare(chunk, (learner, other), exact=True).value == 0
+    w = other.live_state.arrays.w
+    w[0] = np.nextafter(w[0], np.inf)
+    assert context.compare(chunk, (learner, other)).holds
+    with pytest.raises(Violation, match="not equal bit by bit: w differ"):
+        context.compare(chunk, (learner, other), exact=True)
 
 
 @pytest.mark.parametrize(

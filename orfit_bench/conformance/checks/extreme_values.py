@@ -30,7 +30,7 @@ def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
     if not context.reference_missing:
         expected = context.reference.create()
         pairs += [(predictions, context.reference.learn(expected, chunk)), (single, expected)]
-    return context.compare(chunk, *pairs)
+    return context.compare(chunk, *pairs, exact=context.is_reference)
 
 
 def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
@@ -77,7 +77,7 @@ def _ensure_finite_state(learner: Any, when: str) -> None:
 
 @check()
 def any_memory_layout(context: CheckContext) -> None:
-    """Strided, reversed, Fortran-ordered, byte-swapped and read-only rows give the same state, bit by bit."""
+    """Strided, reversed, Fortran-ordered, byte-swapped and read-only arrays, and lists, give the same state."""
     chunk = context.rows()
     expected = context.train(chunk)
     for name, convert in LAYOUTS.items():
@@ -91,13 +91,14 @@ def _strided(a: Array) -> Array:
     return every_other
 
 
-LAYOUTS: dict[str, Callable[[Array], Array]] = {
+LAYOUTS: dict[str, Callable[[Array], Any]] = {
     "strided": _strided,
     "reversed": lambda a: np.ascontiguousarray(a[::-1])[::-1],
     "Fortran-ordered": np.asfortranarray,
     "byte-swapped": lambda a: a.astype(a.dtype.newbyteorder()),
     "writeable": np.array,
     "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
+    "listed": np.ndarray.tolist,
 }
 
 
