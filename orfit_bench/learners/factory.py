@@ -92,9 +92,10 @@ def create(
     values = check_settings(found.name, found.settings, settings)
     fitted = _model(model, found)
     kernel = registry().kernel(backend, method)
-    for name, wanted in (("float32", _dtype(dtype) == "float32"), ("models", fitted is not LINEAR)):
-        if wanted:
-            require(name, kernel, found, chosen)
+    if _dtype(dtype) == "float32":
+        require("float32", kernel, found, chosen)
+    if fitted is not LINEAR:
+        require("models", kernel, found, chosen)
     _, rule = LEARNERS[found.kind]
     return learner_of(
         rule(

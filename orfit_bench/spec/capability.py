@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.spec.backend import Absent, Backend
 from orfit_bench.spec.method import Method
 
-MEANING = {
+Capability = Literal["rows", "models", "blocks", "smoothing", "float32"]
+MEANING: dict[Capability, str] = {
     "rows": "rows in order, at once",
     "models": "nonlinear models, by linearised blocks",
     "blocks": "several rows as one step",
@@ -19,11 +20,11 @@ MEANING = {
 """Every capability; float64 is what all kernels compute."""
 
 
-def allowed(method: Method) -> dict[str, tuple[str, ...]]:
+def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
     """What a method allows, with the functions that its kernel offers for it."""
     spec, kind = method.kernel, method.traits
     block = ("update", *(["store"] if spec.needs_post_step_gradients else []), *(["ahead"] if spec.lookahead else []))
-    wanted = {
+    wanted: dict[Capability, tuple[str, ...] | None] = {
         "rows": block if method.state.layered else kind.rows,
         "models": block if spec.models else None,
         "blocks": ("step",) if spec.blocks else None,
@@ -33,7 +34,7 @@ def allowed(method: Method) -> dict[str, tuple[str, ...]]:
     return {name: functions for name, functions in wanted.items() if functions is not None}
 
 
-def lacking(kernel: Any, method: Method) -> dict[str, str]:
+def lacking(kernel: Any, method: Method) -> dict[Capability, str]:
     """What the kernel says that it lacks of this, with its reasons: all of it where there is none.
 
     A kernel module says so by LACKS = {"models": "why", ...}; TypeError or ValueError where that says nothing known.
@@ -49,7 +50,7 @@ def lacking(kernel: Any, method: Method) -> dict[str, str]:
     return {name: str(said[name]) for name in allowed(method) if name in said}
 
 
-def require(name: str, kernel: Any, method: Method, backend: Backend) -> None:
+def require(name: Capability, kernel: Any, method: Method, backend: Backend) -> None:
     """UnavailableError, with the kernel's reason, where it lacks a capability."""
     if reason := lacking(kernel, method).get(name):
         raise UnavailableError(f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}")

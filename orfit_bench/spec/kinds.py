@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+KindName = Literal["regression", "classification", "filter", "subspace"]
 Targets = Literal["numbers", "numbers with gaps", "labels", "none"]
 
 
@@ -12,9 +13,9 @@ Targets = Literal["numbers", "numbers with gaps", "labels", "none"]
 class Kind:
     """What a method of a kind must declare; `Method` refuses a declaration that lacks some of it."""
 
-    name: str
+    name: KindName
     targets: Targets
-    """What comes with the rows; in "numbers with gaps" NaN says that nothing was seen."""
+    """What comes with the rows; in "numbers with gaps" NaN is a missing value."""
     fields: tuple[str, ...] = ()
     """Fields that the learner itself reads or writes."""
     settings: tuple[str, ...] = ()
@@ -36,7 +37,7 @@ class Kind:
 
     @property
     def gaps(self) -> bool:
-        """Whether NaN in the targets says that nothing was seen."""
+        """Whether NaN in the targets is a missing value."""
         return self.targets == "numbers with gaps"
 
     @property
@@ -45,7 +46,7 @@ class Kind:
         return self.targets != "none"
 
 
-KINDS = {
+KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind("regression", "numbers"),

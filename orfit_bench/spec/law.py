@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from orfit_bench.spec.arrays import to_host
 
 Array = NDArray[Any]
+Shape = Literal["tall", "wide", "own"]
 
 
 class Rows(NamedTuple):
@@ -42,8 +43,15 @@ class Law:
     check: Callable[[Callable[..., Any], Rows], Measured]
     source: str
     exponent: int
-    shape: str = "tall"
+    shape: Shape = "tall"
     """The rows it wants: "tall" (n > d), "wide" (n < d, independent), or "own": it makes all of them from the seed."""
+
+    def __post_init__(self) -> None:
+        """Refuse a shape that no rows are made for, and a law without a claim."""
+        if self.shape not in get_args(Shape):
+            raise ValueError(f"law {self.name!r}: shape {self.shape!r}, want one of {', '.join(get_args(Shape))}")
+        if not (self.check.__doc__ or "").strip():
+            raise ValueError(f"law {self.name!r}: its function has no docstring that states the claim")
 
     @property
     def name(self) -> str:

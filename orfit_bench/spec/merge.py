@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from orfit_bench.spec.state import Array, Settings
 
-KINDS = ("exact", "averaged", "approximate")
+MergeKind = Literal["exact", "averaged", "approximate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Merge:
     seen; "approximate", something near to the first that `summary` describes.
     """
 
-    kind: str
+    kind: MergeKind
     summary: str
     rule: Callable[[Side, Side, Settings], dict[str, Array]]
     refuses: Callable[[Settings, bool], str] = _never
@@ -43,8 +44,8 @@ class Merge:
 
     def __post_init__(self) -> None:
         """Refuse another kind."""
-        if self.kind not in KINDS:
-            raise ValueError(f"merge: kind {self.kind!r}, want one of {', '.join(KINDS)}")
+        if self.kind not in get_args(MergeKind):
+            raise ValueError(f"merge: kind {self.kind!r}, want one of {', '.join(get_args(MergeKind))}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from orfit_bench.spec.kinds import KINDS, Kind
+from orfit_bench.spec.kinds import KINDS, Kind, KindName
 from orfit_bench.spec.merge import Combine
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Settings, StateSpec
@@ -67,7 +67,7 @@ class Method:
         The arrays of a learner.
     theory : Theory
         Cost, laws and batch solution.
-    kind : str
+    kind : {"regression", "classification", "filter", "subspace"}
         One of `orfit_bench.spec.kinds.KINDS`, which says what a method of the kind must declare.
     settings : tuple of Setting
         What users may choose.
@@ -92,7 +92,7 @@ class Method:
     source: str
     state: StateSpec
     theory: Theory
-    kind: str = "regression"
+    kind: KindName = "regression"
     settings: tuple[Setting, ...] = ()
     kernel: KernelSpec = KernelSpec()
     combine: Combine = field(default_factory=Combine)

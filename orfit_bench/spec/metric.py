@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
@@ -55,8 +55,7 @@ class Metric:
     summary: str
     formula: str
     source: str
-    better: str
-    """ "lower" or "higher"."""
+    better: Literal["lower", "higher"]
     measure: Callable[[Record], float | None]
     tolerated: float = 0.01
     """The relative change between two runs that is none: what the clock or the order of additions brings."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from orfit_bench.spec.kinds import KindName
 from orfit_bench.spec.setting import Setting, check_settings
 
 Array = NDArray[Any]
 Pair = tuple[Array, Array]
 Rows = tuple[Array, Array | None]
 """X and y; y is None where the stream offers rows alone."""
-OFFERS = {
+Offers = Literal["numbers", "labels", "rows"]
+OFFERS: dict[str, tuple[KindName, ...]] = {
     "numbers": ("regression", "filter", "subspace"),
     "labels": ("classification", "subspace"),
     "rows": ("subspace",),
@@ -59,7 +61,7 @@ class Stream:
     """Why the stream cannot be loaded here (its data are absent, say); empty when it can."""
     files: Callable[[], list[Path]] = list
     """The user's files that are here and that the rows are made of: a killed run goes on with the same ones alone."""
-    offers: str = "numbers"
+    offers: Offers = "numbers"
     """One of OFFERS: what y holds, and so which kinds of methods learn the stream."""
 
     def __post_init__(self) -> None:
