@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     import xarray
 
 HostArray = np.ndarray[Any, Any]
-FORMAT = 1
+FORMAT = 2
+READ = (1, 2)
+"""Formats that this version reads."""
+RENAMED = {"digits_lost": "precision_lost"}
+"""Fields that have another name since format 1."""
 SETTING = "setting_"
 """Before the name of a setting that is an array, among the arrays of a state."""
 
@@ -82,6 +86,8 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
         raise ValueError(f"state: y is one-dimensional, but has {c} outputs")
     steps, samples = _count(head, "t"), _count(head, "n_samples_seen")
     layout = rule.layout(sizes)
+    if head["format"] == 1:
+        given = {RENAMED.get(name, name): array for name, array in given.items()}
     fields = {f.name: given.get(f.name) for f in layout.fields}
     count = next((len(a) for f in layout.fields if layout.grows in f.dims and (a := fields[f.name]) is not None), 0)
     if layout.limit is not None and count > layout.limit:
@@ -191,8 +197,8 @@ def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostA
 
 def check_header(head: Any, where: str) -> None:
     """ValueError where the header is of another format. A key that it lacks is found by those who read it."""
-    if not isinstance(head, dict) or head.get("format") != FORMAT:
+    if not isinstance(head, dict) or head.get("format") not in READ:
         got = head.get("format") if isinstance(head, dict) else head
-        raise ValueError(f"{where}: state of format {got!r}, this version reads format {FORMAT}")
+        raise ValueError(f"{where}: state of format {got!r}, this version reads formats {', '.join(map(str, READ))}")
     if not isinstance(head.get("settings", {}), dict):
         raise ValueError(f"{where}: settings are {head['settings']!r}, want a table")

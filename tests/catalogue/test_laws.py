@@ -131,7 +131,7 @@ class Nudged:
                 here = [None if o is None else o[i : i + B] for o in out]
                 if not act(s, X[i : i + B], Y[i : i + B], p.at(i // B) if name == "learn" else p, *here):
                     return i
-                for field in set(s._fields) - {"count", "digits_lost", "moved", "average_weight"}:
+                for field in set(s._fields) - {"count", "precision_lost", "moved", "average_weight"}:
                     a = getattr(s, field)
                     if a.size:
                         a.flat[0] += 1e-6 * abs(a).max()

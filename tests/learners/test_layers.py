@@ -156,7 +156,7 @@ def test_names_and_dimensions_of_a_state() -> None:
     assert {name: a.dims for name, a in owm.variables.items() if name.startswith(("P", "digits"))} == {
         "P_1": ("input_1", "input_1_2"),
         "P_2": ("input_2", "input_2_2"),
-        "digits_lost": (),
+        "precision_lost": (),
     }
     assert owm["P_2"].shape == (3, 3)
 
@@ -283,7 +283,7 @@ def test_owm_says_that_digits_go_and_then_refuses() -> None:
     with pytest.warns(ob.AccuracyWarning, match=said), pytest.raises(ob.DivergedError) as info:
         learner.partial_fit(X, y)
     assert learner.n_samples_seen_ == info.value.row > 20
-    assert learner.state()["digits_lost"] == 1
+    assert learner.state()["precision_lost"] == 1
     assert all(np.isfinite(a.values).all() for a in learner.state().variables.values())
 
 

@@ -202,8 +202,8 @@ def test_lost_digits_stay_lost():
     with pytest.warns(ob.AccuracyWarning):
         b = ob.create("rls").partial_fit(1e6 * X, y)
     a = ob.create("rls").partial_fit(X, y).merge(b)  # whoever made b was told
-    assert a.state()["digits_lost"] == 1
-    assert a.merge(ob.create("rls").partial_fit(X, y)).state()["digits_lost"] == 1
+    assert a.state()["precision_lost"] == 1
+    assert a.merge(ob.create("rls").partial_fit(X, y)).state()["precision_lost"] == 1
 
 
 # ---------------------------------------------------------------------- averaged and approximate

@@ -71,7 +71,7 @@ def test_names_dimensions_and_attributes(rows: Any) -> None:
     assert {a.dtype for a in state.variables.values()} == {np.dtype("float32")}
     assert state["basis"].attrs["long_name"]
     want = {"method": "orfit", "backend": "numpy", "dtype": "float32", "random_state": 3, "t": 1, "model": "linear"}
-    want |= {"n_samples_seen": 7, "n_features": 5, "n_outputs": 2, "y_is_vector": "false", "format": 1}
+    want |= {"n_samples_seen": 7, "n_features": 5, "n_outputs": 2, "y_is_vector": "false", "format": 2}
     assert {key: state.attrs[key] for key in want} == want
     assert json.loads(state.attrs["settings"]) == settings
     assert json.loads(state.attrs["spec_version"]) == [1, 0]
@@ -306,7 +306,7 @@ SPOILED_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
     "texts": ({"w": np.array([["a"], ["b"], ["c"]])}, "'w' has .* dtype <U1"),
 }
 SPOILED_HEADERS: dict[str, tuple[dict[str, Any], str]] = {
-    "newer": ({"format": 2}, "state of format 2, this version reads format 1"),
+    "newer": ({"format": 3}, "state of format 3, this version reads formats 1, 2"),
     "no format": ({"format": ...}, "format None"),
     "no method": ({"method": ...}, "format"),
     "no settings": ({"settings": ...}, "format"),

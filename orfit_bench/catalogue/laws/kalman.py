@@ -129,7 +129,7 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
         worst = nan_max(worst, deviation(state["mean"].values[:, 0], known @ y[:n]))
         worst = nan_max(worst, deviation(state["covariance"].values, np.eye(4) - known @ A[:n]))
         worst = nan_max(
-            worst, float(state["digits_lost"].values)
+            worst, float(state["precision_lost"].values)
         )  # no precision is lost in directions known to rounding
     beside_zeros = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
     worst = nan_max(worst, deviation(beside_zeros["mean"].values[:, 0], 2 * A[1]))

@@ -57,7 +57,7 @@ METHOD = Method(
         (
             Field("w", ("parameter", "output"), "weights, one column per class"),
             Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior),
-            Field("digits_lost", (), "1 once half of the digits of P are lost"),
+            Field("precision_lost", (), "1 once half of the digits of P are lost"),
         ),
         warning=P_LOSES_PRECISION,
     ),

@@ -122,9 +122,9 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
     L = sum(L for L, _ in found) - np.eye(B.shape[1])
     M = B @ np.linalg.inv(L) @ B.T
-    lost = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
+    lost = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
     u = np.linalg.solve(L, sum(Lu for _, Lu in found))
-    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "digits_lost": lost}
+    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
 
 
 def _invert(M: Array, u: Array) -> tuple[Array, Array]:
@@ -175,12 +175,12 @@ METHOD = Method(
                 start=_prior,
             ),
             Field("scale", ("parameter",), "diagonal of the covariance when the state last moved", start=_scale),
-            Field("digits_lost", (), "1 once half of the digits of the covariance are lost"),
+            Field("precision_lost", (), "1 once half of the digits of the covariance are lost"),
             Field("moved", (), "1 once a transition or process noise has moved the state"),
         ),
         weights="mean",
         warning=PrecisionWarning(
-            "digits_lost",
+            "precision_lost",
             "half of the digits of the covariance are lost: in some directions it is much larger than in those that "
             "the rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some "
             "process_noise if the state does not move, a transition that does not grow, scaled data",

@@ -29,7 +29,8 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """The mean of the weights; each layer's information is the sum of both, with the prior counted once."""
     left = remaining_weight(settings["forgetting_factor"], b.steps)
-    merged = weighted_mean(a, b, "w") | {"digits_lost": np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])}
+    lost = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
+    merged = weighted_mean(a, b, "w") | {"precision_lost": lost}
     for P in (name for name in a.fields if name.startswith("P_")):
         L_a, L_b, L_0 = (invert_spd(M, a.eps, P) for M in (a.fields[P], b.fields[P], a.start[P]))
         merged[P] = invert_spd(left * (L_a - L_0) + L_b, a.eps, P)
@@ -69,10 +70,10 @@ METHOD = Method(
             Field(
                 "P", ("input", "input"), "inverse of the weighted information of the layer", start=_prior, layered=True
             ),
-            Field("digits_lost", (), "1 once half of the digits of some P are lost"),
+            Field("precision_lost", (), "1 once half of the digits of some P are lost"),
         ),
         warning=PrecisionWarning(
-            "digits_lost",
+            "precision_lost",
             "half of the digits of a layer's P are lost: P grows in directions that the layer's inputs rarely excite "
             "(wind-up), or the inputs are large compared with the prior. Remedies: a forgetting factor nearer 1, a "
             "larger ridge, narrower layers, scaled data",

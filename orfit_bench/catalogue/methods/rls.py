@@ -86,7 +86,7 @@ METHOD = Method(
         (
             WEIGHTS,
             Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, when=_forgets),
-            Field("digits_lost", (), "1 once half of the digits of P are lost", when=_forgets),
+            Field("precision_lost", (), "1 once half of the digits of P are lost", when=_forgets),
             replace(BASIS, when=lambda settings: not _forgets(settings)),
         ),
         growth=Growth("direction", max_directions),

@@ -12,7 +12,7 @@ MEMORY = Setting(
 )
 
 P_LOSES_PRECISION = PrecisionWarning(
-    "digits_lost",
+    "precision_lost",
     "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), or the rows "
     "are large compared with the prior. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, "
     "scaled data",

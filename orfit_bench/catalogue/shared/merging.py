@@ -85,7 +85,7 @@ def add_information(
     """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), the prior L_0 and its w_0 counting once.
 
     kept is what forgetting leaves of a's rows during b's steps, ff^n_b; without a prior L_0 = 0. Returns the fields
-    w and P, and digits_lost where there is one. ValueError where rounding hides that one of the L is positive.
+    w and P, and precision_lost where there is one. ValueError where rounding hides that one of the L is positive.
     """
     w_a, w_b, w_0 = a.fields[w], b.fields[w], a.start[w]
     L_a = invert_spd(a.fields[P], a.eps, P)
@@ -95,8 +95,8 @@ def add_information(
         L = kept * (L_a - L_0) + L_b
     merged = invert_spd(L, a.eps, "the sum of the information")
     fields = {w: w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), P: merged}
-    if "digits_lost" in a.fields:
-        fields["digits_lost"] = np.maximum(a.fields["digits_lost"], b.fields["digits_lost"])
+    if "precision_lost" in a.fields:
+        fields["precision_lost"] = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
     return fields
 
 

@@ -25,6 +25,8 @@ MANY_ROWS, LAYERED_ROWS = 4096, 32
 """Rows a chunk, enough for the kernel to be what is measured and not the call; a layered method's are slow."""
 SMALL, LONG = (48, 6, 12), (600, 20, 600)
 """Rows, features and rows between two looks of the streams that trajectories are taken of."""
+RENAMED = {"digits_lost": "precision_lost"}
+"""Fields of the state that earlier commits name otherwise."""
 
 
 class Workload:
@@ -176,6 +178,7 @@ class Workload:
                 for name, field in learner.state().data_vars.items():
                     if field.dtype.kind == "f" and not str(name).startswith("pending"):
                         value = field.values
+                        name = RENAMED.get(str(name), name)
                         seen[f"{n}/{a + step}/{name}"] = value @ value.T if str(name).startswith("basis") else value
         return seen
 

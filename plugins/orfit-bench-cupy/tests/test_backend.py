@@ -171,7 +171,7 @@ def test_numbers_of_a_state_reach_the_host(in_place):
     assert IN_PLACE.asnumpy(standin.zeros(())).shape == ()
     for method in ("rls", "class_rls", "kalman"):
         learner = ob.create(method, backend=in_place).partial_fit(np.eye(3), np.arange(3))
-        assert learner.copy().state()["digits_lost"].shape == ()
+        assert learner.copy().state()["precision_lost"].shape == ()
 
 
 def test_rls_without_a_prior_begins(in_place):

@@ -102,7 +102,7 @@ def outcome(backend, given):
         learner.partial_fit(X[:3], Y[:3])
     except ob.DivergedError as error:
         return error.row, None
-    return None, float(learner.state()["digits_lost"])
+    return None, float(learner.state()["precision_lost"])
 
 
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")

@@ -455,7 +455,7 @@ def test_names_and_dimensions() -> None:
         "mean": ("parameter", "output"),
         "covariance": ("parameter", "parameter_2"),
         "scale": ("parameter",),
-        "digits_lost": (),
+        "precision_lost": (),
         "moved": (),
     }
     assert {a.dtype for n, a in state.variables.items() if n != "setting_transition"} == {np.dtype("float32")}

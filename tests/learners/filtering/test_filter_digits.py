@@ -35,7 +35,7 @@ def test_without_noise_a_state_at_rest_is_interpolated(d: int, dtype: str) -> No
             moments(learner)[0][:, 0], np.linalg.pinv(rows[:kept]) @ targets[:kept], rtol=tol, atol=tol
         )
         np.testing.assert_allclose(moments(learner)[1], off, atol=tol)
-    assert learner.state()["digits_lost"] == 0
+    assert learner.state()["precision_lost"] == 0
 
 
 def test_without_noise_in_a_block_that_repeats_itself() -> None:
@@ -65,7 +65,7 @@ def test_exact_rows_of_a_state_that_is_shaken_again() -> None:
     mean, P = moments(learner)
     np.testing.assert_allclose(mean[:, 0], [position[-1], position[-1] - position[-2]], rtol=1e-7)
     np.testing.assert_allclose(P, Q, atol=1e-9)  # x_t - x_(t-1) is the velocity before it was shaken
-    assert learner.state()["digits_lost"] == 0
+    assert learner.state()["precision_lost"] == 0
 
 
 def test_exact_rows_are_measured_against_the_state_as_it_last_moved() -> None:

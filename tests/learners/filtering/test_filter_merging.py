@@ -43,8 +43,8 @@ def test_merging_keeps_the_word_on_digits() -> None:
     a, b = (ob.create("kalman", **vague) for _ in range(2))
     a.partial_fit(X[:1] * 1e-9, y[:1])
     said(lambda: b.partial_fit(X, y))
-    assert [it.state()["digits_lost"].item() for it in (a, b)] == [0, 1]
-    assert a.merge(b).state()["digits_lost"] == 1
+    assert [it.state()["precision_lost"].item() for it in (a, b)] == [0, 1]
+    assert a.merge(b).state()["precision_lost"] == 1
 
 
 def test_what_cannot_be_merged(cubic: ob.Model, same_state: Same) -> None:

@@ -52,7 +52,7 @@ def learn_rows(
     for done in range(0, len(X), size):
         part = slice(done, done + size)
         rows, predictions = (X[part], Y[part], noise[part]), None if out is None else out[part]
-        if wide and learn_block(P, w, *rows, limits, s.digits_lost, predictions):
+        if wide and learn_block(P, w, *rows, limits, s.precision_lost, predictions):
             continue
         learned = learn_on_host(s, *rows, p, predictions, kernel)
         if learned < len(X[part]):

@@ -108,7 +108,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         here = host_parameters(p, R)
         return bool(run_on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
     limits = NO_LIMITS if p.transition is None else kalman.TRANSITION_LIMITS
-    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, limits, regained_variance(J, p))
+    return learn_step(s.covariance, s.mean, J, E, R, s.precision_lost, limits, regained_variance(J, p))
 
 
 def regained_variance(J: Array, p: Any) -> Any:

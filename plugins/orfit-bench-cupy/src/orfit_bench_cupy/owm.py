@@ -20,4 +20,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     steps = zip(layer_matrices(moved, p.shapes), layer_matrices(J.T @ E, p.shapes), found, p.inputs, strict=True)
     for Theta, Delta, change, a in steps:
         Theta += p.step_size[0] * change.move(propagated_errors(a[0], Delta))  # with the new P_l
-    return apply_changes(s.w, moved, list(zip(P, found, strict=True)), s.digits_lost, limits)
+    return apply_changes(s.w, moved, list(zip(P, found, strict=True)), s.precision_lost, limits)

@@ -31,7 +31,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if p.ridge == 0 and p.t == 1:  # a least-squares solution, once
         return bool(run_on_host(s, lambda t, j, e: rls.start_without_prior(t, j, e), J, E))
     R = ff * np.eye(len(J), dtype=J.dtype)
-    return learn_step(s.P, s.w, J, E, R, s.digits_lost, forgetting_limits(ff, J.dtype))
+    return learn_step(s.P, s.w, J, E, R, s.precision_lost, forgetting_limits(ff, J.dtype))
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:

@@ -26,4 +26,4 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
             return False
         errors = [y - A @ w for y, w in zip(Y.T, np.ascontiguousarray(s.w.T), strict=True)]
         move = np.hstack([change.move(e[:, None]) for e in errors])
-        return apply_change(s.P, s.w, change, move, s.digits_lost, limits)
+        return apply_change(s.P, s.w, change, move, s.precision_lost, limits)

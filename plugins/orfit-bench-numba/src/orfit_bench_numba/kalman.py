@@ -65,13 +65,13 @@ def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: in
     part = slice(begin, begin + len(X))
     moves = select_rows(p.is_dynamic, part)
     if not moves.any():
-        return learn_rows(s.covariance, s.mean, X, Y, noise, s.digits_lost, out)
+        return learn_rows(s.covariance, s.mean, X, Y, noise, s.precision_lost, out)
     W = np.ascontiguousarray(s.mean.T)  # the mean itself if it has one column
     f, F = split_vectors_matrices(p.transition, part, X.dtype)
     q, Q = split_vectors_matrices(p.process_noise, part, X.dtype)
     motion = f, F, q, Q, moves.astype(X.dtype)
     predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
-    n_before, degraded = p.t - 1 + begin, s.digits_lost.reshape(1)
+    n_before, degraded = p.t - 1 + begin, s.precision_lost.reshape(1)
     d = len(W.T)
     by_matrix = max(F.shape[1], Q.shape[1]) > 0
     with limit_blas_threads(3.0 * len(X) * d**3 if by_matrix else 0, d):
@@ -121,4 +121,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if is_singular(R):
         return learn_exactly(s, J, E, p)
     limits = NO_LIMITS if p.transition is None else TRANSITION_LIMITS
-    return learn_step(s.covariance, s.mean, J, E, R, s.digits_lost, limits, regained_variance(J, p))
+    return learn_step(s.covariance, s.mean, J, E, R, s.precision_lost, limits, regained_variance(J, p))

@@ -32,5 +32,5 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     for P, change in found:
         downdate(P, change.V, limits.ff)
         if change.degraded:
-            s.digits_lost[...] = 1
+            s.precision_lost[...] = 1
     return True

@@ -20,7 +20,9 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     ff = p.forgetting_factor
     if ff == 0:
         return fit_rows(s, X, Y, out)
-    return learn_rows(s.P, s.w, X, Y, np.full(len(X), ff, X.dtype), s.digits_lost, out, forgetting_limits(ff, X.dtype))
+    return learn_rows(
+        s.P, s.w, X, Y, np.full(len(X), ff, X.dtype), s.precision_lost, out, forgetting_limits(ff, X.dtype)
+    )
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -30,7 +32,9 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return fit_block(s, J, E)
     if p.ridge == 0 and p.t == 1:
         return start_without_prior(s, J, E)
-    return learn_step(s.P, s.w, J, E, ff * np.eye(len(J), dtype=J.dtype), s.digits_lost, forgetting_limits(ff, J.dtype))
+    return learn_step(
+        s.P, s.w, J, E, ff * np.eye(len(J), dtype=J.dtype), s.precision_lost, forgetting_limits(ff, J.dtype)
+    )
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:

@@ -41,7 +41,7 @@ def correct(s: Any, A: Array, E: Array, p: Any) -> bool:
     if not finite(w) or overflows(P, V, ff):
         return False
     if lost:
-        s.digits_lost[...] = 1
+        s.precision_lost[...] = 1
     s.w[...] = w
     shrink(P, V, ff)
     return True

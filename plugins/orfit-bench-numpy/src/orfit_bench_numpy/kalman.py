@@ -75,7 +75,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if changed is None or not finite(mean := s.mean + changed.move):
         return False
     if changed.lost:
-        s.digits_lost[...] = 1
+        s.precision_lost[...] = 1
     s.mean[...] = mean
     P -= changed.V.T @ changed.V  # symmetric to the last bit, so P is
     return True

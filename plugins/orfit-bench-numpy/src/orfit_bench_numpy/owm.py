@@ -27,7 +27,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     for P, changed in zip(of_layers(s, "P", p), found, strict=True):
         shrink(P, changed.V, ff)
         if changed.lost:
-            s.digits_lost[...] = 1
+            s.precision_lost[...] = 1
     return True
 
 

@@ -26,7 +26,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if not finite(w) or overflows(P, V, ff):
         return False
     if lost:
-        s.digits_lost[...] = 1
+        s.precision_lost[...] = 1
     s.w[...] = w
     shrink(P, V, ff)
     return True
