@@ -65,7 +65,7 @@ def test_a_transition_in_functions_may_come_with_the_rows(same_state: Same) -> N
     many = np.ones((9, 2))
     with pytest.raises(ValueError, match="a nonlinear transition allows one output only: y has 2"):
         ob.create("kalman", transition=turn).partial_fit(X, many)
-    with pytest.raises(ValueError, match="moves one output only"):
+    with pytest.raises(ValueError, match="allows one output only"):
         ob.create("kalman").partial_fit(X, many, transition=turn)
 
 
