@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from orfit_bench.learners import validation
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.targets import with_labels
 from orfit_bench.spec.backend import Array
@@ -49,7 +50,46 @@ class Classifier(Learner):
         DivergedError
             If a step would not be finite. Rows before it, and their classes, are learned; the error names the row.
         """
+        row = self._single_row
+        is_one = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape[:1] == (1,)
+        if row and is_one and row.learn_label(self._state, X[0], y[0]):
+            return self
         rows = with_labels(self.rule, self._usable(), X, y)
+        self._update(rows, self.rule.learn, rows.X, rows.Y)
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,)
+            The row; a NumPy array of the learner's dtype is fastest.
+        y : int, bool or str
+            Its label.
+
+        Returns
+        -------
+        Classifier
+            The learner itself.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("class_rls", backend="numpy")
+        >>> learner = learner.learn_one([1.0, 0.0], "cat").learn_one([0.0, 1.0], "dog")
+        >>> learner.predict_one([0.9, 0.1])
+        'cat'
+        """
+        row = self._single_row
+        if row and row.learn_label(self._state, x, y):
+            return self
+        rows = with_labels(self.rule, self._usable(), validation.one_row(x, self.rule.namespace), [y])
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
@@ -94,8 +134,34 @@ class Classifier(Learner):
         return self.rule.predict(self._begun(), X)
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """Labels (n,) of the rows of X (n, d): the class of highest score, of several the one seen first."""
-        scores = self.backend.asnumpy(self.decision_function(X))
+        """Labels (n,) of the rows of X (n, d): the class of highest score, the first one on ties."""
+        return self._labels(self.decision_function(X))
+
+    def predict_one(self, x: Any) -> Label:
+        """Predict the label of one row.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,)
+            The row.
+
+        Returns
+        -------
+        int, bool or str
+            The label that `predict` returns for this row, as a Python value.
+
+        Raises
+        ------
+        ValueError
+            If no class was learned yet, or x does not fit the earlier rows.
+        """
+        X = self._question_about_one(x)
+        label: Label = self._labels(self.rule.predict(self._begun(), X)).tolist()[0]
+        return label
+
+    def _labels(self, scores: Array) -> np.ndarray[Any, Any]:
+        """The classes of highest score."""
+        scores = self.backend.asnumpy(scores)
         if not scores.shape[1]:
             raise ValueError(f"{self.method.name} has seen no class yet: call partial_fit with labelled rows first")
         labels: np.ndarray[Any, Any] = self.classes_[scores.argmax(axis=1)]

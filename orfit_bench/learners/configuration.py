@@ -153,6 +153,10 @@ class Configuration:
         """The kernel's p for the next steps."""
         return self._make_parameters(state.n_steps + 1, steps, batch_size, gradients)
 
+    def constant_parameters(self, sizes: Sizes) -> Any:
+        """The kernel's p for a step of one row, if it differs between steps by p.t only; otherwise None."""
+        return self._make_parameters.constant(self.layout(sizes).sizes["gradients"])
+
     def kernel_for(self, sizes: Sizes, inputs: Any) -> Any:
         """What rows are handed to: on a linear model the kernel itself."""
         return self.kernel if self.is_linear else self.linearized(sizes)

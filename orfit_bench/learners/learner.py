@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.rule import Rule
@@ -35,6 +34,7 @@ class Learner:
         self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
         self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights
         self._state = state
+        self._single_row = rule.single_row(state.sizes) if state else None
 
     # ------------------------------------------------------------------ what it is
 
@@ -160,7 +160,8 @@ class Learner:
             learned = state.n_samples - seen
             known = len(rows.classes) - sum(row >= learned for row in rows.arrivals)
             self._state = with_classes(self.rule, state, rows.classes[:known])
-            self._warn_of_lost_precision()
+            if self._state:
+                self.rule.warn_of_lost_precision(self._state)
             raise
         except BaseException:
             if backup:
@@ -169,16 +170,10 @@ class Learner:
                 old.n_steps, old.n_samples = steps, seen
             raise
         self._state = state
+        self._single_row = self.rule.single_row(state.sizes)
         if self.method.state.warning:
-            self._warn_of_lost_precision()
+            self.rule.warn_of_lost_precision(state)
         return result
-
-    def _warn_of_lost_precision(self) -> None:
-        """Called last, since a user may have made this warning an error. The stack level is that of the user."""
-        state, warns = self._state, self.method.state.warning
-        if warns and state and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
-            state.has_warned = True
-            warnings.warn(f"{self.method.name}: {warns[1]}", AccuracyWarning, stacklevel=4)
 
     # ------------------------------------------------------------------ what may not be asked
 
@@ -200,6 +195,12 @@ class Learner:
             )
         self._usable()
         return self._state
+
+    def _question_about_one(self, x: Any) -> Array:
+        """One row x (d,) as rows (1, d), validated, on the backend."""
+        row = self._single_row
+        X = row.as_rows(self._state, x) if row else None
+        return self._question(validation.one_row(x, self.rule.namespace)) if X is None else X
 
     def _question(self, X: Any) -> Array:
         """Rows (n, d) that a question is about, checked, on the backend."""

@@ -70,6 +70,10 @@ class ParameterMaker:
         self._last = p if self._still else None
         return p
 
+    def constant(self, gradients: int) -> Any:
+        """Parameters of a step of one row, if they differ between steps by t only; otherwise None."""
+        return self(1, 1, 1, gradients) if self._still else None
+
 
 def generator(random_state: int, t: int) -> np.random.Generator:
     """The random numbers of step t, the same however the stream is cut; t = 0 draws the start."""

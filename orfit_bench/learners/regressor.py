@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
+from orfit_bench.learners import validation
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.spec.backend import Array
@@ -46,7 +49,48 @@ class Regressor(Learner):
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
         """
+        row = self._single_row
+        is_one = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape[:1] == (1,)
+        if row and is_one and row.learn_number(self._state, X[0], y[0]):
+            return self
         rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
+        self._update(rows, self.rule.learn, rows.X, rows.Y)
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,)
+            The row; a NumPy array of the learner's dtype is fastest.
+        y : float, or array_like, shape (c,)
+            Its target.
+
+        Returns
+        -------
+        Regressor
+            The learner itself.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("rls", backend="numpy", ridge=1e-6)
+        >>> for x, y in [([1.0, 0.0], 2.0), ([0.0, 1.0], 4.0)]:
+        ...     learner = learner.learn_one(x, y)
+        >>> round(float(learner.predict_one([1.0, 1.0])), 3)
+        6.0
+        """
+        row = self._single_row
+        if row and row.learn_number(self._state, x, y):
+            return self
+        X, Y = validation.one_row(x, self.rule.namespace), validation.one_target(y, self.rule.namespace)
+        rows = with_numbers(self.rule, self._usable(), X, Y, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
@@ -93,6 +137,27 @@ class Regressor(Learner):
         """
         X = self._question(X)
         return self._shaped(self.rule.predict(self._begun(), X))
+
+    def predict_one(self, x: Any) -> Any:
+        """Predict the target of one row, as `predict` does; the learner is unchanged.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,)
+            The row.
+
+        Returns
+        -------
+        number, or array of the backend, shape (c,)
+            The prediction, in the shape of one target.
+
+        Raises
+        ------
+        ValueError
+            If no row was learned yet, or x does not fit the earlier rows.
+        """
+        X = self._question_about_one(x)
+        return self._shaped(self.rule.predict(self._begun(), X))[0]
 
     def step(self, A: Any, y: Any) -> Self:
         """Learn a block of rows as one step, whatever `batch_size` is.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import DivergedError
+from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners import validation
 from orfit_bench.learners.configuration import Configuration
 from orfit_bench.learners.linearization import is_applied
+from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.backend import Array
-from orfit_bench.state.state import LearnerState
+from orfit_bench.state.state import LearnerState, Sizes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,3 +118,28 @@ class Rule(Configuration):
             state.n_steps + 1,
             row,
         )
+
+    def warn_of_lost_precision(self, state: LearnerState, stacklevel: int = 4) -> None:
+        """Warn once per state, at the caller of the learner. Called last, since the warning may be made an error."""
+        warns = self.method.state.warning
+        if warns and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
+            state.has_warned = True
+            warnings.warn(f"{self.method.name}: {warns[1]}", AccuracyWarning, stacklevel=stacklevel)
+
+    # ------------------------------------------------------------------ one row per call
+
+    @cached_property
+    def _single_rows(self) -> dict[Sizes, SingleRow]:
+        return {}
+
+    def single_row(self, sizes: Sizes) -> SingleRow | None:
+        """The short path for calls with one row; None if every row needs the general one."""
+        if sizes not in self._single_rows:
+            if not (self.on_host and self.is_linear and self.batch_size == 1) or self.runs_user_code(None):
+                return None
+            self._single_rows[sizes] = SingleRow(self, sizes)
+        return self._single_rows[sizes]
+
+    def is_dynamic(self, sizes: Sizes) -> bool:
+        """Whether the settings change the state between rows."""
+        return False

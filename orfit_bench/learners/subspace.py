@@ -50,6 +50,42 @@ class Subspace(Learner):
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
         """
+        row = self._single_row
+        if row and type(X) is np.ndarray and X.shape[:1] == (1,) and row.learn_row(self._state, X[0]):
+            return self
+        rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
+        self._update(rows, self.rule.learn, rows.X, rows.Y)
+        return self
+
+    def learn_one(self, x: Any) -> Self:
+        """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
+
+        Parameters
+        ----------
+        x : array_like, shape (d,)
+            The row; a NumPy array of the learner's dtype is fastest.
+
+        Returns
+        -------
+        Subspace
+            The learner itself.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> pca = ob.create("incremental_pca", backend="numpy", n_components=1)
+        >>> abs(pca.learn_one([2.0, 0.0]).learn_one([1.0, 0.0]).components_).round(3)
+        array([[1., 0.]])
+        """
+        row = self._single_row
+        if row and row.learn_row(self._state, x):
+            return self
+        X = validation.one_row(x, self.rule.namespace)
         rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self

@@ -34,6 +34,22 @@ def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None, loo
     return value
 
 
+def one_row(value: Any, xp: Any) -> Array:
+    """One row x (d,) as rows (1, d), not yet validated."""
+    array = _array(value, "x", xp)
+    if array.ndim != 1:
+        raise ValueError(f"x: got shape {array.shape}, want (d,); for several rows use partial_fit")
+    return array[None]
+
+
+def one_target(value: Any, xp: Any) -> Array:
+    """The target of one row, a number or (c,), as targets (1,) or (1, c), not yet validated."""
+    array = _array(value, "y", xp)
+    if array.ndim > 1:
+        raise ValueError(f"y: got shape {array.shape}, want a number or (c,); for several rows use partial_fit")
+    return array[None]
+
+
 def targets(
     value: Any,
     of: str,
@@ -66,8 +82,6 @@ def targets(
 
 def labels(value: Any, of: str, rows: int, kind: type | None) -> list[Any]:
     """The labels as Python values of one kind, which is `kind` once that is known."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError("y: got a masked array, want plain labels: drop the rows that are masked")
     array = _array(value, "y", np)
     if array.ndim != 1:
         wrong = TypeError if array.shape == () and array.dtype.kind == "O" else ValueError  # None, a set, a generator
@@ -126,8 +140,6 @@ def _surely_finite(value: Array) -> bool:
 
 def _convert(value: Any, name: str, dtype: np.dtype[Any], xp: Any = np) -> Array:
     """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name}: got a masked array, want plain numbers: drop or fill what is masked")
     array = _array(value, name, xp)
     if array.dtype.kind not in NUMBERS:
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers")
@@ -146,6 +158,8 @@ def _convert(value: Any, name: str, dtype: np.dtype[Any], xp: Any = np) -> Array
 
 def _array(value: Any, name: str, xp: Any) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
     if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):
         try:
             return np.asarray(value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from orfit_bench.learners.filtering import smoother
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.regressor import Regressor
@@ -54,6 +56,14 @@ class Filter(Regressor):
         -----
         Survey, Proposition 3.
         """
+        row = self._single_row
+        is_one = (
+            transition is process_noise is observation_noise is None
+            and type(X) is type(y) is np.ndarray
+            and X.shape[:1] == y.shape[:1] == (1,)
+        )
+        if row and is_one and row.learn_number(self._state, X[0], y[0]):
+            return self
         rows = self._rows(X, y, transition, process_noise, observation_noise)
         self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)
         return self

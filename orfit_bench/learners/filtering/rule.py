@@ -77,6 +77,14 @@ class FilterRule(Rule):
         """The kernel's p for the next steps."""
         return self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, state.n_steps + 1, batch_size)
 
+    def constant_parameters(self, sizes: Sizes) -> StepModel:
+        """The kernel's p for a step of one row without inputs."""
+        return self.dynamics(sizes).step_model(NO_INPUTS, 1, 1)
+
+    def is_dynamic(self, sizes: Sizes) -> bool:
+        """Whether the settings change the state between rows."""
+        return bool(self.constant_parameters(sizes).is_dynamic.any())
+
     def kernel_for(self, sizes: Sizes, inputs: StepInputs | None) -> Any:
         """The kernel itself, unless model or transition are nonlinear."""
         return self.linearized(sizes) if self.runs_user_code(inputs) else self.kernel

@@ -1,0 +1,109 @@
+"""Learning one row per call: everything that does not change between calls is looked up once."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import LearnerState, Sizes
+
+if TYPE_CHECKING:
+    from orfit_bench.learners.rule import Rule
+
+
+class SingleRow:
+    """Learns single rows in states of the same sizes, with the same result as `Rule.learn`.
+
+    It takes NumPy arrays of the learner's dtype and finite numbers only. All other input is left to the general path,
+    which converts it or says what is wrong with it. `Rule.single_row` says for which rules there is one.
+    """
+
+    def __init__(self, rule: Rule, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self._rule, self._layout, self._kernel, self._dtype = rule, rule.layout(sizes), rule.kernel, rule.dtype
+        self._n_features, self._n_outputs, self._y_is_1d = sizes
+        self._largest = float(np.finfo(rule.dtype).max)
+        self._validate, self._checks_x = rule.method.kernel.validate_rows, not rule.kernel_checks_rows
+        self._gradients = self._layout.sizes["gradients"]
+        self._is_dynamic = rule.is_dynamic(sizes)
+        warning = rule.method.state.warning[0] if rule.method.state.warning else ""
+        self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
+        p = rule.constant_parameters(sizes)
+        self._is_constant = p is not None
+        if p is not None:
+            t = p._fields.index("t")
+            self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
+
+    def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
+        """Learn x (d,) with y, a number or (c,). False if the general path has to do it."""
+        if self._y_is_1d:
+            if not (isinstance(y, (float, np.floating)) and -self._largest <= y <= self._largest):
+                return False
+            return self._learn(state, x, np.array([[y]], self._dtype))
+        if type(y) is not np.ndarray or y.shape != (self._n_outputs,) or y.dtype != self._dtype:
+            return False
+        return math.isfinite(np.vdot(y, y)) and self._learn(state, x, np.ascontiguousarray(y[None]))
+
+    def learn_label(self, state: LearnerState | None, x: object, y: object) -> bool:
+        """Learn x (d,) with a label that is known. False if the general path has to do it."""
+        label = y.item() if isinstance(y, np.generic) else y
+        if state is None or type(label) is not type(next(iter(state.classes), None)) or label not in state.classes:
+            return False
+        Y = np.zeros((1, self._n_outputs), self._dtype)
+        Y[0, state.classes.index(label)] = 1
+        return self._learn(state, x, Y)
+
+    def learn_row(self, state: LearnerState | None, x: object) -> bool:
+        """Learn x (d,), which has no target. False if the general path has to do it."""
+        return self._learn(state, x, np.empty((1, 0), self._dtype))
+
+    def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:
+        """Return x (d,) as rows (1, d), finite with `check`; None if the general path has to look at x or the state."""
+        if (
+            type(x) is not np.ndarray
+            or state is None
+            or state.interrupted
+            or state.sizes != self.sizes
+            or x.shape != (self._n_features,)
+            or x.dtype != self._dtype
+            or not x.flags.c_contiguous
+            or (check and not math.isfinite(np.vdot(x, x)))
+        ):
+            return None
+        return x[None]
+
+    def _learn(self, state: LearnerState | None, x: object, Y: Array) -> bool:
+        X = self.as_rows(state, x, self._checks_x)
+        if X is None or state is None:
+            return False
+        rule, t = self._rule, state.n_steps + 1
+        if self._validate:
+            self._validate(rule.settings, state.n_steps, X, Y, False, True)
+        if self._layout.grows:
+            state.arrays = self._layout.reserve(state.arrays, self._gradients)
+        with np.errstate(all="ignore"):  # kernels report overflow by their result
+            if self._is_constant:
+                p = tuple.__new__(self._parameter_type, (*self._before_t, t, *self._after_t))
+            else:
+                p = rule.step_parameters(state, 1, 1, self._gradients, None)
+            try:
+                learned = int(self._kernel.learn(state.arrays, X, Y, p, None))
+            except BaseException as error:
+                state.interrupted = type(error).__name__
+                raise
+        if learned < 0:  # the kernel found that x is not finite
+            return False
+        if not learned:
+            diverged = rule.diverged(state, 0)
+            rule.warn_of_lost_precision(state, stacklevel=5)
+            raise diverged
+        state.n_steps = t
+        state.n_samples += 1
+        if self._is_dynamic and t > 1:
+            state.arrays.moved[...] = 1
+        if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
+            rule.warn_of_lost_precision(state, stacklevel=5)
+        return True
