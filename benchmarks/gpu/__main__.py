@@ -66,13 +66,13 @@ def refuse_unknown(options: argparse.Namespace) -> None:
 
 def machine(backend: str, seconds: float) -> dict[str, Any]:
     """What the call runs on; ends the process where that cannot compute."""
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with Worker() as worker:
         unit = Unit("machine", "benchmarks.gpu.measuring:describe", {"backend": backend}, min(START, seconds))
-        became, why = worker.do(unit, unit.limit, told.update)
-    if became != DONE or told["reason"]:
-        sys.exit(f"{backend}: {why or told['reason']}")
-    return told
+        status, why = worker.do(unit, unit.limit, results.update)
+    if status != DONE or results["reason"]:
+        sys.exit(f"{backend}: {why or results['reason']}")
+    return results
 
 
 def start_cold(output: Path) -> None:

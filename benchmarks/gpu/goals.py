@@ -7,39 +7,39 @@ from typing import Any, NamedTuple
 
 from benchmarks.gpu.cases import limit_of
 
-Told = dict[str, Any]
+Results = dict[str, Any]
 MEMORY = 50
 """Directions that orfit keeps, in its goal."""
 
 
 class Goal(NamedTuple):
-    """A case and a size, the share of what is to be reached, how it is told from what was measured, and why so much."""
+    """A case and a size, the goal, how the value is computed from the results, and the reason for the goal."""
 
     case: str
     d: int
     of: str
     wanted: float
-    reached: Callable[[Told, Told], float]
+    reached: Callable[[Results, Results], float]
     why: str
 
 
-def rls_share(told: Told, limits: Told) -> float:
+def rls_share(results: Results, limits: Results) -> float:
     """Of the rate of matrix products: 3 d^2 operations a row."""
     operations = limit_of("rls", {"d": 4096, "c": 1})[0]
-    return float(operations * told["cupy"] / limits["float64"])
+    return float(operations * results["cupy"] / limits["float64"])
 
 
-def orfit_share(told: Told, limits: Told) -> float:
+def orfit_share(results: Results, limits: Results) -> float:
     """Of the rate of matrix products: M M' of the r rows of a block and its state, and the state's change Z M."""
-    rows = told["rows"]
+    rows = results["rows"]
     r = rows + MEMORY + 1
     operations = (2 * r * r + 2 * (MEMORY + 1) * r) * 10**7 / rows
-    return float(operations * told["cupy"] / limits["float64"])
+    return float(operations * results["cupy"] / limits["float64"])
 
 
-def times_numba(told: Told, limits: Told) -> float:
+def times_numba(results: Results, limits: Results) -> float:
     """Beside Numba on the host."""
-    return float(told["cupy"] / told["numba"])
+    return float(results["cupy"] / results["numba"])
 
 
 GOALS = [

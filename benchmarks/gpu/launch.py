@@ -60,10 +60,10 @@ def launch(arguments: Sequence[str], called: str, interpreters: Sequence[str]) -
     there = [path for path in dict.fromkeys(interpreters) if Path(path).exists()]
     found = []
     for path in there:
-        one = looked_at(path, wanted, environment)
+        one = inspect_interpreter(path, wanted, environment)
         if one.wrong and options.wheels:
             install(one, options.wheels, options.output / "packages", environment)
-            one = looked_at(path, wanted, environment)
+            one = inspect_interpreter(path, wanted, environment)
         if not one.wrong:
             command = [path, "-m", "benchmarks.gpu", called, str(began), *arguments]
             if os.name == "posix":  # one process, so that who ends it ends all
@@ -80,12 +80,12 @@ def surroundings(output: Path) -> dict[str, str]:
     return given | {"PYTHONPATH": python_path(output / "metadata", output / "packages")}
 
 
-def looked_at(path: str, wanted: dict[str, str], environment: dict[str, str]) -> Interpreter:
+def inspect_interpreter(path: str, wanted: dict[str, str], environment: dict[str, str]) -> Interpreter:
     """What an interpreter has, and lacks of the packages that are wanted in these versions or later."""
     command = [path, "-c", LOOK, json.dumps(wanted)]
     try:
-        said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
-        return Interpreter(path, **json.loads(said.stdout.splitlines()[-1]))
+        output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
+        return Interpreter(path, **json.loads(output.stdout.splitlines()[-1]))
     except (subprocess.SubprocessError, OSError, ValueError, IndexError) as error:
         return Interpreter(path, {"Python": f"{type(error).__name__}: {error}"}, [], "3")
 
@@ -101,9 +101,9 @@ def install(one: Interpreter, wheels: Path, target: Path, environment: dict[str,
 
 def advice(one: Interpreter, called: str) -> str:
     """What is missing, and how to hand it over."""
-    said = "; ".join(f"{name} ({why})" for name, why in one.wrong.items())
+    lacking = "; ".join(f"{name} ({why})" for name, why in one.wrong.items())
     others = " ".join(name for name in one.wrong if name != "cupy")
-    lines = [f"{one.path} cannot do this, for it lacks: {said}."]
+    lines = [f"{one.path} cannot do this, for it lacks: {lacking}."]
     if "cupy" in one.wrong:
         lines.append("CuPy: pip install 'cupy-cuda13x[ctk]', or 12x as nvidia-smi says.")
     if others:

@@ -48,9 +48,9 @@ def reason(tell: Tell, device: Any) -> None:
     """How long it takes to ask whether the backend can compute."""
     for name in ("first", "again"):
         begin = time.perf_counter()
-        said = device.reason
+        reason = device.reason
         tell(**{f"{name}, seconds": time.perf_counter() - begin})
-        assert not said, said
+        assert not reason, reason
 
 
 def memory(tell: Tell, device: Any) -> None:
@@ -110,14 +110,14 @@ def repeatable(tell: Tell, device: Any) -> None:
         eps, name = float(np.finfo(dtype).eps), np.dtype(dtype).name
         x, p = (rng.standard_normal(shape).astype(dtype) for shape in ((256, 1024), (1024, 1024)))
         X, P = device.asarray(x), device.asarray(p)
-        whole, most = device.asnumpy(X @ P), 0.0
-        again = bool((whole == device.asnumpy(X @ P)).all())
+        product, most = device.asnumpy(X @ P), 0.0
+        again = bool((product == device.asnumpy(X @ P)).all())
         exact = x.astype(np.longdouble) @ p.astype(np.longdouble)
         size = float(np.abs(exact).max()) * eps
         for rows in (1, 16, 100, 128):
-            most = max(most, float(np.abs(device.asnumpy(X[:rows] @ P) - whole[:rows]).max()) / size)
-        told = {"again alike": again, "cut, eps": most, "error, eps": float(np.abs(whole - exact).max()) / size}
-        tell(**{f"{name}: {what}": value for what, value in told.items()})
+            most = max(most, float(np.abs(device.asnumpy(X[:rows] @ P) - product[:rows]).max()) / size)
+        results = {"again alike": again, "cut, eps": most, "error, eps": float(np.abs(product - exact).max()) / size}
+        tell(**{f"{name}: {what}": value for what, value in results.items()})
         assert again, f"{name}: the same product has other bits"
 
 

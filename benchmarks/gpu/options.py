@@ -40,7 +40,7 @@ def positive(text: str) -> float:
 def parser() -> argparse.ArgumentParser:
     """What is understood."""
     listed = "\n".join(f"  {name:15}{what}" for name, what in PARTS.items())
-    made = argparse.ArgumentParser(
+    options = argparse.ArgumentParser(
         prog="python3 dev.py gpu",
         description=f"The CuPy backend on a device. Without a PART, all that is not finished:\n\n{listed}",
         epilog="Every call puts the page into the output; docs/gpu.md is written where `page` is named.\n"
@@ -48,32 +48,36 @@ def parser() -> argparse.ArgumentParser:
         "before all was done, with 2 where the command was wrong.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("parts", nargs="*", metavar="PART")
-    made.add_argument("--list", action="store_true", help="only say what is done, failed and left of each part")
-    made.add_argument("--again", action="store_true", help="do what failed, and only that")
-    made.add_argument("--minutes", type=positive, default=9.0, help="longest time of the call (default: 9)")
-    made.add_argument("--output", type=Path, default=ROOT / "gpu-results", help="folder (default: gpu-results here)")
-    made.add_argument("--wheels", type=Path, help="folder of wheels from which missing packages are installed")
-    made.add_argument("--methods", type=words, default=[], metavar="A,B", help="only these methods")
-    made.add_argument("--cases", type=words, default=[], metavar="A,B", help="only cases whose name has such a word")
-    made.add_argument("--seed", type=int, default=0, help="seed of the kit (default: 0)")
-    made.add_argument("--workers", type=int, default=min(MOST_WORKERS, cores()), help="processes of the kit")
-    made.add_argument("--sizes", choices=("full", "small"), default="full", help="small: a trial of all that is here")
-    made.add_argument("--page", type=Path, help="the page to write, where `page` is asked for (default: docs/gpu.md)")
-    return made
+    options.add_argument("parts", nargs="*", metavar="PART")
+    options.add_argument("--list", action="store_true", help="only say what is done, failed and left of each part")
+    options.add_argument("--again", action="store_true", help="do what failed, and only that")
+    options.add_argument("--minutes", type=positive, default=9.0, help="longest time of the call (default: 9)")
+    options.add_argument("--output", type=Path, default=ROOT / "gpu-results", help="folder (default: gpu-results here)")
+    options.add_argument("--wheels", type=Path, help="folder of wheels from which missing packages are installed")
+    options.add_argument("--methods", type=words, default=[], metavar="A,B", help="only these methods")
+    options.add_argument("--cases", type=words, default=[], metavar="A,B", help="only cases whose name has such a word")
+    options.add_argument("--seed", type=int, default=0, help="seed of the kit (default: 0)")
+    options.add_argument("--workers", type=int, default=min(MOST_WORKERS, cores()), help="processes of the kit")
+    options.add_argument(
+        "--sizes", choices=("full", "small"), default="full", help="small: a trial of all that is here"
+    )
+    options.add_argument(
+        "--page", type=Path, help="the page to write, where `page` is asked for (default: docs/gpu.md)"
+    )
+    return options
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options; ends the process with 2 where they are wrong."""
-    made = parser()
-    found = made.parse_intermixed_args(arguments)
+    options = parser()
+    found = options.parse_intermixed_args(arguments)
     if wrong := [part for part in found.parts if part not in PARTS]:
-        made.error(f"no part {wrong[0]!r}: want one of {', '.join(PARTS)}")
+        options.error(f"no part {wrong[0]!r}: want one of {', '.join(PARTS)}")
     if found.workers < 1 or found.seed < 0:
-        made.error("--workers wants a number above 0, and --seed one of 0 or more")
+        options.error("--workers wants a number above 0, and --seed one of 0 or more")
     if found.wheels and not found.wheels.is_dir():
-        made.error(f"--wheels {found.wheels}: there is no such folder")
+        options.error(f"--wheels {found.wheels}: there is no such folder")
     if found.page and (found.sizes == "small") and found.page.resolve() == ROOT / "docs" / "gpu.md":
-        made.error("--sizes small measures nothing that docs/gpu.md should say: want another --page")
+        options.error("--sizes small measures nothing that docs/gpu.md should say: want another --page")
     found.output = found.output.resolve()
     return found

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.gpu.cases import DTYPES
 from benchmarks.gpu.options import ROOT
 from benchmarks.gpu.runner import plain
-from benchmarks.gpu.tables import crossings, goals, main_table, told_of
+from benchmarks.gpu.tables import crossings, goals, main_table, results_of
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part
 from benchmarks.pages import filled
 from orfit_bench.jobs.files import replace
@@ -62,19 +62,19 @@ def where(found: Sequence[Found]) -> str:
     return f"{when}, `python3 dev.py gpu`. {' And: '.join(machines)}\n"
 
 
-def machine(told: dict[str, Any]) -> str:
+def machine(results: dict[str, Any]) -> str:
     """One machine, and the versions on it."""
-    device = dict(told.get("device", {}))
-    name, versions = device.pop("device", "an unknown device"), device | told.get("versions", {})
-    said = ", ".join(f"{key} {value}" for key, value in versions.items())
-    return f"{name}; host {told.get('cpu', 'unknown')}, {told.get('cores', '?')} cores; {said}."
+    device = dict(results.get("device", {}))
+    name, versions = device.pop("device", "an unknown device"), device | results.get("versions", {})
+    text = ", ".join(f"{key} {value}" for key, value in versions.items())
+    return f"{name}; host {results.get('cpu', 'unknown')}, {results.get('cores', '?')} cores; {text}."
 
 
 def limits(found: dict[str, Found]) -> Iterator[str]:
     """What the device allows."""
-    if told := told_of(found, "limits"):
-        rates = ", ".join(f"{told[dtype] / 1e12:.3g} TFLOP/s in {dtype}" for dtype in DTYPES if dtype in told)
-        moved = f"{told['bandwidth'] / 1e9:.0f} GB/s" if "bandwidth" in told else "an unknown bandwidth"
+    if results := results_of(found, "limits"):
+        rates = ", ".join(f"{results[dtype] / 1e12:.3g} TFLOP/s in {dtype}" for dtype in DTYPES if dtype in results)
+        moved = f"{results['bandwidth'] / 1e9:.0f} GB/s" if "bandwidth" in results else "an unknown bandwidth"
         yield f"Of random numbers it copies {moved}, and multiplies matrices at {rates}.\n"
 
 
@@ -84,9 +84,9 @@ def missing(parts: Sequence[Part], found: All) -> Iterator[str]:
     for part in parts:
         here = found[part.name]
         by = Counter(here[unit.name].status if unit.name in here else LEFT for unit in part.units)
-        told = [f"{by[status]} {text}" for status, text in ((LEFT, "not done"), (FAILED, "failed")) if by[status]]
-        if told:
-            lines.append(f"- {part.name}: of {len(part.units)}, {', '.join(told)}\n")
+        results = [f"{by[status]} {text}" for status, text in ((LEFT, "not done"), (FAILED, "failed")) if by[status]]
+        if results:
+            lines.append(f"- {part.name}: of {len(part.units)}, {', '.join(results)}\n")
     if lines:
         yield "\nMissing:\n\n"
         yield from lines
@@ -96,40 +96,40 @@ def kit(dtype: str, found: dict[str, Found]) -> Iterator[str]:
     """The counts of all methods in one dtype, and every check that failed."""
     total: Counter[str] = Counter()
     for one in found.values():
-        total.update(one.told.get("counts", {}))
-    whole = [name for name, one in found.items() if "counts" in one.told]
+        total.update(one.results.get("counts", {}))
+    complete = [name for name, one in found.items() if "counts" in one.results]
     seeds = sorted({one.arguments.get("seed", 0) for one in found.values()})
-    said = ", ".join(f"{n} {status}" for status, n in total.items()) or "no check ran"
-    yield f"\nThe kit in {dtype}, of {len(whole)} methods, seed {', '.join(map(str, seeds)) or 0}: {said}.\n"
+    text = ", ".join(f"{n} {status}" for status, n in total.items()) or "no check ran"
+    yield f"\nThe kit in {dtype}, of {len(complete)} methods, seed {', '.join(map(str, seeds)) or 0}: {text}.\n"
     lines = [line for name, one in found.items() for line in failures(name, one)]
     yield from ["\n", *lines] if lines else []
 
 
 def failures(method: str, one: Found) -> Iterator[str]:
     """The checks of a method that failed, also where it came to no end; else why it failed."""
-    failed = {key.partition(" ")[2]: why for key, why in one.told.items() if key.startswith(f"{FAILED} ")}
+    failed = {key.partition(" ")[2]: why for key, why in one.results.items() if key.startswith(f"{FAILED} ")}
     yield from (f"- {check} of {method}: {why}\n" for check, why in failed.items())
-    if one.status == FAILED and (not failed or "counts" not in one.told):
+    if one.status == FAILED and (not failed or "counts" not in one.results):
         yield f"- {method}: {one.why}\n"
 
 
 def costs(found: dict[str, Found]) -> Iterator[str]:
     """The facts of the first look, one a line."""
-    shown = {name: {k: v for k, v in one.told.items() if k != "trace"} for name, one in found.items()}
+    shown = {name: {k: v for k, v in one.results.items() if k != "trace"} for name, one in found.items()}
     if shown:
         yield "\nA first look:\n\n"
-    for name, told in shown.items():
+    for name, results in shown.items():
         if name != "libraries":
             wrong = "" if found[name].status == DONE else f" ({found[name].status}: {found[name].why})"
-            yield f"- {name}: {', '.join(f'{k} {plain(v)}' for k, v in told.items())}{wrong}\n"
+            yield f"- {name}: {', '.join(f'{k} {plain(v)}' for k, v in results.items())}{wrong}\n"
 
 
 def profiles(found: dict[str, Found]) -> Iterator[str]:
     """Where the host's time went, of each profiled case."""
     for name, one in found.items():
-        if "top" in one.told:
-            yield f"\n{name}, {one.told['ms']:.3g} ms a chunk of {one.told['rows']} rows; by cProfile:\n\n"
+        if "top" in one.results:
+            yield f"\n{name}, {one.results['ms']:.3g} ms a chunk of {one.results['rows']} rows; by cProfile:\n\n"
             yield "| function | calls a chunk | ms | ms with calls |\n|---|--:|--:|--:|\n"
-            for line in one.told["top"]:
+            for line in one.results["top"]:
                 numbers = (f"{line[key]:.3g}" for key in ("calls", "ms", "ms with calls"))
                 yield f"| `{line['function']}` | {' | '.join(numbers)} |\n"

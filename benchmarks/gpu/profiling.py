@@ -45,8 +45,8 @@ def most(stats: Any, chunks: int) -> list[dict[str, Any]]:
     timed = sorted(stats.stats.items(), key=lambda one: -one[1][2])[:LINES]
     scale = 1e3 / chunks
     return [
-        {"function": place(*where), "calls": calls / chunks, "ms": own * scale, "ms with calls": whole * scale}
-        for where, (_, calls, own, whole, _) in timed
+        {"function": place(*where), "calls": calls / chunks, "ms": own * scale, "ms with calls": cumulative * scale}
+        for where, (_, calls, own, cumulative, _) in timed
     ]
 
 

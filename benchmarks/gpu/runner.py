@@ -12,7 +12,7 @@ from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part, Unit,
 from benchmarks.gpu.workers import Worker
 
 SHOWN = 100
-"""Characters of what a unit told, on the terminal."""
+"""Characters of the results of a unit on the terminal."""
 
 
 @dataclass
@@ -65,23 +65,23 @@ def done(call: Call, journal: Journal, unit: Unit, worker: Worker, first: bool) 
     """Do one unit and write what becomes of it."""
     begin, seconds = monotonic(), min(unit.limit, call.left())
 
-    def keep(told: dict[str, Any]) -> None:
-        journal.write(unit=unit.name, told=told)
-        if text := short({name: value for name, value in told.items() if name != "trace"}):
+    def keep(results: dict[str, Any]) -> None:
+        journal.write(unit=unit.name, results=results)
+        if text := short({name: value for name, value in results.items() if name != "trace"}):
             call.say(f"    {text}")
 
     journal.begin(unit)
-    became, why = worker.do(unit, seconds, keep)
-    if became == LEFT and (seconds >= unit.limit or first):  # else it has all of the next call
-        became, why = FAILED, why if seconds >= unit.limit else f"{why}, the whole call: it wants more --minutes"
-    journal.write(unit=unit.name, status=became, why=why, seconds=round(monotonic() - begin, 3))
-    if became != DONE:
-        call.say(f"    {became}: {why}")
+    status, why = worker.do(unit, seconds, keep)
+    if status == LEFT and (seconds >= unit.limit or first):  # else it has all of the next call
+        status, why = FAILED, why if seconds >= unit.limit else f"{why}, the whole call: it wants more --minutes"
+    journal.write(unit=unit.name, status=status, why=why, seconds=round(monotonic() - begin, 3))
+    if status != DONE:
+        call.say(f"    {status}: {why}")
 
 
-def short(told: dict[str, Any]) -> str:
-    """What was told, on a line."""
-    text = ", ".join(f"{name} {plain(value)}" for name, value in told.items())
+def short(results: dict[str, Any]) -> str:
+    """The results on one line."""
+    text = ", ".join(f"{name} {plain(value)}" for name, value in results.items())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 

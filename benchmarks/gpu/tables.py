@@ -1,4 +1,4 @@
-"""The tables of docs/gpu.md, from what the units told."""
+"""The tables of docs/gpu.md, from the results of the units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from benchmarks.gpu.cases import DTYPES, Case, by_name, limit_of
-from benchmarks.gpu.goals import GOALS, Goal, Told
+from benchmarks.gpu.goals import GOALS, Goal, Results
 from benchmarks.gpu.plan import size_name
 from benchmarks.gpu.units import DONE, Found
 
@@ -22,7 +22,7 @@ NONE = "n/a"
 
 def main_table(found: dict[str, Found]) -> Iterator[str]:
     """Every size that was measured, in the order of the cases."""
-    limits = told_of(found, "limits")
+    limits = results_of(found, "limits")
     yield HEAD
     for name, case in by_name().items():
         for d, _, dtype, one in sorted(sizes_of(found, name)):
@@ -37,39 +37,39 @@ def sizes_of(found: dict[str, Found], case: str) -> Iterator[tuple[int, int, str
             yield d, DTYPES.index(dtype), dtype, name
 
 
-def told_of(found: dict[str, Found], name: str) -> Told:
-    """What a unit told; nothing where it was not tried."""
-    return found[name].told if name in found else {}
+def results_of(found: dict[str, Found], name: str) -> Results:
+    """The results of a unit; empty if it was not tried."""
+    return found[name].results if name in found else {}
 
 
-def row(case: Case, d: int, dtype: str, one: Found, limits: Told) -> str:
+def row(case: Case, d: int, dtype: str, one: Found, limits: Results) -> str:
     """A row of the main table: what was measured before a unit failed stands in it."""
-    told, ratio = one.told, NONE
-    rows = str(told.get("rows", f"{NONE} ({told.get('why') or one.why or 'not finished'})"))
-    if "numba" in told and "cupy" in told:
-        ratio = f"{told['cupy'] / told['numba']:.2g}"
-    numba = number(told, "numba")
-    if told.get("numba_rows", told.get("rows")) != told.get("rows"):
-        numba += f" (of {told['numba_rows']} rows)"
-    if "rows" in told and one.status != DONE:
-        numba = f"{NONE} ({one.why or 'not finished'})" if "numba" not in told else numba
-    cells = [case.name, f"{d:,}", dtype, rows, numba, number(told, "cupy"), ratio, number(told, "copying")]
-    return f"| {' | '.join([*cells, share(case, d, dtype, told, limits)])} |\n"
+    results, ratio = one.results, NONE
+    rows = str(results.get("rows", f"{NONE} ({results.get('why') or one.why or 'not finished'})"))
+    if "numba" in results and "cupy" in results:
+        ratio = f"{results['cupy'] / results['numba']:.2g}"
+    numba = number(results, "numba")
+    if results.get("numba_rows", results.get("rows")) != results.get("rows"):
+        numba += f" (of {results['numba_rows']} rows)"
+    if "rows" in results and one.status != DONE:
+        numba = f"{NONE} ({one.why or 'not finished'})" if "numba" not in results else numba
+    cells = [case.name, f"{d:,}", dtype, rows, numba, number(results, "cupy"), ratio, number(results, "copying")]
+    return f"| {' | '.join([*cells, share(case, d, dtype, results, limits)])} |\n"
 
 
-def number(told: Told, name: str) -> str:
+def number(results: Results, name: str) -> str:
     """Rows a second."""
-    return f"{told[name]:,.0f}" if name in told else NONE
+    return f"{results[name]:,.0f}" if name in results else NONE
 
 
-def share(case: Case, d: int, dtype: str, told: Told, limits: Told) -> str:
+def share(case: Case, d: int, dtype: str, results: Results, limits: Results) -> str:
     """How much of what the device allows was reached."""
-    if "cupy" not in told or dtype not in limits or "bandwidth" not in limits:
+    if "cupy" not in results or dtype not in limits or "bandwidth" not in limits:
         return NONE
     size = {"n": d, "m": d} if case.layered else {"d": d}
     flops, numbers = limit_of(case.limit, case.letters | size)
     least = max(flops / limits[dtype], numbers * np.dtype(dtype).itemsize / limits["bandwidth"])
-    return f"{least * told['cupy']:.1%}"
+    return f"{least * results['cupy']:.1%}"
 
 
 def crossings(found: dict[str, Found]) -> Iterator[str]:
@@ -78,9 +78,9 @@ def crossings(found: dict[str, Found]) -> Iterator[str]:
     for case in by_name():
         rates: dict[str, list[tuple[int, float, float]]] = {dtype: [] for dtype in DTYPES}
         for d, _, dtype, name in sizes_of(found, case):
-            told = found[name].told
-            if "cupy" in told and "numba" in told:
-                rates[dtype].append((d, told["cupy"], told["numba"]))
+            results = found[name].results
+            if "cupy" in results and "numba" in results:
+                rates[dtype].append((d, results["cupy"], results["numba"]))
         if any(rates.values()):
             yield f"| {case} | {' | '.join(crossing(rates[dtype]) for dtype in DTYPES)} |\n"
 
@@ -95,19 +95,19 @@ def crossing(rates: Iterable[tuple[int, float, float]]) -> str:
 
 def goals(found: dict[str, Found]) -> Iterator[str]:
     """What was to be reached, and below the table why so much and no more."""
-    limits = told_of(found, "limits")
+    limits = results_of(found, "limits")
     yield AIMS
     for goal in GOALS:
-        yield goal_row(goal, told_of(found, size_name(goal.case, goal.d, "float64")), limits)
+        yield goal_row(goal, results_of(found, size_name(goal.case, goal.d, "float64")), limits)
     yield "\n"
     yield from (f"- {goal.case}, d = {goal.d:,}: {goal.why}.\n" for goal in GOALS)
 
 
-def goal_row(goal: Goal, told: Told, limits: Told) -> str:
+def goal_row(goal: Goal, results: Results, limits: Results) -> str:
     """A row of the goals."""
     what = f"{goal.case}, d = {goal.d:,}, {goal.of}"
     try:
-        reached = f"{goal.reached(told, limits):.2g}"
+        reached = f"{goal.reached(results, limits):.2g}"
     except KeyError:  # of what was not measured
-        reached = f"{NONE} ({told.get('why', 'not measured')})"
-    return f"| {what} | {told.get('rows', NONE)} | {reached} | {goal.wanted:g} |\n"
+        reached = f"{NONE} ({results.get('why', 'not measured')})"
+    return f"| {what} | {results.get('rows', NONE)} | {reached} | {goal.wanted:g} |\n"

@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 @dataclass
 class Found:
-    """What became of a unit: what it told, also before it failed, and on which machine."""
+    """The outcome of a unit: its results, also those before it failed, and the machine."""
 
     arguments: dict[str, Any]
     where: dict[str, Any]
@@ -45,7 +45,7 @@ class Found:
     """Of its last attempt, counted through the file."""
     status: str = LEFT
     why: str = ""
-    told: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
 
 
 class Journal:
@@ -83,7 +83,7 @@ class Journal:
             elif "arguments" in line:
                 found[line["unit"]] = Found(line["arguments"], where, line["date"], number)
             elif one := found.get(line.get("unit", "")):
-                one.told |= line.get("told", {})
+                one.results |= line.get("results", line.get("told", {}))  # "told" in files of earlier versions
                 one.status, one.why = line.get("status", one.status), line.get("why", one.why)
         return found
 

@@ -38,7 +38,7 @@ class Worker:
         self._end()
 
     def do(self, unit: Unit, seconds: float, keep: Callable[[dict[str, Any]], None]) -> tuple[str, str]:
-        """DONE, FAILED, or LEFT where its time was over; and why. keep(told) is called with what it tells."""
+        """DONE, FAILED, or LEFT where its time was over; and why. keep(results) is called with its results."""
         process = self._process = self._process or self._started()
         end = monotonic() + seconds
         with suppress(BrokenPipeError):  # it died in between, which its answer says
@@ -46,18 +46,18 @@ class Worker:
             process.stdin.flush()
         while True:
             try:
-                said = self._answers.get(timeout=max(0.0, end - monotonic()))
+                answer = self._answers.get(timeout=max(0.0, end - monotonic()))
             except Empty:
                 self._end()
                 return LEFT, f"stopped after {seconds:.3g} s"
-            if said is None:
+            if answer is None:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(PARTING)
                 self._end()
                 return FAILED, died(process.returncode)
-            if "told" in said:
-                keep(said["told"])
-            elif why := said["failed"]:
+            if "results" in answer:
+                keep(answer["results"])
+            elif why := answer["failed"]:
                 self._end()
                 return FAILED, why
             else:
@@ -125,21 +125,21 @@ def end_with_caller(calls: Queue[Any]) -> None:
 def outcome(call: str, arguments: dict[str, Any], answers: Any) -> str:
     """Do one unit; why it failed, empty where it did not."""
 
-    def tell(**told: Any) -> None:
-        answers.write(json.dumps({"told": told}) + "\n")
+    def tell(**results: Any) -> None:
+        answers.write(json.dumps({"results": results}) + "\n")
 
     module, _, function = call.partition(":")
     try:
         getattr(importlib.import_module(module), function)(tell, **arguments)
     except BaseException as error:  # of code that runs on a device for the first time
         tell(trace=traceback.format_exc())
-        return said(error)
+        return describe_error(error)
     finally:
         free()
     return ""
 
 
-def said(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """The error on a line, with the place that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]

@@ -43,13 +43,13 @@ def test_what_is_needed_of_others():
 
 
 def test_what_an_interpreter_lacks_is_said(tmp_path):
-    one = launch.looked_at(sys.executable, {"numpy": "99.1", "no_such": "", "json": ""}, {**os.environ})
+    one = launch.inspect_interpreter(sys.executable, {"numpy": "99.1", "no_such": "", "json": ""}, {**os.environ})
     assert one.wrong["numpy"].endswith("wants 99.1")
     assert "No module named 'no_such'" in one.wrong["no_such"]
     assert len(one.wrong) == 2
     assert "--wheels FOLDER" in launch.advice(one, "python3 dev.py gpu")
     assert "cupy-cuda13x[ctk]" in launch.advice(one._replace(wrong={"cupy": "no"}), "")
-    assert launch.looked_at(str(tmp_path / "none"), {}, {}).wrong
+    assert launch.inspect_interpreter(str(tmp_path / "none"), {}, {}).wrong
 
 
 def test_wheels_are_taken_from_a_folder(tmp_path):
@@ -62,10 +62,10 @@ def test_wheels_are_taken_from_a_folder(tmp_path):
         wheel.writestr(f"{record}/RECORD", "")
     environment = os.environ | {"PYTHONPATH": str(target)}
     wanted = {"tiny_thing": ""}
-    before = launch.looked_at(sys.executable, wanted, environment)
+    before = launch.inspect_interpreter(sys.executable, wanted, environment)
     assert before.wrong
     launch.install(before, tmp_path, target, environment)
-    assert not launch.looked_at(sys.executable, wanted, environment).wrong
+    assert not launch.inspect_interpreter(sys.executable, wanted, environment).wrong
 
 
 @pytest.mark.parametrize("wrong", [["looks"], ["--workers", "0"], ["--minutes", "0"], ["--wheels", "/no/such/folder"]])

@@ -89,8 +89,8 @@ def test_units_are_done_in_one_process_and_once(folder):
     part = Part("look", units(folder, "note", "note"))
     became, found, _ = do(folder, part, where={"device": "one"})
     assert [*became.values()] == [DONE, DONE]
-    assert len({one.told["pid"] for one in found.values()}) == 1
-    assert [one.told["name"] for one in found.values()] == ["0", "1"]
+    assert len({one.results["pid"] for one in found.values()}) == 1
+    assert [one.results["name"] for one in found.values()] == ["0", "1"]
     assert {one.where["device"] for one in found.values()} == {"one"}
     do(folder, part)
     assert log(folder) == ["0", "1"]
@@ -111,7 +111,7 @@ def test_a_killed_call_loses_the_unit_that_it_was_in(folder):
     became, found, _ = do(folder, part)
     assert {*became.values()} == {DONE}
     assert log(folder) == ["0", "1", "2", "2", "3"]
-    assert [one.told["name"] for one in found.values()] == ["0", "1", "2", "3"]
+    assert [one.results["name"] for one in found.values()] == ["0", "1", "2", "3"]
 
 
 def until(true):
@@ -145,7 +145,7 @@ def test_what_goes_wrong_costs_its_own_unit_alone(folder):
     assert [*became.values()] == [FAILED, DONE] * len(wrong)
     for name, one in found.items():
         assert wrong.get(name.split()[1], "") in one.why
-    assert [name for name, one in found.items() if "before" in one.told] == ["0 fail", "6 crash", "8 hang"]
+    assert [name for name, one in found.items() if "before" in one.results] == ["0 fail", "6 crash", "8 hang"]
     assert "6 done, 6 failed" in said
     assert "failed: 0 fail: MemoryError: too large for this" in said
 

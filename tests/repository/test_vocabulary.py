@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
+    "benchmarks/gpu",
     "orfit_bench/cli",
     "orfit_bench/new_plugin",
     "orfit_bench/report",

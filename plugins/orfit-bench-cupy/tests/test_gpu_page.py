@@ -25,7 +25,7 @@ def measured(tmp_path):
         device = {"device": "A device", "cupy": "14"}
         journal.write(where={"device": device, "versions": {"numpy": "2"}, "cpu": "A host"})
         journal.write(unit=unit, arguments={"small": False, **more}, date="2026-05-04T03:02:01+00:00")
-        journal.write(unit=unit, told=results)
+        journal.write(unit=unit, results=results)
         if status:
             journal.write(unit=unit, status=status, why="" if status == DONE else "it hangs")
 
