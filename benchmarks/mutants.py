@@ -80,10 +80,12 @@ def _program(code: str) -> str:
 
 
 SHARED = {
-    "_algebra": ("one_step_sgd", "icl", "orfit", "rls", "apa", "nlms"),
-    "_covariance": ("rls", "kalman", "owm"),
-    "_layers": ("gp", "owm"),
-    "_subspace": ("oja", "krasulina"),
+    "_gram_schmidt": ("icl", "orfit", "rls", "ogd"),
+    "_guard": ("rls", "kalman", "owm", "one_step_sgd", "orfit"),
+    "_incremental_svd": ("orfit", "gp"),
+    "_loops": ("lms", "rls", "oja"),
+    "_regularized_inverse": ("apa", "nlms"),
+    "_rts_smoother": ("kalman",),
 }
 """The methods that a module of helpers is judged by: between them they call all of it, in each of its ways."""
 

@@ -470,8 +470,8 @@ def test_the_inverse_is_recomputed_every_thousand_steps(monkeypatch: pytest.Monk
     from orfit_bench_numpy import implicit_krasulina as kernel
 
     seen: list[int] = []
-    steps, recomputed = [0], kernel.recomputed
-    monkeypatch.setattr(kernel, "recomputed", lambda C: (seen.append(steps[0] + 1), recomputed(C))[1])
+    steps, inverse_gram = [0], kernel.inverse_gram
+    monkeypatch.setattr(kernel, "inverse_gram", lambda C: (seen.append(steps[0] + 1), inverse_gram(C))[1])
     learner = ob.create("implicit_krasulina")
     for steps[0] in range(2100):
         learner.partial_fit(X[:1] + 1e-3 * steps[0])

@@ -12,10 +12,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "benchmarks/gpu",
     "orfit_bench/cli",
+    "orfit_bench/kernels",
     "orfit_bench/new_plugin",
     "orfit_bench/report",
     "plugins/orfit-bench-cupy/src",
     "plugins/orfit-bench-numba",
+    "plugins/orfit-bench-numpy",
 )
 """Extended as the other packages are renamed."""
 WORDS = {"told", "said", "apart", "looked", "beside", "whole", "made"}

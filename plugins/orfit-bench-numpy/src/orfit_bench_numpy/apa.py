@@ -1,21 +1,26 @@
-"""Affine projection (survey, APA; with all rows APA-dagger)."""
+"""Affine projection, declared in `orfit_bench/catalogue/methods/apa.py` (survey, the programs (APA), (APA-dagger)).
+
+Shapes: A (k, p) the stored rows and the new ones, b (k, r) their targets, J (q, p) new rows, w (p, r).
+"""
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, by_rows, damped_inverse, finite
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._loops import Array, make_learn
+from orfit_bench_numpy._regularized_inverse import regularized_inverse
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
+    """One step on the last rows, these included."""
     q, n = len(J), int(s.count[0])
-    b_new = E + J @ s.w  # the targets of the linearised rows, wherever w goes
-    keep = min(n, len(s.rows) - q)  # the host gives room for projection_order rows, or for all
-    A = np.concatenate([s.rows[n - keep : n], J])  # (k, p)
-    b = np.concatenate([s.targets[n - keep : n], b_new])  # (k, r)
-    w = s.w + p.step_size[0] * (damped_inverse(A, p.eps) @ (b - A @ s.w))
-    if not finite(w):
+    b_new = E + J @ s.w  # of a model, the targets of the linearised rows, which stay when w changes
+    keep = min(n, len(s.rows) - q)  # s.rows has room for projection_order rows, or for all
+    A = np.concatenate([s.rows[n - keep : n], J])
+    b = np.concatenate([s.targets[n - keep : n], b_new])
+    w = s.w + p.step_size[0] * (regularized_inverse(A, p.eps) @ (b - A @ s.w))  # w + step A'(A A' + eps I)^+ (b - A w)
+    if not is_finite(w):
         return False
     s.w[...] = w
     s.rows[: keep + q], s.targets[: keep + q] = A, b
@@ -23,4 +28,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-learn = by_rows(update)
+learn = make_learn(update)

@@ -1,22 +1,26 @@
-"""RLS on one-hot targets (survey, D-RLS): one column of w a class, all of them with one P.
+"""RLS for classification, declared in `orfit_bench/catalogue/methods/class_rls.py` (survey, D-RLS, eq. (11), (12)).
 
-Every product with w or E takes its columns one by one: a matrix product rounds a column differently beside others,
-and then a class that is known late would not have the column that it has when it is known from the start.
+One column of w per class, all with one P. Every product with w or E takes its columns one by one: a matrix product
+rounds a column differently beside others, and then a class that is seen late would not have the column that it has
+when it is known from the start.
+
+Shapes: A (q, p) rows, E (q, r) errors of the scores, w (p, r) for r classes, P (p, p).
 """
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, finite
-from orfit_bench_numpy._covariance import change, overflows, shrink
+from orfit_bench.kernels.guards import max_error
+from orfit_bench_numpy import _guard as guard
+from orfit_bench_numpy._loops import Array
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row; the scores of a row are w'x."""
     for i in range(len(X)):
         A = X[i : i + 1]
-        f = by_columns(A, s.w)
+        f = multiply_by_columns(A, s.w)
         if out is not None:
             out[i : i + 1] = f
         if not correct(s, A, Y[i : i + 1] - f, p):
@@ -26,28 +30,32 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step."""
-    return correct(s, A, Y - by_columns(A, s.w), p)
+    return correct(s, A, Y - multiply_by_columns(A, s.w), p)
 
 
 def correct(s: Any, A: Array, E: Array, p: Any) -> bool:
-    """K = P A'(ff I + A P A')^-1,  w <- w + K E,  P <- (P - K A P) / ff."""
-    P, ff = s.P, p.forgetting_factor
-    identity = np.eye(len(A), dtype=P.dtype)
-    changed = change(P, A, identity, ff * identity)
-    if changed is None:
+    """One step; for a single row x, A = x' and S = s of the declaration."""
+    P, ff, identity = s.P, p.forgetting_factor, np.eye(len(A), dtype=s.P.dtype)
+    R = ff * identity
+    S = A @ (U := P @ A.T) + R  # (q, q): S = ff I + A P A'
+    factor = guard.factor_covariance(P, A, S, R, max_error(ff))
+    if factor is None:
         return False
-    K, V, lost = changed  # K A P = V'V
-    w = s.w + by_columns(K, E)
-    if not finite(w) or overflows(P, V, ff):
+    V = guard.solve_lower(factor.L, U.T)  # (q, p): V = L^-1 A P for S = L L'
+    K = V.T @ guard.solve_lower(factor.L, identity)  # (p, q): K = P A' S^-1
+    w = s.w + multiply_by_columns(K, E)  # survey, eq. (11)
+    if not guard.is_representable(w, P, V, ff):
         return False
-    if lost:
-        s.precision_lost[...] = 1
     s.w[...] = w
-    shrink(P, V, ff)
+    P -= V.T @ V  # survey, eq. (12): P - K A P, symmetric to the last bit
+    if ff != 1:
+        P /= ff
+    if factor.degraded:
+        s.precision_lost[...] = 1
     return True
 
 
-def by_columns(A: Array, B: Array) -> Array:
+def multiply_by_columns(A: Array, B: Array) -> Array:
     """A B (n, r) from A (n, k) and B (k, r), every entry a dot product of its own."""
     product: Array = np.vecdot(A[:, None], np.ascontiguousarray(B.T))
     return product

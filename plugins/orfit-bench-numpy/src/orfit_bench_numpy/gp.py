@@ -1,29 +1,37 @@
-"""Gradient projection, layer by layer (survey, (GP)): step off the span of what the layer took in so far."""
+"""Gradient projection, declared in `orfit_bench/catalogue/methods/gp.py` (survey, (GP) and its low-rank version).
+
+Shapes of a layer with n inputs and m outputs: Theta (n, m), Delta (n, m), U' (k, n) in `basis`, its input a (1, n).
+"""
 
 from typing import Any
 
-from orfit_bench_numpy._algebra import Array, bounded, finite, leading, new_directions
-from orfit_bench_numpy._layers import filled, matrices, of_layers, off
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, used_rows
+from orfit_bench_numpy._gram_schmidt import new_directions
+from orfit_bench_numpy._guard import is_bounded
+from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
+from orfit_bench_numpy._loops import Array
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """Theta_l <- Theta_l + step (I - U_l U_l') Delta_l, Delta_l the layer's part of J'E."""
-    w, step = s.w.copy(), p.step_size[0]
-    layers = zip(matrices(w, p.shapes), matrices(J.T @ E, p.shapes), of_layers(s, "basis", p), strict=True)
-    for Theta, Delta, basis in layers:
-        Theta += step * off(filled(basis), Delta)
-    if not finite(w):
+    """One step of all layers, each off the span of its former inputs."""
+    w = s.w.copy()
+    gradient_step = J.T @ E  # descent on |y - f|^2 / 2 with step 1
+    thetas, deltas = layer_matrices(w, p.shapes), layer_matrices(gradient_step, p.shapes)
+    for Theta, Delta, basis in zip(thetas, deltas, layer_fields(s, "basis", p), strict=True):
+        Theta += p.step_size[0] * project_off(used_rows(basis), Delta)  # (GP): Theta_l + step (I - U_l U_l') Delta_l
+    if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
 def store(s: Any, J: Any, p: Any) -> None:
-    """U_l takes in what layer l takes in after the step, a = p.inputs[l]."""
-    low_rank = hasattr(s, "singular_values_1")
-    values = of_layers(s, "singular_values", p) if low_rank else [None] * len(p.inputs)
-    for basis, sigma, a in zip(of_layers(s, "basis", p), values, p.inputs, strict=True):
-        if bounded(a):  # else the next step is not finite either, or the layer before is flat there
+    """Every U_l takes in a = p.inputs[l], the input of layer l after the step."""
+    has_rank = hasattr(s, "singular_values_1")
+    values = layer_fields(s, "singular_values", p) if has_rank else [None] * len(p.inputs)
+    for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
+        if is_bounded(a):  # else the next step is not finite either, or the layer before is flat there
             if sigma is None:
                 extend(basis, a)
             else:
@@ -31,15 +39,15 @@ def store(s: Any, J: Any, p: Any) -> None:
 
 
 def extend(basis: Array, a: Array) -> None:
-    """U <- [U r/|r|], r = a - U U'a."""
-    k = len(filled(basis))
+    """U <- [U r/|r|] with r = a - U U'a."""
+    k = len(used_rows(basis))
     Q, _ = new_directions(basis[:k].T, a.T)
     basis[k : k + Q.shape[1]] = Q.T
 
 
 def approximate(basis: Array, sigma: Array, a: Array, t: int) -> None:
     """U, Sigma <- the first `rank` singular vectors and values of [U Sigma, a]."""
-    U = filled(basis).T
+    U = used_rows(basis).T
     Q, R = new_directions(U, a.T)
-    U, values = leading(U, sigma[: U.shape[1]], Q, R, a.T, len(basis), t)
+    U, values = leading_singular_vectors(Extended(U, sigma[: U.shape[1]], Q, R, a.T), len(basis), t)
     basis[: len(values)], sigma[: len(values)] = U.T, values

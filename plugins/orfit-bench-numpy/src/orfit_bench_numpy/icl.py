@@ -1,23 +1,28 @@
-"""The ideal continual learner (survey, Prop. 1 and Remark 1): fit the new row, keep all former ones fitted."""
+"""The ideal continual learner, declared in `orfit_bench/catalogue/methods/icl.py` (survey, Prop. 1 and Remark 1).
+
+Shapes: J (q, p) rows, E (q, r) errors, w (p, r), U (p, n), Q (p, a), R (a, q).
+"""
 
 from typing import Any
 
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
+from orfit_bench_numpy._loops import Array, make_learn, make_step
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """w <- w + r (x'r)^-1 e with r = P x, P = I - U U'; then U <- [U r/|r|]."""
+    """Fit the new rows and keep all former ones fitted; P = I - U U'."""
     U = s.basis[: s.count[0]].T
-    Q, R = new_directions(U, J.T)  # r = Q R, so x'r = R'R
+    Q, R = new_directions(U, J.T)  # for a row x: r = P x = Q R, so x'r = r'r = R'R
     if not R.size:
         return True  # every row is dependent
-    w = s.w + Q @ fitted(R, E)
-    if not (finite(w) and finite(R)):
+    w = s.w + Q @ solve_fit(R, E)  # survey, eq. (6): w + e r / (r'r)
+    if not (is_finite(w) and is_finite(R)):
         return False
     s.w[...] = w
-    append(s, Q)
+    append_directions(s, Q)  # survey, Remark 1 and eq. (7): U <- [U r/|r|]
     return True
 
 
-learn = by_rows(update)
-step = by_block(update)
+learn = make_learn(update)
+step = make_step(update)

@@ -1,67 +1,59 @@
-"""The implicit form of Krasulina's rule (Krasulina paper, eq. 12 and 13, Algorithm 1 with its sign corrected)."""
+"""Implicit Krasulina for k-PCA, declared in `orfit_bench/catalogue/methods/implicit_krasulina.py`.
+
+Krasulina paper, eq. (12) and (13), and Algorithm 1 with its sign corrected. `inverse` is (C'C)^-1, so C^+ = inverse C'.
+
+Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k), X (N, k), the paper's X'.
+"""
 
 import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from orfit_bench_numpy._algebra import finite
-from orfit_bench_numpy._subspace import Array, by_block, by_steps
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.linalg import inverse_gram
+from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
 
-EVERY = 1000
+RENEWAL_PERIOD = 1000
 """The inverse is computed from C at the first step and at every so many steps after it."""
 
 
 def rule(s: Any, A: Array, p: Any) -> bool:
-    """One row by eq. (13), several by eq. (12); `inverse` is (C'C)^-1, so that C^+ = inverse C'."""
-    inverse = recomputed(s.basis) if p.t % EVERY == 1 else s.inverse
+    """One row by eq. (13), several by eq. (12)."""
+    inverse = inverse_gram(s.basis) if p.t % RENEWAL_PERIOD == 1 else s.inverse
     if inverse is None:
         return False
-    C, inverse = (row if len(A) == 1 else block)(s.basis, inverse, A, p.step_size[0])
-    if inverse is None or not (finite(C) and finite(inverse)):
+    C, inverse = (step_row if len(A) == 1 else step_block)(s.basis, inverse, A, p.step_size[0])
+    if inverse is None or not (is_finite(C) and is_finite(inverse)):
         return False
     s.basis[...], s.inverse[...] = C, inverse
     return True
 
 
-def row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """C <- C + gain r x' with x = C^+ y, r = y - C x, gain = step / (1 + step |x|^2).
-
-    r is orthogonal to C, so that C'C gains v v' with v = gain |r| x: Sherman-Morrison.
-    """
+def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
+    """Eq. (13) for the row y, and the inverse by the Sherman-Morrison formula; None where the row is too large."""
     y = A[0]
-    x = inverse @ (y @ C)
-    r = y - C @ x
+    x = inverse @ (y @ C)  # x = C^+ y
+    r = y - C @ x  # orthogonal to C, so that C'C gains v v' with v = gain |r| x
     energy = step * (x @ x)
     if not math.isfinite(energy):  # then the gain would be 0, and the row silently skipped
         return C, None
-    gain = step / (1 + energy)
+    gain = step / (1 + energy)  # eq. (13): step / (1 + step |x|^2)
     v = gain * np.linalg.norm(r) * x
     u = inverse @ v
-    return C + gain * np.outer(r, x), inverse - np.outer(u, u) / (1 + v @ u)
+    return C + gain * np.outer(r, x), inverse - np.outer(u, u) / (1 + v @ u)  # eq. (13): C - gain (C x - y) x'
 
 
-def block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """C <- (Y X'/N + C/step) (X X'/N + I/step)^-1 = C + (Y - C X) X' (X X' + N/step I)^-1, by the SVD of X."""
-    X = A @ C @ inverse  # (N, k), the X' of the paper
-    if not finite(X):
+def step_block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
+    """Eq. (12) in the form C + (Y - C X) X' (X X' + N/step I)^-1, by the SVD of X."""
+    X = A @ C @ inverse
+    if not is_finite(X):
         return C, None
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
     gain = np.divide(1, sigma + len(A) / step / sigma, out=np.zeros_like(sigma), where=sigma > 0)
     C = C + (A - X @ C.T).T @ ((U * gain) @ Vt)
-    return C, recomputed(C)
+    return C, inverse_gram(C)
 
 
-def recomputed(C: Array) -> Array | None:
-    """(C'C)^-1 = R^-1 R^-T for C = Q R; None where C has lost its rank."""
-    R: Array = np.linalg.qr(C)[1]
-    if not np.diagonal(R).all():
-        return None
-    half = solve_triangular(R, np.eye(len(R), dtype=R.dtype), check_finite=False)
-    inverse: Array = half @ half.T
-    return inverse
-
-
-learn = by_steps(rule)
-step = by_block(rule)
+learn = make_subspace_learn(rule)
+step = make_subspace_step(rule)

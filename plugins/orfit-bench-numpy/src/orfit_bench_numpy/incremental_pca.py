@@ -1,21 +1,26 @@
-"""Incremental PCA (R. Arora et al. 2012, as named in the Krasulina paper)."""
+"""Incremental PCA, declared in `orfit_bench/catalogue/methods/incremental_pca.py`.
+
+R. Arora et al. 2012, as named in the Krasulina paper, Experiments.
+
+Shapes: A (N, d) the rows of a step, Y = A' in the declaration; U (d, k), Sigma (k,).
+"""
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import finite
-from orfit_bench_numpy._subspace import Array, by_block, by_steps
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
 
 
 def rule(s: Any, A: Array, p: Any) -> bool:
     """U, Sigma <- the k leading singular vectors and values of [U Sigma, Y]; a zero column for a value of 0.
 
-    U is orthonormal afresh after every step: of a rotated U, orthonormality would decay.
+    U is computed anew in every step: a U that is only rotated would lose its orthonormality.
     """
     M = np.concatenate([s.basis * s.singular_values, A.T], axis=1)  # (d, k + N)
     U, sigma, _ = np.linalg.svd(M, full_matrices=False)
-    if not finite(sigma):
+    if not is_finite(sigma):
         return False
     k = len(s.singular_values)
     rank = np.count_nonzero(sigma[:k] > max(M.shape) * np.finfo(M.dtype).eps * sigma[0])
@@ -24,5 +29,5 @@ def rule(s: Any, A: Array, p: Any) -> bool:
     return True
 
 
-learn = by_steps(rule)
-step = by_block(rule)
+learn = make_subspace_learn(rule)
+step = make_subspace_step(rule)

@@ -1,19 +1,24 @@
-"""Krasulina's rule for k-PCA (Krasulina paper, eq. 9)."""
+"""Krasulina's rule for k-PCA, declared in `orfit_bench/catalogue/methods/krasulina.py` (Krasulina paper, eq. 8, 9).
+
+Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k), X (N, k), the paper's X'.
+"""
 
 from typing import Any
 
-from orfit_bench_numpy._subspace import Array, by_block, by_steps, orthonormal
+from orfit_bench.kernels.linalg import orthonormal_factor
+from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
 
 
 def rule(s: Any, A: Array, p: Any) -> bool:
-    """C <- QR(C - step/N (C X - Y) X') with X = C'Y, along the projected gradient, eq. (8)."""
-    X = A @ s.basis  # (N, k), the X' of the paper
-    C = orthonormal(s.basis - p.step_size[0] / len(A) * ((X @ s.basis.T - A).T @ X))
+    """One step along the projected gradient, eq. (8)."""
+    C = s.basis
+    X = A @ C  # X = C'Y
+    C = orthonormal_factor(C - p.step_size[0] / len(A) * ((X @ C.T - A).T @ X))  # eq. (9): QR(C - step/N (C X - Y) X')
     if C is None:
         return False
     s.basis[...] = C
     return True
 
 
-learn = by_steps(rule)
-step = by_block(rule)
+learn = make_subspace_learn(rule)
+step = make_subspace_step(rule)

@@ -1,17 +1,21 @@
-"""LMS (survey, eq. 2)."""
+"""LMS, declared in `orfit_bench/catalogue/methods/lms.py` (survey, eq. 2).
+
+Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
+"""
 
 from typing import Any
 
-from orfit_bench_numpy._algebra import Array, by_rows, finite
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._loops import Array, make_learn
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """w <- w + step J'E."""
-    w = s.w + p.step_size[0] * J.T.dot(E)
-    if not finite(w):
+    """One step along the errors' gradient."""
+    w = s.w + p.step_size[0] * J.T.dot(E)  # survey, eq. (2): w + step e x for a row x
+    if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
-learn = by_rows(update)
+learn = make_learn(update)

@@ -1,22 +1,37 @@
-"""Normalised LMS (survey, the program LMS; Krasulina paper, after eq. 13)."""
+"""Normalised LMS, declared in `orfit_bench/catalogue/methods/nlms.py`.
+
+Survey, the program (LMS); Krasulina paper, after eq. (13).
+
+Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
+"""
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, by_rows, damped_inverse, finite, squares
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._guard import is_normal
+from orfit_bench_numpy._loops import Array, make_learn
+from orfit_bench_numpy._regularized_inverse import regularized_inverse
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """w <- w + step J'(J J' + eps I)^+ E, which for one row is step e x / (eps + x'x)."""
-    energy = np.vdot(J, J) + J.dtype.type(p.eps)
-    # the general form is for several outputs of a model, and for rows whose square over- or underflows
-    move = J.T @ (E / energy) if len(J) == 1 and squares(energy) else damped_inverse(J, p.eps) @ E
-    w = s.w + p.step_size[0] * move
-    if not finite(w):
+    """One step that removes a fraction of the errors."""
+    w = s.w + p.step_size[0] * full_step(J, E, p.eps)
+    if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
-learn = by_rows(update)
+def full_step(J: Array, E: Array, eps: float) -> Array:
+    """J'(J J' + eps I)^+ E (p, r), which removes the errors if eps is 0."""
+    energy = np.vdot(J, J) + J.dtype.type(eps)
+    if len(J) == 1 and is_normal(energy):
+        row_step: Array = J.T @ (E / energy)  # e x / (eps + x'x) for a row x
+        return row_step
+    # several outputs of a model, or a row whose square over- or underflows
+    return regularized_inverse(J, eps) @ E
+
+
+learn = make_learn(update)

@@ -1,24 +1,29 @@
-"""Orthogonal gradient descent (thesis, eq. 2.4; survey, OGD): step along the gradient, off the span of former ones."""
+"""Orthogonal gradient descent, declared in `orfit_bench/catalogue/methods/ogd.py` (thesis, eq. 2.4; survey, (OGD)).
+
+Shapes: J (q, p) gradients, E (q, r) errors, w (p, r), U (p, n), Q (p, a), R (a, q).
+"""
 
 from typing import Any
 
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, new_directions
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._gram_schmidt import append_directions, new_directions
+from orfit_bench_numpy._loops import Array, make_learn, make_step
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """w <- w + step (I - U U') J'E."""
-    Q, R = new_directions(s.basis[: s.count[0]].T, J.T)
-    w = s.w + p.step_size[0] * (Q @ (R @ E))
-    if not finite(w):
+    """One step along the gradient, projected off the span of the stored ones."""
+    Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # thesis, eq. (2.4): J' - U U'J' = Q R
+    w = s.w + p.step_size[0] * (Q @ (R @ E))  # survey, (OGD): w + step (I - U U') J'E
+    if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
 def store(s: Any, J: Array, p: Any) -> None:
-    """U <- [U r/|r|], the gradient taken after the step."""
+    """U <- [U r/|r|], r the residual of the gradient taken after the step."""
     Q, _ = new_directions(s.basis[: s.count[0]].T, J.T)
-    append(s, Q)
+    append_directions(s, Q)
 
 
 def update_and_store(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -29,5 +34,5 @@ def update_and_store(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-learn = by_rows(update_and_store)
-step = by_block(update_and_store)
+learn = make_learn(update_and_store)
+step = make_step(update_and_store)

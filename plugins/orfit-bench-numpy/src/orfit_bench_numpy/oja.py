@@ -1,18 +1,23 @@
-"""Oja's rule for k-PCA (Krasulina paper, after eq. 9)."""
+"""Oja's rule for k-PCA, declared in `orfit_bench/catalogue/methods/oja.py` (Krasulina paper, after eq. 9).
+
+Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k).
+"""
 
 from typing import Any
 
-from orfit_bench_numpy._subspace import Array, by_block, by_steps, orthonormal
+from orfit_bench.kernels.linalg import orthonormal_factor
+from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
 
 
 def rule(s: Any, A: Array, p: Any) -> bool:
-    """C <- QR(C + step/N Y Y'C), along the unprojected gradient of the variance, eq. (7)."""
-    C = orthonormal(s.basis + p.step_size[0] / len(A) * (A.T @ (A @ s.basis)))
+    """One step along the unprojected gradient of the variance, eq. (7)."""
+    C = s.basis
+    C = orthonormal_factor(C + p.step_size[0] / len(A) * (A.T @ (A @ C)))  # QR(C + step/N Y Y'C)
     if C is None:
         return False
     s.basis[...] = C
     return True
 
 
-learn = by_steps(rule)
-step = by_block(rule)
+learn = make_subspace_learn(rule)
+step = make_subspace_step(rule)

@@ -1,22 +1,29 @@
-"""One-step SGD: ORFit with an empty memory (thesis, section 5.1)."""
+"""One-step SGD, declared in `orfit_bench/catalogue/methods/one_step_sgd.py`.
+
+Thesis, section 5.1: ORFit with an empty memory, the step size of eq. (3.2).
+
+Shapes: J (q, p) gradients, E (q, r) errors, w (p, r).
+"""
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, by_rows, finite, squares
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._guard import is_normal
+from orfit_bench_numpy._loops import Array, make_learn
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """w <- w + J^+ E, which for one row is e x / (x'x): the row is fitted at once."""
-    if len(J) == 1 and squares(norm2 := np.vdot(J, J)):
-        w = s.w + J.T @ (E / norm2)
+    """One step that fits the rows: w + J^+ E."""
+    if len(J) == 1 and is_normal(norm2 := np.vdot(J, J)):
+        w = s.w + J.T @ (E / norm2)  # thesis, eq. (3.2): w + e x / (x'x) for a row x
     else:  # LAPACK scales what would over- or underflow; a row of zeros teaches nothing
         w = s.w + np.linalg.lstsq(J, E, rcond=None)[0]
-    if not finite(w):
+    if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
-learn = by_rows(update)
+learn = make_learn(update)

@@ -1,38 +1,42 @@
-"""Layer-wise RLS (survey, EBP and OWM; a reading): each layer's step times the RLS matrix of what it takes in."""
+"""Layer-wise RLS, declared in `orfit_bench/catalogue/methods/owm.py` (survey, EBP and OWM; our reading).
+
+Shapes of a layer with n inputs and m outputs: Theta (n, m), Delta (n, m), P (n, n), its input a (1, n).
+"""
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, finite
-from orfit_bench_numpy._covariance import change, overflows, shrink
-from orfit_bench_numpy._layers import matrices, of_layers
+from orfit_bench.kernels.guards import is_finite, max_error, max_variance_after
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
+from orfit_bench_numpy import _guard as guard
+from orfit_bench_numpy._loops import Array
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff,  then Theta_l <- Theta_l + step P_l Delta_l."""
-    w, step, ff = s.w.copy(), p.step_size[0], p.forgetting_factor
-    noise = np.full((1, 1), ff, w.dtype)
-    found = []
-    layers = zip(matrices(w, p.shapes), matrices(J.T @ E, p.shapes), of_layers(s, "P", p), p.inputs, strict=True)
-    for Theta, Delta, P, a in layers:
-        changed = change(P, a, propagated(a[0], Delta), noise)  # its move is P_l Delta_l with the new P_l
-        if changed is None or overflows(P, changed.V, ff):
+    """One step of all layers: the gradient step of each, times the new P of its inputs."""
+    w, ff, found = s.w.copy(), p.forgetting_factor, []
+    R = np.full((1, 1), ff, w.dtype)
+    gradient_step = J.T @ E  # descent on |y - f|^2 / 2 with step 1
+    thetas, deltas = layer_matrices(w, p.shapes), layer_matrices(gradient_step, p.shapes)
+    for Theta, Delta, P, a in zip(thetas, deltas, layer_fields(s, "P", p), p.inputs, strict=True):
+        S = a @ (U := P @ a.T) + R  # (1, 1): ff + a'P a
+        factor = guard.factor_covariance(P, a, S, R, max_error(ff))
+        if factor is None:
             return False
-        Theta += step * changed.move
-        found.append(changed)
-    if not finite(w):
+        V = guard.solve_lower(factor.L, U.T)  # (1, n): V'V = P a a'P / (ff + a'P a)
+        if not max_variance_after(P, V, ff) < np.finfo(P.dtype).max / 4:
+            return False
+        # Theta + step P_new Delta; P_new Delta = P a S^-1 e' for Delta = a e'
+        Theta += p.step_size[0] * (V.T @ guard.solve_lower(factor.L, propagated_errors(a[0], Delta)))
+        found.append((P, V, factor.degraded))
+    if not is_finite(w):
         return False
     s.w[...] = w
-    for P, changed in zip(of_layers(s, "P", p), found, strict=True):
-        shrink(P, changed.V, ff)
-        if changed.lost:
+    for P, V, degraded in found:
+        P -= V.T @ V  # P_l <- (P_l - P_l a a'P_l / (ff + a'P_l a)) / ff
+        if ff != 1:
+            P /= ff
+        if degraded:
             s.precision_lost[...] = 1
     return True
-
-
-def propagated(a: Array, Delta: Array) -> Array:
-    """The errors (1, m) propagated back to the layer's outputs: Delta = a times them."""
-    i = np.argmax(np.abs(a))
-    row = Delta[i : i + 1]
-    return row / a[i] if a[i] else row  # nothing taken in: no step

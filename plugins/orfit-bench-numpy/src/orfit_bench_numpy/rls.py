@@ -1,61 +1,70 @@
-"""Recursive least squares (thesis, eq. 2.3; least-squares notes, block update; survey, RLS-(beta, lambda)).
+"""Recursive least squares, declared in `orfit_bench/catalogue/methods/rls.py`.
 
-In the normalised form P = Phi_t beta^-t, which stays finite where beta^t underflows.
+Sources: thesis, eq. (2.3); survey, eq. (11) and (12); least-squares notes, the update by several rows; slides,
+"Recursive LS (regularized)". P here is Phi_t / beta^t of the survey, which stays finite where beta^t underflows.
+
+Shapes: J (q, p) rows, E (q, r) errors, w (p, r), P (p, p).
 """
 
 from typing import Any
 
 import numpy as np
 
-from orfit_bench_numpy._algebra import Array, append, by_block, by_rows, finite, fitted, new_directions
-from orfit_bench_numpy._covariance import change, overflows, shrink
+from orfit_bench.kernels.guards import is_finite, max_error
+from orfit_bench_numpy import _guard as guard
+from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
+from orfit_bench_numpy._loops import Array, make_learn, make_step
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """P <- (P - P J'(ff I + J P J')^-1 J P) / ff,  w <- w + P_old J'(ff I + J P_old J')^-1 E."""
+    """One step; for a single row x, J = x', E = e and S = s of the declaration."""
     if p.forgetting_factor == 0:
         return interpolate(s, J, E)
     if p.ridge == 0 and p.t == 1:
-        return begin(s, J, E)
+        return start_without_prior(s, J, E)
     P, ff = s.P, p.forgetting_factor
-    changed = change(P, J, E, ff * np.eye(len(J), dtype=P.dtype))
-    if changed is None:
+    R = ff * np.eye(len(J), dtype=P.dtype)
+    S = J @ (U := P @ J.T) + R  # (q, q): S = ff I + J P J'
+    factor = guard.factor_covariance(P, J, S, R, max_error(ff))
+    if factor is None:
         return False
-    move, V, lost = changed
-    w = s.w + move
-    if not finite(w) or overflows(P, V, ff):
+    V = guard.solve_lower(factor.L, U.T)  # (q, p): V = L^-1 J P for S = L L'
+    w = s.w + V.T @ guard.solve_lower(factor.L, E)  # survey, eq. (11): w + P J' S^-1 E
+    if not guard.is_representable(w, P, V, ff):
         return False
-    if lost:
-        s.precision_lost[...] = 1
     s.w[...] = w
-    shrink(P, V, ff)
+    P -= V.T @ V  # survey, eq. (12): P - P J' S^-1 J P, symmetric to the last bit
+    if ff != 1:
+        P /= ff
+    if factor.degraded:
+        s.precision_lost[...] = 1
     return True
 
 
-def begin(s: Any, J: Array, E: Array) -> bool:
-    """No prior: the first block's least-squares solution and P = (J'J)^-1 (least-squares notes, block 0)."""
-    V, sigma, Wt = np.linalg.svd(J, full_matrices=False)
-    w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])
+def start_without_prior(s: Any, J: Array, E: Array) -> bool:
+    """Least-squares notes, initialisation: the solution of the first rows alone, and P = (J'J)^-1."""
+    V, sigma, Wt = np.linalg.svd(J, full_matrices=False)  # J = V diag(sigma) Wt
+    w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])  # w + J^+ E
     half = Wt / sigma[:, None]
     P = half.T @ half
-    if not finite(w) or not finite(P):
+    if not is_finite(w) or not is_finite(P):
         return False
     s.w[...], s.P[...] = w, P
     return True
 
 
 def interpolate(s: Any, J: Array, E: Array) -> bool:
-    """The limit ff -> 0, where P is the projection off all former rows, kept as a basis (thesis, Prop. 2)."""
+    """Thesis, Proposition 2: in the limit ff -> 0, P projects off all former rows, of which a basis is kept."""
     Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # P J' = Q R
     if not R.size:
         return True
-    w = s.w + Q @ fitted(R, E)
-    if not (finite(w) and finite(R)):
+    w = s.w + Q @ solve_fit(R, E)  # w + P J' (J P J')^-1 E, where J P J' = R'R
+    if not (is_finite(w) and is_finite(R)):
         return False
     s.w[...] = w
-    append(s, Q)
+    append_directions(s, Q)
     return True
 
 
-learn = by_rows(update)
-step = by_block(update)
+learn = make_learn(update)
+step = make_step(update)

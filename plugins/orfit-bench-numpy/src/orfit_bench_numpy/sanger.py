@@ -1,27 +1,30 @@
-"""Sanger's rule in the form of the Krasulina paper (after eq. 12)."""
+"""Sanger's rule, declared in `orfit_bench/catalogue/methods/sanger.py` (Krasulina paper, after eq. 12).
+
+Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k), X (k, N).
+"""
 
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from orfit_bench_numpy._algebra import finite
-from orfit_bench_numpy._subspace import Array, by_block, by_steps
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
 
 
 def rule(s: Any, A: Array, p: Any) -> bool:
-    """C <- C - step/N (C X - Y) X' with X = C^+ Y = R^-1 Q'Y for C = Q R."""
+    """One explicit step, without orthonormalization."""
     C = s.basis
     Q, R = np.linalg.qr(C)
-    if not np.diagonal(R).all():
+    if not np.diagonal(R).all():  # C has lost its rank
         return False
-    X = solve_triangular(R, (A @ Q).T, check_finite=False)  # (k, N)
-    C = C - p.step_size[0] / len(A) * ((C @ X - A.T) @ X.T)
-    if not finite(C):
+    X = solve_triangular(R, (A @ Q).T, check_finite=False)  # X = C^+ Y = R^-1 Q'Y
+    C = C - p.step_size[0] / len(A) * ((C @ X - A.T) @ X.T)  # C - step/N (C X - Y) X'
+    if not is_finite(C):
         return False
     s.basis[...] = C
     return True
 
 
-learn = by_steps(rule)
-step = by_block(rule)
+learn = make_subspace_learn(rule)
+step = make_subspace_step(rule)

@@ -1,4 +1,9 @@
-"""SGD and its flavours (slides, "SGD beyond least square" to "SGD convergence"; signs and means corrected)."""
+"""SGD and its flavours, declared in `orfit_bench/catalogue/methods/sgd.py`.
+
+Slides, "SGD beyond least square" to "SGD convergence", with minus the gradient and means divided by their weights.
+
+Shapes: J (b, p) gradients of a step's rows, E and Y (b, r) errors and targets, w, v, g (p, r).
+"""
 
 import math
 from typing import Any
@@ -7,7 +12,8 @@ import numpy as np
 from scipy.linalg import norm
 from scipy.special import expit
 
-from orfit_bench_numpy._algebra import Array, finite
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench_numpy._loops import Array
 
 # l'(y, f) as a function of e = y - f. heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0, at the kink too; NaN stays NaN.
 SLOPES = {
@@ -22,31 +28,31 @@ SLOPES = {
 
 
 def ahead(s: Any, p: Any) -> Array:
-    """v_t = w_t + beta_t (w_t - w_(t-1)), v_1 = w_1: where Nesterov takes the gradient."""
+    """The point v_t at which Nesterov takes the gradient, v_1 = w_1."""
     if p.t == 1 or not hasattr(s, "previous"):
         w: Array = s.w
         return w
-    v: Array = s.w + p.momentum[0] * (s.w - s.previous)
+    v: Array = s.w + p.momentum[0] * (s.w - s.previous)  # "momentum": v_t = w_t + beta_t (w_t - w_(t-1))
     return v
 
 
 def descend(s: Any, v: Array, J: Array, E: Array, Y: Array, p: Any) -> bool:
-    """w_(t+1) = Proj(v_t - gamma_t g_t), g_t = (1/b) sum_j x_j l'(y_j, x_j'v_t) + ridge v_t; w_t joins the average."""
-    g = J.T.dot(SLOPES[p.loss](E, Y, p)) / p.batch_size
+    """w_t becomes w_(t+1) and joins the average."""
+    g = J.T.dot(SLOPES[p.loss](E, Y, p)) / p.batch_size  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j'v_t)
     if p.ridge:
         g += p.ridge * v
-    w = v - p.step_size[0] * g
-    if not finite(w) or not (p.averaging == "none" or take_in(s, p)):
+    w = v - p.step_size[0] * g  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
+    if not is_finite(w) or not (p.averaging == "none" or update_average(s, p)):
         return False
     if p.radius < math.inf:
-        w = projected(w, p.radius)
+        w = project_to_ball(w, p.radius)
     if hasattr(s, "previous"):
         s.previous[...] = s.w
     s.w[...] = w
     return True
 
 
-def projected(w: Array, radius: float) -> Array:
+def project_to_ball(w: Array, radius: float) -> Array:
     """The point nearest to w in the ball of this radius (Frobenius norm)."""
     if norm(w.ravel()) <= radius:  # of a vector SciPy scales, so that no square over- or underflows
         return w
@@ -55,9 +61,9 @@ def projected(w: Array, radius: float) -> Array:
     return inside
 
 
-def take_in(s: Any, p: Any) -> bool:
-    """The mean of the w_j, weighted by a_j, takes in w_t with the weight a_t. False: the sum of weights overflows."""
-    a = weight(p)
+def update_average(s: Any, p: Any) -> bool:
+    """The mean of the w_j with the weights a_j takes in w_t ("averaging"); False where the sum of weights overflows."""
+    a = average_weight(p)
     if not a > 0:
         return True
     total = s.average_weight + a
@@ -69,15 +75,15 @@ def take_in(s: Any, p: Any) -> bool:
     return True
 
 
-def weight(p: Any) -> Any:
+def average_weight(p: Any) -> Any:
     """a_t: the slides' weights, divided by their sum in the end."""
     if p.averaging == "weighted":
         return p.weights[0]
     return float(p.averaging == "uniform" or p.t >= p.tail_start)
 
 
-def answering(s: Any) -> Array:
-    """What predictions use: the average, once there is one."""
+def prediction_weights(s: Any) -> Array:
+    """The weights used for predictions: the average, once there is one."""
     w: Array = s.average if hasattr(s, "average") and s.average_weight > 0 else s.w
     return w
 
@@ -91,11 +97,11 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
     b = p.batch_size
     for i in range(0, len(X), b):
-        A, y, here = X[i : i + b], Y[i : i + b], p if len(X) == b else p.at(i // b)
+        A, y, params = X[i : i + b], Y[i : i + b], p if len(X) == b else p.at(i // b)
         if out is not None:
-            out[i : i + b] = A.dot(answering(s))
-        v = ahead(s, here)
-        if not descend(s, v, A, y - A.dot(v), y, here):
+            out[i : i + b] = A.dot(prediction_weights(s))
+        v = ahead(s, params)
+        if not descend(s, v, A, y - A.dot(v), y, params):
             return i
     return len(X)
 

@@ -1,9 +1,9 @@
-"""The pieces that the kernels share."""
+"""Gram-Schmidt with a memory."""
 
 import numpy as np
 import pytest
 
-from orfit_bench_numpy import _algebra
+from orfit_bench_numpy._gram_schmidt import new_directions
 
 RNG = np.random.default_rng(0)
 
@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 def test_new_directions_are_orthonormal_and_span_the_residual(dtype, scale):
     U = np.linalg.qr(RNG.standard_normal((9, 3)))[0].astype(dtype)
     G = (scale * RNG.standard_normal((9, 4))).astype(dtype)
-    Q, R = _algebra.new_directions(U, G)
+    Q, R = new_directions(U, G)
     tight = 10 * np.finfo(dtype).eps
     np.testing.assert_allclose(np.column_stack([U, Q]).T @ np.column_stack([U, Q]), np.eye(7), atol=tight)
     np.testing.assert_allclose(Q @ R / scale, (G - U @ (U.T @ G)) / scale, atol=10 * tight)
@@ -23,7 +23,7 @@ def test_what_depends_brings_no_direction():
     U = np.linalg.qr(RNG.standard_normal((5, 2)))[0]
     inside, new = U @ [1.0, 2.0], RNG.standard_normal(5)
     G = np.column_stack([np.zeros(5), inside, new, inside + 2 * new, inside + 1e-9 * RNG.standard_normal(5)])
-    Q, R = _algebra.new_directions(U, G)
+    Q, R = new_directions(U, G)
     assert Q.shape == (5, 1)
     assert R.shape == (1, 5)
     assert abs(Q.T @ new)[0] > 0.1
@@ -33,25 +33,6 @@ def test_nearly_dependent_columns_stay_orthogonal():
     """Once orthogonalised they would keep 1e-9 of the basis, twice they keep rounding."""
     U = np.linalg.qr(RNG.standard_normal((50, 5)))[0]
     G = U @ RNG.standard_normal((5, 3)) + 1e-6 * RNG.standard_normal((50, 3))
-    Q, _ = _algebra.new_directions(U, G)
+    Q, _ = new_directions(U, G)
     assert abs(U.T @ Q).max() < 1e-15
     assert abs(Q.T @ Q - np.eye(3)).max() < 1e-14
-
-
-def test_finite_and_squares_at_the_ends_of_the_range():
-    assert _algebra.finite(np.array([1e200, -1e200]))
-    assert not _algebra.finite(np.array([1.0, np.nan]))
-    assert not _algebra.finite(np.array([np.inf]))
-    assert _algebra.squares(np.float64(1.0))
-    assert not _algebra.squares(np.float64(np.inf))
-    assert not _algebra.squares(np.float64(0.0))
-    assert not _algebra.squares(np.float64(1e-300))
-
-
-def test_a_rule_that_says_nothing_is_told_so():
-    from types import SimpleNamespace
-
-    learn = _algebra.by_rows(lambda s, J, E, p: None)
-    s, p = SimpleNamespace(w=np.zeros((2, 1))), SimpleNamespace(batch_size=1, at=lambda i: None)
-    with pytest.raises(TypeError, match="want True"):
-        learn(s, np.ones((1, 2)), np.ones((1, 1)), p, None)

@@ -1,0 +1,54 @@
+"""Gram-Schmidt with a memory: new orthonormal directions beside stored ones, and the step that fits rows along them.
+
+Shapes: U (p, n) stored orthonormal columns, G (p, q) gradients as columns, Q (p, a), R (a, q), E (q, r) errors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+Array = NDArray[Any]
+
+
+def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
+    """Q orthonormal and orthogonal to U, and R, with G - U U'G = Q R.
+
+    A column of G whose residual after two orthogonalisations is at most sqrt(eps) of it is dependent: it brings
+    no direction, so a is at most q.
+    """
+    Q = np.empty((len(G), 0), G.dtype)
+    for column in G.T:
+        if not (size := np.abs(column).max()) > 0:
+            continue
+        r = g = column / size  # so that no square over- or underflows
+        for _ in range(2):  # once leaves eps cond(G) of U in r, twice leaves eps
+            r = r - U @ (U.T @ r)
+            r = r - Q @ (Q.T @ r)
+        rho = np.linalg.norm(r)
+        if rho > math.sqrt(np.finfo(G.dtype).eps) * np.linalg.norm(g):
+            Q = np.column_stack([Q, r / rho])
+    return Q, Q.T @ G
+
+
+def solve_fit(R: Array, E: Array) -> Array:
+    """The z (a, r) with R'z = E for (Q, R) = new_directions(U, G): the step Q z removes the errors E.
+
+    Least squares where a column of G brought no direction of its own: R has no row for what U spans already.
+    """
+    if R.shape[0] == R.shape[1]:
+        return E / R if R.size == 1 else solve_triangular(R.T, E, lower=True, check_finite=False)
+    z: Array = np.linalg.lstsq(R.T, E, rcond=0)[0]
+    return z
+
+
+def append_directions(s: Any, Q: Array) -> None:
+    """Store the columns of Q as further rows of s.basis while there is room."""
+    n = int(s.count[0])
+    rows = Q.T[: len(s.basis) - n]
+    s.basis[n : n + len(rows)] = rows
+    s.count[0] = n + len(rows)

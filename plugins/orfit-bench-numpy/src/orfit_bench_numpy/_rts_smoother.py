@@ -1,0 +1,53 @@
+"""The Rauch-Tung-Striebel smoother of `kalman` (survey, Theorem 7, with A_j in the gain)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import pinvh
+
+from orfit_bench.kernels.exact_observations import inverse_or_zero
+from orfit_bench.kernels.guards import rounding_bound
+
+Array = NDArray[Any]
+
+
+def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+    """Replace the filtered means m (n, d, r) and covariances P (n, d, d) of n steps by the smoothed ones, in place.
+
+    F[j] is A_j, the transition to step j; m_pred[j] and P_pred[j] are theta_(j|j-1) and Sigma_(j|j-1).
+    """
+    at_rest = [j > 0 and is_at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))]
+    moved = [j for j in range(len(F)) if not at_rest[j]]
+    scale = np.diagonal(P_pred, axis1=1, axis2=2)[moved][np.cumsum(np.logical_not(at_rest)) - 1]  # the filter's s.scale
+    for j in range(len(F) - 1, 0, -1):
+        if at_rest[j]:  # the same state, so the same moments
+            m[j - 1], P[j - 1] = m[j], P[j]
+            continue
+        # L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1
+        L = solve_symmetric(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ np.abs(scale[j - 1])).T
+        # theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1))
+        m[j - 1] += L @ (m[j] - m_pred[j])
+        # Sigma_(j-1|n) = Sigma_(j-1|j-1) + L (Sigma_(j|n) - Sigma_(j|j-1)) L'
+        S = P[j - 1] + L @ (P[j] - P_pred[j]) @ L.T
+        P[j - 1] = S / 2 + S.T / 2
+
+
+def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
+    """Whether the state did not move to this step, and nothing was added to its covariance."""
+    return np.array_equal(P_pred, P) and np.array_equal(F, np.eye(len(F)))
+
+
+def solve_symmetric(P: Array, B: Array, scale: Array) -> Array:
+    """P^-1 B, or P^+ B where some direction is known exactly: a variance that is only rounding counts as none.
+
+    Rounding is relative to the larger of P's diagonal and `scale`, variances of which P is a sum and a difference.
+    """
+    size = np.sqrt(np.maximum(np.diagonal(P), scale))
+    unit = inverse_or_zero(size)[:, None]
+    X: Array = pinvh(unit * P * unit.T, atol=rounding_bound(P), rtol=0, check_finite=False) @ (unit * B)
+    X *= unit
+    return X
