@@ -3,8 +3,9 @@
 It computes nothing and imports nothing heavy: a plugin may import it at start-up.
 """
 
-from orfit_bench.spec.backend import Absent, Backend, Kernel
+from orfit_bench.spec.backend import Absent, Backend
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
+from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, nan_max
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
@@ -49,6 +50,7 @@ __all__ = [
     "Model",
     "Number",
     "NumberOrSchedule",
+    "Params",
     "PrecisionWarning",
     "Record",
     "Reproduced",
@@ -58,6 +60,7 @@ __all__ = [
     "Settings",
     "Side",
     "Sizes",
+    "State",
     "StateSpec",
     "Stream",
     "Text",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.spec.backend import Absent, Backend
@@ -34,7 +34,7 @@ def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
     return {name: functions for name, functions in wanted.items() if functions is not None}
 
 
-def lacking(kernel: Any, method: Method) -> dict[Capability, str]:
+def lacking(kernel: object, method: Method) -> dict[Capability, str]:
     """What the kernel says that it lacks of this, with its reasons: all of it where there is none.
 
     A kernel module says so by LACKS = {"models": "why", ...}; TypeError or ValueError where that says nothing known.
@@ -50,7 +50,7 @@ def lacking(kernel: Any, method: Method) -> dict[Capability, str]:
     return {name: str(said[name]) for name in allowed(method) if name in said}
 
 
-def require(name: Capability, kernel: Any, method: Method, backend: Backend) -> None:
+def require(name: Capability, kernel: object, method: Method, backend: Backend) -> None:
     """UnavailableError, with the kernel's reason, where it lacks a capability."""
     if reason := lacking(kernel, method).get(name):
         raise UnavailableError(f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}")

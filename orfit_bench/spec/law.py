@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from orfit_bench.spec.arrays import to_host
 
@@ -83,7 +83,7 @@ SAFETY_FACTOR = 8.0
 """Constant of the bound: rounding errors of d-long sums, which grow like sqrt(d) for the sizes the laws use."""
 
 
-def bound(dtype: Any, n: int, condition: float, exponent: int) -> float:
+def bound(dtype: DTypeLike, n: int, condition: float, exponent: int) -> float:
     """The allowed rounding error, c eps cond^k sqrt(n): a random walk of n roundings, amplified by the solve."""
     return float(SAFETY_FACTOR * np.finfo(dtype).eps * condition**exponent * np.sqrt(n))
 
@@ -93,15 +93,15 @@ def nan_max(*deviations: float) -> float:
     return float("inf") if np.isnan(deviations).any() else float(max(deviations))
 
 
-def to_numpy64(a: Any) -> Any:
+def to_numpy64(a: object) -> Any:
     """Copy an array to host memory as float64."""
     return np.asarray(to_host(a), float)
 
 
-def deviation(got: Any, want: Any) -> float:
+def deviation(got: object, want: object) -> float:
     """max |got - want| / max |want|; infinite if `got` is not finite or has another shape."""
-    got, want = to_numpy64(got), to_numpy64(want)
-    if got.shape != want.shape or not np.isfinite(got).all():
+    a, b = to_numpy64(got), to_numpy64(want)
+    if a.shape != b.shape or not np.isfinite(a).all():
         return float("inf")
-    scale = float(abs(want).max(initial=0.0))
-    return float(abs(got - want).max(initial=0.0)) / (scale or 1.0)
+    scale = float(abs(b).max(initial=0.0))
+    return float(abs(a - b).max(initial=0.0)) / (scale or 1.0)

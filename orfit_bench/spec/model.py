@@ -71,7 +71,7 @@ class Transition:
     jacobian: Callable[[Array], Array]
 
 
-def as_transition(transition: Any) -> Any:
+def as_transition(transition: object) -> Any:
     """A pair of callables (function, jacobian) as a Transition named like the function; anything else unchanged."""
     if not (isinstance(transition, tuple) and len(transition) == 2 and all(map(callable, transition))):
         return transition

@@ -73,6 +73,6 @@ class Stream:
         """Whether methods of this kind can learn it."""
         return kind in OFFERS[self.offers]
 
-    def load(self, **settings: Any) -> Data:
+    def load(self, **settings: object) -> Data:
         """Make the data. TypeError for an unknown setting, ValueError outside a range."""
         return self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))

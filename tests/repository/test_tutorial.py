@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_is_short_and_says_what_to_run() -> None:
     assert list(FILES) == [f"src/frequent_directions/{name}.py" for name in ("kernel", "method")]
-    assert sum(len(text.splitlines()) for text in FILES.values()) < 100
+    assert sum(len(text.splitlines()) for text in FILES.values()) < 110
     assert "orfit-bench new-plugin frequent-directions" in TEXT
 
 

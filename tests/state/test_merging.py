@@ -1,12 +1,12 @@
 """Two learners that saw different rows become one, and several the mean of their weights."""
 
-import dataclasses
 import json
 
 import numpy as np
 import pytest
 from conftest import make_cubic, make_rows
 from helpers.cases import offering
+from helpers.methods import change
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -394,7 +394,7 @@ def test_a_P_without_digits_is_refused(wrong, dtype, method, same_state):
 
 
 def test_a_method_without_a_rule_says_so(same_state):
-    rule = dataclasses.replace(ob.methods()["lms"], name="lms_alone", merge=None, laws=())
+    rule = change(ob.methods()["lms"], name="lms_alone", combine={"merge": None}, theory={"laws": ()})
     with declared(rule) as name:
         a, b = of(name), of(name)
         before = a.copy()
@@ -413,7 +413,8 @@ def test_a_method_without_a_rule_says_so(same_state):
     ],
 )
 def test_a_rule_that_fails_changes_nothing(rule, message, same_state):
-    wrong = dataclasses.replace(ob.methods()["lms"], name="lms_wrong", merge=Merge("averaged", "", rule), laws=())
+    merge = Merge("averaged", "", rule)
+    wrong = change(ob.methods()["lms"], name="lms_wrong", combine={"merge": merge}, theory={"laws": ()})
     with declared(wrong) as name:
         a, b = of(name, dtype="float32"), of(name, dtype="float32")
         before = a.copy()

@@ -1,0 +1,92 @@
+"""What a kernel receives and returns: the state of a learner, the parameters of steps, and arrays of its backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
+
+from numpy.typing import NDArray
+
+from orfit_bench.spec.backend import Array
+
+
+class State(Protocol):
+    """The arrays of a learner, one attribute a field of the method; kernels write into them in place.
+
+    `s.w` is the field w. A method whose fields grow has `s.count` (1,) int64, the used length of the growing dimension;
+    a layered method has one array a layer, `s.basis_1`, `s.basis_2`, ... `count` and fields without dimensions are
+    NumPy arrays in host memory on every backend, all others arrays of the backend in C order and of one dtype.
+    """
+
+    def __getattr__(self, field: str) -> Any: ...
+
+
+class Params(Protocol):
+    """The parameters of consecutive steps; every setting is an attribute of its name.
+
+    A schedule is an array with one value a step. None is infinity for a number and the largest integer for an integer.
+    Methods that need them also find `targets` (q, r), and layered ones `shapes`, the (inputs, outputs) of each layer,
+    and `inputs`, what each layer takes in (rows, inputs).
+    """
+
+    @property
+    def t(self) -> int:
+        """Number of the first step; steps are counted from 1."""
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of one step."""
+
+    @property
+    def draws(self) -> NDArray[Any]:
+        """Uniform random numbers (steps, k)."""
+
+    def at(self, i: int, n: int = 1, /) -> Self:
+        """The parameters of n steps from step i on, counted from 0."""
+
+    def __getattr__(self, setting: str) -> Any: ...
+
+
+class Kernel(Protocol):
+    """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
+
+    s is the state, written in place, and p the parameters of the steps. Inputs must not be written to nor kept. Rows of
+    a filter may have NaN in Y, and its p is an orfit_bench.learners.filtering.dynamics.StepModel.
+
+    A module may say LACKS = {capability: why}, what it leaves out of what the method allows (spec/capability.py), and
+    EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone). With
+    CHECKS_ROWS = True its `learn` is handed rows of batch_size 1 that nobody looked at, which saves a pass over them:
+    where one is not finite, it returns -1 and leaves all as it was.
+    """
+
+    def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
+        """Learn the rows of X (n, d), Y (n, r) in order on a linear model, n a multiple of p.batch_size.
+
+        Write each row's prediction before its step to out (n, r) unless it is None. Return the number of rows
+        learned: fewer than n means that the next step would not have been finite and was not applied. A subspace
+        has no targets: Y is (n, 0) and out is None.
+        """
+
+    def update(self, s: State, J: Array, E: Array, p: Params) -> bool:
+        """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
+
+    def ahead(self, s: State, p: Params) -> Array:
+        """The weights (p, r) at which J and E of this step are to be taken; where the method declares `lookahead`."""
+
+    def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
+        """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
+
+    def store(self, s: State, J: Array, p: Params) -> None:
+        """Keep the gradients J (q, p) taken after the step; only where the method declares `needs_post_step_gradients`.
+
+        A layered method gets no J but p.inputs as they are after the step.
+        """
+
+    def predict_step(self, s: State, mean: Array, p: Params) -> bool:
+        """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""
+
+    def rts_smooth(self, F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+        """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
+
+        F[j] (p, p) took step j - 1 to j, and F[0] nothing; m_pred and P_pred are the moments before each row.
+        """
