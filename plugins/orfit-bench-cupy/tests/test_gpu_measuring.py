@@ -102,4 +102,4 @@ def test_a_kit_that_is_not_passed_is_no_success(results, monkeypatch):
 def refused(progress):
     """A report of one check that failed."""
     progress(1, 1, SimpleNamespace(check="any_chunking", status=FAILED, reason="off"))
-    return SimpleNamespace(records=[], counts={FAILED: 1}, problems=["nothing ran"], passed=False)
+    return SimpleNamespace(results=[], counts={FAILED: 1}, problems=["nothing ran"], passed=False)
