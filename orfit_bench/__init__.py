@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from orfit_bench import sampling, schedules
 from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
 from orfit_bench.learners.averaging import average
-from orfit_bench.learners.factory import create, load, restore
+from orfit_bench.learners.factory import create
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.restoring import load, restore
 from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister

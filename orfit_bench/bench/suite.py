@@ -23,7 +23,8 @@ from orfit_bench.bench.selection import (
     with_defaults,
 )
 from orfit_bench.errors import UnavailableError, suggest
-from orfit_bench.learners.factory import DTYPES, RANDOM_STATE
+from orfit_bench.learners.arguments import DTYPES
+from orfit_bench.learners.factory import RANDOM_STATE
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
 

@@ -36,7 +36,7 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
     Exit status: 0 if all laws hold; 1 if a law does not hold; 2 for a usage error.
     """
     from orfit_bench.conformance.laws import cases
-    from orfit_bench.learners.factory import DTYPES
+    from orfit_bench.learners.arguments import DTYPES
     from orfit_bench.report.laws import laws_table, summary
 
     known = plugins()

@@ -42,7 +42,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
       orfit-bench warm rls kalman --dtype float64
     """
     from orfit_bench.jobs.processes import Call, cores, open_processes, spread
-    from orfit_bench.learners.factory import DTYPES
+    from orfit_bench.learners.arguments import DTYPES
 
     known = plugins()
     for name in methods:

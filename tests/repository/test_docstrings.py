@@ -12,7 +12,14 @@ from orfit_bench.learners.filtering.filter import Filter
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.subspace import Subspace
 
-MODULES = ["", ".learners.factory", ".learners.regressor", ".learners.classifier", ".learners.subspace"]
+MODULES = [
+    "",
+    ".learners.factory",
+    ".learners.restoring",
+    ".learners.regressor",
+    ".learners.classifier",
+    ".learners.subspace",
+]
 DESCRIBED = [
     ob.create,
     ob.restore,

@@ -15,7 +15,7 @@ from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.context import REFERENCE, CheckContext
 from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import bits
-from orfit_bench.learners.factory import load, restore
+from orfit_bench.learners.restoring import load, restore
 
 MOMENTS = (0, 1, 10, 20)
 PASSES = 30

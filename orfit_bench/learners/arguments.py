@@ -1,0 +1,73 @@
+"""Validation of the arguments of `create` that are no settings of the method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from orfit_bench.learners import validation
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import LINEAR, Method, Model
+
+DTYPES = ("float64", "float32")
+
+
+def as_model(model: object) -> Model:
+    """The model, by name where it is the linear one; TypeError if it is no model."""
+    model = LINEAR if isinstance(model, str) and model == LINEAR.name else model
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"model: got {type(model).__name__}, want orfit_bench.MLP(...) or "
+            f"orfit_bench.Model(name, predict, jacobian, parameters)"
+        )
+    return model
+
+
+def model_for(given: object, method: Method) -> Model:
+    """The model that a method shall fit; ValueError if it cannot."""
+    model = as_model(given)
+    if model is not LINEAR and model.name == LINEAR.name:
+        raise ValueError(f"a model of one's own needs another name than {LINEAR.name!r}, by which states know it")
+    if method.state.layered and not (model.layers and model.shapes):
+        raise ValueError(
+            f"{method.name} learns layer by layer, which the model {model.name!r} does not tell apart: "
+            f"pass model=orfit_bench.MLP(...), or a Model with shapes and layers"
+        )
+    if model is not LINEAR and not (method.kernel.models or method.state.layered):
+        raise ValueError(f"{method.name} fits no other model than the linear one; these do: {methods_that_fit(model)}")
+    return model
+
+
+def initial_weights_for(given: ArrayLike | None, method: Method, dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
+    """A copy of the initial weights in host memory; ValueError if the method or the shape does not allow them."""
+    if given is None:
+        return None
+    if method.traits.labels:
+        raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
+    if "w" not in method.state.names:
+        instead = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
+        raise ValueError(f"initial_weights: {method.name} has none; {instead[0] if instead else 'leave it out'}")
+    weights = validation.numbers(given, "initial_weights", dtype)
+    if weights.ndim not in (1, 2):
+        raise ValueError(f"initial_weights: got shape {weights.shape}, want (parameters,) or (parameters, outputs)")
+    return weights.copy()
+
+
+def dtype_name(dtype: DTypeLike) -> str:
+    """The name of a dtype of learners; ValueError for any other dtype."""
+    try:
+        name = "None" if dtype is None else str(np.dtype(dtype).name)  # NumPy's None is float64
+    except TypeError:
+        name = str(dtype)
+    if name not in DTYPES:
+        raise ValueError(f"dtype={dtype!r}: want one of {', '.join(DTYPES)}")
+    return name
+
+
+def methods_that_fit(model: Model) -> str:
+    """The methods that learn such a model."""
+    layered = bool(model.layers and model.shapes)
+    methods = registry().methods.values()
+    return ", ".join(sorted(m.name for m in methods if m.kernel.models or (m.state.layered and layered)))

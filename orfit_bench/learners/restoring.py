@@ -1,0 +1,131 @@
+"""Learners from saved states."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from orfit_bench.learners.arguments import as_model
+from orfit_bench.learners.factory import create, learner_of
+from orfit_bench.spec import LINEAR, Model, Transition
+from orfit_bench.spec.model import as_transition
+from orfit_bench.state import serialization
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def restore(
+    state: xarray.Dataset,
+    *,
+    backend: str | None = None,
+    model: Model | None = None,
+    transition: Transition | tuple[Any, Any] | None = None,
+) -> Any:
+    """Continue exactly where a state was taken, on the same backend or another.
+
+    Parameters
+    ----------
+    state : xarray.Dataset
+        What `learner.state()` returned.
+    backend : str, optional
+        Backend to continue on. Default: that of the state.
+    model : Model, optional
+        The model, where it is not the linear one: a state holds no functions.
+    transition : Transition or pair of functions, optional
+        The nonlinear transition of a filter that has one.
+
+    Returns
+    -------
+    Regressor, Classifier, Filter or Subspace
+        A learner in this state.
+
+    Raises
+    ------
+    ValueError
+        If the state is incomplete, or belongs to another model or transition.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> learner = ob.create("lms", backend="numpy").partial_fit([[1.0]], [2.0])
+    >>> ob.restore(learner.state()).n_samples_seen_
+    1
+    """
+    return _rebuilt(*serialization.from_dataset(state), "state", backend, model, transition)
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    backend: str | None = None,
+    model: Model | None = None,
+    transition: Transition | tuple[Any, Any] | None = None,
+) -> Any:
+    """Continue where `save(path)` was called.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file that `save` wrote.
+    backend, model, transition
+        As in `restore`.
+
+    Returns
+    -------
+    Regressor, Classifier, Filter or Subspace
+        A learner in the saved state.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or no state; the message names it.
+    FileNotFoundError
+        If there is no such file.
+    """
+    return _rebuilt(*serialization.read(path), str(path), backend, model, transition)
+
+
+def _rebuilt(
+    head: Any,
+    arrays: dict[str, Any],
+    where: str,
+    backend: str | None,
+    model: Any,
+    transition: Any,
+) -> Any:
+    serialization.check_header(head, where)
+    model = as_model(LINEAR if model is None else model)
+    if model.name != (wanted := head.get("model")):
+        raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
+    try:
+        blank = create(
+            head["method"],
+            backend=backend or head["backend"],
+            dtype=head["dtype"],
+            random_state=head["random_state"],
+            model=model,
+            initial_weights=arrays.get("initial_weights"),
+            **_settings(head["settings"], arrays, transition),
+        )
+        return learner_of(blank.rule, serialization.rebuild(blank.rule, head, arrays))
+    except KeyError as error:
+        raise ValueError(f"{where}: the header lacks {error}, which format {serialization.FORMAT} has") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: Any) -> dict[str, Any]:
+    """The settings of a state: plain values, arrays, and a function that the user passes again."""
+    start, transition = len(serialization.SETTING), as_transition(transition)
+    given = plain | {name[start:]: a for name, a in arrays.items() if name.startswith(serialization.SETTING)}
+    saved = given.get("transition")
+    got = transition.name if isinstance(transition, Transition) else None if transition is None else "a matrix"
+    if isinstance(saved, dict):
+        wanted = saved.get("transition")
+        if not isinstance(transition, Transition) or got != wanted:
+            raise ValueError(f"the transition is the function {wanted!r}, got {got!r}: pass transition=")
+        given["transition"] = transition
+    elif transition is not None:
+        raise ValueError(f"transition: got {got!r}, but the state has its own or none: leave it out")
+    return given
