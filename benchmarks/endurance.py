@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import orfit_bench as ob
-from orfit_bench.conformance.endurance import TASKS, Endured, Rows, endure
+from orfit_bench.conformance.endurance import TASKS, LongStreamResult, Rows, measure_long_stream
 from orfit_bench.report import endurance
 
 STREAMS = {
@@ -26,8 +26,8 @@ PAGE = """# Long streams
 
 How far the weights w and the matrix P of every method that keeps a P are from a batch solution, over {rows:,} rows of
 16 features. The truth is the triangular factor of all weighted rows, updated by orthogonal factorisations
-(`orfit_bench/conformance/endurance.py`); errors are relative, on the directions that rows were seen in. The least
-eigenvalue stands beside them because alone it proves nothing: a P can be positive and wrong.
+(`orfit_bench/conformance/endurance.py`); errors are relative, on the directions that rows were seen in. The smallest
+eigenvalue is shown too, but alone it proves nothing: a P can be positive and wrong.
 
 ![errors over time](long-streams.svg)
 
@@ -58,12 +58,12 @@ def learners(d: int, forgetting_factor: float) -> dict[str, tuple[ob.Learner, st
 
 def main(rows: int = 1_000_000) -> None:
     """Run, draw, print."""
-    found: dict[str, dict[str, Endured]] = {}
+    found: dict[str, dict[str, LongStreamResult]] = {}
     for stream, (data, ff) in STREAMS.items():
         found[stream] = {}
         for method, (learner, P) in learners(data.d, ff).items():
             print(f"{method}: {rows:,} rows, {stream}", file=sys.stderr)
-            found[stream][method] = endure(learner, P, rows, data, RIDGE, ff)
+            found[stream][method] = measure_long_stream(learner, P, rows, data, RIDGE, ff)
     endurance.draw(found, DOCS / "long-streams.svg")
     page = PAGE.format(rows=rows, table=endurance.table(found), date=date.today().isoformat(), numpy=np.__version__)
     (DOCS / "long-streams.md").write_text(page)

@@ -1,8 +1,8 @@
-"""Long streams of ill-conditioned rows: how far w and P are from a batch solution, over time.
+"""Long streams of ill-conditioned rows: the errors of w and P, relative to the exact solution, over time.
 
-The truth is the triangular factor R of the weighted rows, [R z] <- qr([sqrt(ff^b) [R z]; weighted new rows]), from
-which w = R^-1 z and P = (R'R)^-1: orthogonal factorisations alone, so that it loses eps cond(R) and not its square.
-A positive smallest eigenvalue is recorded too, beside the errors, because alone it proves nothing.
+The exact solution comes from the triangular factor R of the weighted rows, [R z] <- qr([sqrt(ff^b) [R z]; weighted new
+rows]), as w = R^-1 z and P = (R'R)^-1. It uses orthogonal factorizations only, so its error is eps cond(R) and not its
+square. The smallest eigenvalue of P is recorded too; alone it proves nothing, since a wrong P can be positive.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from orfit_bench.errors import AccuracyWarning, DivergedError
 
 Array = NDArray[Any]
 BLOCK = 1000
-"""Rows learned between two looks at most."""
+"""Rows per call."""
 TASKS = 2
-"""Outputs of every stream: on a classifier, classes."""
+"""Outputs of every stream; for a classifier, classes."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Gaussian rows (n, d) of the given condition in a subspace of `seen` dimensions, which is turned at random."""
+    """Gaussian rows (n, d) of the given condition in a subspace of `seen` dimensions, rotated at random."""
 
     d: int = 16
     seen: int = 16
@@ -39,7 +39,7 @@ class Rows:
         return np.asarray(Q[:, : self.seen])
 
     def blocks(self, n: int) -> Iterator[tuple[Array, Array]]:
-        """X (b, d) and one-hot Y (b, TASKS) of n rows in all."""
+        """Blocks X (b, d) and one-hot Y (b, TASKS) with n rows in total."""
         V, scale = self.directions(), np.geomspace(1, 1 / self.condition, self.seen)
         truth = np.random.default_rng([self.seed, 1]).standard_normal(self.seen)
         for i in range(0, n, BLOCK):
@@ -48,15 +48,15 @@ class Rows:
             yield (Z * scale) @ V.T, np.eye(TASKS)[labels]
 
 
-class Truth:
-    """The triangular factor of the weighted rows, prior included, and its right-hand sides."""
+class ExactSolution:
+    """The triangular factor of the weighted rows, including the prior, and its right-hand sides."""
 
     def __init__(self, d: int, ridge: float, forgetting_factor: float) -> None:
         self._d, self._ff = d, forgetting_factor
         self._factor = np.hstack([np.sqrt(ridge) * np.eye(d), np.zeros((d, TASKS))])
 
     def add(self, X: Array, Y: Array) -> None:
-        """Take in rows."""
+        """Add rows."""
         b = len(X)
         weight = self._ff ** (np.arange(b - 1, -1, -1.0) / 2)
         rows = weight[:, None] * np.hstack([X, Y])
@@ -70,34 +70,36 @@ class Truth:
         return half @ z, half @ half.T
 
 
-class Look(NamedTuple):
-    """What was found after so many rows."""
+class Errors(NamedTuple):
+    """The errors after a number of rows."""
 
     rows: int
     w_error: float
-    """|w - w*| / |w*| on the directions that rows were seen in."""
+    """|w - w*| / |w*| in the directions of the rows."""
     P_error: float
-    """|V'(P - P*)V| / |V'P*V| for V those directions."""
-    least_eigenvalue: float
-    """Of P, over its largest."""
+    """|V'(P - P*)V| / |V'P*V|, where V are these directions."""
+    min_eigenvalue: float
+    """Smallest eigenvalue of P, relative to the largest."""
     asymmetry: float
     """max |P - P'| / max |P|."""
 
 
-class Endured(NamedTuple):
-    """The looks, and the rows at which the learner warned of lost digits or refused to go on (0: never)."""
+class LongStreamResult(NamedTuple):
+    """The errors, and the rows after which the learner warned of lost precision or refused a row (0: never)."""
 
-    looks: list[Look]
+    errors: list[Errors]
     warned: int
     refused: int
 
 
-def endure(learner: Any, P_field: str, n: int, rows: Rows, ridge: float, forgetting_factor: float = 1.0) -> Endured:
-    """Learn n rows with a learner that keeps w and a P, and look at both some fifty times, evenly in log rows.
+def measure_long_stream(
+    learner: Any, P_field: str, n: int, rows: Rows, ridge: float, forgetting_factor: float = 1.0
+) -> LongStreamResult:
+    """Learn n rows with a learner that has weights and a matrix P; measure both about fifty times, evenly in log rows.
 
-    Where it refuses to go on, the last look is at the state that it then keeps.
+    If the learner refuses a row, the last errors are those of the state that it keeps.
     """
-    truth, V, looks = Truth(rows.d, ridge, forgetting_factor), rows.directions(), []
+    exact, V, errors = ExactSolution(rows.d, ridge, forgetting_factor), rows.directions(), []
     points = {int(p) for p in np.unique(np.geomspace(1, max(1, n // BLOCK), 50).round())}
     labels, warned, refused, done = learner.method.traits.labels, 0, 0, 0
     for i, (X, Y) in enumerate(rows.blocks(n), start=1):
@@ -110,30 +112,30 @@ def endure(learner: Any, P_field: str, n: int, rows: Rows, ridge: float, forgett
                 refused = done + error.row
         done += len(X)
         warned = warned or (done if caught else 0)
-        truth.add(X, Y)
+        exact.add(X, Y)
         if i in points or refused:
-            looks.append(look(learner, P_field, truth, V, done))
+            errors.append(measure_errors(learner, P_field, exact, V, done))
         if refused:
             break
-    return Endured(looks, warned, refused)
+    return LongStreamResult(errors, warned, refused)
 
 
-def look(learner: Any, P_field: str, truth: Truth, V: Array, rows: int) -> Look:
-    """The learner's weights and P beside the batch solution."""
+def measure_errors(learner: Any, P_field: str, exact: ExactSolution, V: Array, rows: int) -> Errors:
+    """The errors of the weights and of P, relative to the exact solution."""
     state = learner.state()
     w = np.asarray(state[learner.method.state.weights].values, float).reshape(len(V), -1)
     if learner.method.traits.labels:
         w = w[:, np.argsort(learner.classes_)]
-    P, (w_true, P_true) = np.asarray(state[P_field].values, float), truth.solution()
+    P, (w_exact, P_exact) = np.asarray(state[P_field].values, float), exact.solution()
     values = np.linalg.eigvalsh(P)
-    return Look(
+    return Errors(
         rows,
-        _apart(V.T @ w, V.T @ w_true),
-        _apart(V.T @ P @ V, V.T @ P_true @ V),
+        _relative_error(V.T @ w, V.T @ w_exact),
+        _relative_error(V.T @ P @ V, V.T @ P_exact @ V),
         float(values[0] / values[-1]),
         float(abs(P - P.T).max() / abs(P).max()),
     )
 
 
-def _apart(got: Array, want: Array) -> float:
+def _relative_error(got: Array, want: Array) -> float:
     return float(np.linalg.norm(got - want) / np.linalg.norm(want))

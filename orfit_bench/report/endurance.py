@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
 
-from orfit_bench.conformance.endurance import Endured
+from orfit_bench.conformance.endurance import LongStreamResult
 from orfit_bench.report.pictures import pyplot, save
 
 PANELS = {
     "w_error": "error of w",
     "P_error": "error of P",
-    "least_eigenvalue": "least eigenvalue of P / largest",
+    "min_eigenvalue": "least eigenvalue of P / largest",
     "asymmetry": "asymmetry of P (0 is drawn at 1e-17)",
 }
 STYLES = ("-", "--", "-.", ":")
@@ -20,7 +20,7 @@ FLOOR = 1e-17
 """Where zero is drawn on a logarithmic axis."""
 
 
-def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
+def draw(found: Mapping[str, Mapping[str, LongStreamResult]], path: Path) -> None:
     """One column per stream, row per quantity and line per method; triangles mark warnings, crosses refusals."""
     figure, axes = pyplot().subplots(
         len(PANELS), len(found), figsize=(11, 11), sharex="col", sharey="row", squeeze=False
@@ -28,11 +28,11 @@ def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
     for column, (stream, learners) in zip(axes.T, found.items(), strict=True):
         column[0].set_title(fill(stream, 34), fontsize=10)
         for panel, name in zip(column, PANELS, strict=True):
-            for style, (method, endured) in zip(STYLES, learners.items(), strict=False):
-                rows = [look.rows for look in endured.looks]
-                values = [max(getattr(look, name), FLOOR) for look in endured.looks]
+            for style, (method, result) in zip(STYLES, learners.items(), strict=False):
+                rows = [one.rows for one in result.errors]
+                values = [max(getattr(one, name), FLOOR) for one in result.errors]
                 (line,) = panel.loglog(rows, values, style, label=method, linewidth=1.6)
-                for row, mark in ((endured.warned, "^"), (endured.refused, "x")):
+                for row, mark in ((result.warned, "^"), (result.refused, "x")):
                     if row:
                         panel.plot(row, values[-1] if mark == "x" else FLOOR, mark, color=line.get_color())
             panel.grid(alpha=0.3)
@@ -45,15 +45,15 @@ def draw(found: Mapping[str, Mapping[str, Endured]], path: Path) -> None:
     save(figure, path)
 
 
-def table(found: Mapping[str, Mapping[str, Endured]]) -> str:
+def table(found: Mapping[str, Mapping[str, LongStreamResult]]) -> str:
     """The last measurement of every learner, and when it warned or refused, in Markdown."""
     lines = [
         "| stream | method | rows | error of w | error of P | least eigenvalue | asymmetry | warned | refused |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for stream, learners in found.items():
-        for method, (looks, warned, refused) in learners.items():
-            last = looks[-1]
+        for method, (errors, warned, refused) in learners.items():
+            last = errors[-1]
             numbers = " | ".join(f"{value:.1e}" for value in last[1:])
             when = " | ".join(f"{row:,}" if row else "never" for row in (warned, refused))
             lines.append(f"| {stream} | {method} | {last.rows:,} | {numbers} | {when} |")

@@ -131,8 +131,8 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
         worst = nan_max(
             worst, float(state["precision_lost"].values)
         )  # no precision is lost in directions known to rounding
-    beside_zeros = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
-    worst = nan_max(worst, deviation(beside_zeros["mean"].values[:, 0], 2 * A[1]))
+    padded_state = create(observation_noise=0.0).step(np.array([0 * A[0], A[1]]), [0.0, 4.0]).state()
+    worst = nan_max(worst, deviation(padded_state["mean"].values[:, 0], 2 * A[1]))
     return Measured(worst, 12, condition(A))
 
 

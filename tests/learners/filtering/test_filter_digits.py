@@ -13,7 +13,7 @@ from helpers.filters import GIVEN, NAN, Same, X, moments, said, y
 import orfit_bench as ob
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
 from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
-from orfit_bench.conformance.endurance import Rows, endure
+from orfit_bench.conformance.endurance import Rows, measure_long_stream
 
 # ---------------------------------------------------------------------- exact observations
 
@@ -255,16 +255,16 @@ def check_long_run(n: int, d: int = 6) -> tuple[float, float, float]:
     """Learn n rows; the largest errors of mean and P, and the least eigenvalue of P over its largest."""
     (F, B), rng = stable(d), np.random.default_rng(8)
     learner = ob.create("kalman", transition=F, process_noise=B @ B.T, observation_noise=0.01)
-    truth, found = ArrayFilter(F, B, 0.01), []
+    exact, found = ArrayFilter(F, B, 0.01), []
     for i in range(0, n, 1000):
         rows = rng.standard_normal((1000, d))
         targets = np.sin(0.01 * np.arange(i, i + 1000)) + 0.1 * rng.standard_normal(1000)
         learner.partial_fit(rows, targets)
         for x, target in zip(rows, targets, strict=True):
-            truth.learn(x, target)
+            exact.learn(x, target)
         mean, P = moments(learner)
         np.testing.assert_array_equal(P, P.T)
-        values, wanted = np.linalg.eigvalsh(P), ((mean[:, 0], truth.mean), (P, truth.L @ truth.L.T))
+        values, wanted = np.linalg.eigvalsh(P), ((mean[:, 0], exact.mean), (P, exact.L @ exact.L.T))
         found.append([*(np.linalg.norm(a - b) / np.linalg.norm(b) for a, b in wanted), -values[0] / values[-1]])
     mean_error, P_error, least = np.max(found, axis=0)
     print(f"{n} steps: mean off by {mean_error:.1e}, P by {P_error:.1e}, least eigenvalue {-least:.1e}")
@@ -275,11 +275,11 @@ def check_long_run(n: int, d: int = 6) -> tuple[float, float, float]:
 
 def check_at_rest(n: int, rows: Rows) -> None:
     """Against a triangular factor kept up by orthogonal factorisations alone."""
-    looks, warned, refused_at = endure(ob.create("kalman"), "covariance", n, rows, 1.0)
+    errors, warned, refused_at = measure_long_stream(ob.create("kalman"), "covariance", n, rows, 1.0)
     assert (warned, refused_at) == (0, 0)
-    assert looks[-1].rows == n
-    _, mean, P, _, asymmetry = np.max(looks, axis=0)
-    least = min(look.least_eigenvalue for look in looks)
+    assert errors[-1].rows == n
+    _, mean, P, _, asymmetry = np.max(errors, axis=0)
+    least = min(one.min_eigenvalue for one in errors)
     print(f"{n} rows at rest: mean off by {mean:.1e}, P by {P:.1e}, least eigenvalue {least:.1e}")
     assert max(mean, P) < 1e-9
     assert least > 0
