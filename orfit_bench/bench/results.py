@@ -40,8 +40,8 @@ METRICS = (
     "device_memory",
 )
 """Metrics that tables and pictures ask for by name."""
-RENAMED = {"samples_per_second": "throughput"}
-"""Variables whose names earlier versions wrote: old to new."""
+RENAMED = {"samples_per_second": "throughput", "deviation_P": "inverse_gram_error"}
+"""Metrics that earlier versions wrote under other names: old to new."""
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {

@@ -1,9 +1,11 @@
 """What is done with results that are there: shown, compared, merged, exported."""
 
 import csv
+import gzip
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -261,6 +263,19 @@ def test_show_prints_what_the_run_did(measured, tmp_path):
 def test_a_file_with_the_name_of_an_earlier_version_is_read(measured, tmp_path):
     results.write(measured.rename({new: old for old, new in results.RENAMED.items()}), tmp_path / "old.nc")
     xr.testing.assert_identical(load(tmp_path / "old.nc"), measured)
+
+
+def test_a_file_of_an_earlier_version_is_read_with_its_numbers(tmp_path):
+    packed = Path(__file__).with_name("data") / "results-old-metric-names.nc.gz"
+    (tmp_path / "old.nc").write_bytes(gzip.decompress(packed.read_bytes()))
+    old = load(tmp_path / "old.nc")
+    assert old["method"].values.tolist() == ["rls", "oja", "oja"]
+    assert old["inverse_gram_error"].values[0] == pytest.approx(4.2658e-16, rel=1e-4)
+    assert "deviation_P" not in old
+    assert set(registry().metrics) <= set(old)
+    again = run(Suite(["rls", "oja"], ["numpy"], ["regression", "digits_pca"], rows=[40]), isolate=False)
+    assert comparison.unmatched(old, again) == ([], [])
+    np.testing.assert_allclose(again["test_error"], old["test_error"], rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_rows_that_a_filter_did_not_see_do_not_count(monkeypatch: pytest.MonkeyP
     X, Y = data.X[seen], y[seen]
     best = np.linalg.solve(X.T @ X, X.T @ Y)
     final = made("my_filter").partial_fit(data.X, y).predict(X)
-    assert measured("my_filter", settings={"process_noise": 0.0})["deviation_P"] < 1e-12
+    assert measured("my_filter", settings={"process_noise": 0.0})["inverse_gram_error"] < 1e-12
     assert found["a_priori_error"] == pytest.approx(errors[seen].mean(), rel=1e-12)
     assert found["regret"] == pytest.approx(errors[seen].sum() - np.sum((Y - X @ best) ** 2), rel=1e-9)
     assert found["mean_squared_error"] == pytest.approx(np.sum((Y - final) ** 2) / seen.sum(), rel=1e-12)
@@ -260,13 +260,13 @@ def test_deviation_of_p(ff: float, n: int) -> None:
     data = Data(rng.standard_normal((n, 3)), np.zeros(n))
     learner = made("rls", forgetting_factor=ff, ridge=0.5).partial_fit(data.X, data.y)
     given = {"data": data, "rows_learned": n}
-    assert metric("deviation_P", learner=learner, **given) < 1e-12  # type: ignore[operator]
+    assert metric("inverse_gram_error", learner=learner, **given) < 1e-12  # type: ignore[operator]
     weights = ff ** np.arange(n - 1, -1, -1.0)
     exact = np.linalg.inv((data.X.T * weights) @ data.X + ff**n * 0.5 * np.eye(3))
     state = learner.state()
     np.testing.assert_allclose(state["P"], exact, rtol=1e-10, atol=1e-12)
     state["P"] *= 1 + 1e-3
-    assert metric("deviation_P", learner=ob.restore(state), **given) == pytest.approx(1e-3, rel=1e-6)
+    assert metric("inverse_gram_error", learner=ob.restore(state), **given) == pytest.approx(1e-3, rel=1e-6)
 
 
 def test_p_off_the_span_of_the_rows_does_not_count() -> None:
@@ -274,9 +274,9 @@ def test_p_off_the_span_of_the_rows_does_not_count() -> None:
     state = made("rls").partial_fit(data.X, data.y).state()
     state["P"][2, 2] = 7.0
     given = {"data": data, "rows_learned": 3}
-    assert metric("deviation_P", learner=ob.restore(state), **given) < 1e-12  # type: ignore[operator]
+    assert metric("inverse_gram_error", learner=ob.restore(state), **given) < 1e-12  # type: ignore[operator]
     state["P"][0, 0] *= 2
-    assert metric("deviation_P", learner=ob.restore(state), **given) > 0.1  # type: ignore[operator]
+    assert metric("inverse_gram_error", learner=ob.restore(state), **given) > 0.1  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -299,12 +299,12 @@ def test_p_off_the_span_of_the_rows_does_not_count() -> None:
 def test_deviation_of_p_stands_where_the_method_declares_it(
     method: str, settings: dict[str, Any], protocol: Protocol, applies: bool
 ) -> None:
-    found = measured(method, settings=settings, protocol=protocol)["deviation_P"]
+    found = measured(method, settings=settings, protocol=protocol)["inverse_gram_error"]
     assert (found < 1e-12) if applies else (found is None)
 
 
 def test_deviation_of_p_of_a_classifier() -> None:
-    assert measured("class_rls", "classes", {"forgetting_factor": 0.9})["deviation_P"] < 1e-12
+    assert measured("class_rls", "classes", {"forgetting_factor": 0.9})["inverse_gram_error"] < 1e-12
 
 
 def test_a_p_that_would_overflow_has_no_deviation() -> None:
@@ -475,7 +475,7 @@ NUMERIC = {"test_error", "mean_squared_error", "a_priori_error", "regret"}
     ("method", "stream", "applies"),
     [
         ("lms", "regression", {*NUMERIC, "deviation"}),
-        ("rls", "regression", {*NUMERIC, "deviation", "deviation_P"}),
+        ("rls", "regression", {*NUMERIC, "deviation", "inverse_gram_error"}),
         ("greedy", "drift", {*NUMERIC, "forgetting", "backward_transfer"}),
         ("my_filter", "regression", NUMERIC),
         ("my_filter", "state_space", {*NUMERIC, "forgetting", "backward_transfer"} - {"test_error"}),

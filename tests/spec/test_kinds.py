@@ -211,7 +211,7 @@ def test_other_methods_fit_the_linear_model_unless_told_otherwise() -> None:
     records = [run_cell(c) for c in (one, other)]
     assert [r["status"] for r in records] == ["ok", "ok"]
     assert records[0]["metrics"]["deviation"] < 1e-12
-    assert records[1]["metrics"]["deviation"] is records[1]["metrics"]["deviation_P"] is None
+    assert records[1]["metrics"]["deviation"] is records[1]["metrics"]["inverse_gram_error"] is None
     assert records[1]["metrics"]["test_error"] != records[0]["metrics"]["test_error"]
 
 

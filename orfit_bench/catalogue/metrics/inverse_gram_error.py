@@ -1,4 +1,4 @@
-"""Distance of P, the inverse information, from the exact one."""
+"""Deviation of P from the exact inverse Gram matrix."""
 
 import numpy as np
 
@@ -44,9 +44,9 @@ def inverse(A: Array, U: Array) -> Array:
 
 
 METRIC = Metric(
-    name="deviation_P",
+    name="inverse_gram_error",
     unit="relative",
-    summary="of P from the inverse information",
+    summary="deviation of P from the inverse Gram matrix",
     formula="max |U'(P - (A'A)^-1)U| / max |U'(A'A)^-1 U|, U an orthonormal basis of the rows' span, "
     "A the weighted rows with the prior's, factorised once by QR",
     source="the method's declaration; survey, eq. (10) for rls",
