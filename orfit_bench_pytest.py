@@ -54,10 +54,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "orfit(*names, backends): used by orfit_bench.conformance.suite")
     config.addinivalue_line("markers", "orfit_slow: a slow check of orfit_bench; run with --orfit-slow")
     if path := config.getoption("--orfit-json"):
-        from orfit_bench.jobs.files import writable
+        from orfit_bench.jobs.files import ensure_writable
 
         try:
-            writable(path)  # before the work, not after it
+            ensure_writable(path)  # before the work, not after it
         except OSError as error:
             raise pytest.UsageError(f"--orfit-json: {error}") from error
     config.pluginmanager.register(Totals(config), "orfit_bench_totals")

@@ -198,10 +198,10 @@ HEAD = (
 
 def main(*words: str) -> None:
     """Measure, print, and write the page where all was measured."""
-    rates, found = roofline.measured(), []
+    rates, found = roofline.measure(), []
     for case in (c for c in CASES if not words or any(w in c.label for w in words)):
         found.append((case, *measured(case)))
-        rates = best_of(rates, roofline.measured())
+        rates = best_of(rates, roofline.measure())
         print(line(case, rates, *found[-1][1:]), flush=True)
     lines = [line(case, rates, *rest) for case, *rest in found]  # all with the best rates seen
     if not words:

@@ -84,12 +84,12 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 def _measure(cell: Cell) -> dict[str, Any]:
     data = cell.data()
-    seconds_compile = measuring.warmed(cell.learner, data)
-    seconds, runs = measuring.timed(cell.learner, data, cell.protocol)
+    seconds_compile = measuring.warm_up(cell.learner, data)
+    seconds, runs = measuring.time_run(cell.learner, data, cell.protocol)
     latency = measuring.latency(cell.learner, data)
-    host_bytes, device_bytes = measuring.peaks(cell.learner, data, cell.protocol)
-    learners = learning.started(cell.learner, data, cell.protocol)
-    seen = learning.recorded(learners, data, cell.protocol)
+    host_bytes, device_bytes = measuring.peak_memory(cell.learner, data, cell.protocol)
+    learners = learning.initialize(cell.learner, data, cell.protocol)
+    seen = learning.learn_and_record(learners, data, cell.protocol)
     metrics, notes = _metrics(
         Record(
             data=data,
@@ -99,7 +99,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
             latency=latency,
             host_bytes=host_bytes,
             device_bytes=device_bytes,
-            limit=limit.throughput(learners[0], len(data.X), roofline.kept()),
+            limit=limit.throughput(learners[0], len(data.X), roofline.load()),
             **seen._asdict(),
         )
     )
@@ -109,7 +109,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
         "seconds": seconds,
         "timed_runs": runs,
         "seconds_compile": seconds_compile,
-        "seconds_transfer": measuring.transferred(cell.learner, data),
+        "seconds_transfer": measuring.transfer_time(cell.learner, data),
         "rows_learned": seen.rows.tolist(),
         "test_error": seen.test_error.tolist(),
         "task_error": seen.task_error.tolist(),

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-APART = ("stream_settings", "error", "protocol", "dtype", "run", "processor")
+SHOWN_IF_DIFFERENT = ("stream_settings", "error", "protocol", "dtype", "run", "processor")
 """Columns of a table for readers only where cells differ in them."""
 
 
-def merged(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
+def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     """One Dataset with the cells of all, each with its machine, versions, commit and date, and their hash as `run`.
 
     A cell is replaced only by a later one of the same machine, versions and commit. ValueError without results.
@@ -80,7 +80,7 @@ def _texts(results: xarray.Dataset, kind: Any) -> xarray.Dataset:
     return results.assign_coords({name: results[name].astype(kind) for name in names})
 
 
-def flat(results: xarray.Dataset) -> pd.DataFrame:
+def to_frame(results: xarray.Dataset) -> pd.DataFrame:
     """A row a cell: what it was, and every number; trajectories and matrices are left to the netCDF file."""
     plain = results[[name for name, v in results.data_vars.items() if v.dims == ("cell",)]]
     return plain.to_dataframe().reset_index(drop=True)
@@ -95,7 +95,7 @@ def export(results: xarray.Dataset, path: Path) -> None:
     writers: dict[str, Any] = {".csv": _csv, ".parquet": _parquet, ".md": _markdown}
     if path.suffix.lower() not in writers:
         raise ValueError(f"{path}: want a file ending in one of {', '.join(writers)}")
-    table = _readable(results) if path.suffix.lower() == ".md" else flat(results)
+    table = _readable(results) if path.suffix.lower() == ".md" else to_frame(results)
     replace(path, lambda temporary: writers[path.suffix.lower()](table, temporary))
 
 
@@ -113,8 +113,8 @@ def _parquet(table: pd.DataFrame, path: Path) -> None:
 def _readable(results: xarray.Dataset) -> pd.DataFrame:
     """What tells cells apart, and the metrics that apply to any, with four digits."""
     processors = [json.loads(machine)["cpu"] for machine in origin(results, "machine")]
-    table = flat(results).assign(run=runs(results), processor=processors)
-    apart = [name for name in APART if table[name].nunique() > 1]
+    table = to_frame(results).assign(run=runs(results), processor=processors)
+    apart = [name for name in SHOWN_IF_DIFFERENT if table[name].nunique() > 1]
     names = ["method", "settings", "model", "backend", "stream", "seed", *apart, "status", *registry().metrics]
     shown = table[[name for name in names if name in table]].dropna(axis=1, how="all")
     return shown.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))

@@ -16,13 +16,13 @@ from orfit_bench.bench.protocol import Protocol
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import Data
 
-Make = Callable[[], Any]
+CreateLearner = Callable[[], Any]
 
 POINTS = 25
 """Most points of a trajectory."""
 
 
-class Recorded(NamedTuple):
+class RecordedErrors(NamedTuple):
     """What was seen of a run: see `orfit_bench.spec.Record`."""
 
     rows: Array
@@ -32,7 +32,7 @@ class Recorded(NamedTuple):
     a_priori: Array | None
 
 
-def started(make: Make, data: Data, protocol: Protocol) -> list[Any]:
+def initialize(make: CreateLearner, data: Data, protocol: Protocol) -> list[Any]:
     """The protocol's learners, sizes fixed and start drawn by a chunk of no rows."""
     return [make().partial_fit(*data.cut(0, 0)) for _ in range(protocol.learners)]
 
@@ -77,7 +77,7 @@ def average_in_place(learners: list[Any]) -> None:
     average(learners)
 
 
-def recorded(learners: list[Any], data: Data, protocol: Protocol) -> Recorded:
+def learn_and_record(learners: list[Any], data: Data, protocol: Protocol) -> RecordedErrors:
     """Learn, looking at the errors: between rounds those of the learners' average, by tasks those of the last pass."""
     n, tasks = len(data.X), len(data.tasks[1:])
     total = protocol.passes * n
@@ -95,7 +95,7 @@ def recorded(learners: list[Any], data: Data, protocol: Protocol) -> Recorded:
             task_error[i, : i + 1] = [error.mean(learner, data.cut(*data.tasks[j : j + 2])) for j in range(i + 1)]
 
     learn(learners, data, protocol, {*points.tolist(), *ends}, look, a_priori)
-    return Recorded(points, test_error, task_error, error.mean(learners[0], data.cut(0, n)), a_priori)
+    return RecordedErrors(points, test_error, task_error, error.mean(learners[0], data.cut(0, n)), a_priori)
 
 
 def average_of(learners: list[Any]) -> Any:

@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from orfit_bench.bench.error import Array
-from orfit_bench.bench.learning import Make, learn, started
+from orfit_bench.bench.learning import CreateLearner, initialize, learn
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.spec import Data
 
@@ -25,7 +25,7 @@ CALLS = 1000
 """Most calls of a single row that are timed."""
 
 
-def warmed(make: Make, data: Data) -> float:
+def warm_up(make: CreateLearner, data: Data) -> float:
     """Seconds that a first learner takes for a few rows: mostly importing and compiling its kernel."""
     begin = perf_counter()
     rows = data.cut(0, BLOCK_ROWS)
@@ -35,11 +35,11 @@ def warmed(make: Make, data: Data) -> float:
     return perf_counter() - begin
 
 
-def timed(make: Make, data: Data, protocol: Protocol) -> tuple[float, int]:
+def time_run(make: CreateLearner, data: Data, protocol: Protocol) -> tuple[float, int]:
     """Seconds of learning alone, the median of some runs of fresh learners; and how many runs."""
     seconds: list[float] = []
     while not seconds or (sum(seconds) < ENOUGH_SECONDS and len(seconds) < MOST_RUNS):
-        learners = started(make, data, protocol)
+        learners = initialize(make, data, protocol)
         begin = perf_counter()
         learn(learners, data, protocol)
         learners[0].backend.synchronize()
@@ -47,8 +47,8 @@ def timed(make: Make, data: Data, protocol: Protocol) -> tuple[float, int]:
     return statistics.median(seconds), len(seconds)
 
 
-def transferred(make: Make, data: Data) -> float | None:
-    """Seconds that the way of all rows to the backend's device takes, a part of `timed`; None on the host."""
+def transfer_time(make: CreateLearner, data: Data) -> float | None:
+    """Seconds that the way of all rows to the backend's device takes, a part of `time_run`; None on the host."""
     backend = make().backend
     if backend.namespace() is np:
         return None
@@ -64,7 +64,7 @@ def transferred(make: Make, data: Data) -> float | None:
     return min(seconds)
 
 
-def latency(make: Make, data: Data) -> Array:
+def latency(make: CreateLearner, data: Data) -> Array:
     """(calls,) seconds of calls with the first rows of the stream, one row each; none is a first call.
 
     Of a method with a batch size one call in that many learns, and the others only take their row in.
@@ -81,7 +81,7 @@ def latency(make: Make, data: Data) -> Array:
     return seconds
 
 
-def peaks(make: Make, data: Data, protocol: Protocol) -> tuple[float, float | None]:
+def peak_memory(make: CreateLearner, data: Data, protocol: Protocol) -> tuple[float, float | None]:
     """Most bytes held during one pass, of the host and of the backend's device; None where it has none.
 
     Of the host, those that Python and NumPy ask for: not those of libraries that fetch memory by themselves, and not
@@ -93,7 +93,7 @@ def peaks(make: Make, data: Data, protocol: Protocol) -> tuple[float, float | No
         tracemalloc.reset_peak()
         memory = make().backend.memory or (lambda: None)
         memory()  # begins the count
-        learners = started(make, data, once)
+        learners = initialize(make, data, once)
         learn(learners, data, once)
         learners[0].backend.synchronize()
         return float(tracemalloc.get_traced_memory()[1] - before), memory()

@@ -51,7 +51,7 @@ class Roofline:
         return max(flops / self.matrix_product[dtype], moved / self.bandwidth_at(size))
 
 
-def measured() -> Roofline:
+def measure() -> Roofline:
     """Measure, in three seconds or so. In a process whose BLAS has one thread, or it is the limit of more."""
     rates = [max(_rate(loop) for loop in _loops(size)) for size in SIZES]
     fastest = np.maximum.accumulate(rates[::-1])[::-1].tolist()  # what 64 KiB allow, 4 KiB allow too
@@ -59,7 +59,7 @@ def measured() -> Roofline:
     return Roofline(dict(zip(map(str, SIZES), fastest, strict=True)), products)
 
 
-def kept() -> Roofline | None:
+def load() -> Roofline | None:
     """What was measured on this machine with these threads; None before that."""
     return read(path())
 
@@ -76,11 +76,11 @@ def read(file: Path) -> Roofline | None:
     return roofline if usable else None
 
 
-def ensured(fresh: bool = False) -> Path:
+def ensure_measured(fresh: bool = False) -> Path:
     """Measure and keep it, unless it is kept already; returns the file, which is not there where it cannot be kept."""
     file = path()
     if fresh or read(file) is None:
-        text = json.dumps({"machine": _machine(), **asdict(measured())}, indent=1)
+        text = json.dumps({"machine": _machine(), **asdict(measure())}, indent=1)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             replace(file, lambda temporary: temporary.write_text(text))

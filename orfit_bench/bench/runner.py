@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import Cell, outcome
 from orfit_bench.bench.suite import Suite
-from orfit_bench.bench.worker import Here, Worker
-from orfit_bench.jobs.files import writable
+from orfit_bench.bench.worker import InProcessExecutor, SubprocessExecutor
+from orfit_bench.jobs.files import ensure_writable
 from orfit_bench.jobs.journal import Journal, folder_of
 from orfit_bench.jobs.provenance import provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
@@ -51,7 +51,7 @@ def run(
     if isolate:
         registry().require_installed("pass isolate=False")
     target = None if output is None else _writable(Path(output))
-    with Worker() if isolate else nullcontext(Here()) as worker:
+    with SubprocessExecutor() if isolate else nullcontext(InProcessExecutor()) as worker:
         told = provenance(worker.threads)
         with suppress(Exception):  # without it the share of the limit is missing, and nothing else
             worker.measure_machine()
@@ -67,7 +67,7 @@ def run(
 
 def _run_all(
     planned: list[tuple[Cell, str]],
-    worker: Worker | Here,
+    worker: SubprocessExecutor | InProcessExecutor,
     timeout: float,
     journal: Journal | None,
     fresh: bool,
@@ -81,7 +81,7 @@ def _run_all(
 
 def _writable(output: Path) -> Path:
     """Output, if it and its journal can be written: better said now than after the last cell."""
-    writable(output)
+    ensure_writable(output)
     if (folder := folder_of(output)).exists() and not folder.is_dir():
         raise NotADirectoryError(f"{output}: finished cells are kept in a folder {folder}, where a file is: move it")
     return output

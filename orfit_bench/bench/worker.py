@@ -14,7 +14,7 @@ MACHINE_SECONDS = 120.0
 """Longest time that measuring the machine may take."""
 
 
-class Worker(Process):
+class SubprocessExecutor(Process):
     """A process for cells."""
 
     def run(self, cell: Cell, timeout: float) -> dict[str, Any]:
@@ -29,7 +29,7 @@ class Worker(Process):
 
     def measure_machine(self, fresh: bool = False) -> Path:
         """Have the machine's limits measured, once on this machine; returns the file that keeps them."""
-        file: Path = self.call(Call(roofline.ensured, (fresh,), MACHINE_SECONDS))
+        file: Path = self.call(Call(roofline.ensure_measured, (fresh,), MACHINE_SECONDS))
         return file
 
 
@@ -40,7 +40,7 @@ def _work(cell: Cell) -> dict[str, Any]:
         return outcome(cell, "failed", describe_error(error))
 
 
-class Here:
+class InProcessExecutor:
     """In the place of a Worker: this process, without protection and without a time limit."""
 
     def __init__(self) -> None:
@@ -52,4 +52,4 @@ class Here:
 
     def measure_machine(self) -> None:
         """Have the machine's limits measured, once on this machine."""
-        roofline.ensured()
+        roofline.ensure_measured()

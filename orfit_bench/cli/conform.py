@@ -15,7 +15,7 @@ import click
 
 from orfit_bench.cli.output import bar, show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.jobs.files import replace, writable
+from orfit_bench.jobs.files import ensure_writable, replace
 
 if TYPE_CHECKING:
     from orfit_bench.conformance import CheckResult, Report, export
@@ -134,7 +134,7 @@ def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
 def _refuse(paths: list[Path]) -> None:
     """Raise OSError or ValueError, before anything runs, if an output file cannot be written."""
     for path in paths:
-        writable(path)
+        ensure_writable(path)
     if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise ValueError("--json, --junit and --markdown: two of them name the same file; give each its own")
 

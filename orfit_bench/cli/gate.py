@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from orfit_bench.cli.output import bar, show
-from orfit_bench.jobs.files import replace, writable
+from orfit_bench.jobs.files import ensure_writable, replace
 
 PROFILES = ("quick", "full")
 
@@ -84,7 +84,7 @@ def gate_command(
     tolerated = tolerances(shares)
     root = repository(Path.cwd())
     if output is not None:
-        writable(output)
+        ensure_writable(output)
     with bar() as shown:
         shown.update(0, 1, "installing both commits")
         before, after = (environment(root, commit) for commit in (base, head))

@@ -9,7 +9,7 @@ import click
 
 from orfit_bench.cli.output import console, show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.jobs.files import refuse
+from orfit_bench.jobs.files import ensure_replaceable
 
 if TYPE_CHECKING:
     from orfit_bench.conformance.check import Deviation
@@ -70,7 +70,7 @@ def map_command(output: Path, backend: str) -> None:
     and the measured deviation. Requires matplotlib: pip install 'orfit-bench[plots]'.
     """
     plugins().backends.find(backend)
-    refuse(output)  # before the measuring
+    ensure_replaceable(output)  # before the measuring
     from orfit_bench.conformance.laws import edges
     from orfit_bench.report.map import draw
 

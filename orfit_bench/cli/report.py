@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.jobs.files import make_folder, replace, spare, writable
+from orfit_bench.jobs.files import ensure_distinct, ensure_writable, make_folder, replace
 
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")
@@ -82,8 +82,8 @@ def report_command(file: Path, output: Path | None) -> None:
         plugins()
         results = load(file)
         page = output or file.with_suffix(".html")
-        writable(page)
-        spare(file, page)
+        ensure_writable(page)
+        ensure_distinct(file, page)
         write_report(results, page)
 
 

@@ -10,7 +10,7 @@ import click
 
 from orfit_bench.cli.output import show
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.jobs.files import spare, writable
+from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 
 FILE = click.Path(path_type=Path)
 
@@ -129,8 +129,8 @@ def merge_command(files: Sequence[Path], output: Path) -> None:
     from orfit_bench.bench import collection, load, results
 
     plugins()
-    writable(output)
-    table = collection.merged([load(file) for file in files])
+    ensure_writable(output)
+    table = collection.merge([load(file) for file in files])
     results.write(table, output)
     click.echo(f"{table.sizes['cell']} cells of {len(files)} files. Results: {output}")
 
@@ -147,6 +147,6 @@ def export_command(file: Path, output: Path) -> None:
     from orfit_bench.bench import collection, load
 
     plugins()
-    spare(file, output)
+    ensure_distinct(file, output)
     collection.export(load(file), output)
     click.echo(f"Written: {output}")

@@ -24,11 +24,11 @@ def roofline_command(fresh: bool) -> None:
       orfit-bench roofline --fresh
     """
     from orfit_bench.bench import roofline
-    from orfit_bench.bench.worker import Worker
+    from orfit_bench.bench.worker import SubprocessExecutor
     from orfit_bench.report.roofline import roofline_table
 
     out = console(err=True)
-    with Worker() as worker, out.status("measuring the machine (a few seconds)"):
+    with SubprocessExecutor() as worker, out.status("measuring the machine (a few seconds)"):
         path = worker.measure_machine(fresh)
     kept = roofline.read(path)
     if kept is None:

@@ -13,7 +13,7 @@ from orfit_bench.cli.output import bar
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
-from orfit_bench.jobs.files import spare, writable
+from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 
 if TYPE_CHECKING:
     from orfit_bench.bench import Suite
@@ -135,9 +135,9 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
         from orfit_bench.report.page import require
 
         require("orfit_bench.report.results_page")
-        writable(output)  # raises if the output has no file name
-        writable(output.with_suffix(".html"))
-        spare(output, output.with_suffix(".html"))
+        ensure_writable(output)  # raises if the output has no file name
+        ensure_writable(output.with_suffix(".html"))
+        ensure_distinct(output, output.with_suffix(".html"))
     with _progress() as progress:
         results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
     show_results(results, output)

@@ -14,9 +14,9 @@ from pathlib import Path
 def replace(target: Path, write: Callable[[Path], object]) -> None:
     """Let write(path) make a file, then put it in target's place whole, on the disk, in one step.
 
-    OSError where that cannot be; see `refuse`. Where target is a link, the file that it points to is replaced.
+    OSError where that cannot be; see `ensure_replaceable`. Where target is a link, the file that it points to is replaced.
     """
-    refuse(target)
+    ensure_replaceable(target)
     whole = Path(os.path.realpath(target))
     temporary = whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
     try:
@@ -32,11 +32,11 @@ def replace(target: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
-def writable(target: Path) -> None:
+def ensure_writable(target: Path) -> None:
     """OSError where no file can be put in target's place, its folder's rights included: said before long work."""
     import tempfile  # of the standard library, but slow to import
 
-    refuse(target)
+    ensure_replaceable(target)
     for folder in {target.parent, Path(os.path.realpath(target)).parent}:
         try:
             tempfile.TemporaryFile(dir=folder).close()
@@ -45,7 +45,7 @@ def writable(target: Path) -> None:
             raise type(error)(f"{target}: the folder {folder} cannot be written to ({said})") from error
 
 
-def refuse(target: Path) -> None:
+def ensure_replaceable(target: Path) -> None:
     """OSError, saying why, where no plain file can be put in target's place or it would replace something else."""
     if not target.name:
         raise IsADirectoryError("the output has no name: want a file in a folder that exists")
@@ -60,7 +60,7 @@ def refuse(target: Path) -> None:
             raise FileNotFoundError(f"{target}: there is no folder {folder}, want a file in a folder that exists")
 
 
-def spare(source: Path, target: Path) -> None:
+def ensure_distinct(source: Path, target: Path) -> None:
     """ValueError where writing target would replace source, which it is made of."""
     if os.path.realpath(source) == os.path.realpath(target):
         raise ValueError(f"{target}: it is the file of the results, which would be lost: want another name")

@@ -17,7 +17,7 @@ import xarray as xr
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, Suite, learning, load, run, run_cell
 from orfit_bench.bench.suite import DEFAULT_STREAMS, read
-from orfit_bench.bench.worker import Worker
+from orfit_bench.bench.worker import SubprocessExecutor
 from orfit_bench.catalogue.streams import mnist_files
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
@@ -111,7 +111,7 @@ class TestLearning:
     @pytest.mark.parametrize("stops", [(), (1, 2, 30, 59), range(60)])
     def test_averaging_is_that_done_by_hand(self, stops):
         data, protocol = self.data(), Protocol(passes=2, learners=3, round=7)
-        learners = learning.started(self.make, data, protocol)
+        learners = learning.initialize(self.make, data, protocol)
         learning.learn(learners, data, protocol, {*stops, *(60 + s for s in stops)})
         hand = [self.make() for _ in range(3)]
         for _ in range(2):
@@ -125,7 +125,7 @@ class TestLearning:
 
     def test_without_a_round_the_average_ends_the_pass(self):
         data, protocol = self.data(), Protocol(learners=2)
-        learners = learning.started(self.make, data, protocol)
+        learners = learning.initialize(self.make, data, protocol)
         learning.learn(learners, data, protocol)
         hand = [self.make().partial_fit(data.X[j::2], data.y[j::2]) for j in range(2)]
         mean = sum(learner.state()["w"].values for learner in hand) / 2
@@ -133,14 +133,14 @@ class TestLearning:
 
     def test_looking_between_rounds_changes_nothing(self):
         data, protocol = self.data(), Protocol(learners=2, round=25)
-        looked, plain = (learning.started(self.make, data, protocol) for _ in range(2))
-        learning.recorded(looked, data, protocol)
+        looked, plain = (learning.initialize(self.make, data, protocol) for _ in range(2))
+        learning.learn_and_record(looked, data, protocol)
         learning.learn(plain, data, protocol)
         xr.testing.assert_identical(looked[0].state(), plain[0].state())
 
     def test_passes_are_that_many_times_the_rows(self):
         data, protocol = self.data(), Protocol(passes=3)
-        (learner,) = learning.started(self.make, data, protocol)
+        (learner,) = learning.initialize(self.make, data, protocol)
         learning.learn([learner], data, protocol)
         hand = self.make()
         for _ in range(3):
@@ -150,7 +150,7 @@ class TestLearning:
     def test_rows_that_wait_are_learned_at_the_end(self):
         data = self.data()
         data = dataclasses.replace(data, X=data.X[:3, :], y=data.y[:3])
-        (learner,) = learning.started(lambda: ob.create("orfit", batch_size=2), data, Protocol())
+        (learner,) = learning.initialize(lambda: ob.create("orfit", batch_size=2), data, Protocol())
         learning.learn([learner], data, Protocol())
         assert (learner.pending, learner.n_samples_seen_) == (0, 3)
 
@@ -460,7 +460,7 @@ class TestRun:
 
     @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
     def test_a_worker_that_dies_between_cells_is_replaced(self):
-        with Worker() as worker:
+        with SubprocessExecutor() as worker:
             assert worker.run(cell(), timeout=60)["status"] == "ok"
             os.kill(worker._pool.schedule(os.getpid).result(), signal.SIGKILL)
             end = time.monotonic() + 30

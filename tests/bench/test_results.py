@@ -149,7 +149,7 @@ class TestMerge:
         return there
 
     def test_machines_stand_side_by_side(self, measured):
-        table = collection.merged([measured, self.elsewhere(measured, cpu="a longer name of a processor" * 3)])
+        table = collection.merge([measured, self.elsewhere(measured, cpu="a longer name of a processor" * 3)])
         assert table.sizes["cell"] == 4
         assert len(set(table["run"].values)) == 2
         assert {json.loads(m)["cpu"] for m in table["machine"].values} >= {"a longer name of a processor" * 3}
@@ -161,20 +161,20 @@ class TestMerge:
     def test_what_is_alike_but_not_the_same_stays(self, measured, name, other):
         there = measured.copy(deep=True)
         there.attrs |= {name: json.dumps(json.loads(there.attrs[name]) | other), "date": "2999-01-01T00:00:00+00:00"}
-        assert collection.merged([measured, there]).sizes["cell"] == 4
+        assert collection.merge([measured, there]).sizes["cell"] == 4
 
     def test_the_later_of_one_machine_stays(self, measured):
         later = changed(measured, seconds=2)
         later.attrs["date"] = "2999-01-01T00:00:00+00:00"
         for order in ([measured, later], [later, measured]):
-            table = collection.merged(order)
+            table = collection.merge(order)
             assert table.sizes["cell"] == 2
             assert set(table["date"].values) == {"2999-01-01T00:00:00+00:00"}
             np.testing.assert_array_equal(np.sort(table["seconds"]), np.sort(later["seconds"]))
 
     def test_merged_again_and_of_other_lengths(self, measured, tmp_path):
         short = self.elsewhere(measured, cpu="b").isel(point=slice(2))
-        table = collection.merged([collection.merged([measured]), short])
+        table = collection.merge([collection.merge([measured]), short])
         results.write(table, tmp_path / "m.nc")
         table = load(tmp_path / "m.nc")
         assert table.sizes["cell"] == 4
@@ -185,12 +185,12 @@ class TestMerge:
     def test_units_and_meanings_stay(self, measured):
         less = self.elsewhere(measured, cpu="b").drop_vars("regret")
         for parts in ([measured, less], [less, measured]):
-            table = collection.merged(parts)
+            table = collection.merge(parts)
             for name in measured.variables:
                 assert table[name].attrs == measured[name].attrs, name
 
     def test_every_table_tells_runs_apart(self, measured, tmp_path):
-        of = files(tmp_path, m=collection.merged([measured, self.elsewhere(measured, cpu="another CPU")]))
+        of = files(tmp_path, m=collection.merge([measured, self.elsewhere(measured, cpu="another CPU")]))
         told = call("show", of["m"]).output
         rows = [line.split() for line in told.splitlines() if line.startswith((" lms ", " rls "))]
         assert sorted(row[3:5] for row in rows) == [["run", "1"], ["run", "1"], ["run", "2"], ["run", "2"]]
@@ -204,7 +204,7 @@ class TestMerge:
 
     def test_a_merged_cell_is_compared_with_where_it_comes_from(self, measured):
         one, other = measured.isel(cell=[0]), self.elsewhere(measured.isel(cell=[1]), cpu="another CPU")
-        both = collection.merged([one, other])
+        both = collection.merge([one, other])
         (line,) = comparison.differences(both, measured)
         assert line.startswith("machine: cpu was another CPU, is ")
         assert line.endswith(" (1 of 2 cells)")
@@ -212,7 +212,7 @@ class TestMerge:
 
     def test_nothing(self):
         with pytest.raises(ValueError, match="no results"):
-            collection.merged([])
+            collection.merge([])
 
     def test_command(self, measured, tmp_path):
         of = files(tmp_path, a=measured, b=self.elsewhere(measured, cpu="b"))
@@ -290,7 +290,7 @@ def test_a_file_of_an_earlier_version_is_read_with_its_numbers(tmp_path):
         (lambda r: r.isel(cell=[]), "results without a cell, want at least one"),
         (lambda r: r.isel(cell=0), "choose cells by a list, as in isel(cell=[0])"),
         (lambda r: r.isel(task=0), "task_error over ('cell', 'task_after'), want ('cell', 'task_after', 'task')"),
-        (lambda r: collection.merged([r]).drop_vars("machine"), "without machine"),
+        (lambda r: collection.merge([r]).drop_vars("machine"), "without machine"),
     ],
 )
 def test_what_a_file_lacks_is_said_with_its_name(measured, tmp_path, change, said):

@@ -47,12 +47,12 @@ def test_the_slower_of_the_two_is_the_limit():
 
 def test_a_machine_is_measured_once(cache, monkeypatch):
     calls = quick(monkeypatch)
-    assert roofline.kept() is None
-    file = roofline.ensured()
-    assert roofline.kept() == FLAT == roofline.read(file)
-    assert roofline.ensured() == file
+    assert roofline.load() is None
+    file = roofline.ensure_measured()
+    assert roofline.load() == FLAT == roofline.read(file)
+    assert roofline.ensure_measured() == file
     assert len(calls) == 1
-    roofline.ensured(fresh=True)
+    roofline.ensure_measured(fresh=True)
     assert len(calls) == 2
 
 
@@ -65,18 +65,18 @@ ONE = '{"bandwidth": {"4096": 1.0}, "matrix_product": {"float64": 1.0}}'
 )
 def test_a_damaged_file_is_measured_again(cache, monkeypatch, text):
     quick(monkeypatch)
-    file = roofline.ensured()
+    file = roofline.ensure_measured()
     file.write_text(text)
-    assert roofline.kept() is None
-    roofline.ensured()
-    assert roofline.kept() == FLAT
+    assert roofline.load() is None
+    roofline.ensure_measured()
+    assert roofline.load() == FLAT
 
 
 def test_nowhere_to_keep_it(cache, monkeypatch):
     quick(monkeypatch)
     (cache / "orfit_bench").write_text("a file where the folder should be")
-    assert not roofline.ensured().is_file()
-    assert roofline.kept() is None
+    assert not roofline.ensure_measured().is_file()
+    assert roofline.load() is None
 
 
 def test_other_threads_are_another_limit(monkeypatch):
@@ -88,7 +88,7 @@ def test_other_threads_are_another_limit(monkeypatch):
 def test_figures_of_this_machine_are_possible(monkeypatch):
     monkeypatch.setattr(roofline, "SIZES", (4096, 2**20))
     monkeypatch.setattr(roofline, "SECONDS", 0.01)
-    found = roofline.measured()
+    found = roofline.measure()
     near, far = found.bandwidth.values()
     assert 1e12 > near >= far > 1e8
     assert 1e13 > found.matrix_product["float32"] > found.matrix_product["float64"] / 2 > 1e8
@@ -133,7 +133,9 @@ class TestCommands:
         roofline_of_worker.write_text(
             json.dumps({"bandwidth": dict(FLAT.bandwidth), "matrix_product": dict(FLAT.matrix_product)})
         )
-        monkeypatch.setattr("orfit_bench.bench.worker.Worker.measure_machine", lambda worker, fresh: roofline_of_worker)
+        monkeypatch.setattr(
+            "orfit_bench.bench.worker.SubprocessExecutor.measure_machine", lambda worker, fresh: roofline_of_worker
+        )
         told = CliRunner().invoke(main, ["roofline"])
         assert told.exit_code == 0, told.output
         assert re.search(r"a working set of 100 kB +0.1 GB", told.output)

@@ -431,10 +431,10 @@ def test_host_memory_is_the_state_and_what_passes() -> None:
     """P of rls and one array of its size while it is changed; the data and what stood before do not count."""
     data, protocol = ob.streams()["regression"].load(n=2000, d=150), Protocol()
     P = 150 * 150 * 8
-    measuring.warmed(lambda: made("rls"), data)
-    first, _ = measuring.peaks(lambda: made("rls"), data, protocol)
+    measuring.warm_up(lambda: made("rls"), data)
+    first, _ = measuring.peak_memory(lambda: made("rls"), data, protocol)
     ballast = np.ones(1_000_000)
-    again, device = measuring.peaks(lambda: made("rls"), data, protocol)
+    again, device = measuring.peak_memory(lambda: made("rls"), data, protocol)
     assert 2 * P < first < 3 * P < data.X.nbytes < ballast.nbytes
     assert again == pytest.approx(first, abs=4000)
     assert device is None
@@ -443,7 +443,7 @@ def test_host_memory_is_the_state_and_what_passes() -> None:
 def test_one_pass_is_enough_for_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     learned = []
     monkeypatch.setattr(measuring, "learn", lambda learners, data, protocol: learned.append((len(learners), protocol)))
-    measuring.peaks(lambda: made("lms"), ob.streams()["regression"].load(n=20, d=2), Protocol(50, 2, 3))
+    measuring.peak_memory(lambda: made("lms"), ob.streams()["regression"].load(n=20, d=2), Protocol(50, 2, 3))
     assert learned == [(2, Protocol(1, 2, 3))]
 
 
@@ -453,7 +453,7 @@ def test_tracing_that_somebody_else_began_goes_on() -> None:
     try:
         kept = np.ones(100_000)
         np.ones(1_000_000).sum()  # a peak of somebody else's
-        peak, _ = measuring.peaks(lambda: made("lms"), data, Protocol())
+        peak, _ = measuring.peak_memory(lambda: made("lms"), data, Protocol())
         assert tracemalloc.is_tracing()
         assert 0 < peak < kept.nbytes
     finally:
@@ -519,8 +519,8 @@ def test_recording_and_plain_learning_end_in_the_same_state(same_state: Callable
     for method, stream in KINDS.items():
         one = cell(method, stream)
         data, protocol = one.data(), Protocol()
-        seen, plain = (learning.started(one.learner, data, protocol) for _ in range(2))
-        learning.recorded(seen, data, protocol)
+        seen, plain = (learning.initialize(one.learner, data, protocol) for _ in range(2))
+        learning.learn_and_record(seen, data, protocol)
         learning.learn(plain, data, protocol)
         same_state(seen[0], plain[0])
 
@@ -529,6 +529,6 @@ def test_recording_and_plain_learning_end_in_the_same_state(same_state: Callable
 def test_the_first_learner_learns_a_block_so_that_none_is_compiled_while_time_is_taken(n: int) -> None:
     X = np.random.default_rng(0).standard_normal((n, 4))
     seen: list[ob.Learner] = []
-    measuring.warmed(lambda: seen.append(ob.create("rls")) or seen[0], Data(X, X[:, 0]))
+    measuring.warm_up(lambda: seen.append(ob.create("rls")) or seen[0], Data(X, X[:, 0]))
     assert [learner.n_samples_seen_ for learner in seen] == [min(n, measuring.BLOCK_ROWS)]
     assert measuring.BLOCK_ROWS >= 64, "kernels that work in blocks begin to at 16 rows"

@@ -228,9 +228,7 @@ class TestAll:
             one = table([made(test_error=error)], machine={"cpu": cpu, "cores": 1, "memory": 1e9, "platform": "x"})
             return one.assign_attrs(date=date, commit=f'{{"id": "{date}"}}')
 
-        both = collection.merged(
-            [run("a", "2026-01-01", 1.0), run("a", "2026-01-02", 2.0), run("b", "2026-01-01", 3.0)]
-        )
+        both = collection.merge([run("a", "2026-01-01", 1.0), run("a", "2026-01-02", 2.0), run("b", "2026-01-01", 3.0)])
         found = {p.name: p for p in plates(both)}
         last = {name: p.figure.axes[0].lines[0].get_ydata()[-1] for name, p in found.items() if name[:5] == "error"}
         assert last == {"error-drift-run-2-a": 2.0, "error-drift-run-3-b": 3.0}

@@ -160,7 +160,7 @@ class TestResults:
             machine = {"cpu": cpu, "cores": 1, "memory": 1e9, "platform": "x"}
             return table([made()], machine=machine)
 
-        told = Read(results_page(collection.merged([here("left"), here("right")]))).tables
+        told = Read(results_page(collection.merge([here("left"), here("right")]))).tables
         assert "run 1|run 2" in told
         assert "lms|numpy|drift|run 1|" in told
         assert "lms|numpy|drift|run 2|" in told

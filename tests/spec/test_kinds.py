@@ -150,8 +150,8 @@ def test_a_learner_of_labels_is_looked_at_from_its_first_row_on() -> None:
 @pytest.mark.parametrize("round_", [1, 4, 7, None])
 def test_subspaces_are_averaged_as_by_hand(round_: int | None) -> None:
     data, protocol = ob.streams()["digits"].load(n=50), Protocol(learners=3, round=round_)
-    learners = learning.started(lambda: ob.create("my_subspace"), data, protocol)
-    learning.recorded(learners, data, protocol)
+    learners = learning.initialize(lambda: ob.create("my_subspace"), data, protocol)
+    learning.learn_and_record(learners, data, protocol)
     hand = [ob.create("my_subspace") for _ in range(3)]
     block = 3 * (round_ or len(data.X))
     for begin in range(0, 50, block):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orfit_bench import create
-from orfit_bench.bench.measuring import transferred
+from orfit_bench.bench.measuring import transfer_time
 from orfit_bench.spec import Backend, Data
 from orfit_bench.tracking.workloads import Missing, Workload
 from orfit_bench.tracking.workloads import device as clock
@@ -14,8 +14,8 @@ from orfit_bench.tracking.workloads import device as clock
 
 def test_transfers_to_the_device_have_a_time_of_their_own(in_place):
     rows = Data(np.ones((40, 3)), np.array(["no", "yes"] * 20))
-    assert transferred(lambda: create("class_rls", backend=in_place), rows) > 0
-    assert transferred(lambda: create("class_rls", backend="numpy"), rows) is None
+    assert transfer_time(lambda: create("class_rls", backend=in_place), rows) > 0
+    assert transfer_time(lambda: create("class_rls", backend="numpy"), rows) is None
 
 
 class Event:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.bench.measuring import warmed
+from orfit_bench.bench.measuring import warm_up
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.spec import Data
 from orfit_bench_papers import _krasulina as k_pca
@@ -30,7 +30,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     k, name = cell["k"], cell["learner"]
     X = k_pca.images(setup.data)
     batch, eta0 = k_pca.batch_loss(setup.data, k), k_pca.chosen(setup, name, k)
-    warmed(lambda: k_pca.learner(setup, name, k, eta0, 0), Data(X))
+    warm_up(lambda: k_pca.learner(setup, name, k, eta0, 0), Data(X))
     sweeps = [
         k_pca.swept(k_pca.learner(setup, name, k, eta0, run), X, setup.data, run, setup["points"])
         for run in range(setup["runs"])

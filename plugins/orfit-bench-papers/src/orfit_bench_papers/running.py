@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orfit_bench.bench import results as files
-from orfit_bench.jobs.files import make_folder, replace, writable
+from orfit_bench.jobs.files import ensure_writable, make_folder, replace
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error
@@ -75,7 +75,7 @@ def run(
     stem = procedure.name if first else f"{procedure.name}-{chosen.data}"
     file, html = folder / f"{stem}.nc", folder / f"{stem}.html"
     for path in (file, html):
-        writable(path)
+        ensure_writable(path)
     if isolate:
         registry().require_installed("pass isolate=False")
     with Process() if isolate else nullcontext() as process:

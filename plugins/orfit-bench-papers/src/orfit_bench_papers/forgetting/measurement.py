@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.bench import models
 from orfit_bench.bench.error import NUMBERS
-from orfit_bench.bench.learning import recorded
+from orfit_bench.bench.learning import learn_and_record
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.errors import DivergedError
 from orfit_bench.plugins.registry import registry
@@ -87,7 +87,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     found = data.rotated(setup.data, setup["rows"], seed, validation=True)
     step = chosen(setup, entry, found, seed)
     made = learner(setup, entry, seed, step).partial_fit(*found.cut(0, 0))
-    seen = recorded([made], found, Protocol())
+    seen = learn_and_record([made], found, Protocol())
     order = np.arange(1, len(found.tasks))
     return xarray.Dataset(
         {
