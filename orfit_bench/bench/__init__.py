@@ -1,4 +1,4 @@
-"""The benchmark: suites of cells, run one at a time, each in a process of its own, into one labelled table.
+"""The benchmark: suites of cells, measured one at a time in a worker process, with results in a labelled dataset.
 
 >>> from orfit_bench.bench import Suite, run
 >>> suite = Suite(methods=["lms"], backends=["numpy"], streams=["regression"], rows=[50])

@@ -1,10 +1,10 @@
-"""A cell: one measurement, described by plain values, and what came out of it, as plain values too."""
+"""A cell: the description of one measurement and its record, both as JSON values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from orfit_bench.bench import learning, limit, measuring, models, roofline
 from orfit_bench.bench.protocol import Protocol
@@ -16,15 +16,32 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Record
 
-STATUSES = ("ok", "failed", "timeout", "crashed", "absent")
+Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One measurement: method x settings x model x backend x stream x size x seed x dtype x protocol.
+    """The description of one measurement.
 
-    settings, model and stream_settings hold what JSON knows; {} is the linear model; the sizes n and d are settings of
-    the stream. seed is the learner's random_state, and the stream's seed where it has one.
+    Parameters
+    ----------
+    method, backend, stream : str
+        Names of declarations.
+    settings, stream_settings : mapping
+        Settings as JSON values; the sizes n and d are settings of the stream.
+    seed : int
+        The `random_state` of the learner, and the seed of the stream if it has one.
+    dtype : str
+        "float64" or "float32".
+    protocol : Protocol
+        Number of passes and of learners.
+    model : mapping
+        {} for the linear model, {"hidden": [32], ...} for a multilayer perceptron.
+
+    Examples
+    --------
+    >>> run_cell(Cell("lms", "numpy", "regression", stream_settings={"n": 50}))["status"]
+    'ok'
     """
 
     method: str
@@ -39,17 +56,17 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A name for the cell that is the same in every process: a hash of all it says."""
+        """A hash of the description, equal in every process."""
         return make_key(asdict(self))
 
     def data(self) -> Data:
-        """The rows. ValueError where the stream cannot be had in this size, UnavailableError where its data lack."""
+        """Load the data. Raises ValueError for an impossible size, UnavailableError if the data are missing."""
         stream = with_sampling(registry().streams.find(self.stream))
         seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
         return stream.load(**self.stream_settings, **seeded)
 
-    def learner(self) -> Any:
-        """A new learner."""
+    def create(self) -> Any:
+        """Create a learner."""
         return create(
             self.method,
             backend=self.backend,
@@ -60,37 +77,37 @@ class Cell:
         )
 
 
-def outcome(cell: Cell, status: str, reason: str = "", **more: Any) -> dict[str, Any]:
-    """What became of a cell, as plain values: status is one of STATUSES, with the reason unless it is "ok"."""
+def make_record(cell: Cell, status: Status, reason: str = "", **more: Any) -> dict[str, Any]:
+    """Return the record of a cell, as JSON values, with the reason for any status except "ok"."""
     supplier = registry().suppliers.get(("kernels", (cell.backend, cell.method)), "n/a")
     return {"key": cell.key, "cell": asdict(cell), "status": status, "reason": reason, "supplier": supplier} | more
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:
-    """Learn the cell's stream and measure: a plain dict that JSON and pickle can carry.
+    """Measure a cell and return its record, as JSON values.
 
-    Whatever the method, backend, stream or a metric raises ends in "status" and "reason", or in "notes".
+    Exceptions are recorded as "status" and "reason"; those of metrics, and warnings, as "notes".
     """
     try:
         with collect_notes() as notes:
             measured = _measure(cell)
     except UnavailableError as error:
-        return outcome(cell, "absent", one_line(error))
+        return make_record(cell, "absent", one_line(error))
     except (Exception, SystemExit) as error:
-        return outcome(cell, "failed", describe_error(error))
+        return make_record(cell, "failed", describe_error(error))
     measured["notes"] += notes
-    return outcome(cell, "ok", **measured)
+    return make_record(cell, "ok", **measured)
 
 
 def _measure(cell: Cell) -> dict[str, Any]:
     data = cell.data()
-    seconds_compile = measuring.warm_up(cell.learner, data)
-    seconds, runs = measuring.time_run(cell.learner, data, cell.protocol)
-    latency = measuring.latency(cell.learner, data)
-    host_bytes, device_bytes = measuring.peak_memory(cell.learner, data, cell.protocol)
-    learners = learning.initialize(cell.learner, data, cell.protocol)
-    seen = learning.learn_and_record(learners, data, cell.protocol)
-    metrics, notes = _metrics(
+    seconds_compile = measuring.warm_up(cell.create, data)
+    seconds, runs = measuring.time_run(cell.create, data, cell.protocol)
+    latency = measuring.latency(cell.create, data)
+    host_bytes, device_bytes = measuring.peak_memory(cell.create, data, cell.protocol)
+    learners = learning.initialize(cell.create, data, cell.protocol)
+    errors = learning.learn_and_record(learners, data, cell.protocol)
+    metrics, notes = _evaluate(
         Record(
             data=data,
             learner=learners[0],
@@ -100,7 +117,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
             host_bytes=host_bytes,
             device_bytes=device_bytes,
             limit=limit.throughput(learners[0], len(data.X), roofline.load()),
-            **seen._asdict(),
+            **errors._asdict(),
         )
     )
     return {
@@ -109,24 +126,24 @@ def _measure(cell: Cell) -> dict[str, Any]:
         "seconds": seconds,
         "timed_runs": runs,
         "seconds_compile": seconds_compile,
-        "seconds_transfer": measuring.transfer_time(cell.learner, data),
-        "rows_learned": seen.rows.tolist(),
-        "test_error": seen.test_error.tolist(),
-        "task_error": seen.task_error.tolist(),
+        "seconds_transfer": measuring.transfer_time(cell.create, data),
+        "rows_learned": errors.rows.tolist(),
+        "test_error": errors.test_error.tolist(),
+        "task_error": errors.task_error.tolist(),
         "metrics": metrics,
         "notes": notes,
     }
 
 
-def _metrics(record: Record) -> tuple[dict[str, float | None], list[str]]:
-    """Every metric's number, None where it does not apply; and what the metrics that raised had to say."""
-    numbers: dict[str, float | None] = {}
+def _evaluate(record: Record) -> tuple[dict[str, float | None], list[str]]:
+    """The value of every metric, None if it does not apply, and the errors that metrics raised."""
+    values: dict[str, float | None] = {}
     notes = []
     for metric in registry().metrics.values():
         try:
             value = metric.measure(record)
-            numbers[metric.name] = None if value is None else float(value)
+            values[metric.name] = None if value is None else float(value)
         except (Exception, SystemExit) as error:
-            numbers[metric.name] = None
+            values[metric.name] = None
             notes.append(f"metric {metric.name}: {describe_error(error)}")
-    return numbers, notes
+    return values, notes

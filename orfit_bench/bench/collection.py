@@ -1,4 +1,4 @@
-"""Results of several runs in one table, and that table in other formats."""
+"""Merging the results of several runs, and exporting results to other formats."""
 
 from __future__ import annotations
 
@@ -20,13 +20,27 @@ if TYPE_CHECKING:
     import xarray
 
 SHOWN_IF_DIFFERENT = ("stream_settings", "error", "protocol", "dtype", "run", "processor")
-"""Columns of a table for readers only where cells differ in them."""
+"""Columns that a Markdown table has only if cells differ in them."""
 
 
 def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
-    """One Dataset with the cells of all, each with its machine, versions, commit and date, and their hash as `run`.
+    """Merge the results of several runs.
 
-    A cell is replaced only by a later one of the same machine, versions and commit. ValueError without results.
+    Parameters
+    ----------
+    results : sequence of xarray.Dataset
+        Results of `run` or `load`, or merged results.
+
+    Returns
+    -------
+    xarray.Dataset
+        All cells, with coordinates for machine, versions, commit and date, and a hash of the first three as `run`. Of
+        equal cells with equal `run`, the latest is kept.
+
+    Raises
+    ------
+    ValueError
+        If there are no results.
     """
     import xarray
 
@@ -34,8 +48,8 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
         raise ValueError("no results to merge")
     parts = [_texts(_with_origin(r), object) for r in results]
     longest = {dim: max(r.sizes[dim] for r in parts) for dim in parts[0].dims if dim != "cell"}
-    whole = [r.pad({dim: (0, n - r.sizes[dim]) for dim, n in longest.items()}) for r in parts]
-    table = _texts(xarray.concat(whole, "cell", join="outer", combine_attrs="drop_conflicts"), str)
+    padded = [r.pad({dim: (0, n - r.sizes[dim]) for dim, n in longest.items()}) for r in parts]
+    table = _texts(xarray.concat(padded, "cell", join="outer", combine_attrs="drop_conflicts"), str)
     table.attrs = {"format": FORMAT, "merged": json.dumps(len(results))} | _common(results)
     latest: dict[tuple[str, str], int] = {}
     for i in np.argsort(table["date"].values.astype(str), kind="stable"):
@@ -44,7 +58,7 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
 
 
 def runs(results: xarray.Dataset) -> list[str]:
-    """Each cell's run, by the order in which a merged file has them; of a file of one run it is "run 1"."""
+    """Return the label of the run of each cell, "run 1", "run 2", ... in order of occurrence."""
     if "run" not in results.coords:
         return ["run 1"] * results.sizes["cell"]
     order = {run: f"run {k}" for k, run in enumerate(dict.fromkeys(map(str, results["run"].values)), start=1)}
@@ -52,14 +66,14 @@ def runs(results: xarray.Dataset) -> list[str]:
 
 
 def origin(results: xarray.Dataset, name: str) -> list[str]:
-    """Of each cell one of ORIGIN: what stands beside it in a merged file, else what stands in the file's attributes."""
+    """Return machine, versions, commit or date of each cell, from a coordinate (merged file) or an attribute."""
     if name in results.coords:
         return [str(text) for text in results[name].values]
     return [str(results.attrs[name])] * results.sizes["cell"]
 
 
 def _common(results: Sequence[xarray.Dataset]) -> dict[str, str]:
-    """The attributes of the latest result; what stands beside the cells is of each its own."""
+    """The attributes of the latest result; attributes that are coordinates of the cells are per cell."""
     last = max(results, key=lambda r: str(r.attrs["date"]))
     return {name: str(value) for name, value in last.attrs.items() if name != "format"}
 
@@ -75,22 +89,22 @@ def _with_origin(results: xarray.Dataset) -> xarray.Dataset:
 
 
 def _texts(results: xarray.Dataset, kind: Any) -> xarray.Dataset:
-    """With its texts as objects, which may be joined at any length, or as texts again."""
+    """Convert texts to objects, which can be concatenated at any length, or back."""
     names = [name for name, c in results.coords.items() if c.dtype.kind in "UO"]
     return results.assign_coords({name: results[name].astype(kind) for name in names})
 
 
 def to_frame(results: xarray.Dataset) -> pd.DataFrame:
-    """A row a cell: what it was, and every number; trajectories and matrices are left to the netCDF file."""
+    """Return a table with one row per cell, without trajectories and error matrices."""
     plain = results[[name for name, v in results.data_vars.items() if v.dims == ("cell",)]]
     return plain.to_dataframe().reset_index(drop=True)
 
 
 def export(results: xarray.Dataset, path: Path) -> None:
-    """Write the flat table as the path's ending says: .csv, .parquet or .md.
+    """Write the results as a table, in the format given by the ending of the path: .csv, .parquet or .md.
 
-    ValueError for another ending, UnavailableError where Parquet's library is not installed, OSError as
-    `orfit_bench.jobs.files.replace`.
+    Raises ValueError for another ending, UnavailableError if pyarrow is required and not installed, and OSError as
+    `orfit_bench.jobs.files.replace` does.
     """
     writers: dict[str, Any] = {".csv": _csv, ".parquet": _parquet, ".md": _markdown}
     if path.suffix.lower() not in writers:
@@ -107,15 +121,15 @@ def _parquet(table: pd.DataFrame, path: Path) -> None:
     try:
         table.to_parquet(path, index=False)
     except ImportError:
-        raise UnavailableError("Parquet files need pyarrow, which is not installed: pip install pyarrow") from None
+        raise UnavailableError("Parquet files require pyarrow, which is not installed: pip install pyarrow") from None
 
 
 def _readable(results: xarray.Dataset) -> pd.DataFrame:
-    """What tells cells apart, and the metrics that apply to any, with four digits."""
+    """The columns in which cells differ, and the metrics that apply to any cell, with four digits."""
     processors = [json.loads(machine)["cpu"] for machine in origin(results, "machine")]
     table = to_frame(results).assign(run=runs(results), processor=processors)
-    apart = [name for name in SHOWN_IF_DIFFERENT if table[name].nunique() > 1]
-    names = ["method", "settings", "model", "backend", "stream", "seed", *apart, "status", *registry().metrics]
+    differing = [name for name in SHOWN_IF_DIFFERENT if table[name].nunique() > 1]
+    names = ["method", "settings", "model", "backend", "stream", "seed", *differing, "status", *registry().metrics]
     shown = table[[name for name in names if name in table]].dropna(axis=1, how="all")
     return shown.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))
 

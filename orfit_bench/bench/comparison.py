@@ -1,4 +1,4 @@
-"""Two results of the same cells: what got worse, what got better, what is missing."""
+"""Comparison of two results of the same cells: improvements, regressions and missing cells."""
 
 from __future__ import annotations
 
@@ -18,25 +18,34 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """One number of one cell, or its status, that is not what it was."""
+    """A change of a metric or of the status of a cell."""
 
     cell: dict[str, str]
-    """method, backend, stream, settings: what tells cells apart."""
+    """method, backend, stream and settings."""
     metric: str
     before: float | str
     after: float | str
     relative: float
-    """(after - before) / |before|; NaN where there is no such number."""
+    """(after - before) / |before|; NaN if one of the values is missing."""
     worse: bool
 
 
 def changes(
     before: xarray.Dataset, after: xarray.Dataset, tolerated: Mapping[str, float] | None = None
 ) -> list[Change]:
-    """What changed from one result to the other by more than is tolerated, worst first.
+    """Return the changes that exceed the tolerance, regressions and large changes first.
 
-    tolerated: by the metric's name, instead of what it declares. ValueError for a name that is no metric, a share that
-    is no number >= 0, and for results that have no cell in common.
+    Parameters
+    ----------
+    before, after : xarray.Dataset
+        Results of single runs.
+    tolerated : mapping, optional
+        Relative changes to ignore, by metric; overrides the declarations of the metrics.
+
+    Raises
+    ------
+    ValueError
+        If a metric is unknown, a tolerance is not >= 0, or the results have no cell in common.
     """
     limits = _limits(tolerated or {})
     old, new = _cells(before), _cells(after)
@@ -48,14 +57,14 @@ def changes(
 
 
 def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str], list[str]]:
-    """Labels of the cells that only the first result has, and of those that only the second has."""
+    """Return the labels of the cells that only the first result has, and of those that only the second has."""
     old, new = _cells(before), _cells(after)
     lost, added = (key for key in old if key not in new), (key for key in new if key not in old)
     return [_label(before, old[k]) for k in lost], [_label(after, new[k]) for k in added]
 
 
 def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
-    """What else differs between the runs of the common cells, beside the commit: then changes may come from there."""
+    """Describe differences between the machines and versions of the runs, which may also cause changes."""
     old, new = _cells(before), _cells(after)
     pairs = [(i, new[key]) for key, i in old.items() if key in new]
     found: Counter[str] = Counter()
@@ -81,7 +90,7 @@ def _limits(tolerated: Mapping[str, float]) -> dict[str, float]:
 def _cells(results: xarray.Dataset) -> dict[str, int]:
     cells = {str(key): i for i, key in enumerate(results["key"].values)}
     if len(cells) < results.sizes["cell"]:
-        raise ValueError("a file holds several runs of one cell: compare the files that were merged into it")
+        raise ValueError("a file contains several runs of one cell: compare the files that were merged")
     return cells
 
 
@@ -102,7 +111,7 @@ def _of_cell(
 
 
 def _relative(old: float, new: float, metric: Metric) -> float:
-    """The change as a share of the old number, no number counting for less than the floor."""
+    """The change relative to the old value; values below the floor of the metric count as the floor."""
     if old == new or max(abs(old), abs(new)) <= metric.floor:
         return 0.0
     scale = max(abs(old), metric.floor)
@@ -110,7 +119,7 @@ def _relative(old: float, new: float, metric: Metric) -> float:
 
 
 def _worse(relative: float, new: float, metric: Metric) -> bool:
-    """A number that is gone is worse, one that has come is not."""
+    """Whether a change is a regression; a value that disappeared is one, a new value is not."""
     if math.isnan(relative):
         return math.isnan(new)
     return relative > 0 if metric.better == "lower" else relative < 0

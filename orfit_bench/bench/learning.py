@@ -1,7 +1,7 @@
-"""Learning a stream as the protocol says, and once more with the errors recorded; measuring.py holds the clock.
+"""Learning a stream according to a protocol, and recording the errors; `measuring` measures the time.
 
-Separate runs, because looking at the learner would cut a short stream into pieces of a few rows, and then the host's
-work for each call would be most of the time measured. Chunking never matters, so both end in the same state.
+Errors are recorded in a run of their own: the stream is cut into short chunks for it, and the time would be dominated
+by the overhead of the calls. Both runs end in the same state, since chunking does not matter.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.bench.error import ERRORS, Array, squared
+from orfit_bench.bench.error import ERRORS, Array, squared_error
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import Data
@@ -19,11 +19,11 @@ from orfit_bench.spec import Data
 CreateLearner = Callable[[], Any]
 
 POINTS = 25
-"""Most points of a trajectory."""
+"""Largest number of points of a trajectory."""
 
 
 class RecordedErrors(NamedTuple):
-    """What was seen of a run: see `orfit_bench.spec.Record`."""
+    """The errors during a run, see `orfit_bench.spec.Record`."""
 
     rows: Array
     test_error: Array
@@ -33,7 +33,7 @@ class RecordedErrors(NamedTuple):
 
 
 def initialize(make: CreateLearner, data: Data, protocol: Protocol) -> list[Any]:
-    """The protocol's learners, sizes fixed and start drawn by a chunk of no rows."""
+    """Create the learners of the protocol and initialize them with an empty chunk."""
     return [make().partial_fit(*data.cut(0, 0)) for _ in range(protocol.learners)]
 
 
@@ -42,18 +42,34 @@ def learn(
     data: Data,
     protocol: Protocol,
     stops: Collection[int] = (),
-    look: Callable[[int], None] | None = None,
+    observe: Callable[[int], None] | None = None,
     a_priori: Array | None = None,
 ) -> None:
-    """Learn all passes. look(rows learned so far) is called wherever the stream is cut, which `stops` surely are.
+    """Learn all passes of the protocol.
 
-    Rows that wait for a full batch are learned before an average and after the last row. a_priori (n,) takes the
-    squared error on each row of the first pass just before it was learned, by the learner that learned it.
+    Parameters
+    ----------
+    learners : list
+        Initialized learners; after the last row, `learners[0]` is the result.
+    data : Data
+        The rows.
+    protocol : Protocol
+        Number of passes and of learners.
+    stops : collection of int
+        Numbers of learned rows at which to cut chunks.
+    observe : callable, optional
+        Called with the number of learned rows after every chunk.
+    a_priori : array (n,), optional
+        Receives the squared error on each row of the first pass just before it is learned.
+
+    Notes
+    -----
+    Pending rows are learned before learners are averaged and after the last row.
     """
     n, M = len(data.X), len(learners)
     total = protocol.passes * n
     for done in range(0, total, n):
-        for a, b, round_ends in protocol.stretches(n, [s - done for s in stops]):
+        for a, b, round_ends in protocol.chunks(n, [s - done for s in stops]):
             X, y = data.cut(a, b)
             for j, learner in enumerate(learners):
                 mine = slice((j - a) % M, None, M)
@@ -61,24 +77,24 @@ def learn(
                 if a_priori is None or done:
                     learner.partial_fit(*rows)
                 else:
-                    a_priori[a:b][mine] = squared(learner, learner.prequential(*rows), rows[1])
+                    a_priori[a:b][mine] = squared_error(learner, learner.prequential(*rows), rows[1])
             if M > 1 and round_ends:
                 average_in_place(learners)
             elif done + b == total:
                 learners[0].flush()
-            if look:
-                look(done + b)
+            if observe:
+                observe(done + b)
 
 
 def average_in_place(learners: list[Any]) -> None:
-    """End a round: every learner learns its pending rows, and all go on from the mean of their weights."""
+    """End a round: learn the pending rows, and replace the weights of all learners by their mean."""
     for learner in learners:
         learner.flush()
     average(learners)
 
 
 def learn_and_record(learners: list[Any], data: Data, protocol: Protocol) -> RecordedErrors:
-    """Learn, looking at the errors: between rounds those of the learners' average, by tasks those of the last pass."""
+    """Learn and record the errors of the (averaged) learner; errors by task are those of the last pass."""
     n, tasks = len(data.X), len(data.tasks[1:])
     total = protocol.passes * n
     points = np.unique(np.linspace(0, total, POINTS + 1).astype(int))[1:]
@@ -87,19 +103,19 @@ def learn_and_record(learners: list[Any], data: Data, protocol: Protocol) -> Rec
     error = ERRORS[learners[0].method.kind]
     a_priori = np.full(n, np.nan) if error.prequential else None
 
-    def look(done: int) -> None:
+    def observe(done: int) -> None:
         learner = average_of(learners)
         if data.test is not None and done in points:
-            test_error[points == done] = error.shown(learner, data.test)
+            test_error[points == done] = error.summary(learner, data.test)
         for i in [i for i, end in enumerate(ends) if end == done]:
             task_error[i, : i + 1] = [error.mean(learner, data.cut(*data.tasks[j : j + 2])) for j in range(i + 1)]
 
-    learn(learners, data, protocol, {*points.tolist(), *ends}, look, a_priori)
+    learn(learners, data, protocol, {*points.tolist(), *ends}, observe, a_priori)
     return RecordedErrors(points, test_error, task_error, error.mean(learners[0], data.cut(0, n)), a_priori)
 
 
 def average_of(learners: list[Any]) -> Any:
-    """The one learner, or a new one that is the average of several; these go on as they were."""
+    """Return the only learner, or the average of copies of several learners, which are not changed."""
     if len(learners) == 1:
         return learners[0]
     copies = [learner.copy() for learner in learners]

@@ -1,4 +1,4 @@
-"""The largest throughput that the machine allows a learner, in samples/s."""
+"""The roofline limit of the throughput of a learner, in samples/s."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from orfit_bench.bench.roofline import Roofline
 
 
 def throughput(learner: Any, rows: int, roofline: Roofline | None) -> float | None:
-    """What the declared cost and the measured rates allow after so many rows, one pass.
+    """Return the throughput that the declared cost and the measured rates allow, after one pass of `rows` rows.
 
-    None where no rates were measured, on a device, for other models than the linear one, whose own functions nobody
-    counts, and where the cost is none.
+    None if no rates were measured, on a device, for nonlinear models (the cost of their functions is unknown), and if
+    the cost is zero.
     """
     if roofline is None or not learner.rule.is_linear or learner.backend.device not in ("", "cpu"):
         return None
     state, cost = learner.live_state, learner.method.theory.cost
     layout = learner.rule.layout(state.sizes)
     used = layout.count(state.arrays)
-    sizes = layout.sizes | {"count": used * (1 - used / (2 * max(rows, used, 1)))}  # on average: it fills up first
+    # The average count over the pass: the memory fills up linearly and stays full.
+    sizes = layout.sizes | {"count": used * (1 - used / (2 * max(rows, used, 1)))}
     flops, moved = (f(learner.settings, sizes) for f in (cost.flops, cost.floats))
     seconds = roofline.seconds(flops, moved * learner.dtype.itemsize, learner.state_bytes, learner.dtype.name)
     return 1 / seconds if seconds else None

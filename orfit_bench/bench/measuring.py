@@ -1,4 +1,4 @@
-"""Time and memory of learning, each in a run of its own: what is traced is slow, what is looked at is cut."""
+"""Time and memory of learning, measured in separate runs because tracing slows down learning."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from orfit_bench.spec import Data
 
 WARM_ROWS = 8
 BLOCK_ROWS = 64
-"""Rows after which a kernel that works in blocks has worked in one: it may be compiled only then."""
+"""Rows of the warm-up: enough for a kernel to process, and compile, a block."""
 ENOUGH_SECONDS, MOST_RUNS = 0.2, 9
-"""A run too short for the clock is repeated until this much time is spent, but not more often than this."""
+"""Short runs are repeated until this time is spent, but not more often than this."""
 CALLS = 1000
-"""Most calls of a single row that are timed."""
+"""Largest number of single-row calls that are timed."""
 
 
 def warm_up(make: CreateLearner, data: Data) -> float:
-    """Seconds that a first learner takes for a few rows: mostly importing and compiling its kernel."""
+    """Return the seconds that a first learner takes for a few rows, mainly to import and compile its kernel."""
     begin = perf_counter()
     rows = data.cut(0, BLOCK_ROWS)
     learner = make().partial_fit(*rows).flush()
@@ -36,7 +36,7 @@ def warm_up(make: CreateLearner, data: Data) -> float:
 
 
 def time_run(make: CreateLearner, data: Data, protocol: Protocol) -> tuple[float, int]:
-    """Seconds of learning alone, the median of some runs of fresh learners; and how many runs."""
+    """Return the seconds of learning, the median over several runs with new learners, and the number of runs."""
     seconds: list[float] = []
     while not seconds or (sum(seconds) < ENOUGH_SECONDS and len(seconds) < MOST_RUNS):
         learners = initialize(make, data, protocol)
@@ -48,16 +48,16 @@ def time_run(make: CreateLearner, data: Data, protocol: Protocol) -> tuple[float
 
 
 def transfer_time(make: CreateLearner, data: Data) -> float | None:
-    """Seconds that the way of all rows to the backend's device takes, a part of `time_run`; None on the host."""
+    """Return the seconds to transfer all rows to the device, which is part of `time_run`; None on the CPU."""
     backend = make().backend
     if backend.namespace() is np:
         return None
     rows = [part for part in data.cut(0, len(data.X)) if part is not None]
     seconds = []
-    for _ in range(2):  # the first finds no memory taken yet
+    for _ in range(2):  # the first also allocates memory
         backend.synchronize()
         begin = perf_counter()
-        there = [backend.asarray(part) for part in rows if part.dtype.kind in "buif"]  # labels stay on the host
+        there = [backend.asarray(part) for part in rows if part.dtype.kind in "buif"]  # labels stay in host memory
         backend.synchronize()
         seconds.append(perf_counter() - begin)
         del there
@@ -65,9 +65,9 @@ def transfer_time(make: CreateLearner, data: Data) -> float | None:
 
 
 def latency(make: CreateLearner, data: Data) -> Array:
-    """(calls,) seconds of calls with the first rows of the stream, one row each; none is a first call.
+    """Return the seconds (calls,) of single-row calls with the first rows of the stream, after a warm-up.
 
-    Of a method with a batch size one call in that many learns, and the others only take their row in.
+    With a batch size b, only one call in b learns; the others store a pending row.
     """
     rows = [data.cut(i, i + 1) for i in range(min(CALLS, len(data.X)))]
     seconds = np.empty(len(rows))
@@ -82,17 +82,16 @@ def latency(make: CreateLearner, data: Data) -> Array:
 
 
 def peak_memory(make: CreateLearner, data: Data, protocol: Protocol) -> tuple[float, float | None]:
-    """Most bytes held during one pass, of the host and of the backend's device; None where it has none.
+    """Return the peak of host memory and of device memory (None without a device) during one pass, in bytes.
 
-    Of the host, those that Python and NumPy ask for: not those of libraries that fetch memory by themselves, and not
-    the process's pages, which imports and the page cache move.
+    Host memory is what Python and NumPy allocate (tracemalloc). Allocations by other libraries are not included.
     """
     once = replace(protocol, passes=1)
     with _tracing():
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
         memory = make().backend.memory or (lambda: None)
-        memory()  # begins the count
+        memory()  # resets the peak
         learners = initialize(make, data, once)
         learn(learners, data, once)
         learners[0].backend.synchronize()
@@ -101,12 +100,12 @@ def peak_memory(make: CreateLearner, data: Data, protocol: Protocol) -> tuple[fl
 
 @contextmanager
 def _tracing() -> Iterator[None]:
-    """Trace allocations; leave on what somebody else has turned on."""
-    mine = not tracemalloc.is_tracing()
-    if mine:
+    """Trace allocations; tracing that was already active stays active."""
+    started = not tracemalloc.is_tracing()
+    if started:
         tracemalloc.start()
     try:
         yield
     finally:
-        if mine:
+        if started:
             tracemalloc.stop()

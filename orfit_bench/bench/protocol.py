@@ -1,4 +1,4 @@
-"""How often the rows are learned, and by how many learners."""
+"""Protocols: the number of passes and of learners."""
 
 from __future__ import annotations
 
@@ -7,16 +7,31 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 CHUNK = 1024
-"""Most rows handed out at once: large enough to hide the host's work a call, small beside any stream."""
+"""Largest number of rows per call: large enough to hide the overhead of a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """`passes` E >= 1 over the stream, by M = `learners` >= 1 that share its rows: learner j gets rows j, j + M, ...
+    """How a stream is learned.
 
-    With M > 1 a round is `round` rows of each learner, and the last round of a pass may be shorter; after every
-    round `ob.average` gives all learners the mean of their weights. Without `round` a pass is one round.
-    ValueError or TypeError for what is no positive integer, and for a round of a single learner.
+    Parameters
+    ----------
+    passes : int
+        Number of passes over the stream.
+    learners : int
+        Number M of learners that share the rows: learner j learns rows j, j + M, ...
+    round : int, optional
+        Rows per learner between two averages of all learners; by default a pass. The last round may be shorter.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a number is not a positive integer, or if there is a round but only one learner.
+
+    Examples
+    --------
+    >>> Protocol(learners=4, round=10).name
+    '4 learners averaged every 10 rows'
     """
 
     passes: int = 1
@@ -33,11 +48,11 @@ class Protocol:
             if value < 1:
                 raise ValueError(f"{name}={value}: want an integer >= 1")
         if self.round is not None and self.learners == 1:
-            raise ValueError(f"round={self.round}: one learner has no round; set learners to 2 or more")
+            raise ValueError(f"round={self.round}: a round requires at least 2 learners")
 
     @property
     def name(self) -> str:
-        """What it does, in a few words."""
+        """A short description."""
         passes = f"{self.passes} passes" if self.passes > 1 else "1 pass"
         if self.learners == 1:
             return passes
@@ -45,8 +60,8 @@ class Protocol:
         shared = f"{self.learners} learners averaged every {every}"
         return shared if self.passes == 1 else f"{passes}, {shared}"
 
-    def stretches(self, n: int, stops: Iterable[int] = ()) -> Iterator[tuple[int, int, bool]]:
-        """The n rows of one pass as stretches [a, b), each with whether a round ends at b; also cut at `stops`."""
+    def chunks(self, n: int, stops: Iterable[int] = ()) -> Iterator[tuple[int, int, bool]]:
+        """Yield the chunks [a, b) of a pass of n rows, cut at `stops`, and whether a round ends at b."""
         block = n if self.round is None else self.round * self.learners
         inner = {*range(CHUNK, n, CHUNK), *range(block, n, block), *(s for s in stops if 0 < s < n)}
         for a, b in pairwise([0, *sorted(inner), n]):

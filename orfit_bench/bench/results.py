@@ -1,4 +1,4 @@
-"""The results: one labelled Dataset, in memory and in a netCDF file. What is not applicable is NaN, never zero."""
+"""The results: one labelled Dataset, in memory and in a netCDF file. A value that does not apply is NaN, never zero."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import xarray
 
 FORMAT = "orfit_bench results 2"
-"""2: kind, model and error stand beside each cell, and forgetting is the survey's (1: the rise of the root of E)."""
-NEEDED = ("date", "versions", "machine", "commit", "suite")
-"""Attributes of every file of it."""
+"""2: cells have a kind, model and error, and forgetting is defined as in the survey (1: the increase of the root)."""
+ATTRIBUTES = ("date", "versions", "machine", "commit", "suite")
+"""The attributes of every file."""
 ORIGIN = ("machine", "versions", "commit", "date")
-"""Those that are coordinates of the cells in a merged file, beside their hash `run`."""
+"""Attributes that become coordinates of the cells in a merged file, with their hash `run`."""
 TABLES = ("versions", "machine", "commit", "suite", "settings", "stream_settings")
 """Attributes and coordinates that are JSON objects."""
 MACHINE = ("cpu", "cores", "memory", "platform")
@@ -39,7 +39,7 @@ METRICS = (
     "host_memory",
     "device_memory",
 )
-"""Metrics that tables and pictures ask for by name."""
+"""Metrics that tables and figures use by name."""
 RENAMED = {"samples_per_second": "throughput", "deviation_P": "inverse_gram_error"}
 """Metrics that earlier versions wrote under other names: old to new."""
 Get = Callable[[dict[str, Any]], Any]
@@ -47,28 +47,28 @@ Get = Callable[[dict[str, Any]], Any]
 COORDINATES: dict[str, tuple[Get, str]] = {
     "method": (lambda r: r["cell"]["method"], "learning rule"),
     "kind": (lambda r: _kind(r), "what the method learns: regression, filter, classification or subspace"),
-    "model": (lambda r: models.build(r["cell"]["model"]).name, "what the method fits"),
-    "backend": (lambda r: r["cell"]["backend"], "what computed it"),
-    "stream": (lambda r: r["cell"]["stream"], "what was learned"),
+    "model": (lambda r: models.build(r["cell"]["model"]).name, "the model that the method fits"),
+    "backend": (lambda r: r["cell"]["backend"], "the backend that computed it"),
+    "stream": (lambda r: r["cell"]["stream"], "the stream that was learned"),
     "settings": (lambda r: json.dumps(r["cell"]["settings"]), "all settings of the method, JSON"),
     "stream_settings": (lambda r: json.dumps(r["cell"]["stream_settings"]), "all settings of the stream, JSON"),
     "seed": (lambda r: r["cell"]["seed"], "random_state of the learner, seed of the stream"),
-    "error": (lambda r: ERRORS[_kind(r)].name, "what test_error is in this cell"),
+    "error": (lambda r: ERRORS[_kind(r)].name, "the meaning of test_error in this cell"),
     "protocol": (lambda r: Protocol(**r["cell"]["protocol"]).name, "passes and learners"),
-    "dtype": (lambda r: r["cell"]["dtype"], "numbers of the state"),
+    "dtype": (lambda r: r["cell"]["dtype"], "dtype of the state"),
     "status": (lambda r: r["status"], "ok, failed, timeout, crashed or absent"),
-    "reason": (lambda r: r["reason"], "why it is not ok"),
+    "reason": (lambda r: r["reason"], "why the status is not ok"),
     "notes": (lambda r: "; ".join(r.get("notes", [])), "warnings, and metrics that failed"),
     "supplier": (lambda r: r["supplier"], "distribution that supplied the kernel"),
-    "key": (lambda r: r["key"], "hash of what the cell was"),
+    "key": (lambda r: r["key"], "hash of the description of the cell"),
 }
 NUMBERS: dict[str, tuple[str, str]] = {
     "n": ("row", "rows of the stream"),
     "d": ("feature", "features of the stream"),
     "seconds": ("s", "wall time of learning alone, median of timed_runs runs"),
-    "timed_runs": ("1", "runs against the clock"),
-    "seconds_compile": ("s", "wall time of a first learner and a few rows: import, compilation, start"),
-    "seconds_transfer": ("s", "wall time of bringing all rows to the backend's device, a part of seconds"),
+    "timed_runs": ("1", "number of timed runs"),
+    "seconds_compile": ("s", "wall time of a first learner and a few rows: import, compilation, initialization"),
+    "seconds_transfer": ("s", "wall time of the transfer of all rows to the device, part of seconds"),
 }
 SERIES: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "rows_learned": ("rows_learned", ("point",), "row", "rows learned when the point was taken"),
@@ -88,13 +88,13 @@ SERIES: dict[str, tuple[str, tuple[str, ...], str, str]] = {
 }
 
 KNOWN = (*COORDINATES, *NUMBERS, *SERIES, *METRICS)
-"""Variables of every file."""
+"""The variables of every file."""
 
 
-def dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:
-    """The records as one Dataset over `cell`, with trajectories over `point` and the tasks' error matrices.
+def to_dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:
+    """Return the records as one Dataset over `cell`, with trajectories over `point` and error matrices over tasks.
 
-    attrs hold one JSON text each for versions, machine, commit and suite.
+    The attributes versions, machine, commit and suite are JSON texts.
     """
     import xarray
 
@@ -130,70 +130,90 @@ def _numbers(values: Iterable[float | None]) -> NDArray[np.float64]:
 
 
 def _padded(arrays: list[NDArray[Any]], ndim: int) -> NDArray[np.float64]:
-    """The arrays as one, NaN where one is shorter than the longest."""
-    whole = [a if a.ndim == ndim else np.empty((0,) * ndim) for a in arrays]
-    longest = [max((a.shape[i] for a in whole), default=0) for i in range(ndim)]
-    out = np.full((len(whole), *longest), np.nan)
-    for row, a in zip(out, whole, strict=True):
+    """The arrays stacked, with shorter ones padded by NaN."""
+    valid = [a if a.ndim == ndim else np.empty((0,) * ndim) for a in arrays]
+    longest = [max((a.shape[i] for a in valid), default=0) for i in range(ndim)]
+    out = np.full((len(valid), *longest), np.nan)
+    for row, a in zip(out, valid, strict=True):
         row[tuple(slice(k) for k in a.shape)] = a
     return out
 
 
 def write(results: xarray.Dataset, path: Path) -> None:
-    """Write a netCDF file; path holds the old file or the whole new one at every moment."""
+    """Write a netCDF file atomically."""
     replace(path, lambda temporary: results.to_netcdf(temporary, engine="h5netcdf"))
 
 
 def is_empty(results: xarray.Dataset) -> bool:
-    """Whether nothing was measured: every cell is absent."""
+    """Whether every cell is absent, so that nothing was measured."""
     return bool((results["status"].values == "absent").all())
 
 
 def load(path: str | Path) -> xarray.Dataset:
-    """The results in a file that `run` wrote, checked; ValueError that says what is wrong where it is another."""
+    """Read a file of results and check it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A netCDF file written by `run`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Metrics that an earlier version wrote under other names have their present names.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+    ValueError
+        If the file is damaged, or not a file of results of this version.
+    """
     import xarray
 
     if Path(path).is_dir():
-        raise IsADirectoryError(f"{path}: it is a folder, want a file of results")
+        raise IsADirectoryError(f"{path}: this is a folder, want a file of results")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:
         results = xarray.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError, RuntimeError) as error:  # the last from HDF5, of a damaged file
-        said = str(error).partition("\n")[0]
-        raise ValueError(f"{path}: no netCDF file, or a damaged one ({type(error).__name__}: {said})") from error
+    except (OSError, ValueError, KeyError, RuntimeError) as error:  # HDF5 raises RuntimeError for a damaged file
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{path}: not a netCDF file, or damaged ({type(error).__name__}: {reason})") from error
     results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})
     if (found := str(results.attrs.get("format", ""))) != FORMAT:
         if found.startswith(FORMAT.rstrip("0123456789")):
-            raise ValueError(f"{path}: written as {found!r}, this version reads {FORMAT!r}: run it again")
-        raise ValueError(f"{path}: no file of {FORMAT}")
+            raise ValueError(
+                f"{path}: written in the format {found!r}, but this version reads {FORMAT!r}: run the benchmark again"
+            )
+        raise ValueError(f"{path}: not a file of {FORMAT}")
     if wrong := _missing(results) or _shapes(results) or _tables(results):
-        raise ValueError(f"{path}: a damaged file of {FORMAT}, {wrong}")
+        raise ValueError(f"{path}: a damaged file of {FORMAT}: {wrong}")
     if not results.sizes["cell"]:
-        raise ValueError(f"{path}: results without a cell, want at least one")
+        raise ValueError(f"{path}: the results have no cells")
     return results
 
 
 def _missing(results: xarray.Dataset) -> str:
-    """What the results lack, or nothing."""
+    """Which variables and attributes are missing; empty if none."""
     origin = (*ORIGIN, "run") if "run" in results.variables else ()
-    missing = [name for name in NEEDED if name not in results.attrs]
+    missing = [name for name in ATTRIBUTES if name not in results.attrs]
     missing += [name for name in (*KNOWN, *origin) if name not in results.variables]
-    return f"without {', '.join(missing)}: run it again" if missing else ""
+    return f"{', '.join(missing)} missing; run the benchmark again" if missing else ""
 
 
 def _shapes(results: xarray.Dataset) -> str:
-    """Which variable does not stand over its dimensions, or nothing."""
-    hint = "" if "cell" in results.dims else ": choose cells by a list, as in isel(cell=[0])"
+    """Which variable has wrong dimensions; empty if none."""
+    hint = "" if "cell" in results.dims else "; select cells with a list, as in isel(cell=[0])"
     for name in KNOWN:
         want = ("cell", *SERIES[name][1]) if name in SERIES else ("cell",)
         if (got := results[name].dims) != want:
-            return f"{name} over {got}, want {want}{hint}"
+            return f"{name} has dimensions {got}, want {want}{hint}"
     return ""
 
 
 def _tables(results: xarray.Dataset) -> str:
-    """Which text is not the JSON that it should be, or nothing."""
+    """Which text is not the expected JSON; empty if none."""
     for name in TABLES:
         texts = [results.attrs[name]] if name in results.attrs else []
         texts += list(results[name].values) if name in results.variables else []
@@ -201,8 +221,8 @@ def _tables(results: xarray.Dataset) -> str:
             try:
                 table = json.loads(text)
             except ValueError as error:
-                return f"{name} is no JSON ({error}): {text[:40]!r}"
+                return f"{name} is not JSON ({error}): {text[:40]!r}"
             needed = MACHINE if name == "machine" else ()
             if not isinstance(table, dict) or any(key not in table for key in needed):
-                return f"{name} is no table{' of ' if needed else ''}{', '.join(needed)}: {text[:40]!r}"
+                return f"{name} is not a table{' of ' if needed else ''}{', '.join(needed)}: {text[:40]!r}"
     return ""

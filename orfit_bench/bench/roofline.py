@@ -1,4 +1,4 @@
-"""The machine's two limits: bytes a second from where a state lies, and the rate of matrix products; one thread."""
+"""The roofline of the machine: memory bandwidth by working-set size and rate of matrix products, for one thread."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from orfit_bench.jobs.processes import threads
 from orfit_bench.jobs.provenance import machine
 
 SIZES = tuple(4**k for k in range(6, 15))
-"""Bytes that a loop touches again and again, from the first cache to main memory: 4 KiB to 256 MiB."""
+"""Working-set sizes in bytes, from the first cache to main memory: 4 KiB to 256 MiB."""
 NUMBERS = 4_000_000
-"""How many a loop takes in one call, so that the call itself costs nothing beside them."""
+"""Numbers processed per call of a loop, so that the overhead of the call is negligible."""
 ORDER = 1024
 """Rows of the matrices multiplied."""
 DTYPES = ("float64", "float32")
 SECONDS = 0.05
-"""Time spent on each loop; the best of its calls counts, since what else runs can only slow it down."""
+"""Time spent on each loop; the fastest call counts, since other processes can only slow it down."""
 Loop = Callable[[], float]
-"""Runs once and returns the bytes it read and wrote."""
+"""Runs once and returns the number of bytes read and written, or of operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """What no kernel on this machine can pass, with one thread."""
+    """Upper limits for kernels on this machine, with one thread."""
 
     bandwidth: Mapping[str, float]
-    """Bytes in use, as text, to the bytes a second read and written there."""
+    """Working-set size in bytes (as text) to bytes per second."""
     matrix_product: Mapping[str, float]
-    """dtype to the floating-point operations a second of a matrix product."""
+    """dtype to floating-point operations per second of a matrix product."""
 
     def bandwidth_at(self, size: float) -> float:
-        """Bytes a second where `size` bytes are in use, between the sizes measured on a logarithmic scale."""
+        """Return the bytes per second for a working set of `size` bytes, interpolated on a logarithmic scale."""
         sizes, rates = np.array([float(s) for s in self.bandwidth]), np.array(list(self.bandwidth.values()))
         return float(np.exp(np.interp(np.log(max(size, 1.0)), np.log(sizes), np.log(rates))))
 
     def seconds(self, flops: float, moved: float, size: float, dtype: str) -> float:
-        """The least time for so many operations and bytes moved, where `size` bytes are in use."""
+        """Return the least time for `flops` operations and `moved` bytes, with a working set of `size` bytes."""
         return max(flops / self.matrix_product[dtype], moved / self.bandwidth_at(size))
 
 
 def measure() -> Roofline:
-    """Measure, in three seconds or so. In a process whose BLAS has one thread, or it is the limit of more."""
+    """Measure the roofline, in about three seconds. BLAS must use a single thread in this process."""
     rates = [max(_rate(loop) for loop in _loops(size)) for size in SIZES]
     fastest = np.maximum.accumulate(rates[::-1])[::-1].tolist()  # what 64 KiB allow, 4 KiB allow too
     products = {dtype: _rate(_product(dtype)) for dtype in DTYPES}
@@ -60,12 +60,12 @@ def measure() -> Roofline:
 
 
 def load() -> Roofline | None:
-    """What was measured on this machine with these threads; None before that."""
+    """Return the stored roofline of this machine and number of threads; None if it was not measured."""
     return read(path())
 
 
 def read(file: Path) -> Roofline | None:
-    """What the file holds; None where it is not there or no such thing."""
+    """Read a file; None if it does not exist or is not valid."""
     try:
         found = json.loads(file.read_text())
         roofline = Roofline(found["bandwidth"], found["matrix_product"])
@@ -77,7 +77,7 @@ def read(file: Path) -> Roofline | None:
 
 
 def ensure_measured(fresh: bool = False) -> Path:
-    """Measure and keep it, unless it is kept already; returns the file, which is not there where it cannot be kept."""
+    """Measure and store the roofline unless it is stored already. Returns its file, which may not be writable."""
     file = path()
     if fresh or read(file) is None:
         text = json.dumps({"machine": _machine(), **asdict(measure())}, indent=1)
@@ -88,7 +88,7 @@ def ensure_measured(fresh: bool = False) -> Path:
 
 
 def path() -> Path:
-    """Where it is kept for this machine and these threads."""
+    """Return the file for this machine and number of threads."""
     import pooch
 
     name = make_key(_machine())
@@ -101,7 +101,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _loops(size: int) -> Iterator[Loop]:
-    """A sum, a vector added to another, and one scaled in place: what of it is fastest differs by size."""
+    """A sum, an addition of vectors and a scaling in place: which of them is fastest depends on the size."""
     x = np.ones(size // 8)
     rows = _repeated(x)
     yield lambda: np.vecdot(rows, x).size * x.nbytes
@@ -113,7 +113,7 @@ def _loops(size: int) -> Iterator[Loop]:
 
 
 def _repeated(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """X again and again as the rows of a matrix that takes no further memory."""
+    """A matrix with x as each of its rows, which shares the memory of x."""
     return as_strided(x, (max(1, NUMBERS // len(x)), len(x)), (0, 8), writeable=False)
 
 
@@ -128,7 +128,7 @@ def _product(dtype: str) -> Loop:
 
 
 def _rate(loop: Loop) -> float:
-    """The most that a call does a second."""
+    """The largest amount per second of any call."""
     best, end = 0.0, perf_counter() + SECONDS
     while perf_counter() < end:
         begin = perf_counter()

@@ -1,4 +1,4 @@
-"""Running a suite: one cell at a time, each finished cell kept at once."""
+"""Running a suite: one cell at a time; each finished cell is stored immediately."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orfit_bench.bench import results
-from orfit_bench.bench.cell import Cell, outcome
+from orfit_bench.bench.cell import Cell, make_record
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import InProcessExecutor, SubprocessExecutor
 from orfit_bench.jobs.files import ensure_writable
@@ -32,17 +32,38 @@ def run(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> xarray.Dataset:
-    """Measure every cell of a suite (the default one: every method and backend) and return the results.
+    """Measure every cell of a suite.
 
-    With `output` they are also written there, unless every cell is absent, and until then a journal beside it keeps
-    each finished cell: the same call after a kill takes these over, unless `fresh`; cells of other calls stay there for
-    these. isolate=False runs the cells in this process, where a crash ends all and `timeout`, seconds a cell, is not
-    watched. progress(done, all, record) is called once with None and the number of cells taken over, then after each
-    cell; absent cells are not counted.
+    Parameters
+    ----------
+    suite : Suite, optional
+        By default every method on every backend.
+    output : str or Path, optional
+        File for the results; not written if every cell is absent. Until the run is finished, a journal next to it
+        stores the finished cells, and the same call after an interruption resumes the run.
+    isolate : bool
+        Whether to run cells in a worker process. Otherwise a crash ends the run, and `timeout` has no effect.
+    timeout : float
+        Seconds per cell.
+    fresh : bool
+        Whether to discard the finished cells of an interrupted run.
+    progress : callable
+        Called as progress(done, total, record): first with the number of resumed cells and None, then after each cell.
+        Absent cells are not counted.
 
-    ValueError or TypeError where the suite is wrong, UnavailableError where no backend is installed, OSError where
-    output cannot be written: all before anything is run or written. A cell that fails is a cell with another status
-    than "ok", and ends nothing.
+    Returns
+    -------
+    xarray.Dataset
+        The results over the dimension `cell`; a cell that could not be measured has a `status` other than "ok".
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the suite is wrong.
+    UnavailableError
+        If no backend is installed.
+    OSError
+        If `output` cannot be written. All errors are raised before anything is run.
     """
     suite = suite or Suite()
     planned = suite.cells()
@@ -50,16 +71,16 @@ def run(
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
     if isolate:
         registry().require_installed("pass isolate=False")
-    target = None if output is None else _writable(Path(output))
+    target = None if output is None else _check_output(Path(output))
     with SubprocessExecutor() if isolate else nullcontext(InProcessExecutor()) as worker:
-        told = provenance(worker.threads)
-        with suppress(Exception):  # without it the share of the limit is missing, and nothing else
+        origin = provenance(worker.threads)
+        with suppress(Exception):  # only the share of the limit would be missing
             worker.measure_machine()
-        journal = None if target is None else Journal(target, told, suite.files)
+        journal = None if target is None else Journal(target, origin, suite.files)
         records = _run_all(planned, worker, timeout, journal, fresh, progress or (lambda done, total, record: None))
-    table = results.dataset(records, told, suite.config())
+    table = results.to_dataset(records, origin, suite.config())
     if target is not None and journal is not None:
-        if not results.is_empty(table):  # which must not replace what was measured before
+        if not results.is_empty(table):  # it must not replace earlier results
             results.write(table, target)
         journal.remove(cell.key for cell, _ in planned)
     return table
@@ -73,15 +94,17 @@ def _run_all(
     fresh: bool,
     progress: Progress,
 ) -> list[Record]:
-    """The records in the order of the plan, with those of absent cells, which are never run."""
+    """The records in the order of the plan, including absent cells, which are not run."""
     wanted = {cell.key: cell for cell, absent in planned if not absent}
     records = run_resumable(wanted, partial(worker.run, timeout=timeout), journal, fresh=fresh, progress=progress)
-    return [outcome(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
+    return [make_record(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
 
 
-def _writable(output: Path) -> Path:
-    """Output, if it and its journal can be written: better said now than after the last cell."""
+def _check_output(output: Path) -> Path:
+    """Raise OSError if the output or its journal cannot be written, before the first cell is run."""
     ensure_writable(output)
     if (folder := folder_of(output)).exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{output}: finished cells are kept in a folder {folder}, where a file is: move it")
+        raise NotADirectoryError(
+            f"{output}: finished cells are stored in the folder {folder}, but a file has this name: move it"
+        )
     return output

@@ -1,4 +1,4 @@
-"""What runs over several seeds and streams say: means with intervals, and which of two methods is better.
+"""Statistics over seeds and streams: means with confidence intervals, and pairwise comparisons of methods.
 
 >>> estimate([1.0, 2.0, 3.0])
 Estimate(mean=2.0, half=2.484137..., n=3)
@@ -22,48 +22,48 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 FEWEST = 6
-"""Pairs that differ below which Wilcoxon's test cannot give p < 0.05, whatever they are: 2 / 2^5 = 0.0625."""
+"""Smallest number of differing pairs for which Wilcoxon's test can give p < 0.05 (5 give 2 / 2^5 = 0.0625)."""
 METHOD = ("method", "settings", "model")
 CASE = ("stream", "stream_settings", "protocol", "dtype", "error")
-"""What, with the seed, two methods must have in common for their errors to be a pair."""
+"""Coordinates that, with the seed, must be equal for the errors of two methods to form a pair."""
 DTYPE = CASE.index("dtype")
 ROUNDING = 100
-"""Roundings of the numbers of the state up to which an error is that of an exact fit."""
+"""An error below this multiple of the machine epsilon counts as an exact fit."""
 
 
 class Estimate(NamedTuple):
-    """A mean, and half its 95 % interval: NaN where n < 2."""
+    """A mean, and half the width of its 95 % interval (NaN if n < 2)."""
 
     mean: float
     half: float
     n: int
 
 
-class Comparison(NamedTuple):
-    """One method beside another, by their test errors on the same streams with the same seeds."""
+class PairwiseComparison(NamedTuple):
+    """Comparison of two methods by their test errors on the same streams and seeds."""
 
     one: int
     other: int
-    """The first cell of each, which names it."""
+    """The first cell of each method, which identifies it."""
     wins: int
     losses: int
     ties: int
-    """Pairs where `one` has the smaller, the greater, the same error: alike in half the digits, or both exact fits."""
+    """Number of pairs where `one` has the smaller, larger or same error (equal to half the digits, or exact fits)."""
     difference: float
-    """Median of 2 (a - b) / (a + b) over the pairs (a, b): below 0 `one` is better."""
+    """Median of 2 (a - b) / (a + b) over the pairs (a, b); negative if `one` is better."""
     effect: float
-    """Matched-pairs rank-biserial correlation (Kerby 2014): 1 where `one` is better in every pair, -1 in none."""
+    """Matched-pairs rank-biserial correlation (Kerby 2014): 1 if `one` is better in every pair, -1 if in none."""
     p: float
-    """Wilcoxon's signed-rank test of the relative differences, two-sided.
+    """p-value of the two-sided Wilcoxon signed-rank test of the relative differences.
 
-    NaN, as the effect, where fewer than FEWEST pairs differ.
+    p and effect are NaN if fewer than FEWEST pairs differ.
     """
     p_holm: float
-    """p corrected for all comparisons tested (Holm 1979)."""
+    """p with Holm's correction for all comparisons (Holm 1979)."""
 
 
 def estimate(values: Iterable[float]) -> Estimate:
-    """Mean and half width of Student's interval of independent values; NaNs among them do not count."""
+    """Return the mean and the half width of Student's interval of independent values, ignoring NaN."""
     known = np.array([v for v in values if not isnan(v)])
     n = len(known)
     if n == 0:
@@ -77,16 +77,16 @@ def estimate(values: Iterable[float]) -> Estimate:
 
 
 def over_seeds(results: xarray.Dataset) -> list[list[int]]:
-    """The cells measured, in groups that differ in nothing but the seed; a merged file's runs stay apart."""
+    """Return the measured cells in groups that differ only in the seed; runs are separate groups."""
     run = ("run",) if "run" in results.coords else ()
     return list(_groups(results, (*METHOD, *CASE, "backend", *run)).values())
 
 
-def comparisons(results: xarray.Dataset) -> list[Comparison]:
-    """Every two methods that learned a stream with the same seed, those with the most evidence first.
+def comparisons(results: xarray.Dataset) -> list[PairwiseComparison]:
+    """Compare all pairs of methods that learned common streams and seeds, smallest p-values first.
 
-    A pair is a stream with a seed; where several backends or runs measured it, it has the mean of their errors.
-    Cells that were not measured make no pair. Pairs of one stream with many seeds speak of that stream alone.
+    A pair of errors belongs to one stream and seed; the errors of several backends or runs are averaged first. If all
+    pairs belong to one stream, the result is about that stream only.
     """
     cases = _groups(results, (*CASE, "seed"))
     errors: dict[tuple[str, ...], dict[tuple[str, ...], float]] = defaultdict(dict)
@@ -108,7 +108,7 @@ def comparisons(results: xarray.Dataset) -> list[Comparison]:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p-values corrected for their number by Holm's step-down procedure, in the order given; NaNs stay."""
+    """Return the p-values with Holm's step-down correction, in the same order; NaN stays NaN."""
     order = sorted((i for i, p in enumerate(ps) if not isnan(p)), key=lambda i: ps[i])
     corrected, largest = [nan] * len(ps), 0.0
     for rank, i in enumerate(order):
@@ -117,9 +117,9 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _compared(one: int, other: int, differences: NDArray[np.float64]) -> Comparison:
+def _compared(one: int, other: int, differences: NDArray[np.float64]) -> PairwiseComparison:
     wins, losses = int((differences < 0).sum()), int((differences > 0).sum())
-    found = Comparison(
+    found = PairwiseComparison(
         one, other, wins, losses, len(differences) - wins - losses, float(np.median(differences)), nan, nan, nan
     )
     if wins + losses < FEWEST:
@@ -133,10 +133,7 @@ def _compared(one: int, other: int, differences: NDArray[np.float64]) -> Compari
 
 
 def _difference(a: float, b: float, dtype: str) -> float:
-    """The difference relative to the mean of both, so that errors of different sizes and units count alike.
-
-    0 where it is rounding, for equal methods differ by rounding and by nothing else.
-    """
+    """The difference relative to the mean of both; 0 if it is a rounding difference."""
     epsilon = float(np.finfo(dtype).eps)
     floor = max(registry().metrics["test_error"].floor, ROUNDING * epsilon)
     a, b = max(a, floor), max(b, floor)
@@ -151,7 +148,7 @@ def _difference(a: float, b: float, dtype: str) -> float:
 def _groups(
     results: xarray.Dataset, names: Sequence[str], cells: Iterable[int] | None = None
 ) -> dict[tuple[str, ...], list[int]]:
-    """The cells measured (of those given) that agree in these coordinates, in order of their first."""
+    """The measured cells grouped by these coordinates, in order of first occurrence."""
     some = range(results.sizes["cell"]) if cells is None else cells
     found: dict[tuple[str, ...], list[int]] = defaultdict(list)
     columns = [results[name].values for name in names]

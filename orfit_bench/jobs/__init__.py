@@ -1,1 +1,1 @@
-"""Jobs: work in processes of its own, files that are written whole or not at all, and a record of the machine."""
+"""Jobs: worker processes, resumable runs with a journal, atomic files, and provenance of results."""

@@ -1,4 +1,4 @@
-"""Short names for what was asked: the same in every process, and another where anything differs."""
+"""Keys: short hashes of descriptions, equal in every process."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import hashlib
 import json
 
 LENGTH = 16
-"""Hexadecimal digits of a key."""
+"""Number of hexadecimal digits of a key."""
 
 
 def make_key(description: object) -> str:
-    """The key of plain values that JSON knows; the order of a mapping's names does not matter."""
+    """Return the key of JSON values; the order of the keys of mappings does not matter."""
     return make_text_key(json.dumps(description, sort_keys=True))
 
 
 def make_text_key(text: str) -> str:
-    """The key of a text."""
+    """Return the key of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

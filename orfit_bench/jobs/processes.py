@@ -1,4 +1,4 @@
-"""Processes in which anybody's code may hang or crash and take nothing else down."""
+"""Worker processes: code that hangs or crashes in them does not affect the main process."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import Any, NamedTuple, Self
 from pebble import ProcessExpired, ProcessPool
 
 BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"))
-"""Environment variables that BLAS libraries read once, when they are loaded."""
+"""Environment variables that BLAS libraries read when they are loaded."""
 THREADS = "ORFIT_BENCH_THREADS"
-"""Environment variable by which a user allows backends more threads than one, where that pays."""
-MOST_WORKERS = 8
+"""Environment variable with which a user allows backends to use several threads."""
+MAX_WORKERS = 8
 START_SECONDS = 120.0
-"""Longest start of a process: importing every installed plugin on a slow disk."""
+"""Time limit for starting a process, which imports every installed plugin."""
 
 
 class DiedError(RuntimeError):
-    """The process died of what ran in it; the message says how."""
+    """The process died; the message says how."""
 
 
 class Call(NamedTuple):
-    """A function of a module, which must not raise, its arguments, and the seconds that it may take."""
+    """A module-level function that must not raise, its arguments, and a time limit in seconds."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -35,11 +35,11 @@ class Call(NamedTuple):
 
 
 class Process:
-    """A spawned process in which BLAS has one thread; after a crash or a timeout the next call gets a new one."""
+    """A spawned process in which BLAS uses one thread. After a crash or a timeout, the next call starts a new one."""
 
     def __enter__(self) -> Self:
         self._before = {name: os.environ.get(name) for name in BLAS_THREADS}
-        os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # inherited by every process started from here on
+        os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # inherited by all processes started from now on
         try:
             self._start()
         except BaseException:
@@ -57,12 +57,12 @@ class Process:
 
     @property
     def threads(self) -> dict[str, str]:
-        """What the environment of the process says about BLAS threads."""
+        """The variables for numbers of threads in the environment of the process."""
         return self._wait()
 
     def begin(self, call: Call) -> Future[Any]:
-        """Start a call; `finished` waits for it. One at a time."""
-        if not self._pool.active:  # it died after its last call, of a thread left behind
+        """Start a call; `result_of` waits for it. Only one call may run at a time."""
+        if not self._pool.active:  # it died after its last call, e.g. in a background thread
             self._stop()
             self._start()
         self._wait()
@@ -70,8 +70,8 @@ class Process:
         return future
 
     def call(self, call: Call) -> Any:
-        """What a call returns. TimeoutError where it was stopped, DiedError where the process died."""
-        return finished(self.begin(call))
+        """Run a call and return its result. Raises TimeoutError or DiedError."""
+        return result_of(self.begin(call))
 
     def _start(self) -> None:
         with _uninterrupted():
@@ -80,13 +80,13 @@ class Process:
 
     def _wait(self) -> dict[str, str]:
         try:
-            said: dict[str, str] = self._started.result()
+            found: dict[str, str] = self._started.result()
         except (RuntimeError, ProcessExpired, TimeoutError) as error:
             raise RuntimeError(
                 "the worker process does not start. A script that calls run() or conform_isolated() must do so under "
-                'if __name__ == "__main__": , for the worker imports it; or call run(isolate=False) or conform()'
+                'if __name__ == "__main__":, since the worker imports it; or call run(isolate=False) or conform()'
             ) from error
-        return said
+        return found
 
     def _stop(self) -> None:
         self._pool.stop()  # type: ignore[no-untyped-call]
@@ -95,27 +95,28 @@ class Process:
 
 @contextmanager
 def open_processes(count: int) -> Iterator[list[Process]]:
-    """As many processes, each with an environment of one BLAS thread."""
+    """Start `count` processes."""
     with ExitStack() as stack:
         yield [stack.enter_context(Process()) for _ in range(count)]
 
 
-def finished(future: Future[Any]) -> Any:
-    """What the call returned. TimeoutError where it was stopped, DiedError where the process died."""
+def result_of(future: Future[Any]) -> Any:
+    """Wait for a call and return its result. Raises TimeoutError if it was stopped, DiedError if the process died."""
     try:
         return future.result()
     except TimeoutError as error:
         raise TimeoutError(f"stopped after {error.args[1]:g} s") from error
     except ProcessExpired as error:
         raise DiedError(_death(error.exitcode)) from error
-    except RuntimeError as error:  # it died so soon that the pool lost sight of the call
+    except RuntimeError as error:  # it died so early that the pool lost track of the call
         raise DiedError(_death(None)) from error
 
 
 def spread(processes: Sequence[Process], calls: Iterable[tuple[int, Call]]) -> Iterator[tuple[int, Any]]:
-    """The number and the value of every call as it is finished; for a lost one the TimeoutError or DiedError.
+    """Run numbered calls on several processes and yield (number, result) in the order of completion.
 
-    A call is taken from `calls` when a process is free for it.
+    The result of a call that was stopped or whose process died is a TimeoutError or DiedError. `calls` is consumed
+    lazily, whenever a process is free.
     """
     waiting, free = iter(calls), list(processes)
     running: dict[Future[Any], tuple[int, Process]] = {}
@@ -134,19 +135,19 @@ def spread(processes: Sequence[Process], calls: Iterable[tuple[int, Call]]) -> I
 
 def _value(future: Future[Any]) -> Any:
     try:
-        return finished(future)
+        return result_of(future)
     except (TimeoutError, DiedError) as error:
         return error
 
 
 def cores() -> int:
-    """Cores that this process may use, at most MOST_WORKERS: how many processes are worth their memory."""
+    """Return the number of cores that this process may use, at most MAX_WORKERS to limit memory."""
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(here, MOST_WORKERS)
+    return min(here, MAX_WORKERS)
 
 
 def threads() -> dict[str, str]:
-    """What this process's environment says about threads; empty where nothing, so the library chose."""
+    """Return the variables for numbers of threads that are set in this process."""
     return {name: os.environ[name] for name in (*BLAS_THREADS, THREADS) if name in os.environ}
 
 
@@ -160,11 +161,11 @@ def _death(code: int | None) -> str:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits for the end of this; a process started in here never gets it, so that it ends with its parent."""
+    """Block SIGINT. A process started in this context never receives it, and ends with its parent."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # else the first process starts it, which lets Ctrl-C through again
+    resource_tracker.ensure_running()  # otherwise the first process starts it and unblocks SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -173,7 +174,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """A call that hangs must not outlive a run that was killed."""
+    """End this process when its parent ends, even if a call hangs."""
 
     def watch() -> None:
         parent = parent_process()

@@ -1,4 +1,4 @@
-"""What computes: versions, machine and commit, as plain values."""
+"""Provenance of results: versions, machine and commit, as JSON values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orfit_bench.spec import SPEC_VERSION
 
 
 def provenance(threads: dict[str, str]) -> dict[str, Any]:
-    """All that must agree before numbers of two runs may stand in one table."""
+    """Return everything that must be equal for the results of two runs to be combined."""
     return {
         "spec_version": ".".join(map(str, SPEC_VERSION)),
         "versions": versions(),
@@ -28,18 +28,18 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Python, the libraries that compute, and every plugin's distribution."""
+    """Return the versions of Python, the numerical libraries and the distributions of plugins."""
     found = {"python": platform.python_version(), "orfit-bench": orfit_bench.__version__}
-    found |= {name: _version(name) or "unknown" for name in ("numpy", "scipy")}  # or a copy without metadata
+    found |= {name: _version(name) or "unknown" for name in ("numpy", "scipy")}  # "unknown" for a copy without metadata
     found |= {name: here for name in ("numba", "llvmlite") if (here := _version(name))}
     found |= {d.name: d.version for d in distributions() if str(d.name).startswith("cupy")}  # cupy-cuda12x and others
     return found | {p.distribution: p.version for p in registry().plugins if p.state == "ok"}
 
 
 def devices() -> dict[str, dict[str, str]]:
-    """What the backends that can compute here say of their devices."""
-    told = {b.name: b.described for b in registry().backends.values() if b.available}
-    return {name: info for name, info in told.items() if info}
+    """Return the devices of the available backends."""
+    described = {b.name: b.described for b in registry().backends.values() if b.available}
+    return {name: info for name, info in described.items() if info}
 
 
 def _version(name: str) -> str:
@@ -50,13 +50,13 @@ def _version(name: str) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """CPU model, cores, bytes of memory (None where the system does not say), platform, and which of such machines."""
-    told = {"cpu": _cpu(), "cores": os.cpu_count(), "memory": _memory(), "platform": platform.platform()}
-    return told | {"host": _host()}
+    """Return CPU model, cores, bytes of memory (None if unknown), platform, and a hash that identifies the machine."""
+    described = {"cpu": _cpu(), "cores": os.cpu_count(), "memory": _memory(), "platform": platform.platform()}
+    return described | {"host": _host()}
 
 
 def _host() -> str:
-    """A hash that is this machine's own, for two of a cluster are alike in all else; no name can be read from it."""
+    """A hash that distinguishes machines of equal hardware without revealing the host name."""
     try:
         number = Path("/etc/machine-id").read_text()
     except OSError:  # another system, or a container
@@ -81,18 +81,18 @@ def _memory() -> int | None:
 
 
 def plugin_commits() -> dict[str, dict[str, Any]]:
-    """By distribution the commit of each plugin that git tracks: installed editable, it keeps its version for long."""
+    """Return the commit of each plugin that is tracked by git, by distribution: editable installs share a version."""
     modules = {point.dist.name: point.module for point in entry_points(group=GROUP) if point.dist}
     used = [p.distribution for p in registry().plugins if p.state == "ok" and p.distribution != "orfit-bench"]
     files = {name: getattr(sys.modules.get(modules.get(name, "")), "__file__", None) for name in used}
-    told = {name: commit(Path(file)) for name, file in files.items() if file}
-    return {name: found for name, found in told.items() if found["id"]}
+    commits = {name: commit(Path(file)) for name, file in files.items() if file}
+    return {name: found for name, found in commits.items() if found["id"]}
 
 
 def commit(file: Path) -> dict[str, Any]:
-    """The commit of the sources around file, "" where git does not track it, and whether they were changed since.
+    """Return the commit of the repository of a file ("" if git does not track it) and whether it was modified.
 
-    `changes` is a hash of the changes, so that two states of a dirty tree are told apart.
+    `changes` is a hash of the modifications, which distinguishes two states of a modified tree.
     """
     if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
         return {"id": "", "dirty": False, "changes": ""}

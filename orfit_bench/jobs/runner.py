@@ -1,4 +1,4 @@
-"""Running many pieces of work one after the other, each finished one kept at once, so that a killed run can go on."""
+"""Resumable runs: jobs run one after the other, and each finished one is stored immediately."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from orfit_bench.jobs.journal import Journal
 
 Record = dict[str, Any]
-"""What became of one piece of work, as plain values, with its key in "key"."""
+"""The result of one job as JSON values, with its key in "key"."""
 Progress = Callable[[int, int, Record | None], None]
 Work = TypeVar("Work")
 
@@ -21,10 +21,25 @@ def run_resumable(
     fresh: bool = False,
     progress: Progress = lambda done, total, record: None,
 ) -> dict[str, Record]:
-    """The record of every piece of work, by its key: taken from the journal where it is there, else from perform().
+    """Run jobs, except those whose records are in the journal.
 
-    `fresh` forgets what the journal has of them. progress(done, all, record) is called once with None and the number of
-    records taken over, then after each piece. What perform raises ends the run; the finished records are kept.
+    Parameters
+    ----------
+    work : mapping
+        The jobs by key.
+    perform : callable
+        Runs a job and returns its record. An exception ends the run; finished records stay in the journal.
+    journal : Journal, optional
+        Where finished records are stored.
+    fresh : bool
+        Whether to discard the records of these jobs that the journal has.
+    progress : callable
+        Called as progress(done, total, record): first with the number of resumed jobs and None, then after each job.
+
+    Returns
+    -------
+    dict
+        The records by key, in the order of `work`.
     """
     if journal and fresh:
         journal.remove(work)

@@ -203,7 +203,7 @@ def _mean(results: xarray.Dataset, name: str, group: Sequence[int]) -> Number:
     return Number(found.mean, shown(found.mean, form) + f" \N{PLUS-MINUS SIGN} {found.half:.2g}" * sure)
 
 
-def _tested(c: statistics.Comparison) -> Iterator[Number]:
+def _tested(c: statistics.PairwiseComparison) -> Iterator[Number]:
     yield Number(c.difference, f"{c.difference:+.1%}")
     for value, form in ((c.effect, "+.2f"), (c.p, ".2g"), (c.p_holm, ".2g")):
         yield Number(value, TOO_FEW if math.isnan(value) else format(value, form))

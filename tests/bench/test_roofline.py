@@ -30,7 +30,7 @@ def cache(tmp_path, monkeypatch):
 
 def quick(monkeypatch):
     calls = []
-    monkeypatch.setattr(roofline, "measured", lambda: calls.append(0) or FLAT)
+    monkeypatch.setattr(roofline, "measure", lambda: calls.append(0) or FLAT)
     return calls
 
 

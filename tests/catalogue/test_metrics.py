@@ -519,7 +519,7 @@ def test_recording_and_plain_learning_end_in_the_same_state(same_state: Callable
     for method, stream in KINDS.items():
         one = cell(method, stream)
         data, protocol = one.data(), Protocol()
-        seen, plain = (learning.initialize(one.learner, data, protocol) for _ in range(2))
+        seen, plain = (learning.initialize(one.create, data, protocol) for _ in range(2))
         learning.learn_and_record(seen, data, protocol)
         learning.learn(plain, data, protocol)
         same_state(seen[0], plain[0])

@@ -264,7 +264,7 @@ class TestUsage:
             (("--seed", "-1"), "random_state=-1"),
             (("--dtype", "int8"), "dtype='int8': want one of float64, float32"),
             (("--passes", "0"), "passes=0: want an integer >= 1"),
-            (("--round", "5"), "one learner has no round"),
+            (("--round", "5"), "a round requires at least 2"),
             (("--timeout", "0"), "timeout=0.0: want a number of seconds > 0"),
             (("--suite", "none.toml"), "Error: none.toml: the suite cannot be read (No such file or directory)"),
             (("--suite", "."), "the suite cannot be read (Is a directory)"),
@@ -287,7 +287,7 @@ class TestUsage:
         os.mkfifo(tmp_path / "pipe")  # never a real device here: a fault would destroy the machine's own
         result = invoke("run", "--method", "lms", "--output", tmp_path / "pipe")
         assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr.startswith(f"Error: {tmp_path / 'pipe'}: it is no plain file")
+        assert result.stderr.startswith(f"Error: {tmp_path / 'pipe'}: not a regular file")
         assert (tmp_path / "pipe").is_fifo()
 
     def test_an_unknown_option(self, tmp_path, monkeypatch):

@@ -152,8 +152,8 @@ def test_folders_that_are_not_new(tmp_path: Path) -> None:
     (tmp_path / "full" / "mine.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for where, message in (
-        ("full", "holds something already"),
-        ("file", "there is a file of that name"),
+        ("full", "is not empty"),
+        ("file", "this is a file, want a new folder"),
         ("none/made", "there is no folder"),
     ):
         done = CliRunner().invoke(main, ["new-plugin", "my-own", "--folder", str(tmp_path / where)])

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from orfit_bench.bench import Cell, results
-from orfit_bench.bench.cell import outcome
+from orfit_bench.bench.cell import make_record
 
 HERE = {
     "spec_version": "1.0",
@@ -40,7 +40,9 @@ def made(
         "test_error": [2 * last, last],
         "task_error": np.where(np.tri(tasks), last + np.add.outer(np.arange(tasks), np.arange(tasks)), np.nan).tolist(),
     }
-    return outcome(cell, "ok", n=100, d=d, seconds=0.01, timed_runs=3, seconds_compile=0.2, metrics=metrics, **learned)
+    return make_record(
+        cell, "ok", n=100, d=d, seconds=0.01, timed_runs=3, seconds_compile=0.2, metrics=metrics, **learned
+    )
 
 
 def failed(method="lms", reason="it broke", status="failed", **more):
@@ -51,4 +53,4 @@ def failed(method="lms", reason="it broke", status="failed", **more):
 
 def table(records, **provenance):
     """The results of these records."""
-    return results.dataset(records, HERE | provenance, json.loads("{}"))
+    return results.to_dataset(records, HERE | provenance, json.loads("{}"))

@@ -272,7 +272,7 @@ class TestPlot:
             (["none.nc"], "no such file"),
             (["r.nc", "--format", "gif"], "'gif' is not one of"),
             (["r.nc", "--output", "none/p"], "there is no folder"),
-            (["r.nc", "--output", "r.nc"], "there is a file of that name"),
+            (["r.nc", "--output", "r.nc"], "this is a file, want a folder"),
         ],
     )
     def test_mistakes_end_with_2(self, arguments, said, tmp_path, monkeypatch):

@@ -224,7 +224,7 @@ class TestCommands:
             (tmp_path / name).write_bytes(file.read_bytes())
         done = self.call(*arguments)
         assert done.exit_code == 2
-        assert "it is the file of the results" in done.output
+        assert "this is the file of the results" in done.output
         assert {(tmp_path / name).read_bytes() for name in ("r.nc", "r.html", "r.csv")} == {file.read_bytes()}
 
     def test_show_has_the_statistics_of_several_seeds(self, tmp_path):

@@ -199,15 +199,15 @@ def test_a_layered_method_has_a_network_where_the_suite_says_nothing() -> None:
     assert plain.model == {"hidden": [32], "activation": "tanh", "bias": True}
     assert wider.model == {"hidden": [5], "activation": "tanh", "bias": True}
     assert plain.key != wider.key
-    assert wider.learner().model.name == "mlp(5; tanh)"
+    assert wider.create().model.name == "mlp(5; tanh)"
     assert json.loads(json.dumps(wider.model)) == wider.model
 
 
 def test_other_methods_fit_the_linear_model_unless_told_otherwise() -> None:
     one, other = cells("rls", {"name": "rls", "model": {"hidden": [3]}}, streams=["drift"], rows=[60])
     assert one.model == {}
-    assert one.learner().model.name == "linear"
-    assert other.learner().model.name == "mlp(3; tanh)"
+    assert one.create().model.name == "linear"
+    assert other.create().model.name == "mlp(3; tanh)"
     records = [run_cell(c) for c in (one, other)]
     assert [r["status"] for r in records] == ["ok", "ok"]
     assert records[0]["metrics"]["deviation"] < 1e-12

@@ -74,7 +74,7 @@ def chosen(setup: Setup, entry: Entry, found: Data, seed: int) -> float | None:
 
 def _validated(made: Any, found: Data) -> float:
     try:
-        return NUMBERS.shown(made.partial_fit(found.X, found.y).flush(), found.validation)  # type: ignore[arg-type]
+        return NUMBERS.summary(made.partial_fit(found.X, found.y).flush(), found.validation)  # type: ignore[arg-type]
     except DivergedError:
         return np.inf
 

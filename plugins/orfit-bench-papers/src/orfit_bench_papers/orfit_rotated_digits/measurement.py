@@ -133,8 +133,8 @@ def trajectory(made: Any, found: Data, sample: int) -> tuple[Array, float, Array
     one = found.cut(sample - 1, sample)
 
     def look(done: int) -> None:
-        test[done - 1] = NUMBERS.shown(made, found.test)  # type: ignore[arg-type]
-        followed[done - 1] = NUMBERS.shown(made, one)
+        test[done - 1] = NUMBERS.summary(made, found.test)  # type: ignore[arg-type]
+        followed[done - 1] = NUMBERS.summary(made, one)
 
     made.partial_fit(*found.cut(0, 0))
     learn([made], found, Protocol(), range(1, n), look)

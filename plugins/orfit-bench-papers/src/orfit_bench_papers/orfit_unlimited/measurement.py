@@ -109,7 +109,7 @@ def trajectory(
 
     def look(done: int) -> None:
         if done in at:
-            errors[:, at[done]] = [NUMBERS.shown(learner, part) for part in sets]  # type: ignore[arg-type]
+            errors[:, at[done]] = [NUMBERS.summary(learner, part) for part in sets]  # type: ignore[arg-type]
 
     learner.partial_fit(*base.cut(0, 0))
     try:
