@@ -473,7 +473,7 @@ class TestRun:
         [
             ("none/r.nc", "{}: there is no folder .*none, want a file in an existing folder"),
             (".", "{}: this is a folder, want a file in an existing folder"),
-            ("file/r.nc", "{}: .*file is no folder"),
+            ("file/r.nc", "{}: .*file is not a folder"),
             ("taken.nc", "{}: finished cells are stored in the folder .*taken.nc.journal, but a file has this name"),
         ],
     )

@@ -324,7 +324,7 @@ def test_deviation_of_weights_of_every_kind(method: str, stream: str, settings: 
     data = cell(method, stream).data()
     learner = made(method, **settings).partial_fit(data.X, data.y)
     state = learner.state()
-    state[method_.weights] *= 1.25
+    state[method_.state.weights] *= 1.25
     off = metric("deviation", data=data, learner=ob.restore(state), rows_learned=N)
     assert off == pytest.approx(0.25, rel=1e-9)
 
@@ -492,7 +492,7 @@ def test_what_does_not_apply_is_none(
     method: str, stream: str, applies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The share of a limit: tests/bench/test_roofline.py."""
-    monkeypatch.setattr(roofline, "kept", lambda: None)
+    monkeypatch.setattr(roofline, "load", lambda: None)
     record = run_cell(
         Cell(method, "numpy", stream, stream_settings=NUMBERS if stream == "regression" else {}, protocol=Protocol())
     )

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from orfit_bench.jobs.processes import BLAS_THREADS, Call, DiedError, Process, finished, spread, threads
+from orfit_bench.jobs.processes import BLAS_THREADS, Call, DiedError, Process, result_of, spread, threads
 
 
 def test_every_call_has_its_value_or_what_became_of_it():
@@ -38,7 +38,7 @@ def test_calls_run_at_the_same_time():
         assert one.threads == other.threads
         at_work = [process.begin(Call(time.sleep, (1.0,), 60)) for process in (one, other)]
         began = time.monotonic()
-        assert [finished(future) for future in at_work] == [None, None]
+        assert [result_of(future) for future in at_work] == [None, None]
         assert time.monotonic() - began < 1.9
 
 
@@ -57,7 +57,7 @@ def test_ctrl_c_never_reaches_a_process_even_while_it_starts():
     blocked = Call(signal.pthread_sigmask, (signal.SIG_BLOCK, ()), 60)
     with Process() as process:
         for _ in range(2):  # as it was started, and as it was started again
-            assert signal.SIGINT in finished(process.begin(blocked))
+            assert signal.SIGINT in result_of(process.begin(blocked))
             with pytest.raises(DiedError):
-                finished(process.begin(Call(os._exit, (3,), 60)))
+                result_of(process.begin(Call(os._exit, (3,), 60)))
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
