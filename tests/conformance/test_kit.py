@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from faults.fault import FAULTS, NAME, ON_NUMPY, Fault
-from faults.reference_learner import BATCHES, PLAIN, PLAIN_KERNEL, Offers, plain
+from faults.reference_learner import BATCHES, PLAIN, PLAIN_KERNEL, KernelModule, plain
 from helpers.cases import offering
 
 import orfit_bench as ob
@@ -31,7 +31,7 @@ from orfit_bench.spec import Absent
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_caught_by_the_checks_named_and_by_no_other(name):
     found = FAULTS[name].report()
-    assert {r.check for r in found.results if r.status == FAILED} == FAULTS[name].caught, FAULTS[name].said
+    assert {r.check for r in found.results if r.status == FAILED} == FAULTS[name].caught, FAULTS[name].description
     assert not found.passed
     assert all(r.reason for r in found.results if r.status != PASSED)
 
@@ -46,10 +46,10 @@ def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("truth", [None, PLAIN_KERNEL])
+@pytest.mark.parametrize("reference", [None, PLAIN_KERNEL])
 @pytest.mark.parametrize("method", [PLAIN, BATCHES])
-def test_what_the_faults_are_put_into_is_right(method, truth, dtype):
-    found = Fault("nothing", frozenset(), method, truth=truth, dtype=dtype).report()
+def test_what_the_faults_are_put_into_is_right(method, reference, dtype):
+    found = Fault("nothing", frozenset(), method, reference=reference, dtype=dtype).report()
     assert found.passed, [r.reason for r in found.results if r.status != PASSED] + found.problems
 
 
@@ -151,7 +151,7 @@ def doubled(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 def test_an_expected_failure_is_none_and_one_that_passes_is_one():
     expects = {"rows_are_counted": "they are counted twice", "one_row": "why not"}
-    with installed(kernel=Offers(learn=doubled, EXPECTED_FAILURES=expects)):
+    with installed(kernel=KernelModule(learn=doubled, EXPECTED_FAILURES=expects)):
         found = conform(NAME, backends=[NAME], only=["rows_are_counted", "one_row"], dtypes=["float64"])
         by_check = {r.check: r for r in found.results}
         assert by_check["rows_are_counted"].status == EXPECTED
@@ -164,14 +164,14 @@ def test_an_expected_failure_is_none_and_one_that_passes_is_one():
 
 
 def test_an_expected_failure_of_one_dtype_speaks_of_that_alone():
-    with installed(kernel=Offers(learn=doubled, EXPECTED_FAILURES={"rows_are_counted float32": "why not"})):
+    with installed(kernel=KernelModule(learn=doubled, EXPECTED_FAILURES={"rows_are_counted float32": "why not"})):
         found = conform(NAME, backends=[NAME], only=["rows_are_counted"])
         assert {r.dtype: r.status for r in found.results} == {"float64": FAILED, "float32": EXPECTED}
 
 
 @pytest.mark.parametrize("name", ["no_such_check", "one_row float16", "one_row float64 float32 more"])
 def test_an_expected_failure_of_no_check_fails_the_report(name):
-    with installed(kernel=Offers(learn=plain, EXPECTED_FAILURES={name: "why not"})):
+    with installed(kernel=KernelModule(learn=plain, EXPECTED_FAILURES={name: "why not"})):
         found = make_report(*some_results())
         (problem,) = found.problems
         assert problem.startswith(f"{NAME} on {NAME} expects {name!r} to fail, which is not a check")
@@ -191,7 +191,7 @@ def test_what_a_plugin_raises_is_a_failure_with_the_line_that_raised_it():
     def raises(*arguments: Any) -> int:
         raise SystemExit("enough")
 
-    with installed(kernel=Offers(learn=raises)):
+    with installed(kernel=KernelModule(learn=raises)):
         found = conform(NAME, backends=[NAME], only=["one_row"], dtypes=["float64"])
         assert found.results[0].reason.startswith(
             "with the default settings: raised SystemExit: enough (test_kit.py, line "
@@ -203,14 +203,14 @@ def test_a_warning_is_a_failure():
         warnings.warn("hm", stacklevel=1)
         return plain(s, X, Y, p, out)
 
-    with installed(kernel=Offers(learn=warns)):
+    with installed(kernel=KernelModule(learn=warns)):
         found = conform(NAME, backends=[NAME], only=["one_row"], dtypes=["float64"])
         assert "UserWarning: hm" in found.results[0].reason
 
 
 def test_unknown_names_are_refused_with_a_near_one():
-    for wrong, said in ((("lsm",), "lms"), (("lms",), "one_row")):
-        with pytest.raises(ValueError, match=said):
+    for wrong, description in ((("lsm",), "lms"), (("lms",), "one_row")):
+        with pytest.raises(ValueError, match=description):
             conform(*wrong, only=["one_rwo"], backends=["numpy"])
 
 

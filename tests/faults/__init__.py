@@ -1,4 +1,4 @@
-"""Learners with one thing wrong each, by where it is: in a kernel, a declaration, or the host."""
+"""Learners with one fault each: in a kernel, in a declaration, or in the code that is common to all learners."""
 
 from faults import copies, declarations, hosts, numbers, states, steps
 from faults.fault import FAULTS, Fault

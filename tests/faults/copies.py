@@ -14,10 +14,10 @@ from faults.reference_learner import (
     LINEAR_LMS,
     PLAIN,
     WITH_LAST,
-    Offers,
-    around,
+    KernelModule,
     carries_the_double,
     plain,
+    reference_with,
 )
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.parameters import ParameterMaker
@@ -64,7 +64,7 @@ fault(
     "a copy of a learner that has learned nothing learns with the defaults",
     "copy_continues_identically",
     method=LINEAR_LMS,
-    kernel=around("lms"),
+    kernel=reference_with("lms"),
     host=(Learner, "copy", _forgetful),
 )
 
@@ -81,7 +81,7 @@ fault(
     "a copy has weights of its own, and shares a field that no prediction depends on",
     "copy_is_independent",
     method=WITH_LAST,
-    kernel=Offers(learn=_notes_the_last),
+    kernel=KernelModule(learn=_notes_the_last),
     host=(Learner, "copy", _half_shared),
 )
 
@@ -120,6 +120,6 @@ fault(
     "the mean of some learners is the first of them",
     "averages_as_declared",
     method=change(DOUBLE, combine={"averages": ("w",), "derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
-    kernel=Offers(learn=carries_the_double),
+    kernel=KernelModule(learn=carries_the_double),
     host=(merging, "_mean", lambda fields, name, by: fields[0][name]),
 )

@@ -16,11 +16,11 @@ from faults.reference_learner import (
     PLAIN,
     STEP,
     WEIGHTS,
-    Offers,
-    around,
+    KernelModule,
     carries_the_double,
     plain,
-    real,
+    reference_kernel,
+    reference_with,
 )
 from orfit_bench.spec import Field, InverseGram, Merge
 
@@ -36,8 +36,8 @@ fault(
         examples=(),
         theory={"laws": (), "inverse_gram": InverseGram("P", lambda X, settings: X)},
     ),
-    kernel=real("rls"),
-    truth=real("rls"),
+    kernel=reference_kernel("rls"),
+    reference=reference_kernel("rls"),
 )
 
 fault(
@@ -64,7 +64,7 @@ fault(
     "an_undeclared_product",
     "x (x'w) is computed as (x x') w",
     "flops_grow_as_declared",
-    kernel=Offers(learn=_outer),
+    kernel=KernelModule(learn=_outer),
 )
 
 fault(
@@ -80,7 +80,7 @@ fault(
     "the default step is stable for a few features only",
     "defaults_learn_standardized_rows",
     method=replace(LINEAR_LMS, settings=(replace(LINEAR_LMS.settings[0], default=0.9),), examples=()),
-    kernel=around("lms"),
+    kernel=reference_with("lms"),
     dtype="float32",
 )
 
@@ -99,7 +99,7 @@ fault(
     "a field that follows from the averaged one stays what it was",
     "averages_as_declared",
     method=change(DOUBLE, combine={"averages": ("w",)}),
-    kernel=Offers(learn=carries_the_double),
+    kernel=KernelModule(learn=carries_the_double),
 )
 
 
@@ -165,7 +165,7 @@ fault(
     "the backend promises all, its kernel leaves single precision out",
     "backend_is_complete",
     backend=replace(ON_NUMPY, complete=True),
-    kernel=Offers(learn=plain, LACKS={"float32": "too lazy"}),
+    kernel=KernelModule(learn=plain, LACKS={"float32": "too lazy"}),
 )
 fault(
     "a_view_for_a_copy",

@@ -14,7 +14,7 @@ import orfit_bench as ob
 from faults.reference_learner import (
     PLAIN,
     PLAIN_KERNEL,
-    Offers,
+    KernelModule,
     block,
 )
 from orfit_bench.conformance import Report, conform
@@ -27,14 +27,14 @@ ON_NUMPY = Backend(NAME, "", namespace=lambda: np)
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong, in words; the checks that catch it; the declarations and kernels with the fault."""
+    """A description, the checks that detect the fault, and the declarations and kernels that have it."""
 
-    said: str
+    description: str
     caught: frozenset[str]
     method: Method = PLAIN
     kernel: Any = PLAIN_KERNEL
-    truth: Any = None
-    """The right kernel, as the reference; None: there is none to compare with."""
+    reference: Any = None
+    """A correct kernel as the reference; None: there is no reference to compare with."""
     backend: Backend = ON_NUMPY
     host: tuple[Any, str, Any] | None = None
     """What of the host is broken, because the host alone keeps the rule: (object, attribute, instead)."""
@@ -62,7 +62,7 @@ class Fault:
 
 def _plugin(fault: Fault) -> Any:
     method, backend = replace(fault.method, name=NAME), replace(fault.backend, name=NAME)
-    offers = {(NAME, NAME): fault.kernel} | ({("numpy", NAME): fault.truth} if fault.truth else {})
+    offers = {(NAME, NAME): fault.kernel} | ({("numpy", NAME): fault.reference} if fault.reference else {})
 
     class Plugin:
         SPEC_VERSION = (1, 0)
@@ -85,17 +85,17 @@ def _plugin(fault: Fault) -> Any:
 FAULTS: dict[str, Fault] = {}
 
 
-def fault(name: str, said: str, *caught: str, **parts: Any) -> None:
+def fault(name: str, description: str, *caught: str, **parts: Any) -> None:
     """Take a fault in."""
     assert name not in FAULTS
-    FAULTS[name] = Fault(said, frozenset(caught), **parts)
+    FAULTS[name] = Fault(description, frozenset(caught), **parts)
 
 
-def wrong_learn(*caught: str, **parts: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def faulty_learn(*caught: str, **parts: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Take in a kernel whose `learn` is wrong, by name and docstring."""
 
     def taken(learn: Callable[..., int]) -> Callable[..., int]:
-        kernel = Offers(learn=learn, step=block)
+        kernel = KernelModule(learn=learn, step=block)
         fault(learn.__name__, (learn.__doc__ or "").strip(), *caught, kernel=kernel, **parts)
         return learn
 

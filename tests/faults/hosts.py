@@ -11,8 +11,8 @@ from faults.reference_learner import (
     BATCHES,
     LINEAR_LMS,
     OJA,
-    around,
-    real,
+    reference_kernel,
+    reference_with,
 )
 from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
@@ -53,7 +53,7 @@ fault(
     "a vector is taken for one row",
     "invalid_shapes_are_refused",
     method=OJA,
-    kernel=real("oja"),
+    kernel=reference_kernel("oja"),
     host=(validation, "matrix", lambda X, *more, **named: matrix(np.atleast_2d(X), *more, **named)),
 )
 
@@ -68,7 +68,7 @@ fault(
     "columns beyond those of the first chunk are ignored",
     "changed_sizes_are_refused",
     method=OJA,
-    kernel=real("oja"),
+    kernel=reference_kernel("oja"),
     host=(validation, "matrix", _cut_off),
 )
 fault(
@@ -90,7 +90,7 @@ fault(
     "whatever the range of a setting, a number is in it",
     "invalid_settings_are_refused",
     method=LINEAR_LMS,
-    kernel=around("lms"),
+    kernel=reference_with("lms"),
     host=(types.Number, "__contains__", lambda interval, value: True),
 )
 

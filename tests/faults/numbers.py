@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from helpers.methods import change
 
-from faults.fault import fault, wrong_learn
+from faults.fault import fault, faulty_learn
 from faults.reference_learner import (
     PLAIN,
     PLAIN_KERNEL,
     STEP,
-    Offers,
+    KernelModule,
     one_by_one,
     plain,
 )
@@ -22,13 +22,13 @@ from orfit_bench.spec import Field
 # ------------------------------------------------------------------------------------------ numbers of all kinds
 
 
-@wrong_learn("float32_is_close_to_float64", dtype="float32")
+@faulty_learn("float32_is_close_to_float64", dtype="float32")
 def a_constant_of_three_digits(s, X, Y, p, out):
     """In single precision a constant has three digits."""
     return plain(s, X, Y * Y.dtype.type(1.001 if s.w.dtype == np.float32 else 1), p, out)
 
 
-@wrong_learn("full_precision_is_used")
+@faulty_learn("full_precision_is_used")
 def single_precision_in_double(s, X, Y, p, out):
     """Whatever the learner's precision, the step is computed in single."""
     for i in range(len(X)):
@@ -41,7 +41,7 @@ def single_precision_in_double(s, X, Y, p, out):
     return len(X)
 
 
-@wrong_learn("rows_of_zeros")
+@faulty_learn("rows_of_zeros")
 def divides_by_the_row(s, X, Y, p, out):
     """Normalised LMS that divides by x'x, without a thought of zeros."""
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
@@ -55,7 +55,7 @@ def divides_by_the_row(s, X, Y, p, out):
     return len(X)
 
 
-@wrong_learn("repeated_rows")
+@faulty_learn("repeated_rows")
 def equal_rows_are_learned_once(s, X, Y, p, out):
     """Of equal rows in a chunk only the first is learned."""
     first = set(np.unique(X, axis=0, return_index=True)[1])
@@ -69,13 +69,13 @@ def equal_rows_are_learned_once(s, X, Y, p, out):
     return len(X)
 
 
-@wrong_learn("constant_columns")
+@faulty_learn("constant_columns")
 def constant_columns_are_left_out(s, X, Y, p, out):
     """Columns that are constant in a chunk of more than three rows are taken for zeros."""
     return plain(s, X * (np.ptp(X, axis=0) > 0), Y, p, out) if len(X) > 3 else plain(s, X, Y, p, out)
 
 
-@wrong_learn("huge_and_tiny_scales", truth=PLAIN_KERNEL)
+@faulty_learn("huge_and_tiny_scales", reference=PLAIN_KERNEL)
 def tiny_rows_are_refused(s, X, Y, p, out):
     """A row whose square underflows is refused."""
     tiny = X.any(axis=1) & ((X * X).sum(axis=1) < np.finfo(X.dtype).tiny)
@@ -83,7 +83,7 @@ def tiny_rows_are_refused(s, X, Y, p, out):
     return plain(s, X[:n], Y[:n], p, out)
 
 
-@wrong_learn("no_step_is_skipped_silently")
+@faulty_learn("no_step_is_skipped_silently")
 def a_row_too_large_is_skipped(s, X, Y, p, out):
     """A row whose step would not be finite is passed over, and counted as learned."""
     n = 0
@@ -92,21 +92,21 @@ def a_row_too_large_is_skipped(s, X, Y, p, out):
     return len(X)
 
 
-@wrong_learn("overflowing_step_is_refused", "no_step_is_skipped_silently")
+@faulty_learn("overflowing_step_is_refused", "no_step_is_skipped_silently")
 def one_row_too_few_is_reported(s, X, Y, p, out):
     """Where a row is refused, the kernel says that one row fewer was learned than it learned."""
     learned = plain(s, X, Y, p, out)
     return max(0, learned - 1) if learned < len(X) else learned
 
 
-@wrong_learn("thousands_of_rows")
+@faulty_learn("thousands_of_rows")
 def a_table_of_a_thousand_steps(s, X, Y, p, out):
     """A table made beforehand holds a thousand steps."""
     steps = np.full(1000, STEP)
     return plain(s, X, Y, p, out) if steps[p.t - 1] else 0
 
 
-@wrong_learn("hundred_thousand_rows", slow=True)
+@faulty_learn("hundred_thousand_rows", slow=True)
 def steps_are_counted_in_sixteen_bits(s, X, Y, p, out):
     """The number of the step is kept in sixteen bits."""
     return plain(s, X, Y, p, out) if np.int16(p.t) else 0
@@ -132,24 +132,24 @@ fault(
     "restored_state_continues_identically",
     "saved_state_continues_identically",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("correction", (), "n / (n - 1)"))}),
-    kernel=Offers(learn=_corrected),
+    kernel=KernelModule(learn=_corrected),
 )
 
 
-@wrong_learn("one_feature")
+@faulty_learn("one_feature")
 def squeezes(s, X, Y, p, out):
     """Dimensions of length one are dropped, and one column with the rest of them."""
     return plain(s, np.atleast_2d(X.squeeze()), Y, p, out)
 
 
-@wrong_learn("more_features_than_rows", truth=PLAIN_KERNEL)
+@faulty_learn("more_features_than_rows", reference=PLAIN_KERNEL)
 def features_in_fives(s, X, Y, p, out):
     """Features are taken five at a time, and what is left over of more than ten is forgotten."""
     rest = X.shape[1] % 5 if X.shape[1] > 10 else 0
     return plain(s, np.hstack([X[:, : X.shape[1] - rest], 0 * X[:, X.shape[1] - rest :]]), Y, p, out)
 
 
-@wrong_learn("more_rows_than_features", truth=PLAIN_KERNEL)
+@faulty_learn("more_rows_than_features", reference=PLAIN_KERNEL)
 def four_features_at_once(s, X, Y, p, out):
     """The path for exactly four features takes three."""
     return plain(s, X * [1, 1, 1, 0] if X.shape[1] == 4 else X, Y, p, out)

@@ -1,4 +1,4 @@
-"""Small right learners, and the reference kernels, which the faults are put into."""
+"""Small correct learners and kernels, into which the faults are put."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def one_by_one(learn: Callable[..., int], s: Any, X: Any, Y: Any, p: Any, out: A
         yield i, p.t + i
 
 
-class Offers:
+class KernelModule:
     """A kernel module of these functions."""
 
     def __init__(self, **functions: Any) -> None:
         self.__dict__.update(functions)
 
 
-PLAIN_KERNEL = Offers(learn=plain, step=block)
+PLAIN_KERNEL = KernelModule(learn=plain, step=block)
 
 
 LAST = Field("last", ("feature",), "the row before")
@@ -84,16 +84,16 @@ def carries_the_double(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     return n
 
 
-def real(method: str) -> Any:
+def reference_kernel(method: str) -> Any:
     """The reference kernel."""
     return registry().kernel("numpy", method)
 
 
-def around(method: str, **functions: Any) -> Any:
+def reference_with(method: str, **functions: Any) -> Any:
     """The reference kernel with some functions replaced."""
-    kernel = real(method)
+    kernel = reference_kernel(method)
     names = ("learn", "update", "step", "predict_step", "rts_smooth")
-    return Offers(**{n: getattr(kernel, n) for n in names if hasattr(kernel, n)} | functions)
+    return KernelModule(**{n: getattr(kernel, n) for n in names if hasattr(kernel, n)} | functions)
 
 
 LMS, OJA = (change(METHODS[name], theory={"laws": ()}) for name in ("lms", "oja"))

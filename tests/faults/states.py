@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from helpers.methods import change
 
-from faults.fault import fault, wrong_learn
+from faults.fault import fault, faulty_learn
 from faults.reference_learner import (
     DOUBLE,
     LAST,
     PLAIN,
     STEP,
     WITH_LAST,
-    Offers,
+    KernelModule,
     block,
     carries_the_double,
     one_by_one,
@@ -29,7 +29,7 @@ from orfit_bench.spec import Field, Growth
 # ------------------------------------------------------------------------------------------ what is to be left alone
 
 
-@wrong_learn("inputs_are_not_written_to")
+@faulty_learn("inputs_are_not_written_to")
 def rows_serve_as_scratch(s, X, Y, p, out):
     """Rows that may be written to are, once they are learned."""
     learned = plain(s, X, Y, p, out)
@@ -100,7 +100,7 @@ class SharesGains:
 fault("shares_gains", SharesGains.__doc__, "learners_are_independent", kernel=SharesGains())
 
 
-@wrong_learn("result_depends_only_on_seed")
+@faulty_learn("result_depends_only_on_seed")
 def uses_up_the_shared_generator(s, X, Y, p, out):
     """A number is drawn from NumPy's shared generator, and not used."""
     np.random.random()  # noqa: NPY002
@@ -152,12 +152,12 @@ fault(
     "a field that is compared by nothing is kept with another sign than the reference keeps it",
     "state_moves_between_backends",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, replace(LAST, compared="nothing"))}),
-    kernel=Offers(learn=partial(with_momentum, sign=-1)),
-    truth=Offers(learn=with_momentum),
+    kernel=KernelModule(learn=partial(with_momentum, sign=-1)),
+    reference=KernelModule(learn=with_momentum),
 )
 
 
-@wrong_learn("rows_are_counted")
+@faulty_learn("rows_are_counted")
 def says_twice_the_rows(s, X, Y, p, out):
     """The number of rows learned is returned twice too large."""
     learned = plain(s, X, Y, p, out)
@@ -185,7 +185,7 @@ fault(
             "growth": Growth("memory", lambda settings, sizes: 10),
         },
     ),
-    kernel=Offers(learn=_stores),
+    kernel=KernelModule(learn=_stores),
 )
 
 
@@ -200,7 +200,7 @@ fault(
     "a field that follows from the weights is off after two thousand rows",
     "derived_fields_are_consistent",
     method=change(DOUBLE, combine={"derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
-    kernel=Offers(learn=_loses_the_double),
+    kernel=KernelModule(learn=_loses_the_double),
 )
 
 
@@ -215,5 +215,5 @@ fault(
     "a field of the state counts a row that is then refused",
     "overflowing_step_is_refused",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("attempts", (), "rows tried"))}),
-    kernel=Offers(learn=_counts_attempts),
+    kernel=KernelModule(learn=_counts_attempts),
 )

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from helpers.methods import change
 
-from faults.fault import fault, wrong_learn
+from faults.fault import fault, faulty_learn
 from faults.reference_learner import (
     BATCHES,
     LINEAR_LMS,
     LMS,
     METHODS,
     OJA,
-    Offers,
-    around,
+    KernelModule,
     block,
     one_by_one,
     plain,
-    real,
+    reference_kernel,
+    reference_with,
 )
 
 # ------------------------------------------------------------------------------------------ the wrong numbers
@@ -31,7 +31,7 @@ def _swapped_at_thirteen(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
         t = p.t + i // B
         if t == 14:
             s.basis[:2] = s.basis[1::-1]
-        if not real("oja").learn(s, X[i : i + B], Y[i : i + B], p.at(i // B), None):
+        if not reference_kernel("oja").learn(s, X[i : i + B], Y[i : i + B], p.at(i // B), None):
             return i
         if t == 13:
             s.basis[:2] = s.basis[1::-1]
@@ -43,8 +43,8 @@ fault(
     "after row 13 two features are swapped, and before row 14 swapped back",
     "agrees_with_reference",
     method=OJA,
-    kernel=around("oja", learn=_swapped_at_thirteen),
-    truth=real("oja"),
+    kernel=reference_with("oja", learn=_swapped_at_thirteen),
+    reference=reference_kernel("oja"),
 )
 
 fault(
@@ -52,7 +52,9 @@ fault(
     "every step is twice as long as declared",
     "agrees_with_batch_solution",
     method=LINEAR_LMS,
-    kernel=around("lms", learn=lambda s, X, Y, p, out: real("lms").learn(s, X, Y, _doubled(p), out)),
+    kernel=reference_with(
+        "lms", learn=lambda s, X, Y, p, out: reference_kernel("lms").learn(s, X, Y, _doubled(p), out)
+    ),
 )
 
 
@@ -65,8 +67,10 @@ fault(
     "a block of one gradient is learned twice, blocks of several are right",
     "linear_model_agrees_with_rows",
     method=LMS,
-    kernel=around("lms", update=lambda s, J, E, p: real("lms").update(s, J, (2 if len(J) == 1 else 1) * E, p)),
-    truth=real("lms"),
+    kernel=reference_with(
+        "lms", update=lambda s, J, E, p: reference_kernel("lms").update(s, J, (2 if len(J) == 1 else 1) * E, p)
+    ),
+    reference=reference_kernel("lms"),
 )
 
 fault(
@@ -74,13 +78,15 @@ fault(
     "a block of two gradients is learned twice, those of other lengths are right",
     "separate_gradients_agree_with_shared",
     method=LMS,
-    kernel=around("lms", update=lambda s, J, E, p: real("lms").update(s, J, (2 if len(J) == 2 else 1) * E, p)),
+    kernel=reference_with(
+        "lms", update=lambda s, J, E, p: reference_kernel("lms").update(s, J, (2 if len(J) == 2 else 1) * E, p)
+    ),
 )
 
 # ------------------------------------------------------------------------------------------ chunks and steps
 
 
-@wrong_learn("any_chunking")
+@faulty_learn("any_chunking")
 def a_block_of_twelve_is_read_backwards(s, X, Y, p, out):
     """Twelve rows at once, where they are not the first, are learned from the last one on."""
     if len(X) == 12 and p.t > 1:
@@ -89,7 +95,7 @@ def a_block_of_twelve_is_read_backwards(s, X, Y, p, out):
 
 
 def _skips_single_rows(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    return 1 if len(X) == 1 and p.t > 10 else int(real("oja").learn(s, X, Y, p, out))
+    return 1 if len(X) == 1 and p.t > 10 else int(reference_kernel("oja").learn(s, X, Y, p, out))
 
 
 fault(
@@ -97,7 +103,7 @@ fault(
     "a row that comes alone after the tenth step is not learned",
     "row_by_row",
     method=OJA,
-    kernel=around("oja", learn=_skips_single_rows),
+    kernel=reference_with("oja", learn=_skips_single_rows),
 )
 
 
@@ -117,7 +123,7 @@ fault(
 )
 
 
-@wrong_learn("predicts_before_each_step")
+@faulty_learn("predicts_before_each_step")
 def predicts_after_the_step(s, X, Y, p, out):
     """The prediction handed out is that of the weights after the step."""
     n = 0
@@ -133,7 +139,7 @@ fault(
     "`step` moves twice as far as `learn` does on the same rows",
     "batch_is_one_step",
     method=BATCHES,
-    kernel=Offers(learn=plain, step=lambda s, A, Y, p: block(s, A, Y, p) and block(s, A, Y, p)),
+    kernel=KernelModule(learn=plain, step=lambda s, A, Y, p: block(s, A, Y, p) and block(s, A, Y, p)),
 )
 
 
@@ -143,13 +149,13 @@ KALMAN = change(METHODS["kalman"], theory={"laws": ()}, kernel={"models": False}
 
 
 def _off_before_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
-    real("kalman").rts_smooth(F, m_pred, P_pred, m, P)
+    reference_kernel("kalman").rts_smooth(F, m_pred, P_pred, m, P)
     m[:-1] *= 1.001
 
 
 def _off_at_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
     m[-1] *= 1.001
-    real("kalman").rts_smooth(F, m_pred, P_pred, m, P)
+    reference_kernel("kalman").rts_smooth(F, m_pred, P_pred, m, P)
 
 
 fault(
@@ -157,13 +163,13 @@ fault(
     "the smoothed means are off, except for the last, which the filter knows",
     "smoothing_agrees_with_reference",
     method=KALMAN,
-    kernel=around("kalman", rts_smooth=_off_before_the_last),
-    truth=real("kalman"),
+    kernel=reference_with("kalman", rts_smooth=_off_before_the_last),
+    reference=reference_kernel("kalman"),
 )
 fault(
     "the_last_smoothed_mean_is_off",
     "the last smoothed mean is not that of the filter",
     "last_smoothed_state_is_filtered",
     method=KALMAN,
-    kernel=around("kalman", rts_smooth=_off_at_the_last),
+    kernel=reference_with("kalman", rts_smooth=_off_at_the_last),
 )
