@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.learner import Learner
@@ -26,7 +27,7 @@ class Classifier(Learner):
     array(['cat'], dtype='<U3')
     """
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn labelled rows in order.
 
         Parameters
@@ -51,14 +52,19 @@ class Classifier(Learner):
             If a step would not be finite. Rows before it, and their classes, are learned; the error names the row.
         """
         row = self._single_row
-        is_one = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape[:1] == (1,)
-        if row and is_one and row.learn_label(self._state, X[0], y[0]):
+        if (
+            row
+            and type(X) is np.ndarray
+            and type(y) is np.ndarray
+            and X.shape[:1] == y.shape[:1] == (1,)
+            and row.learn_label(self._state, X[0], y[0])
+        ):
             return self
         rows = with_labels(self.rule, self._usable(), X, y)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
-    def learn_one(self, x: Any, y: Any) -> Self:
+    def learn_one(self, x: ArrayLike, y: ArrayLike) -> Self:
         """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
 
         Parameters
@@ -93,7 +99,7 @@ class Classifier(Learner):
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
-    def prequential(self, X: Any, y: Any) -> Array:
+    def prequential(self, X: ArrayLike, y: ArrayLike) -> Array:
         """Learn labelled rows in order, and score each of them just before its step.
 
         Parameters
@@ -116,7 +122,7 @@ class Classifier(Learner):
         rows = with_labels(self.rule, self._usable(), X, y)
         return self._update(rows, self.rule.learn, rows.X, rows.Y, True)
 
-    def step(self, A: Any, y: Any) -> Self:
+    def step(self, A: ArrayLike, y: ArrayLike) -> Self:
         """Learn a block of labelled rows, A (M, d) and y (M,) with M >= 1, as one step; errors as in `partial_fit`."""
         self._check_step()
         rows = with_labels(self.rule, self._usable(), A, y, "A")
@@ -128,16 +134,16 @@ class Classifier(Learner):
         """The labels seen so far, in order of first appearance."""
         return _as_array(list(self._state.classes) if self._state else [])
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Scores (n, classes) of the rows of X (n, d), columns as in `classes_`. Changes nothing."""
         X = self._question(X)
         return self.rule.predict(self._begun(), X)
 
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Labels (n,) of the rows of X (n, d): the class of highest score, the first one on ties."""
         return self._labels(self.decision_function(X))
 
-    def predict_one(self, x: Any) -> Label:
+    def predict_one(self, x: ArrayLike) -> Label:
         """Predict the label of one row.
 
         Parameters

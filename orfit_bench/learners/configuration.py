@@ -14,6 +14,7 @@ from orfit_bench.learners.linearization import LinearizedKernel, prediction_weig
 from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.spec import Draw, Method
 from orfit_bench.spec.backend import Array, Backend
+from orfit_bench.spec.kernel import Kernel
 from orfit_bench.spec.model import LINEAR, Model
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.pending import PendingRows
@@ -31,7 +32,7 @@ class Configuration:
     method: Method
     settings: Mapping[str, Any]
     backend: Backend
-    kernel: Any
+    kernel: Kernel
     dtype: np.dtype[Any]
     random_state: int = 0
     model: Model = LINEAR

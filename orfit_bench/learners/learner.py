@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from numpy.typing import ArrayLike
+
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
 from orfit_bench.learners.merging import merged
@@ -196,13 +198,13 @@ class Learner:
         self._usable()
         return self._state
 
-    def _question_about_one(self, x: Any) -> Array:
+    def _question_about_one(self, x: ArrayLike) -> Array:
         """One row x (d,) as rows (1, d), validated, on the backend."""
         row = self._single_row
         X = row.as_rows(self._state, x) if row else None
         return self._question(validation.one_row(x, self.rule.namespace)) if X is None else X
 
-    def _question(self, X: Any) -> Array:
+    def _question(self, X: ArrayLike) -> Array:
         """Rows (n, d) that a question is about, checked, on the backend."""
         sizes = self._begun().sizes
         return self.rule.place(validation.matrix(X, "X", self.dtype, sizes.n_features, xp=self.rule.namespace))

@@ -8,6 +8,7 @@ from orfit_bench.learners import layers
 from orfit_bench.learners.validation import NUMBERS
 from orfit_bench.spec import Method, Settings
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
 
 
@@ -26,7 +27,7 @@ def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Ar
     return value.astype(dtype)  # a copy: the function may return the same array again, filled anew
 
 
-def prediction_weights(method: Method, s: Any, settings: Settings) -> Array:
+def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
     """The weights (p, r) that predictions use, which need not be those where gradients are taken."""
     choose = method.state.prediction_weights
     return choose(s, settings) if choose else getattr(s, method.state.weights)
@@ -40,7 +41,7 @@ class LinearizedKernel:
         method: Method,
         settings: Settings,
         model: Model,
-        kernel: Any,
+        kernel: Kernel,
         sizes: tuple[int, int],
         dtype: Any,
         xp: Any,
@@ -51,7 +52,7 @@ class LinearizedKernel:
         self._shapes = layers.shapes(model, *sizes) if method.state.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
 
-    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
         B, xp, method = p.batch_size, self._xp, self._method
         for i in range(0, len(X), B):
@@ -70,7 +71,7 @@ class LinearizedKernel:
                 self._kernel.store(s, *self._fresh(s, x, here))
         return len(X)
 
-    def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
+    def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
         """All rows of A as one block."""
         return self.learn(s, A, Y, p, None) == len(A)
 
@@ -84,7 +85,7 @@ class LinearizedKernel:
         blocks = [self._checked(self._model.jacobian(w[:, 0], row), "jacobian(w, x)", want) for row in x]
         return self._xp.ascontiguousarray(self._xp.concatenate(blocks))
 
-    def _with_more(self, p: Any, w: Array, x: Array, y: Array, J: Array) -> Any:
+    def _with_more(self, p: Params, w: Array, x: Array, y: Array, J: Array) -> Any:
         """P with what the method asked for beside gradients and errors."""
         if self._method.kernel.needs_targets:
             p = p._replace(targets=y.reshape(-1, 1))
@@ -96,7 +97,7 @@ class LinearizedKernel:
                 self._proven = layers.check(self._model, J[: self._outputs], self._shapes, row, cut)
         return p
 
-    def _fresh(self, s: Any, x: Array, p: Any) -> tuple[Array | None, Any]:
+    def _fresh(self, s: State, x: Array, p: Params) -> tuple[Array | None, Any]:
         """What `store` sees at the weights after the step: the gradients, or the layers' inputs."""
         w = getattr(s, self._method.state.weights)
         return (None, p._replace(inputs=self._inputs(w, x))) if self._shapes else (self.jacobian(w, x), p)

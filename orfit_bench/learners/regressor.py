@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.learner import Learner
@@ -25,7 +26,7 @@ class Regressor(Learner):
     array([5.])
     """
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn rows in order.
 
         Parameters
@@ -50,14 +51,19 @@ class Regressor(Learner):
             If a step would not be finite. Rows before it are learned; the error names the row.
         """
         row = self._single_row
-        is_one = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape[:1] == (1,)
-        if row and is_one and row.learn_number(self._state, X[0], y[0]):
+        if (
+            row
+            and type(X) is np.ndarray
+            and type(y) is np.ndarray
+            and X.shape[:1] == y.shape[:1] == (1,)
+            and row.learn_number(self._state, X[0], y[0])
+        ):
             return self
         rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
-    def learn_one(self, x: Any, y: Any) -> Self:
+    def learn_one(self, x: ArrayLike, y: ArrayLike) -> Self:
         """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
 
         Parameters
@@ -94,7 +100,7 @@ class Regressor(Learner):
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
-    def prequential(self, X: Any, y: Any) -> Array:
+    def prequential(self, X: ArrayLike, y: ArrayLike) -> Array:
         """Learn rows in order, and predict each of them just before its step.
 
         Parameters
@@ -117,7 +123,7 @@ class Regressor(Learner):
         rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
         return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Predict the targets of rows; the learner is unchanged.
 
         Parameters
@@ -138,7 +144,7 @@ class Regressor(Learner):
         X = self._question(X)
         return self._shaped(self.rule.predict(self._begun(), X))
 
-    def predict_one(self, x: Any) -> Any:
+    def predict_one(self, x: ArrayLike) -> Any:
         """Predict the target of one row, as `predict` does; the learner is unchanged.
 
         Parameters
@@ -159,7 +165,7 @@ class Regressor(Learner):
         X = self._question_about_one(x)
         return self._shaped(self.rule.predict(self._begun(), X))[0]
 
-    def step(self, A: Any, y: Any) -> Self:
+    def step(self, A: ArrayLike, y: ArrayLike) -> Self:
         """Learn a block of rows as one step, whatever `batch_size` is.
 
         Parameters

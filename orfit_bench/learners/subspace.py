@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.learner import Learner
@@ -26,7 +27,7 @@ class Subspace(Learner):
     array([[1., 0.]])
     """
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn rows in order.
 
         Parameters
@@ -57,7 +58,7 @@ class Subspace(Learner):
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
-    def learn_one(self, x: Any) -> Self:
+    def learn_one(self, x: ArrayLike) -> Self:
         """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
 
         Parameters
@@ -90,7 +91,7 @@ class Subspace(Learner):
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 
-    def step(self, A: Any) -> Self:
+    def step(self, A: ArrayLike) -> Self:
         """Learn a block of rows as one step, whatever `batch_size` is.
 
         Parameters
@@ -122,7 +123,7 @@ class Subspace(Learner):
         Q, R = xp.linalg.qr(C[:, (C != 0).any(axis=0)])
         return xp.ascontiguousarray((Q * xp.copysign(1, xp.diagonal(R))).T)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: ArrayLike) -> Array:
         """The coordinates (n, k) of the rows of X (n, d): X components_'."""
         return self._question(X) @ self.components_.T
 

@@ -183,8 +183,8 @@ def read(path: Any) -> tuple[dict[str, Any], dict[str, HostArray]]:
             head = json.loads(given.pop("header").tobytes())
         except Exception as error:  # a flipped bit raises anything: struct.error, NotImplementedError, MemoryError, ...
             pickled = "it is no .npz file, or holds pickled objects, which are never read"
-            said = pickled if "pickle" in str(error) else f"{type(error).__name__}: {error}"
-            raise ValueError(f"{path}: not a whole state saved by orfit_bench ({said})") from error
+            reason = pickled if "pickle" in str(error) else f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path}: not a whole state saved by orfit_bench ({reason})") from error
     return head, given
 
 

@@ -238,7 +238,7 @@ def test_lost_precision_is_reported_once_where_the_learner_is_called(act: str) -
     learner = ob.create("rls").partial_fit(np.eye(D), np.ones(D))
     state = learner.live_state
     assert state
-    state.arrays.digits_lost[...] = 1
+    state.arrays.precision_lost[...] = 1
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         for _ in range(3):

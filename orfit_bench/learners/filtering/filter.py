@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orfit_bench.learners.filtering import smoother
 from orfit_bench.learners.filtering.rule import FilterRule
@@ -27,7 +28,13 @@ class Filter(Regressor):
     rule: FilterRule
 
     def partial_fit(
-        self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        transition: Any = None,
+        process_noise: Any = None,
+        observation_noise: Any = None,
     ) -> Self:
         """Learn observations in order: a prediction step before each row but the first of all, then its correction.
 
@@ -57,26 +64,40 @@ class Filter(Regressor):
         Survey, Proposition 3.
         """
         row = self._single_row
-        is_one = (
-            transition is process_noise is observation_noise is None
-            and type(X) is type(y) is np.ndarray
+        if (
+            row
+            and type(X) is np.ndarray
+            and type(y) is np.ndarray
             and X.shape[:1] == y.shape[:1] == (1,)
-        )
-        if row and is_one and row.learn_number(self._state, X[0], y[0]):
+            and transition is process_noise is observation_noise is None
+            and row.learn_number(self._state, X[0], y[0])
+        ):
             return self
         rows = self._rows(X, y, transition, process_noise, observation_noise)
         self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)
         return self
 
     def prequential(
-        self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        transition: Any = None,
+        process_noise: Any = None,
+        observation_noise: Any = None,
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
         rows = self._rows(X, y, transition, process_noise, observation_noise)
         return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True, rows.inputs))
 
     def step(
-        self, A: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+        self,
+        A: ArrayLike,
+        y: ArrayLike,
+        *,
+        transition: Any = None,
+        process_noise: Any = None,
+        observation_noise: Any = None,
     ) -> Self:
         """One time step with M observations y (M,) or (M, c) through A (M, d), M >= 1. Returns self.
 
@@ -88,14 +109,20 @@ class Filter(Regressor):
         self._update(rows, self.rule.step, rows.X, rows.Y, rows.inputs)
         return self
 
-    def predict(self, X: Any, *, transition: Any = None) -> Array:
+    def predict(self, X: ArrayLike, *, transition: Any = None) -> Array:
         """Forecasts (n,) or (n, c) of the next row, after the transition, were it each row of X (n, d)."""
         X, state = self._question(X), self._begun()
         inputs = self.rule.step_inputs(state.sizes, (transition,), 1, block=True)
         return self._shaped(self.rule.predict(state, X, inputs))
 
     def smooth(
-        self, X: Any, y: Any, *, transition: Any = None, process_noise: Any = None, observation_noise: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        transition: Any = None,
+        process_noise: Any = None,
+        observation_noise: Any = None,
     ) -> xarray.Dataset:
         """Means (step, parameter, output) and covariances (step, parameter, parameter) given all of these rows.
 
@@ -115,7 +142,7 @@ class Filter(Regressor):
         to_host = self.backend.asnumpy
         return smoother.make_dataset(to_host(mean), to_host(covariance), first=first)
 
-    def _rows(self, X: Any, y: Any, *varying: Any, block: bool = False) -> Rows:
+    def _rows(self, X: ArrayLike, y: ArrayLike, *varying: Any, block: bool = False) -> Rows:
         """The rows with what came with them, all of it checked."""
         look = block or not self.rule.kernel_checks_rows or any(v is not None for v in varying)
         rows = with_numbers(self.rule, self._usable(), X, y, "A" if block else "X", look)

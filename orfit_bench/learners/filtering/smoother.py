@@ -10,6 +10,7 @@ import numpy as np
 from orfit_bench.learners.filtering.dynamics import StepModel
 from orfit_bench.learners.filtering.extended import ExtendedFilter, Moments, moments
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.kernel import State
 
 if TYPE_CHECKING:
     import xarray
@@ -23,7 +24,7 @@ class FilterPass(NamedTuple):
     corrected: Moments
 
 
-def run_filter(extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: StepModel, xp: Any) -> FilterPass:
+def run_filter(extended: ExtendedFilter, s: State, X: Array, Y: Array, p: StepModel, xp: Any) -> FilterPass:
     """Filter the rows of X and record each step; there are fewer transitions than rows if a step diverged."""
     n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
     steps = FilterPass([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
@@ -38,7 +39,7 @@ def run_filter(extended: ExtendedFilter, s: Any, X: Array, Y: Array, p: StepMode
     return steps
 
 
-def record_moments(records: Moments, i: int, s: Any) -> None:
+def record_moments(records: Moments, i: int, s: State) -> None:
     """Set entry i to the moments of the state."""
     for record, current in zip(records, moments(s), strict=True):
         record[i] = current
