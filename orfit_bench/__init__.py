@@ -17,7 +17,7 @@ from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, Unav
 from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import create
 from orfit_bench.learners.learner import Learner
-from orfit_bench.learners.restoring import load, restore
+from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
@@ -41,6 +41,7 @@ __all__ = [
     "average",
     "backends",
     "create",
+    "from_bytes",
     "hookimpl",
     "load",
     "methods",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -15,7 +15,7 @@ from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 from orfit_bench.spec.setting import describe_value
-from orfit_bench.state import serialization
+from orfit_bench.state import binary, serialization
 from orfit_bench.state.state import LearnerState
 
 if TYPE_CHECKING:
@@ -89,6 +89,32 @@ class Learner:
         """Write the state to an .npz file with a JSON header, without pickle; an old file is replaced at once."""
         serialization.save(self.rule, self._usable(), path)
 
+    def to_bytes(self) -> bytes:
+        """The state as bytes with a checksum, without pickle: for databases, queues and other processes.
+
+        Returns
+        -------
+        bytes
+            What `orfit_bench.from_bytes` reads.
+
+        Raises
+        ------
+        RuntimeError
+            If an exception interrupted a kernel, so that the state cannot be trusted.
+
+        Notes
+        -----
+        pickle, joblib and multiprocessing carry a learner this way.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> data = ob.create("lms", backend="numpy").partial_fit([[1.0]], [2.0]).to_bytes()
+        >>> ob.from_bytes(data).n_samples_seen_
+        1
+        """
+        return binary.encode(self.rule, self._usable())
+
     def copy(self) -> Self:
         """An independent learner in the same state."""
         state = self._usable()
@@ -127,8 +153,11 @@ class Learner:
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self.copy()
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a learner is not pickled: hand on its state() and restore() it, or save(path) and load(path)")
+    def __reduce__(self) -> tuple[Any, ...]:
+        from orfit_bench.learners.restoring import from_bytes
+
+        binary.check_portable(self.rule)
+        return from_bytes, (self.to_bytes(),)
 
     # ------------------------------------------------------------------ learning
 

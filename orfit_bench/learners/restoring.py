@@ -9,7 +9,7 @@ from orfit_bench.learners.arguments import as_model
 from orfit_bench.learners.factory import create, learner_of
 from orfit_bench.spec import LINEAR, Model, Transition
 from orfit_bench.spec.model import as_transition
-from orfit_bench.state import serialization
+from orfit_bench.state import binary, serialization
 
 if TYPE_CHECKING:
     import xarray
@@ -84,6 +84,44 @@ def load(
         If there is no such file.
     """
     return _rebuilt(*serialization.read(path), str(path), backend, model, transition)
+
+
+def from_bytes(
+    data: Any,
+    *,
+    backend: str | None = None,
+    model: Model | None = None,
+    transition: Transition | tuple[Any, Any] | None = None,
+) -> Any:
+    """Continue where `to_bytes()` was called.
+
+    Parameters
+    ----------
+    data : bytes-like
+        What `learner.to_bytes()` returned.
+    backend, model, transition
+        As in `restore`.
+
+    Returns
+    -------
+    Regressor, Classifier, Filter or Subspace
+        A learner in this state.
+
+    Raises
+    ------
+    TypeError
+        If data is not bytes-like.
+    ValueError
+        If the bytes are damaged, cut, extended, of another version or not a learner's.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> learner = ob.create("rls", backend="numpy").partial_fit([[1.0]], [2.0])
+    >>> ob.from_bytes(learner.to_bytes()).predict([[1.0]])
+    array([1.])
+    """
+    return _rebuilt(*binary.decode(data), "from_bytes", backend, model, transition)
 
 
 def _rebuilt(

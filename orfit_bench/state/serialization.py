@@ -43,8 +43,7 @@ def _plain_setting(value: Any) -> Any:
 def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
     """All of the state that is no array; None stands for a learner before its first chunk."""
     device = rule.backend.described
-    sizes = Sizes(0, 0) if state is None else state.sizes
-    head = {
+    return {
         **({"device": device} if device else {}),
         "format": FORMAT,
         "spec_version": list(SPEC_VERSION),
@@ -54,6 +53,14 @@ def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
         "dtype": str(rule.dtype),
         "random_state": rule.random_state,
         "model": rule.model.name,
+        **counts(rule, state),
+    }
+
+
+def counts(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
+    """What changes in the header while a learner learns."""
+    sizes = Sizes(0, 0) if state is None else state.sizes
+    head = {
         "t": state.n_steps if state else 0,
         "n_samples_seen": state.n_samples if state else 0,
         "n_features": sizes.n_features if state else None,
