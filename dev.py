@@ -4,8 +4,8 @@
 The environment .venv is created on first use and updated when needed.
 
 run      run the benchmark; arguments are passed to `orfit-bench run`
-test     run the tests; arguments are passed to pytest
-slow     run the tests that take longer than ten seconds
+test     run the quick tests in parallel; arguments are passed to pytest
+slow     run the slow tests, which CI runs too
 check    check lint, formatting, types and import contracts
 fix      fix lint errors and formatting where possible
 bench    run the micro-benchmarks of calls and kernels, compared with other packages
@@ -83,15 +83,21 @@ def run(*arguments: str) -> None:
 
 
 def test(*arguments: str) -> None:
-    """Run the tests."""
+    """Run the quick tests, in parallel."""
     set_up("test")
-    python("-m", "pytest", "-m", "not slow", *arguments)
+    pytest("not slow", *arguments)
 
 
 def slow(*arguments: str) -> None:
-    """Run the slow tests."""
+    """Run the slow tests, in parallel."""
     set_up("test")
-    python("-m", "pytest", "-m", "slow or orfit_slow", "--orfit-slow", *arguments)
+    pytest("slow or orfit_slow", "--orfit-slow", *arguments)
+
+
+def pytest(marked: str, *arguments: str) -> None:
+    """Run the tests with these marks on all cores, one thread each; `-n 0` among the arguments runs them in turn."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    python("-m", "pytest", "-m", marked, "-n", "auto", *arguments)
 
 
 def check() -> None:
@@ -204,8 +210,8 @@ def ci() -> None:
     run()
     check()
     wheels()
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one thread per worker
-    test("-n", "auto")
+    test()
+    slow()
 
 
 def main() -> None:

@@ -76,6 +76,7 @@ def test_bound_grows_with_what_it_derives_from():
     assert bound("float32", 4, 5.0, 2) > 1e8 * bound("float64", 4, 5.0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [np.nan, 0.0, 1e150], ids=["nan", "nothing", "huge"])
 @pytest.mark.parametrize("method", [m for m in METHODS if m.name != "greedy"], ids=lambda m: m.name)
 def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):

@@ -28,6 +28,7 @@ from orfit_bench.spec import Absent
 # ---------------------------------------------------------------------- faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_caught_by_the_checks_named_and_by_no_other(name):
     found = FAULTS[name].report()
@@ -45,6 +46,7 @@ def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("reference", [None, PLAIN_KERNEL])
 @pytest.mark.parametrize("method", [PLAIN, BATCHES])
@@ -84,6 +86,7 @@ def test_the_reference_under_another_name_passes():
     passes_as_echo("lms", "class_rls", "oja", dtypes=["float64"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("methods", "dtype"),
     [(("nlms", "rls", "owm"), "float64"), (("nlms", "rls"), "float32")],

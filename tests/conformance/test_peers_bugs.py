@@ -6,6 +6,7 @@ from faults.peers_bugs import BUGS
 from orfit_bench.conformance.result import FAILED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BUGS)
 def test_a_bug_of_a_peer_is_caught(what):
     checks, fault = BUGS[what]

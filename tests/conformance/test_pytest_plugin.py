@@ -275,6 +275,7 @@ def test_the_packaged_suite_checks_what_is_named(pytester):
     result.assert_outcomes(passed=here, skipped=away, deselected=len(items) - len(chosen))
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_are_added_up_by_a_process_that_knows_no_plugin_of_theirs(pytester):
     pytest.importorskip("xdist")
     pytester.makeconftest(

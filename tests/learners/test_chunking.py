@@ -75,6 +75,7 @@ def tolerance(told: Any, learner: ob.Learner, X: Any) -> float:
     return float(2 * X.shape[1] * np.finfo(told.dtype).eps * np.abs(X).sum(1).max() * max(w, np.abs(told).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LEARNERS, ids=names)
 @given(stream=streams())
 def test_cuts_do_not_matter(case: tuple[str, dict[str, Any]], stream: Any, same_state: Same) -> None:
@@ -100,6 +101,7 @@ def test_cuts_do_not_matter(case: tuple[str, dict[str, Any]], stream: Any, same_
     assert whole.pending == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LEARNERS, ids=names)
 @given(stream=streams())
 def test_prequential_is_predict_then_learn(case: tuple[str, dict[str, Any]], stream: Any, same_state: Same) -> None:
@@ -115,6 +117,7 @@ def test_prequential_is_predict_then_learn(case: tuple[str, dict[str, Any]], str
     same_state(whole, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MODELS, ids=names)
 @given(stream=streams())
 def test_cuts_do_not_matter_on_a_model(

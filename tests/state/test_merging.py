@@ -78,6 +78,7 @@ def assert_close(got, want, tolerance):
 # ---------------------------------------------------------------------- exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", TALL, ids=said)
 @given(
     cuts=st.tuples(st.integers(1, 28), st.integers(1, 28)).map(sorted),

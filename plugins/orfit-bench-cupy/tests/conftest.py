@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.quick import mark_slow
 
 import orfit_bench as ob
 from orfit_bench_cupy import BACKEND, METHODS
@@ -66,3 +67,8 @@ def in_place() -> Iterator[str]:
     ob.register(Plugin(), IN_PLACE.name)
     yield IN_PLACE.name
     ob.unregister(IN_PLACE.name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    mark_slow(items, Path(__file__).parent)

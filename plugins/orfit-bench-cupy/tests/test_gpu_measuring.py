@@ -16,6 +16,7 @@ def results(monkeypatch):
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
 @pytest.mark.parametrize("case", cases.by_name())
 def test_a_size(in_place, results, case):

@@ -1,14 +1,11 @@
-"""Single precision runs the same code, compiled once more: it is with the slow tests, for it takes as long again."""
+"""The kit on compiled kernels: a method of each kind in float64 at once, the rest with the slow tests."""
 
 from pathlib import Path
 
 import pytest
-
-HERE = Path(__file__).parent
+from helpers.quick import mark_slow
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    for item in items:
-        if "float32" in item.name and HERE in item.path.parents:
-            item.add_marker(pytest.mark.slow)
+    mark_slow(items, Path(__file__).parent)

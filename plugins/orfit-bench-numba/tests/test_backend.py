@@ -32,6 +32,7 @@ class TestCompiling:
         assert python(listed) == "False\n"
         assert python(code) == "True\n"
 
+    @pytest.mark.slow
     def test_is_kept_for_later_processes_until_a_file_changes(self, tmp_path):
         package = Path(orfit_bench_numba.__file__).parent
         shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -59,6 +60,7 @@ print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in 
         monkeypatch.setattr(_compile.numba, "njit", njit)
         assert not _compile._can_cache()
 
+    @pytest.mark.slow
     def test_may_be_killed(self, tmp_path):
         code = (
             "import numpy as np, orfit_bench as ob; ob.create('nlms', backend='numba').partial_fit(np.eye(2), [1, 2])"
@@ -88,6 +90,7 @@ print(*(sum(sum(getattr(v.stats, name).values()) for v in versions) for name in 
 
 
 class TestThreads:
+    @pytest.mark.slow
     def test_blas_is_afterwards_as_it_was(self):
         code = """
 import threading, numpy as np, orfit_bench as ob
@@ -154,6 +157,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is Linux's")
 @pytest.mark.parametrize(
     ("method", "d", "settings", "allowed"),

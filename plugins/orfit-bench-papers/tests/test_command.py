@@ -54,6 +54,7 @@ class TestCommand:
         assert "it broke" in result.output
 
 
+@pytest.mark.slow
 def test_the_page_of_tables_keeps_those_that_are_not_measured_anew(made, tmp_path, monkeypatch):
     file = tmp_path / "experiments.md"
     before = (

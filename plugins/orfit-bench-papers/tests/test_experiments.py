@@ -53,6 +53,7 @@ def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_page_of_one_run_has_no_nan_in_it(name, made, numbers):
     results = made(name).results

@@ -135,6 +135,7 @@ def test_what_pages_need_is_asked_for_before_the_work(module, counted, tmp_path,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_run_ends_in_the_identical_file(tmp_path):
     environment = {**os.environ, "ORFIT_BENCH_PLUGINS": "catalogue,numpy,papers"}

@@ -1,0 +1,11 @@
+"""The kit on the reference: a method of each kind in float64 at once, the rest with the slow tests."""
+
+from pathlib import Path
+
+import pytest
+from helpers.quick import mark_slow
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    mark_slow(items, Path(__file__).parent)
