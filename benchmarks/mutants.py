@@ -40,7 +40,7 @@ ODD = ("LShift", "RShift", "BitOr", "BitAnd", "BitXor")
 """Operators that floats do not have: mutants by them, and of them (only annotations have any), tell nothing."""
 FIRST = ("law_", "agrees_with_batch", "any_chunking", "outputs_of", "a_model_that", "rows_of", "no_step")
 """How the checks begin that kill most, run before the others."""
-LAST = ("thousands_of_rows", "law_digits")
+LAST = ("thousands_of_rows", "law_warns_on_precision_loss")
 """How the checks begin that take seconds."""
 LEFT_OUT = (
     *("wrong_", "what_is_no_number", "numbers_that_are", "other_columns", "a_saved", "a_copy", "a_restored"),
