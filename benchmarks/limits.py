@@ -23,6 +23,7 @@ LIMITS = {
     "orfit, unlimited": lambda d, c, m: ((4 * m + 4 * c + 4) * d, (2 + 2 * c) * d),
     "rls": lambda d, c: (3 * d**2, 2 * d**2 / BLOCK),  # P X' and one triangle of P - V'V
     "rls, a row a call": lambda d, c: (3 * d**2, 2 * d**2),
+    "ridge": lambda d, c: (d**2 + 2 * d * c, d**2 / BLOCK + d),  # one triangle of X'X, and X'Y
     "class_rls": lambda d, c: (3 * d**2 + 4 * d * c, 2 * d**2 / BLOCK + 2 * d * c),
     "kalman": lambda d, c: (3 * d**2, 2 * d**2 / BLOCK),
     "kalman, transition": lambda d, c: (3 * d**3, 6 * d**2),  # F P, and one triangle of (F P)F'

@@ -34,6 +34,8 @@ def comparable_state(value: Any) -> dict[str, Array]:
         elif f.compared == "span":
             axis = next(i for i, dim in enumerate(f.dims) if dim.startswith(AMBIENT))
             found[f.name] = span_basis(np.asarray(fields[f.name], float).swapaxes(0, axis))
+    if value.method.state.solution:
+        found[value.method.state.weights] = value.backend.asnumpy(value.rule.solved_weights(state))
     return found
 
 

@@ -102,13 +102,15 @@ def _perturbed_model(context: CheckContext, perturb: Callable[[Any], Any]) -> di
 
 
 class PerturbedKernel:
-    """A kernel that is given perturbed rows, gradients, errors and inputs of layers."""
+    """A kernel that is given perturbed rows, gradients, errors, inputs of layers and equations."""
 
     def __init__(self, kernel: Any, perturb: Callable[[Any], Any]) -> None:
         self._kernel, self._perturb = kernel, perturb
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._kernel, name)
+        if name == "solve":  # its input are the fields
+            return lambda s: function(type(s)(*map(self._argument, s)))
         if name not in ("learn", "step", "update", "store"):
             return function
         return lambda s, *given: function(s, *map(self._argument, given[:3]), *given[3:])

@@ -2,6 +2,7 @@
 
 - `guards`: decisions about precision: whether numbers are finite, how many digits of a covariance are left;
 - `exact_observations`: the gain of a filter for rows observed without noise;
+- `information`: normal equations: the weights of rows under forgetting, sums, solutions;
 - `filtering`: one step of a filter, and the variance that a transition restores;
 - `layers`: the weights and arrays of a network's layers, projections, propagated errors;
 - `linalg`: matrix factors that LAPACK does not return directly.

@@ -46,7 +46,7 @@ def initial_weights_for(given: ArrayLike | None, method: Method, dtype: np.dtype
         return None
     if method.traits.labels:
         raise ValueError(f"initial_weights: {method.name} gives every new class zero weights; leave it out")
-    if "w" not in method.state.names:
+    if "w" not in method.state.names and not method.state.solution:
         instead = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
         raise ValueError(f"initial_weights: {method.name} has none; {instead[0] if instead else 'leave it out'}")
     weights = validation.numbers(given, "initial_weights", dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import AccuracyWarning
 from orfit_bench.learners import layers, validation
 from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
@@ -96,9 +98,15 @@ class Configuration:
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
         """The state before the first row; ValueError where settings do not fit the sizes."""
         layout, (d, c, _) = self.layout(sizes), sizes
-        draw, given = generator(self.random_state, 0).standard_normal, {}  # one generator: each call draws anew
-        if any(f.name == self.method.state.weights for f in layout.fields):
-            given[self.method.state.weights] = self.first_weights(d, c, layout.shape(("parameter", "output")), draw)
+        draw = generator(self.random_state, 0).standard_normal  # one generator: each call draws anew
+        given: dict[str, Any] = {}
+        solution, name = self.method.state.solution, self.method.state.weights
+        if solution or any(f.name == name for f in layout.fields):
+            w = self.first_weights(d, c, layout.shape(("parameter", "output")), draw)
+            if not solution:
+                given[name] = w
+            elif w is not None:
+                given = solution.initial_fields(w, self.settings)
         return LearnerState(sizes, layout.start(given, draw), self.no_rows(sizes), classes=classes)
 
     def copy(self, state: LearnerState) -> LearnerState:
@@ -142,7 +150,20 @@ class Configuration:
 
     def prediction_weights(self, state: LearnerState, inputs: Any = None) -> Array:
         """The weights (p, r) that predictions use."""
+        if self.method.state.solution:
+            return self.solved_weights(state)
         return prediction_weights(self.method, state.arrays, self.settings)
+
+    def solved_weights(self, state: LearnerState) -> Array:
+        """The weights (p, r) of a method whose weights are no field, solved for once after rows were learned."""
+        if state.solved_weights is None:
+            with np.errstate(all="ignore"):  # a weight may be inf
+                state.solved_weights, precision = self.kernel.solve(state.arrays)
+            if precision <= np.finfo(self.dtype).eps ** 0.5 and not state.has_warned and self.method.state.solution:
+                state.has_warned = True
+                text = f"{self.method.name}: {self.method.state.solution.warning}"
+                warnings.warn(text, AccuracyWarning, stacklevel=5)
+        return state.solved_weights
 
     # ------------------------------------------------------------------ what the kernel gets
 

@@ -83,6 +83,7 @@ class Rule(Configuration):
         block: bool = False,
     ) -> None:
         """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""
+        state.solved_weights = None
         layout, steps = self.layout(state.sizes), len(X) // batch_size
         gradients = batch_size * layout.sizes["gradients"]
         if layout.grows:

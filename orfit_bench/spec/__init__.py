@@ -12,7 +12,18 @@ from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.metric import Metric, Record
 from orfit_bench.spec.model import LINEAR, Model, Transition
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.state import Array, Diagonal, Draw, Field, Growth, PrecisionWarning, Settings, Sizes, StateSpec
+from orfit_bench.spec.state import (
+    Array,
+    Diagonal,
+    Draw,
+    Field,
+    Growth,
+    PrecisionWarning,
+    Settings,
+    Sizes,
+    Solution,
+    StateSpec,
+)
 from orfit_bench.spec.stream import Data, Stream
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Choice, Integer, Matrix, MatrixOrTransition, Number, NumberOrSchedule, Text
@@ -60,6 +71,7 @@ __all__ = [
     "Settings",
     "Side",
     "Sizes",
+    "Solution",
     "State",
     "StateSpec",
     "Stream",

@@ -24,8 +24,9 @@ def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
     """What a method allows, with the functions that its kernel offers for it."""
     spec, kind = method.kernel, method.traits
     block = ("update", *(["store"] if spec.needs_post_step_gradients else []), *(["ahead"] if spec.lookahead else []))
+    rows = (*kind.rows, "solve") if method.state.solution else kind.rows
     wanted: dict[Capability, tuple[str, ...] | None] = {
-        "rows": block if method.state.layered else kind.rows,
+        "rows": block if method.state.layered else rows,
         "models": block if spec.models else None,
         "blocks": ("step",) if spec.blocks else None,
         "smoothing": kind.smoothing,

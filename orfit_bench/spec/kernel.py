@@ -76,6 +76,13 @@ class Kernel(Protocol):
     def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
         """One observation block A (M, d), Y (M, r) of a linear model. False: not finite, not applied."""
 
+    def solve(self, s: State) -> tuple[Array, float]:
+        """The weights (p, r) of a method that declares a `solution`, and the precision of its equations.
+
+        The precision is the smallest squared pivot of the factor, relative to the diagonal; at about eps no digit is
+        left.
+        """
+
     def store(self, s: State, J: Array, p: Params) -> None:
         """Keep the gradients J (q, p) taken after the step; only where the method declares `needs_post_step_gradients`.
 

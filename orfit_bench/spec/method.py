@@ -119,8 +119,12 @@ class Method:
         for what, needed, declared in (("field", kind.fields, self.state.names), ("setting", kind.settings, settings)):
             if missing := [name for name in needed if name not in declared]:
                 yield f"a {kind.name} needs a {what} {missing[0]!r}: every {kind.name} has {', '.join(needed)}"
-        if kind.supervised and self.state.weights not in self.state.names and not self.state.predict:
-            yield f"it has neither a field {self.state.weights!r} nor predict()"
+        if kind.supervised and not (
+            self.state.weights in self.state.names or self.state.solution or self.state.predict
+        ):
+            yield f"it has neither a field {self.state.weights!r} nor a solution nor predict()"
+        if self.state.solution and (self.kernel.models or self.state.layered):
+            yield "its weights are the solution of equations, which only a linear model has"
 
     def _setting_problems(self) -> Iterator[str]:
         """Settings that contradict each other or the rest."""

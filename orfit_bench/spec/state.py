@@ -95,6 +95,22 @@ class PrecisionWarning(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Solution:
+    """Weights that are no field: the kernel's `solve(s)` computes them from the fields when predictions need them.
+
+    Parameters
+    ----------
+    initial_fields : callable
+        initial_fields(w0, settings) returns the fields that follow from initial weights w0 (p, r).
+    warning : str
+        What to tell users when half of the digits of the weights are lost.
+    """
+
+    initial_fields: Callable[[Array, Settings], dict[str, Array]]
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
 class StateSpec:
     """What a learner of the method keeps, and how it predicts.
 
@@ -114,6 +130,8 @@ class StateSpec:
         Further dimensions with their length(settings, sizes); of layered fields, sizes are those of the layer.
     warning : PrecisionWarning, optional
         What to tell users when precision is lost.
+    solution : Solution, optional
+        How weights that are no field follow from the fields; `weights` is then their name in `learner.state()`.
     """
 
     fields: tuple[Field, ...]
@@ -123,12 +141,15 @@ class StateSpec:
     growth: Growth | None = None
     lengths: Mapping[str, Callable[[Settings, Sizes], int]] = field(default_factory=dict)
     warning: PrecisionWarning | None = None
+    solution: Solution | None = None
 
     def __post_init__(self) -> None:
         """Refuse fields of one name, and a warning about a field that does not exist."""
         names = [f.name for f in self.fields]
         if twice := [n for n in names if names.count(n) > 1]:
             raise ValueError(f"state: two fields are named {twice[0]!r}")
+        if self.solution and self.weights in names:
+            raise ValueError(f"state: {self.weights!r} is a field, but also the solution of equations: declare one")
         if self.warning and self.warning[0] not in names:
             raise ValueError(f"state: its warning reads a field {self.warning[0]!r}, which is not declared")
 

@@ -151,6 +151,9 @@ def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
     }
     dims |= {n: (f"{n}_row", f"{n}_column") for n in given if n.startswith(SETTING)}
     fields = () if state is None else rule.layout(state.sizes).fields
+    if state and rule.method.state.solution:
+        given[rule.method.state.weights] = rule.backend.asnumpy(rule.solved_weights(state))
+        dims[rule.method.state.weights] = ("parameter", "output")
     dims |= {f.name: f.dims for f in fields}
     meaning = {f.name: f.meaning for f in fields}
     variables = {

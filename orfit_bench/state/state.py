@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -44,6 +44,8 @@ class LearnerState:
     """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
     has_warned: bool = False
     """Whether the user was warned that precision is lost."""
+    solved_weights: Any = field(default=None, init=False, compare=False)
+    """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
 
 
 class StateRule(Protocol):
@@ -94,6 +96,9 @@ class StateRule(Protocol):
 
     def no_rows(self, sizes: Sizes) -> PendingRows:
         """No pending rows, on the backend."""
+
+    def solved_weights(self, state: LearnerState) -> Array:
+        """The weights of a method whose weights are no field."""
 
     def init(self, sizes: Sizes, classes: tuple[Label, ...] = ()) -> LearnerState:
         """The state before the first row."""

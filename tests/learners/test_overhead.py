@@ -14,6 +14,7 @@ BACKENDS = ["numpy", "numba"]
 METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
 METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
+METHODS += ["ridge"]
 
 
 @pytest.fixture(scope="module")

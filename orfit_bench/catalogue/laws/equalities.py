@@ -134,6 +134,13 @@ def rls_equals_class_rls(create: Any, rows: Rows) -> Measured:
     return Measured(found, len(rows.X), condition(rows.X))
 
 
+def rls_equals_ridge(create: Any, rows: Rows) -> Measured:
+    """RLS is ridge regression in information form, step by step, for a forgetting factor below 1."""
+    same = {"ridge": weakest_energy(rows.X), "forgetting_factor": 0.99}
+    A, _ = weighted_rows(rows.X, rows.y[:, None], weakest_energy(rows.X), 0.99)
+    return measure_equality(create, rows, "rls", same, "ridge", same, max(condition(A), condition(rows.X)))
+
+
 def rls_equals_owm(create: Any, rows: Rows) -> Measured:
     """OWM with step 1 on a network of one layer is RLS."""
     same = {"ridge": weakest_energy(rows.X), "forgetting_factor": 0.99}
@@ -168,12 +175,13 @@ EQUALITIES = (
     Equality("sgd", "orfit", "many passes", Law(sgd_converges_to_orfit, "thesis, Corollary 4", 1, "wide")),
     Equality("rls", "kalman", "state at rest", Law(rls_equals_kalman, "survey, Lemma 3", 2)),
     Equality("rls", "class_rls", "one-hot targets", Law(rls_equals_class_rls, "survey, (D-RLS)", 2)),
+    Equality("rls", "ridge", "", Law(rls_equals_ridge, "thesis, eq. (2.2) and (2.3)", 2)),
     Equality("rls", "owm", "one layer, step 1", Law(rls_equals_owm, "survey, Layer-wise RLS", 2)),
     Equality("ogd", "gp", "one layer", Law(ogd_equals_gp, "survey, (OGD) and (GP)", 1, "wide")),
     _batch_edge("apa", "min-norm", "all rows", apa.min_norm_interpolation, apa.LAWS),
     _batch_edge("icl", "min-norm", "", icl.min_norm_interpolation, icl.LAWS),
     _batch_edge("orfit", "min-norm", "", orfit.min_norm_interpolation, orfit.LAWS),
-    _batch_edge("rls", "ridge", "", rls.equals_ridge_regression, rls.LAWS),
+    _batch_edge("rls", "batch ridge", "", rls.equals_ridge_regression, rls.LAWS),
     _batch_edge("incremental_pca", "batch PCA", "rank <= k", incremental_pca.equals_batch_pca, incremental_pca.LAWS),
     _batch_edge(
         "implicit_krasulina",

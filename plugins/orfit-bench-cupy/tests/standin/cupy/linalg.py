@@ -11,7 +11,7 @@ from ._counts import COUNTS
 from ._functions import reserve
 from ._real import REAL, bound
 
-QR, EIGH, CHOLESKY = 6, 4, 3
+QR, EIGH, CHOLESKY, SOLVE = 6, 4, 3, 4
 """Launches by CuPy; each starts many more inside cuSOLVER."""
 
 
@@ -47,6 +47,15 @@ def _cholesky(a: Any) -> Any:
         return ndarray(np.full(a.shape, np.nan, a.dtype))
 
 
+def _solve(a: Any, b: Any) -> Any:
+    COUNTS.launches += SOLVE
+    work = reserve(a.nbytes)  # a copy in Fortran order, in which the factors stay
+    x = np.linalg.solve(a._a, b._a)
+    del work
+    return ndarray(np.asfortranarray(x))
+
+
 qr = bound("linalg.qr", REAL.linalg.qr, _qr)
 eigh = bound("linalg.eigh", REAL.linalg.eigh, _eigh)
 cholesky = bound("linalg.cholesky", REAL.linalg.cholesky, _cholesky)
+solve = bound("linalg.solve", REAL.linalg.solve, _solve)

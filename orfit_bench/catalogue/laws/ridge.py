@@ -1,0 +1,95 @@
+"""Laws of ridge regression in information form."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
+from orfit_bench.catalogue.shared.least_squares import weighted_rows
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
+from orfit_bench.spec.state import Array
+
+FACTORS = (0.97, 1.0, 1.02)
+
+
+def _batch_weights(X: Array, y: Array, prior: float, ff: float) -> tuple[Array, float]:
+    """The solution of the weighted problem by an orthogonal factorization, and the condition number of its rows."""
+    A, b = weighted_rows(X, y[:, None], prior, ff)
+    return np.linalg.lstsq(A, b, rcond=None)[0], condition(A)
+
+
+def equals_ridge_regression(create: Any, rows: Rows) -> Measured:
+    """The weights minimize the weighted squared errors with the prior, for forgetting factors below, at and above 1."""
+    X, y, _ = rows
+    prior, worst, cond = weakest_energy(X), 0.0, condition(X)
+    for ff in FACTORS:
+        want, number = _batch_weights(X, y, prior, ff)
+        learner = create(ridge=prior, forgetting_factor=ff).partial_fit(X, y)
+        worst, cond = nan_max(worst, deviation(final_weights(learner), want)), max(cond, number)
+    return Measured(worst, len(X), cond)
+
+
+def information_is_weighted_sum(create: Any, rows: Rows) -> Measured:
+    """The information is the weighted sum of x x' and the prior, divided by ff^t for forgetting factors above 1."""
+    X, y, _ = rows
+    worst = 0.0
+    for ff in FACTORS:
+        A, _ = weighted_rows(X, y[:, None], 2.0, ff)  # its rows are divided by the largest weight too
+        state = create(ridge=2.0, forgetting_factor=ff).partial_fit(X, y).state()
+        worst = nan_max(worst, deviation(state["information"].values, np.tril(A.T @ A)))
+    return Measured(worst, len(X), 1.0)
+
+
+def blocks_equal_ridge_regression(create: Any, rows: Rows) -> Measured:
+    """A block forgets once, whatever its length: its rows have one weight."""
+    X, y, _ = rows
+    prior, ff, cuts = weakest_energy(X), 0.9, (0, 1, 3, len(X) // 2, len(X))
+    learner, weights = create(ridge=prior, forgetting_factor=ff), np.empty(len(X))
+    for step, (lo, hi) in enumerate(pairwise(cuts), start=1):
+        learner.step(X[lo:hi], y[lo:hi])
+        weights[lo:hi] = ff ** (len(cuts) - 1 - step)
+    root = np.sqrt(weights)
+    A = np.vstack([root[:, None] * X, np.sqrt(ff ** (len(cuts) - 1) * prior) * np.eye(X.shape[1])])
+    want = np.linalg.lstsq(A, np.append(root * y, np.zeros(X.shape[1]))[:, None], rcond=None)[0]
+    return Measured(deviation(final_weights(learner), want), len(X), condition(A))
+
+
+def starts_from_prior(create: Any, rows: Rows) -> Measured:
+    """The prior draws the weights to those that the learner started from."""
+    X, y, _ = rows
+    prior, w0 = weakest_energy(X), np.arange(1.0, X.shape[1] + 1)
+    want, cond = _batch_weights(X, y - X @ w0, prior, 1.0)
+    learner = create(ridge=prior, initial_weights=w0).partial_fit(X, y)
+    return Measured(deviation(final_weights(learner), want + w0[:, None]), len(X), cond)
+
+
+def least_norm_without_prior(create: Any, rows: Rows) -> Measured:
+    """Without a prior the weights are the smallest of those that fit fewer rows than features."""
+    X, y, _ = rows
+    learner = create(ridge=0.0).partial_fit(X, y)
+    return Measured(deviation(final_weights(learner)[:, 0], np.linalg.pinv(X) @ y), len(X), condition(X))
+
+
+def merge_is_exact(create: Any, rows: Rows) -> Measured:
+    """Learners of parts of the rows merge into the weights of all rows, with the prior counted once."""
+    X, y, _ = rows
+    prior, worst, cond = weakest_energy(X), 0.0, condition(X)
+    for ff in FACTORS:
+        want, number = _batch_weights(X, y, prior, ff)
+        merged = learn_in_parts(partial(create, ridge=prior, forgetting_factor=ff), X, y, cuts=(5, len(X) // 2))
+        worst, cond = nan_max(worst, deviation(final_weights(merged), want)), max(cond, number)
+    return Measured(worst, len(X), cond)
+
+
+LAWS = (
+    Law(equals_ridge_regression, "thesis, eq. (2.2); slides, Recursive LS; survey, Proposition 2", exponent=2),
+    Law(information_is_weighted_sum, "survey, eq. (9)", exponent=0),
+    Law(blocks_equal_ridge_regression, "least-squares notes, block update", exponent=2),
+    Law(starts_from_prior, "thesis, eq. (2.2)", exponent=2),
+    Law(least_norm_without_prior, "thesis, Proposition 2", exponent=2, shape="wide"),
+    Law(merge_is_exact, "survey, eq. (9)", exponent=2),
+)

@@ -1,0 +1,93 @@
+"""Ridge regression in information form: the weighted normal equations, solved when predictions need the weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orfit_bench.catalogue.laws.ridge import LAWS
+from orfit_bench.catalogue.shared.least_squares import solve_ridge
+from orfit_bench.catalogue.shared.merging import remaining_weight
+from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.method import KernelSpec, Method
+from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, Solution, StateSpec
+from orfit_bench.spec.theory import Cost, Theory
+from orfit_bench.spec.types import Number
+
+
+def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
+    """The weighted ridge problem, solved directly by an orthogonal factorization."""
+    return solve_ridge(X, Y, w0, settings["ridge"], settings["forgetting_factor"])
+
+
+def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """The sum of information and moment, with the prior counted once."""
+    ff = settings["forgetting_factor"]
+    early, late = (a, b) if ff <= 1 else (b, a)  # above 1 the state is divided by ff^t, and b's rows count less
+    kept = remaining_weight(min(ff, 1 / ff), late.steps)
+    return {name: kept * (early.fields[name] - prior) + late.fields[name] for name, prior in a.start.items()}
+
+
+def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
+    return Diagonal(settings["ridge"], sizes["parameter"])
+
+
+def _prior_moment(w0: Array, settings: Settings) -> dict[str, Array]:
+    return {"moment": settings["ridge"] * w0}
+
+
+METHOD = Method(
+    name="ridge",
+    summary="ridge regression in information form: the normal equations are summed, and solved when predictions need "
+    "the weights",
+    use_when="You learn many rows and predict rarely: a chunk costs one symmetric product, and the first prediction "
+    "after it one Cholesky factorization. Learners of parts of the data merge exactly, by addition.",
+    avoid_when="Every row is predicted before it is learned: rls costs O(d^2) a row where ridge solves a system, "
+    "O(d^3). The features are nearly collinear: the normal equations square their condition number.",
+    formulas="L <- ff L + x x', m <- ff m + x y', from L = ridge I and m = ridge w0\nw = L^-1 m\n"
+    "minimizes sum_i ff^(t-i) e_i^2 + ff^t ridge |w - w0|^2 over steps i",
+    source="slides, Recursive LS; thesis, eq. (2.2); survey, eq. (9)",
+    settings=(
+        Setting(
+            "forgetting_factor",
+            Number(0, closed="neither"),
+            1.0,
+            "factor by which the weight of past errors is multiplied at each step",
+        ),
+        Setting(
+            "ridge",
+            Number(0),
+            1.0,
+            "weight of the prior |w - w0|^2; with 0 the weights are the smallest that minimize the errors",
+        ),
+    ),
+    examples=({"forgetting_factor": 0.9}, {"forgetting_factor": 1.1}),
+    state=StateSpec(
+        (
+            Field(
+                "information",
+                ("parameter", "parameter"),
+                "weighted sum of x x' and the prior: its lower triangle, with zeros above the diagonal; for a "
+                "forgetting factor above 1 divided by ff^t",
+                start=_prior,
+            ),
+            Field("moment", ("parameter", "output"), "weighted sum of x y' and ridge w0, divided likewise"),
+        ),
+        solution=Solution(
+            _prior_moment,
+            "half of the digits of the weights are lost: some directions carry little information compared with "
+            "others, and those with none get no weight. Remedies: a larger ridge, a forgetting factor nearer 1, fewer "
+            "or less correlated features",
+        ),
+    ),
+    kernel=KernelSpec(blocks=True),
+    theory=Theory(
+        laws=LAWS,
+        batch=batch,
+        cost=Cost(  # in blocks of 64 rows
+            flops=lambda s, z: (z["parameter"] + 2 * z["output"]) * z["parameter"],
+            floats=lambda s, z: z["parameter"] ** 2 / 64 + z["parameter"],
+        ),
+    ),
+    combine=Combine(Merge("exact", "the sum of information and moment, with the prior counted once", merge)),
+)

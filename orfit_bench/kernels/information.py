@@ -1,0 +1,81 @@
+"""Weights and equations of least squares in information form: L w = m with L = X'WX and m = X'WY.
+
+Shapes: L (p, p) symmetric, of which the lower triangle is read, m (p, r).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
+
+Array = NDArray[Any]
+
+
+def forgetting_weights(ff: float, t: int, steps: int) -> tuple[float, Array]:
+    """The factor of L and m during steps t, t + 1, ..., and the weights (steps,) of the rows of each.
+
+    For ff above 1 everything is divided by ff^t, so that no sum overflows.
+    """
+    if ff <= 1:
+        return ff**steps, ff ** np.arange(steps - 1.0, -1.0, -1.0)
+    return 1.0, ff ** -np.arange(t, t + steps, dtype=float)
+
+
+def add_products(L: Array, X: Array, factor: float) -> None:
+    """L <- factor L + X'X in place for rows X (n, p), the lower triangle only: p^2 flops a row."""
+    (syrk,) = get_blas_funcs(("syrk",), (L,))
+    syrk(1, X.T, beta=factor, c=L.T, lower=0, overwrite_c=1)  # what C order holds by rows, BLAS takes by columns
+
+
+def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
+    """The w (p, r) with L w = m, and the precision of L; if too little is left, the `least_norm` solution."""
+    if not np.diagonal(L).any():
+        return np.zeros_like(m), 1.0  # no row, and no prior
+    C, precision = factor_information(L)
+    if not is_solvable(L, precision):
+        return least_norm(L, m), precision
+    return solve_factored(C, m), precision
+
+
+def is_bounded(L: Array, m: Array, energy: float, Y: Array) -> bool:
+    """Whether no sum comes near overflow for rows of this total energy, in whatever order they are added."""
+    largest = np.diagonal(L).max() + energy, np.abs(m).max() + math.sqrt(energy) * np.linalg.norm(Y)
+    return bool(max(largest) < np.finfo(L.dtype).max / 4)
+
+
+def factor_information(L: Array) -> tuple[Array, float]:
+    """The C with C C' = L, and the precision: its smallest squared pivot relative to the diagonal of L.
+
+    The upper triangle of C is not zero. A precision of 0 means that the factorization failed.
+    """
+    (potrf,) = get_lapack_funcs(("potrf",), (L,))
+    C, failed = potrf(L.T, lower=0, clean=0)
+    return C.T, 0.0 if failed else float((np.diagonal(C) ** 2 / np.diagonal(L)).min())
+
+
+def is_solvable(L: Array, precision: float) -> bool:
+    """Whether L is not singular to rounding."""
+    return bool(precision > len(L) * np.finfo(L.dtype).eps)
+
+
+def solve_factored(C: Array, m: Array) -> Array:
+    """The w (p, r) with C C' w = m."""
+    (potrs,) = get_lapack_funcs(("potrs",), (C,))
+    w: Array = np.ascontiguousarray(potrs(C.T, m, lower=0)[0])
+    return w
+
+
+def least_norm(L: Array, m: Array) -> Array:
+    """The smallest w (p, r) with L w = m in the directions in which L, scaled to a unit diagonal, is not rounding."""
+    scale = np.sqrt(np.diagonal(L))
+    unit = 1 / np.where(scale > 0, scale, 1)
+    values, V = np.linalg.eigh(unit[:, None] * L * unit)  # of the lower triangle
+    known, V = values > len(L) * np.finfo(L.dtype).eps * values[-1], unit[:, None] * V
+    w: Array = V[:, known] @ ((V[:, known].T @ m) / values[known, None])
+    free = np.linalg.qr(V[:, ~known])[0]  # along these directions L w does not change
+    w -= free @ (free.T @ w)
+    return w

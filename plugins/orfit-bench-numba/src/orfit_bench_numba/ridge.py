@@ -1,0 +1,108 @@
+"""Ridge regression in information form (thesis, eq. 2.2; survey, eq. 9): L = X'WX + prior and m = X'WY, w = L^-1 m.
+
+Rows are added by one symmetric product a chunk, which takes d^2 flops a row near the rate of matrix products, or one
+after another if they are few or a number may overflow. Predictions of every row are computed by blocks, see
+`_block_ridge`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
+from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._block_ridge import block_size, predict_block
+from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._gradient import NOT_FINITE
+from orfit_bench_numba._threads import limit_blas_threads
+
+CHECKS_ROWS = True
+MIN_ROWS = 8
+"""Rows from which one product is faster than a pass over L for each."""
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """L <- ff L + x x',  m <- ff m + x y'."""
+    energy, done = float(np.vdot(X, X)), 0
+    if not math.isfinite(energy) and not np.isfinite(X).all():
+        return NOT_FINITE
+    ff, t = p.forgetting_factor, p.t
+    with limit_blas_threads(float(len(X)) * s.information.size, square=len(s.information)):
+        if out is None:
+            return add(s, X, Y, ff, t, energy)
+        size = longest = block_size(len(s.information), ff)
+        while done < len(X):
+            rows = slice(done, done + size)
+            if not predict_block(s.information, s.moment, X[rows], Y[rows], ff, t + done, out[rows]):
+                size = (min(size, len(X) - done) + 1) // 2
+                continue
+            count = len(X[rows])
+            learned = add(s, X[rows], Y[rows], ff, t + done, energy)
+            done, size = done + learned, min(2 * size, longest)
+            if learned < count:
+                break
+    return done
+
+
+def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    """L <- ff L + A'A,  m <- ff m + A'Y; False, and nothing is changed, where a number would not be finite."""
+    ff, t, one = p.forgetting_factor, p.t, A.dtype.type(1)
+    if len(A) == 1:
+        return add(s, A, Y, ff, t, math.inf) == 1
+    kept, (weight,) = forgetting_weights(ff, t, 1)
+    diagonal = kept * np.diagonal(s.information) + weight * (A * A).sum(axis=0)
+    if not (is_finite(diagonal) and is_finite(kept * s.moment + weight * (A.T @ Y))):
+        return False
+    with limit_blas_threads(float(len(A)) * s.information.size):
+        add_block(s.information, s.moment, A, Y, kept, np.full(len(A), weight * one))
+    return True
+
+
+def solve(s: Any) -> tuple[Array, float]:
+    """The w with L w = m, and its precision (see `factor_information`)."""
+    with limit_blas_threads(float(len(s.information)) ** 3 / 3, square=len(s.information)):
+        return solve_normal_equations(s.information, s.moment)
+
+
+def add(s: Any, X: Array, Y: Array, ff: float, t: int, energy: float) -> int:
+    """Learn rows from step t on, energy the sum of their squares; returns how many were learned."""
+    L, m = s.information, s.moment
+    if len(X) >= MIN_ROWS and is_bounded(L, m, energy, Y):
+        add_block(L, m, X, Y, *forgetting_weights(ff, t, len(X)))
+        return len(X)
+    weights = np.ones(len(X), X.dtype) if ff <= 1 else forgetting_weights(ff, t, len(X))[1].astype(X.dtype)
+    return int(add_rows(L, m, X, Y, min(ff, 1.0), weights))
+
+
+def add_block(L: Array, m: Array, X: Array, Y: Array, kept: float, weights: Array) -> None:
+    """L <- kept L + X'WX,  m <- kept m + X'WY."""
+    if (weights != 1).any():
+        root = np.sqrt(weights).astype(X.dtype)[:, None]
+        X, Y = root * X, root * Y
+    add_products(L, X, kept)
+    m *= kept
+    m += X.T @ Y
+
+
+@compiled("W W R R f r")
+def add_rows(L: Array, m: Array, X: Array, Y: Array, kept: Scalar, weights: Array) -> Any:
+    """L <- kept L + weight x x',  m <- kept m + weight x y' for every row; returns how many were added."""
+    for t in range(len(X)):
+        x, y, weight = X[t], Y[t], weights[t]
+        for i in range(len(x)):
+            scaled, finite = weight * x[i], np.isfinite(kept * L[i, i] + weight * x[i] * x[i])
+            for k in range(len(y)):
+                finite = finite and np.isfinite(kept * m[i, k] + scaled * y[k])
+            if not finite:
+                return t
+        for i in range(len(x)):
+            scaled = weight * x[i]
+            for j in range(i + 1):
+                L[i, j] = kept * L[i, j] + scaled * x[j]
+            for k in range(len(y)):
+                m[i, k] = kept * m[i, k] + scaled * y[k]
+    return len(X)

@@ -1,0 +1,68 @@
+"""Ridge regression in information form, declared in `orfit_bench/catalogue/methods/ridge.py` (survey, eq. 9).
+
+Shapes: L (p, p) information, its lower triangle, m (p, r) moment, w (p, r), X (n, p), Y (n, r), W (n,) weights.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
+from orfit_bench_numpy._loops import Array
+
+CHECKS_ROWS = True
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Add the products of the rows, at once unless a sum may overflow."""
+    energy = float(np.vdot(X, X))
+    if not math.isfinite(energy) and not np.isfinite(X).all():
+        return -1
+    L, m, ff = s.information, s.moment, p.forgetting_factor
+    if out is not None:
+        predict(L.copy(), m.copy(), X, Y, ff, p.t, out)
+    if is_bounded(L, m, energy, Y):
+        add(L, m, X, Y, *forgetting_weights(ff, p.t, len(X)))
+        return len(X)
+    return next((i for i in range(len(X)) if not add_step(L, m, X[i : i + 1], Y[i : i + 1], ff, p.t + i)), len(X))
+
+
+def predict(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Array) -> None:
+    """Predict each row by the weights just before it, and add it to L and m."""
+    for i in range(len(X)):
+        out[i] = X[i] @ solve_normal_equations(L, m)[0]
+        if not add_step(L, m, X[i : i + 1], Y[i : i + 1], ff, t + i):
+            return
+
+
+def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+    """Add the products of all rows as one step."""
+    return add_step(s.information, s.moment, A, Y, p.forgetting_factor, p.t)
+
+
+def add_step(L: Array, m: Array, A: Array, Y: Array, ff: float, t: int) -> bool:
+    """L <- ff L + A'A,  m <- ff m + A'Y in step t; False, and nothing is changed, where a number would overflow."""
+    kept, (weight,) = forgetting_weights(ff, t, 1)
+    diagonal = kept * np.diagonal(L) + weight * (A * A).sum(axis=0)  # no |L_ij| is larger than all L_ii
+    if not (is_finite(diagonal) and is_finite(kept * m + weight * (A.T @ Y))):
+        return False
+    add(L, m, A, Y, kept, np.full(len(A), weight))
+    return True
+
+
+def add(L: Array, m: Array, X: Array, Y: Array, kept: float, W: Array) -> None:
+    """L <- kept L + X'WX,  m <- kept m + X'WY (survey, eq. 9)."""
+    if (W != 1).any():
+        root = np.sqrt(W).astype(X.dtype)[:, None]
+        X, Y = root * X, root * Y
+    add_products(L, X, kept)
+    m[...] = kept * m + X.T @ Y
+
+
+def solve(s: Any) -> tuple[Array, float]:
+    """The w with L w = m (thesis, eq. 2.2), and the precision of L."""
+    return solve_normal_equations(s.information, s.moment)

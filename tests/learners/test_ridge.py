@@ -1,0 +1,118 @@
+"""Ridge regression in information form: weights that are solved for when they are asked for, and never stale."""
+
+import warnings
+
+import numpy as np
+import pytest
+from conftest import make_rows
+
+import orfit_bench as ob
+
+pytestmark = pytest.mark.parametrize("backend", ["numpy", "numba"])
+
+
+def exact(X, y, ridge=1.0):
+    return np.linalg.solve(X.T @ X + ridge * np.eye(X.shape[1]), X.T @ y)
+
+
+class Counting:
+    """A kernel that counts its solutions."""
+
+    def __init__(self, kernel):
+        self.kernel, self.solutions = kernel, 0
+
+    def __getattr__(self, name):
+        return getattr(self.kernel, name)
+
+    def solve(self, s):
+        self.solutions += 1
+        return self.kernel.solve(s)
+
+
+def counted(backend, **settings):
+    from orfit_bench.conformance.inspection import with_kernel
+
+    learner = with_kernel(ob.create("ridge", backend=backend, **settings), Counting)
+    return learner, learner.rule.kernel
+
+
+def test_weights_are_solved_for_once_after_rows_were_learned(backend):
+    X, y = make_rows(30, 4)
+    learner, kernel = counted(backend)
+    for chunk in (slice(0, 10), slice(10, 11), slice(11, 30)):
+        learner.partial_fit(X[chunk], y[chunk])
+    assert kernel.solutions == 0
+    for _ in range(3):
+        np.testing.assert_allclose(learner.predict(X), X @ exact(X, y), atol=1e-12)
+    assert kernel.solutions == 1
+
+
+@pytest.mark.parametrize("change", ["partial_fit", "prequential", "step", "merge", "copy"])
+def test_weights_are_never_stale(backend, change):
+    X, y = make_rows(30, 4)
+    learner = ob.create("ridge", backend=backend).partial_fit(X[:10], y[:10])
+    learner.predict(X)
+    if change == "merge":
+        learner.merge(ob.create("ridge", backend=backend).partial_fit(X[10:], y[10:]))
+    elif change == "copy":
+        learner = learner.copy().partial_fit(X[10:], y[10:])
+    else:
+        getattr(learner, change)(X[10:], y[10:])
+    np.testing.assert_allclose(learner.predict(X), X @ exact(X, y), atol=1e-12)
+    np.testing.assert_allclose(learner.state()["w"].values[:, 0], exact(X, y), atol=1e-12)
+
+
+def test_row_that_is_refused_leaves_weights_of_rows_before(backend):
+    X, y = make_rows(12, 3)
+    learner = ob.create("ridge", backend=backend).partial_fit(X[:5], y[:5])
+    learner.predict(X)
+    with pytest.raises(ob.DivergedError, match="row 2"):
+        learner.partial_fit(np.vstack([X[5:7], np.full((1, 3), 1e200), X[7:]]), np.append(y[5:], 1.0))
+    np.testing.assert_allclose(learner.predict(X), X @ exact(X[:7], y[:7]), atol=1e-12)
+
+
+def test_saved_state_holds_no_weights_and_restores(backend, tmp_path):
+    X, y = make_rows(30, 4)
+    learner = ob.create("ridge", backend=backend, forgetting_factor=0.9).partial_fit(X, y)
+    learner.save(tmp_path / "state.npz")
+    assert "w" not in np.load(tmp_path / "state.npz").files
+    for other in (ob.load(tmp_path / "state.npz"), ob.restore(learner.state())):
+        np.testing.assert_array_equal(other.predict(X), learner.predict(X))
+
+
+def test_equations_that_lose_half_of_their_digits_warn_once(backend):
+    X, y = make_rows(30, 4)
+    X = X.copy()
+    X[:, 3] = X[:, 2] + 1e-6 * X[:, 3]
+    learner = ob.create("ridge", backend=backend, ridge=1e-12).partial_fit(X, y)
+    with pytest.warns(ob.AccuracyWarning, match="ridge: half of the digits of the weights are lost"):
+        learner.predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.partial_fit(X, y).predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+def test_singular_equations_give_smallest_weights(backend):
+    X, y = make_rows(3, 5)
+    X = X.copy()
+    X[:, 4] = 0  # a feature that never occurs
+    learner = ob.create("ridge", backend=backend, ridge=0.0)
+    assert not learner.partial_fit(X[:0], y[:0]).predict(X).any()
+    learner.partial_fit(X, y)
+    np.testing.assert_allclose(learner.state()["w"].values[:, 0], np.linalg.pinv(X) @ y, atol=1e-10)
+
+
+def test_forgetting_factor_above_one_never_overflows(backend):
+    X, y = make_rows(3000, 3)
+    learner = ob.create("ridge", backend=backend, forgetting_factor=2.0).partial_fit(X, y)
+    early = ob.create("ridge", backend=backend, forgetting_factor=2.0).partial_fit(X[:100], y[:100])
+    np.testing.assert_allclose(learner.predict(X), early.predict(X), rtol=1e-12)
+
+
+def test_long_blocks_predict_as_single_rows_do(backend):
+    X, y = make_rows(150, 70)
+    for ff in (0.97, 1.0, 1.03):
+        one, other = (ob.create("ridge", backend=backend, forgetting_factor=ff, ridge=1e-3) for _ in range(2))
+        rows = [other.prequential(X[i : i + 1], y[i : i + 1]) for i in range(len(X))]
+        np.testing.assert_allclose(one.prequential(X, y), np.concatenate(rows), atol=1e-6 * abs(y).max())
