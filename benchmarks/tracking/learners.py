@@ -41,7 +41,7 @@ def answered(work, measure):
     """A number, or a text that says why there is none, with NOT_HERE in front where it does not apply."""
     try:
         if measure == "frozen_deviation":
-            return workloads.off(work.trajectory(), workloads.frozen(work.method))
+            return workloads.trajectory_deviation(work.trajectory(), workloads.stored_trajectory(work.method))
         return getattr(work, measure)()
     except workloads.Missing as error:
         return f"{NOT_HERE}{error}"

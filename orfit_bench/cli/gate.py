@@ -77,7 +77,7 @@ def gate_command(
     from orfit_bench.tracking import workloads
     from orfit_bench.tracking.environment import environment, repository, uncommitted
     from orfit_bench.tracking.gate import Gate
-    from orfit_bench.tracking.metrics import tolerances
+    from orfit_bench.tracking.quantities import tolerances
 
     if output is not None and output.suffix not in (".md", ".json"):
         raise ValueError(f"{output}: want a file ending in .md or .json")
@@ -91,7 +91,7 @@ def gate_command(
         if uncommitted(root, after.commit):
             shown.say(f"{root} has uncommitted changes, which are not measured: {head} is compared as committed")
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
-        found = Gate(before, after, sizes, methods, backends, tolerated, shown.update).findings()
+        found = Gate(before, after, sizes, methods, backends, tolerated, shown.update).compare()
     if any(f.verdict not in report.UNCHANGED for f in found):
         show(report.findings_table(found))
     for line in (*report.notes(found), report.summary(found)):
@@ -100,5 +100,5 @@ def gate_command(
         written = report.as_markdown if output.suffix == ".md" else report.as_json
         text = written(found, before.commit[:12], after.commit[:12])
         replace(output, lambda path: path.write_text(text, encoding="utf-8"))
-    if any(f.bad for f in found):
+    if any(f.is_regression for f in found):
         raise click.exceptions.Exit(1)

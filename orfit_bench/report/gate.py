@@ -11,14 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.report.table import grid
-from orfit_bench.tracking.finding import Finding
-from orfit_bench.tracking.metrics import METRICS
+from orfit_bench.tracking.comparison import Comparison, Verdict
+from orfit_bench.tracking.quantities import QUANTITIES
 
 UNCHANGED = ("same", "n/a")
 HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
+def findings_table(findings: Sequence[Comparison]) -> Table:
     """One row per value that changed or that neither commit can measure, regressions first."""
     table = grid("Changes", *HEADINGS)
     for column in table.columns:
@@ -28,7 +28,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     return table
 
 
-def notes(findings: Sequence[Finding]) -> list[str]:
+def notes(findings: Sequence[Comparison]) -> list[str]:
     """The reasons for missing values and for metrics that were not measured at all."""
     noted = [f for f in findings if f.note and f.verdict not in UNCHANGED]
     known = {f.metric for f in findings if f.verdict != "n/a"}
@@ -36,14 +36,14 @@ def notes(findings: Sequence[Finding]) -> list[str]:
     return [*nowhere, *(f"{f.verdict}: {f.method} on {f.backend}, {f.metric}: {f.note}" for f in noted)]
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def summary(findings: Sequence[Comparison]) -> str:
     """The number of values by verdict."""
     counts = Counter(f.verdict for f in findings)
-    known = ("worse", "gone", "broken", "failing", "better", "new", "same", "n/a")
+    known: tuple[Verdict, ...] = ("worse", "gone", "broken", "failing", "better", "new", "same", "n/a")
     return f"{len(findings)} values: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
 
 
-def as_markdown(findings: Sequence[Finding], base: str, head: str) -> str:
+def as_markdown(findings: Sequence[Comparison], base: str, head: str) -> str:
     """A summary in Markdown, for a pull request."""
     rows = _rows(findings)
     lines = ["| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *rows)]
@@ -52,14 +52,21 @@ def as_markdown(findings: Sequence[Finding], base: str, head: str) -> str:
     return "\n".join([f"### {base} to {head}", "", *table, "", *text, ""])
 
 
-def as_json(findings: Sequence[Finding], base: str, head: str) -> str:
+def as_json(findings: Sequence[Comparison], base: str, head: str) -> str:
     """All values, null for missing ones."""
     rows = [{k: _plain(v) for k, v in f._asdict().items()} | {"change": _plain(f.change)} for f in findings]
     return json.dumps({"base": base, "head": head, "findings": rows}, indent=1)
 
 
-def _rows(findings: Sequence[Finding]) -> list[list[str]]:
-    changed = sorted((f for f in findings if f.verdict not in UNCHANGED), key=lambda f: (not f.bad, f.verdict, f.key))
+def _rank(finding: Comparison) -> tuple[bool, str, tuple[str, str, int]]:
+    """Regressions first, then by verdict."""
+    return not finding.is_regression, finding.verdict, finding.key
+
+
+def _rows(findings: Sequence[Comparison]) -> list[list[str]]:
+    changed = sorted(
+        (f for f in findings if f.verdict not in UNCHANGED), key=lambda f: (not f.is_regression, f.verdict, f.key)
+    )
     return [
         [
             f.method or "the package",
@@ -74,14 +81,14 @@ def _rows(findings: Sequence[Finding]) -> list[list[str]]:
     ]
 
 
-def _number(finding: Finding, value: float) -> str:
+def _number(finding: Comparison, value: float) -> str:
     if math.isnan(value):
         return "n/a"
-    unit = METRICS[finding.metric].unit if finding.metric in METRICS else ""
+    unit = QUANTITIES[finding.metric].unit if finding.metric in QUANTITIES else ""
     return f"{value:.3g} {unit}".strip() if unit != "relative" else f"{value:.1e}"
 
 
-def _change(finding: Finding) -> str:
+def _change(finding: Comparison) -> str:
     known = math.isfinite(finding.change) and abs(finding.change) < 1000
     return f"{finding.change:+.0%} {finding.verdict}" if known else finding.verdict
 

@@ -1,5 +1,5 @@
-"""What is watched over commits: speed, memory and exactness of every method on every backend, and the gate on them.
+"""Tracking of speed, memory and exactness over commits, for every method on every backend.
 
-`workloads` says what is measured; the gate (two commits beside each other) and the benchmarks of asv (the history) both
-measure with it.
+`workloads` defines the measurements. The gate, which compares two commits, and the asv benchmarks, which record the
+history, use the same definitions.
 """

@@ -1,7 +1,7 @@
-"""The distributions of one commit, installed beside each other and never changed again: an environment to measure in.
+"""Environments for measurements: the distributions of a commit, each installed in a folder of its own.
 
-Each distribution lies in a folder of its own, named by the content it was built from, so that two commits share what
-they have in common, machine code included. All else comes from the environment that the gate runs in.
+The folders are named after the contents of the sources and never modified, so that two commits share equal
+distributions and their compiled code. All other packages are those of the current environment.
 """
 
 from __future__ import annotations
@@ -19,50 +19,50 @@ from pathlib import Path
 from orfit_bench.jobs.keys import make_text_key
 
 FOLDER = ".orfit-bench-gate"
-"""In the repository, kept for the next time; git is told to leave it alone. Removing it costs time only."""
+"""Folder in the repository, ignored by git. It may be deleted at any time."""
 PLACES = ("", "plugins/*", "packages/*")
-"""Where in a repository distributions are looked for."""
+"""Where distributions are searched in a repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A commit and where its distributions are installed."""
+    """A commit and the folders in which its distributions are installed."""
 
     commit: str
     path: tuple[Path, ...]
     home: Path
-    """Where machine code is kept."""
+    """Folder for compiled code."""
 
     @property
     def distributions(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the distributions."""
         return tuple(sorted(d.name for d in distributions(path=[str(folder) for folder in self.path])))
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment of its processes: one thread, and its own machine code."""
+        """The environment variables of its processes: one thread, and a cache of its own for compiled code."""
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join(str(folder) for folder in self.path)
         return threads | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(self.home / "numba"), "PYTHONNOUSERSITE": "1"}
 
     def run(self, *arguments: str) -> None:
-        """A new interpreter in this environment, to its end, whatever becomes of it."""
+        """Run a new interpreter in this environment, ignoring its exit status."""
         variables = {**os.environ, **self.variables}
         subprocess.run([sys.executable, *arguments], env=variables, cwd=self.home, capture_output=True, check=False)
 
 
 def repository(folder: Path) -> Path:
-    """The root of the git repository around a folder; ValueError where there is none."""
+    """Return the root of the git repository that contains a folder. Raises ValueError if there is none."""
     try:
         return Path(git(folder, "rev-parse", "--show-toplevel").strip())
     except (ValueError, OSError) as error:
-        raise ValueError(f"{folder}: no git repository, so there are no commits to compare ({error})") from error
+        raise ValueError(f"{folder}: not in a git repository ({error})") from error
 
 
 def environment(root: Path, commit: str) -> Environment:
-    """The environment of a commit, made where it is not there yet; a kill leaves it whole or not there at all.
+    """Install the distributions of a commit, atomically, unless this was done before.
 
-    ValueError where there is no such commit, where it holds no distribution or where one cannot be built.
+    Raises ValueError if there is no such commit, if it contains no distribution, or if one cannot be built.
     """
     sha = git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", what=f"no commit {commit!r}").strip()
     home = root / FOLDER
@@ -70,27 +70,27 @@ def environment(root: Path, commit: str) -> Environment:
     (home / ".gitignore").write_text("*\n")
     found = tuple(_installed(root, sha, place, home) for place in _places(root, sha))
     if not found:
-        raise ValueError(f"{sha[:12]} holds no pyproject.toml in {', '.join(p or 'its root' for p in PLACES)}")
+        raise ValueError(f"{sha[:12]} contains no pyproject.toml in {', '.join(p or 'its root' for p in PLACES)}")
     return Environment(sha, found, home)
 
 
 def uncommitted(root: Path, commit: str) -> bool:
-    """Whether the commit is the one that is checked out, and its files here are not as they are there."""
+    """Return whether the commit is checked out with uncommitted changes."""
     heads = {git(root, "rev-parse", name).strip() for name in ("HEAD", f"{commit}^{{commit}}")}
     return len(heads) == 1 and bool(git(root, "status", "--porcelain", "--untracked-files=no"))
 
 
 def git(root: Path, *arguments: str, what: str = "") -> str:
-    """What git says; ValueError with `what` and its own words where it fails."""
+    """Return the output of git. Raises ValueError with `what` and its error message."""
     done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip() or f"git {arguments[0]} ended with {done.returncode}"
-        raise ValueError(f"{what}: {said}" if what else said)
+        message = done.stderr.strip() or f"git {arguments[0]} ended with {done.returncode}"
+        raise ValueError(f"{what}: {message}" if what else message)
     return done.stdout
 
 
 def _places(root: Path, sha: str) -> Iterator[str]:
-    """The folders of the commit that hold a distribution."""
+    """The folders of the commit that contain a distribution."""
     files = map(Path, git(root, "ls-tree", "-r", "-z", "--name-only", sha).split("\0"))
     for file in (f for f in files if f.name == "pyproject.toml"):
         folder = "" if file.parent == Path() else file.parent.as_posix()
@@ -99,7 +99,7 @@ def _places(root: Path, sha: str) -> Iterator[str]:
 
 
 def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
-    """Where the distribution in a folder of the commit is installed."""
+    """Install the distribution in a folder of the commit, and return where."""
     tree = git(root, "rev-parse", f"{sha}:{place}").strip()
     key = make_text_key(f"{place} {tree} {sys.version}")
     target = home / key
@@ -117,7 +117,7 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
 def _pip(source: Path, site: Path, what: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     command += ["--target", str(site), str(source)]
-    variables = os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": "0"}  # hatch-vcs too: there is no git in an archive
+    variables = os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": "0"}  # for hatch-vcs too: archives have no history
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     if done.returncode:
         raise ValueError(f"{what} cannot be installed: {(done.stderr or done.stdout).strip()[-800:]}")

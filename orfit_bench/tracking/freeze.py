@@ -1,7 +1,7 @@
-"""Freezing the trajectories: what every method of the package gives today on the reference backend, kept in a file.
+"""Writes the reference trajectories: the results of every method on the reference backend.
 
-A commit that changes them changes nothing else of the package or its plugins (a test reads the history), so that no
-change of a kernel can bring its own truth along.
+A commit that changes them may change nothing else in the package and its plugins (a test reads the history), so that a
+change of a kernel cannot redefine the result that it is compared with.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from orfit_bench.tracking.workloads import exactness
 
 
 def freeze(backend: str = "numpy") -> int:
-    """Write the trajectories of all methods in `workloads.METHODS`; returns how many numbers that are."""
+    """Write the trajectories of all methods in `workloads.METHODS` and return how many numbers they contain."""
     arrays = {
         f"{method}/{name}": value
         for method in workloads.METHODS
@@ -22,7 +22,7 @@ def freeze(backend: str = "numpy") -> int:
     }
 
     def write(path: object) -> None:
-        with open(str(path), "wb") as file:  # NumPy would append an ending to a name
+        with open(str(path), "wb") as file:  # given a name, NumPy would append an ending
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
     replace(exactness.TRAJECTORIES, write)

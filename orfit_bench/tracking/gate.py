@@ -1,4 +1,4 @@
-"""The gate: two commits measured in turns on one machine, and what got worse from one to the other."""
+"""The gate: measures two commits on one machine and compares them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,41 @@ import numpy as np
 
 from orfit_bench.errors import suggest
 from orfit_bench.tracking import workloads
+from orfit_bench.tracking.commit_process import CommitProcess, MeasureError, MissingError
+from orfit_bench.tracking.comparison import Comparison, Key, classify, tolerance_of
 from orfit_bench.tracking.environment import Environment
-from orfit_bench.tracking.finding import Finding, Key, settled, share
-from orfit_bench.tracking.metrics import METRICS, OF_LEARNERS
-from orfit_bench.tracking.side import MeasureError, MissingError, Side
-from orfit_bench.tracking.turns import clock, in_turns
+from orfit_bench.tracking.interleaving import interleaved, timer
+from orfit_bench.tracking.quantities import LEARNER_TIMES, QUANTITIES
 
-ROUNDS, AGAIN = 3, 5
-"""Turns of the first look, and of every further one at what looked worse."""
-LOOKS = 3
-"""Further looks, each by new processes: where arrays and code come to lie is drawn once for a process."""
-SUSPICIOUS = 0.5
-"""Share of what is tolerated from which on a time is looked at again."""
+ROUNDS, RETRY_ROUNDS = 3, 5
+"""Repetitions of a timing in the first measurement and in each retry."""
+RETRIES = 3
+"""Retries of a suspected change, each in new processes, since the memory layout differs between processes."""
+RETRY_FRACTION = 0.5
+"""A time is measured again if it changed by more than this fraction of its tolerance."""
 Progress = Callable[[int, int, str], None]
 Job = tuple[str, Key]
+Answer = Any
+"""A value, or the `MeasureError` that replaced it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Two environments, and what of them is compared: sizes, methods, backends (none named: all there are)."""
+    """The comparison of two commits.
+
+    Parameters
+    ----------
+    base, head : Environment
+        The installed commits.
+    sizes : sequence of int
+        Numbers of features.
+    methods, backends : sequence of str
+        By default all that the commits provide.
+    tolerated : dict
+        Relative changes to ignore, by quantity; overrides the defaults in `quantities`.
+    progress : callable
+        Called as progress(done, total, description).
+    """
 
     base: Environment
     head: Environment
@@ -40,152 +56,160 @@ class Gate:
     tolerated: dict[str, float] = field(default_factory=dict)
     progress: Progress = lambda done, total, what: None
 
-    def findings(self) -> list[Finding]:
-        """Every number of both commits, the times measured again where they looked worse.
+    def compare(self) -> list[Comparison]:
+        """Measure every quantity in both commits and compare them; suspected slowdowns are measured again.
 
-        ValueError where neither commit has any of the pairs asked for, or a method or backend of that name.
+        Raises ValueError if neither commit has the requested methods or backends.
         """
-        with self._sides() as sides:
-            keys, found = self._keys(sides)
+        with self._processes() as processes:
+            keys, found = self._keys(processes)
             self._compile(keys)
-            found += self._untimed(sides, keys)
-            found += self._clocked(sides, [(metric, key) for key in keys for metric in OF_LEARNERS], ROUNDS)
-            found += self._clocked(sides, [(metric, ("", "", 0)) for metric in workloads.STARTS], ROUNDS)
-        with self._sides(PYTHONMALLOC="malloc") as sides:
-            found += [self._settled("peak_bytes", key, self._both(sides, "peak_bytes", key)) for key in keys]
-        return self._looked_at_again(found)
+            found += self._compare_sizes(processes, keys)
+            found += self._compare_times(processes, [(name, key) for key in keys for name in LEARNER_TIMES], ROUNDS)
+            found += self._compare_times(processes, [(name, ("", "", 0)) for name in workloads.STARTS], ROUNDS)
+        with self._processes(PYTHONMALLOC="malloc") as processes:
+            found += [self._classify("peak_bytes", key, self._both(processes, "peak_bytes", key)) for key in keys]
+        return self._retry(found)
 
-    # ------------------------------------------------------------------ what there is
+    # ------------------------------------------------------------------ selection
 
-    def _keys(self, sides: Sequence[Side]) -> tuple[list[Key], list[Finding]]:
-        """What both commits have, and a finding for what one of them has not."""
-        there = [self._pairs(side) for side in sides]
-        self._known({*there[0], *there[1]})
-        has = [
-            {(m, b) for m, b in pairs if m in (self.methods or [m]) and b in (self.backends or [b])} for pairs in there
+    def _keys(self, processes: Sequence[CommitProcess]) -> tuple[list[Key], list[Comparison]]:
+        """The keys that both commits have, and a comparison for each method that only one of them has."""
+        provided = [self._pairs(process) for process in processes]
+        self._check_names({*provided[0], *provided[1]})
+        selected = [
+            {(m, b) for m, b in pairs if m in (self.methods or [m]) and b in (self.backends or [b])}
+            for pairs in provided
         ]
-        every = sorted({*has[0], *has[1]})
+        every = sorted({*selected[0], *selected[1]})
         if not every:
             raise ValueError(
-                "neither commit has a method on a backend that is to be compared: install a backend (orfit-bench list "
-                "says what is there), or name other --method and --backend"
+                "neither commit provides a selected method on a selected backend: install a backend (see orfit-bench "
+                "list), or change --method and --backend"
             )
-        lonely = [p for p in every if (p in has[0]) != (p in has[1])]
-        found = [Finding("method", *p, 0, math.nan, math.nan, "gone" if p in has[0] else "new") for p in lonely]
-        return [(*pair, d) for pair in every if pair not in lonely for d in self.sizes], found
+        unmatched = [pair for pair in every if (pair in selected[0]) != (pair in selected[1])]
+        found = [
+            Comparison("method", *pair, 0, math.nan, math.nan, "gone" if pair in selected[0] else "new")
+            for pair in unmatched
+        ]
+        return [(*pair, d) for pair in every if pair not in unmatched for d in self.sizes], found
 
-    def _pairs(self, side: Side) -> set[tuple[str, str]]:
-        """What the commit has: all that is here, or of a repository without the host what its distributions brought.
+    def _pairs(self, process: CommitProcess) -> set[tuple[str, str]]:
+        """The (method, backend) that the commit provides; in the repository of a plugin, only those of the plugin.
 
-        What belongs to a distribution that the other commit alone has is the environment's, not this commit's.
+        Distributions that only the other commit contains are excluded: they come from the current environment.
         """
-        ours = set(side.where.distributions)
-        lacking = {*self.base.distributions, *self.head.distributions} - ours
+        own = set(process.where.distributions)
+        foreign = {*self.base.distributions, *self.head.distributions} - own
         return {
             (method, backend)
-            for method, backend, owners in side.ask("pairs")
-            if ("orfit-bench" in ours or ours & set(owners.split())) and not lacking & set(owners.split())
+            for method, backend, owners in process.ask("pairs")
+            if ("orfit-bench" in own or own & set(owners.split())) and not foreign & set(owners.split())
         }
 
-    def _known(self, pairs: set[tuple[str, str]]) -> None:
-        """ValueError for a name asked for that neither commit has."""
+    def _check_names(self, pairs: set[tuple[str, str]]) -> None:
+        """Raise ValueError for a requested name that neither commit has."""
         for i, (option, names) in enumerate([("--method", self.methods), ("--backend", self.backends)]):
             known = {pair[i] for pair in pairs}
             for name in sorted(set(names) - known):
                 raise ValueError(f"{option} {name}: neither commit has it{suggest(name, known)}")
 
     def _compile(self, keys: Sequence[Key]) -> None:
-        """Have machine code ready, one commit after the other: what they share is compiled once, by all cores."""
+        """Compile the kernels of both commits, on all cores; distributions common to both are compiled once."""
         methods, backends = sorted({key[0] for key in keys}), sorted({key[1] for key in keys})
-        if not keys:  # without a name `warm` compiles everything
+        if not keys:  # without names, `warm` would compile everything
             return
-        some = [part for backend in backends for part in ("--backend", backend)]
-        for i, side in enumerate((self.base, self.head)):
+        options = [part for backend in backends for part in ("--backend", backend)]
+        for i, environment in enumerate((self.base, self.head)):
             self.progress(i, 2, "compiling")
-            side.run("-m", "orfit_bench", "warm", *methods, *some, "--dtype", "float64")
+            environment.run("-m", "orfit_bench", "warm", *methods, *options, "--dtype", "float64")
 
-    # ------------------------------------------------------------------ measures
+    # ------------------------------------------------------------------ measurements
 
-    def _untimed(self, sides: Sequence[Side], keys: Sequence[Key]) -> Iterator[Finding]:
+    def _compare_sizes(self, processes: Sequence[CommitProcess], keys: Sequence[Key]) -> Iterator[Comparison]:
+        """Compare the size of the state and the deviations."""
         for i, key in enumerate(keys):
-            self.progress(i, len(keys), f"{key[0]} on {key[1]}: how exact")
+            self.progress(i, len(keys), f"{key[0]} on {key[1]}: exactness")
             for metric in ("state_bytes", "batch_deviation"):
-                yield self._settled(metric, key, self._both(sides, metric, key))
-            if key[2] == self.sizes[0]:  # its streams have sizes of their own
-                yield self._settled("frozen_deviation", key, self._trajectories(sides, key))
+                yield self._classify(metric, key, self._both(processes, metric, key))
+            if key[2] == self.sizes[0]:  # trajectories do not depend on the number of features
+                yield self._classify("frozen_deviation", key, self._trajectory_deviations(processes, key))
 
-    def _trajectories(self, sides: Sequence[Side], key: Key) -> list[Any]:
-        """How far both trajectories are from the frozen one, or the head's from the base's where none was frozen."""
-        kept = [_numbers(value) for value in self._both(sides, "trajectory", key)]
+    def _trajectory_deviations(self, processes: Sequence[CommitProcess], key: Key) -> list[Answer]:
+        """Deviations from the stored trajectory, or from that of the base if none is stored."""
+        trajectories = [_arrays(answer) for answer in self._both(processes, "trajectory", key)]
         try:
-            want = workloads.frozen(key[0])
+            want = workloads.stored_trajectory(key[0])
         except workloads.Missing:
-            want = kept[0]
-        return [_off(value, want) for value in kept]
+            want = trajectories[0]
+        return [_deviation(got, want) for got in trajectories]
 
-    def _both(self, sides: Sequence[Side], measure: str, key: Key) -> list[Any]:
-        """The answers of both sides, which work at the same time; an error in the place of an answer."""
-        for side in sides:
-            side.begin(measure, *key)
-        return [_answered(side) for side in sides]
+    def _both(self, processes: Sequence[CommitProcess], measure: str, key: Key) -> list[Answer]:
+        """The answers of both processes, which work in parallel."""
+        for process in processes:
+            process.begin(measure, *key)
+        return [_answer(process) for process in processes]
 
-    def _clocked(self, sides: Sequence[Side], jobs: Sequence[Job], rounds: int) -> Iterator[Finding]:
+    def _compare_times(
+        self, processes: Sequence[CommitProcess], jobs: Sequence[Job], rounds: int
+    ) -> Iterator[Comparison]:
         for i, (metric, key) in enumerate(jobs):
             self.progress(i, len(jobs), f"{key[0]} on {key[1]}: {metric}" if key[0] else metric)
-            yield self._settled(metric, key, in_turns([clock(side, metric, key) for side in sides], rounds))
+            times = interleaved([timer(process, metric, key) for process in processes], rounds)
+            yield self._classify(metric, key, times)
 
-    def _settled(self, metric: str, key: Key, values: Sequence[Any]) -> Finding:
-        return settled(metric, key, values, self.tolerated)
+    def _classify(self, metric: str, key: Key, answers: Sequence[Answer]) -> Comparison:
+        return classify(metric, key, answers, self.tolerated)
 
     @contextmanager
-    def _sides(self, **variables: str) -> Iterator[list[Side]]:
+    def _processes(self, **variables: str) -> Iterator[list[CommitProcess]]:
         """New processes of both commits."""
         with ExitStack() as stack:
-            yield [stack.enter_context(Side(side, variables)) for side in (self.base, self.head)]
+            yield [stack.enter_context(CommitProcess(side, variables)) for side in (self.base, self.head)]
 
-    # ------------------------------------------------------------------ once more
+    # ------------------------------------------------------------------ retries
 
-    def _looked_at_again(self, found: Sequence[Finding]) -> list[Finding]:
-        """The findings, every time that looked changed replaced by the look that saw least: worse is what always is."""
+    def _retry(self, found: Sequence[Comparison]) -> list[Comparison]:
+        """Measure suspected changes of times again, and keep the smallest change of each."""
         best = dict(enumerate(found))
-        for _ in range(LOOKS):
-            doubtful = [i for i, finding in best.items() if self._suspicious(finding)]
-            if not doubtful:
+        for _ in range(RETRIES):
+            suspected = [i for i, comparison in best.items() if self._is_suspected(comparison)]
+            if not suspected:
                 break
-            with self._sides() as sides:
-                looks = self._clocked(sides, [(best[i].metric, best[i].key) for i in doubtful], AGAIN)
-                for i, look in zip(doubtful, looks, strict=True):
-                    if look.verdict == "broken" or 0 <= look.size < best[i].size:
-                        best[i] = look
+            with self._processes() as processes:
+                jobs = [(best[i].metric, best[i].key) for i in suspected]
+                for i, again in zip(suspected, self._compare_times(processes, jobs, RETRY_ROUNDS), strict=True):
+                    if again.verdict == "broken" or 0 <= again.size < best[i].size:
+                        best[i] = again
         return list(best.values())
 
-    def _suspicious(self, finding: Finding) -> bool:
-        timed = finding.metric in METRICS and METRICS[finding.metric].timed
-        return timed and finding.size > SUSPICIOUS * share(finding.metric, self.tolerated)
+    def _is_suspected(self, comparison: Comparison) -> bool:
+        timed = comparison.metric in QUANTITIES and QUANTITIES[comparison.metric].timed
+        return timed and comparison.size > RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated)
 
 
-def _answered(side: Side) -> Any:
-    """The answer of a side, or the error in its place."""
+def _answer(process: CommitProcess) -> Answer:
+    """The answer of a process, or its error."""
     try:
-        return side.finish()
+        return process.finish()
     except MeasureError as error:
         return error
 
 
-def _numbers(value: Any) -> Any:
-    """The arrays of a trajectory as it was sent."""
-    if isinstance(value, Exception):
-        return value
-    return {name: np.frombuffer(data, float).reshape(shape) for name, (shape, data) in value.items()}
+def _arrays(answer: Answer) -> Answer:
+    """The arrays of a trajectory from their transmitted form, or the error."""
+    if isinstance(answer, Exception):
+        return answer
+    return {name: np.frombuffer(data, float).reshape(shape) for name, (shape, data) in answer.items()}
 
 
-def _off(got: Any, want: Any) -> Any:
-    """How far one trajectory is from another, or the error in its place."""
+def _deviation(got: Answer, want: Answer) -> Answer:
+    """The deviation of one trajectory from another, or an error."""
     if isinstance(got, Exception):
         return got
     if isinstance(want, Exception):
         return MissingError("no trajectory to compare with")
     try:
-        return workloads.off(got, want)
+        return workloads.trajectory_deviation(got, want)
     except ValueError as error:
         return MeasureError(str(error))

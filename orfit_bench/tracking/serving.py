@@ -1,6 +1,6 @@
-"""What runs in the process of a commit: measures what it is asked for, and answers each question.
+"""The program of a process of a commit, which answers requests for measurements.
 
-Its source is sent there, so it imports nothing of its own package; the workloads come by their path.
+Its source is sent to the process, therefore it imports nothing of this package; the workloads are loaded by path.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from types import ModuleType
 from typing import Any
 
 
-def loaded(file: str) -> ModuleType:
-    """The module in a file."""
+def load_module(file: str) -> ModuleType:
+    """Import a module from a file."""
     spec = importlib.util.spec_from_file_location("orfit_bench_workloads", file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file}: no Python file")
+        raise ImportError(f"{file}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -25,7 +25,7 @@ def loaded(file: str) -> ModuleType:
 
 
 def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
-    """The number or the table asked for, as plain values."""
+    """Return the requested measurement, as plain values."""
     if measure == "where":
         return {name: str(distribution(name).locate_file("")) for name in arguments}
     if measure == "pairs":
@@ -42,12 +42,12 @@ def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
 
 
 def serve(channel: Any, file: str) -> None:
-    """Answer every question of the channel with ["ok", value], ["missing", why] or ["failed", why]."""
-    workloads = loaded(file)
-    warnings.simplefilter("ignore")  # of the commit's, for its tests to judge
-    for question in channel:
+    """Answer every request of the channel with ["ok", value], ["missing", reason] or ["failed", reason]."""
+    workloads = load_module(file)
+    warnings.simplefilter("ignore")  # warnings are the subject of the tests of the commit
+    for request in channel:
         try:
-            channel.send(["ok", answer(workloads, *question)])
+            channel.send(["ok", answer(workloads, *request)])
         except workloads.Missing as error:
             channel.send(["missing", str(error)])
         except (SystemExit, Exception) as error:

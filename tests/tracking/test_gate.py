@@ -12,17 +12,17 @@ from click.testing import CliRunner
 from benchmarks.gate_trials import change, git
 from orfit_bench.cli import main
 from orfit_bench.report.gate import as_json, as_markdown, notes, summary
-from orfit_bench.tracking import environment, gate, side
-from orfit_bench.tracking.finding import Finding, settled
-from orfit_bench.tracking.metrics import METRICS, tolerances
-from orfit_bench.tracking.side import MeasureError, MissingError
-from orfit_bench.tracking.turns import in_turns
+from orfit_bench.tracking import commit_process, environment, gate
+from orfit_bench.tracking.commit_process import MeasureError, MissingError
+from orfit_bench.tracking.comparison import Comparison, classify
+from orfit_bench.tracking.interleaving import interleaved
+from orfit_bench.tracking.quantities import QUANTITIES, tolerances
 
 KEY = ("rls", "numba", 64)
 
 
 def verdict(metric, base, head, **tolerated):
-    return settled(metric, KEY, (base, head), tolerated).verdict
+    return classify(metric, KEY, (base, head), tolerated).verdict
 
 
 class TestVerdict:
@@ -57,7 +57,7 @@ class TestVerdict:
         assert verdict("peak_bytes", gone, 1.0) == "new"
         assert verdict("peak_bytes", gone, gone) == "n/a"
         assert verdict("peak_bytes", broken, broken) == verdict("peak_bytes", broken, gone) == "failing"
-        assert settled("peak_bytes", KEY, (1.0, broken), {}).bad
+        assert classify("peak_bytes", KEY, (1.0, broken), {}).is_regression
 
     @pytest.mark.parametrize("text", ["nonsense=0.1", "peak_bytes", "peak_bytes=much", "peak_bytes=-1"])
     def test_wrong_tolerances(self, text):
@@ -65,7 +65,7 @@ class TestVerdict:
             tolerances([text])
 
     def test_more_is_worse_throughout(self):
-        assert all(verdict(name, 1.0, 100.0) == "worse" for name in METRICS)
+        assert all(verdict(name, 1.0, 100.0) == "worse" for name in QUANTITIES)
 
 
 class Machine:
@@ -82,22 +82,22 @@ class Machine:
 class TestTurns:
     def test_the_least_of_all_turns_counts(self):
         base, head = Machine(1.0, [3, 1, 2]), Machine(2.0, [1, 1, 3])
-        assert in_turns([base, head], 3) == pytest.approx([1.0, 2.0])
+        assert interleaved([base, head], 3) == pytest.approx([1.0, 2.0])
 
     def test_a_machine_that_slows_down_for_one_of_them_is_set_right(self):
-        assert in_turns([Machine(1.0, [1, 1, 1]), Machine(1.0, [2, 2, 2])], 3) == pytest.approx([1.0, 1.0])
+        assert interleaved([Machine(1.0, [1, 1, 1]), Machine(1.0, [2, 2, 2])], 3) == pytest.approx([1.0, 1.0])
 
     def test_they_take_turns_in_changing_order(self):
         seen = []
         clocks = [lambda i=i: (seen.append(i), (1.0, 1.0))[1] for i in range(2)]
-        in_turns(clocks, 3)
+        interleaved(clocks, 3)
         assert seen == [0, 1, 1, 0, 0, 1]
 
     def test_a_side_that_breaks_does_not_take_the_other_down(self):
         def broken():
             raise MeasureError("died")
 
-        first, second = in_turns([broken, Machine(1.0, [1, 1])], 2)
+        first, second = interleaved([broken, Machine(1.0, [1, 1])], 2)
         assert str(first) == "died"
         assert second == pytest.approx(1.0)
 
@@ -108,14 +108,14 @@ class TestOnceMore:
     def looked(self, monkeypatch, first, looks):
         left = iter(looks)
 
-        def clocked(self, sides, jobs, rounds):
+        def compare_times(self, sides, jobs, rounds):
             for metric, key in jobs:
-                yield self._settled(metric, key, (1.0, next(left)))
+                yield self._classify(metric, key, (1.0, next(left)))
 
-        monkeypatch.setattr(gate.Gate, "_clocked", clocked)
+        monkeypatch.setattr(gate.Gate, "_compare_times", compare_times)
         here = environment.Environment("0" * 40, (), Path("home"))
-        found = settled("seconds_per_sample", KEY, (1.0, first), {})
-        return gate.Gate(here, here)._looked_at_again([found])[0], list(left)
+        found = classify("seconds_per_sample", KEY, (1.0, first), {})
+        return gate.Gate(here, here)._retry([found])[0], list(left)
 
     def test_noise_is_forgotten(self, monkeypatch):
         found, left = self.looked(monkeypatch, 1.5, [1.4, 1.02, 9.9])
@@ -134,23 +134,23 @@ class TestOnceMore:
 
     def test_a_look_at_which_the_older_commit_breaks_hides_nothing(self, monkeypatch):
         here = environment.Environment("0" * 40, (), Path("home"))
-        look = settled("seconds_per_sample", KEY, (MeasureError("no answer"), 2.0), {})
-        monkeypatch.setattr(gate.Gate, "_clocked", lambda *_: iter([look]))
-        found = settled("seconds_per_sample", KEY, (1.0, 2.0), {})
-        assert gate.Gate(here, here)._looked_at_again([found]) == [found]
+        look = classify("seconds_per_sample", KEY, (MeasureError("no answer"), 2.0), {})
+        monkeypatch.setattr(gate.Gate, "_compare_times", lambda *_: iter([look]))
+        found = classify("seconds_per_sample", KEY, (1.0, 2.0), {})
+        assert gate.Gate(here, here)._retry([found]) == [found]
 
     def test_what_is_not_timed_is_not_measured_again(self, monkeypatch):
         here = environment.Environment("0" * 40, (), Path("home"))
-        found = settled("peak_bytes", KEY, (1.0, 2.0), {})
-        assert gate.Gate(here, here)._looked_at_again([found]) == [found]
+        found = classify("peak_bytes", KEY, (1.0, 2.0), {})
+        assert gate.Gate(here, here)._retry([found]) == [found]
 
 
 class TestReport:
     FOUND = (
-        Finding("seconds_per_sample", *KEY, 1e-6, 2e-6, "worse"),
-        Finding("frozen_deviation", "lms", "numpy", 64, 0.0, 1e-6, "worse"),
-        Finding("peak_bytes", "gp", "numpy", 64, 5000.0, math.nan, "broken", "ValueError: no"),
-        Finding("peak_bytes", "lms", "numpy", 64, 5000.0, 5000.0, "same"),
+        Comparison("seconds_per_sample", *KEY, 1e-6, 2e-6, "worse"),
+        Comparison("frozen_deviation", "lms", "numpy", 64, 0.0, 1e-6, "worse"),
+        Comparison("peak_bytes", "gp", "numpy", 64, 5000.0, math.nan, "broken", "ValueError: no"),
+        Comparison("peak_bytes", "lms", "numpy", 64, 5000.0, 5000.0, "same"),
     )
 
     def test_markdown_holds_what_changed_and_no_more(self):
@@ -163,16 +163,16 @@ class TestReport:
         assert notes(self.FOUND[:2]) == []
 
     def test_what_nobody_could_measure_is_said(self):
-        missing = [settled("peak_bytes", KEY, (MissingError("no memray"),) * 2, {}) for _ in range(2)]
-        same = settled("state_bytes", KEY, (1.0, 1.0), {})
-        failing = settled("state_bytes", KEY, (MeasureError("died"),) * 2, {})
+        missing = [classify("peak_bytes", KEY, (MissingError("no memray"),) * 2, {}) for _ in range(2)]
+        same = classify("state_bytes", KEY, (1.0, 1.0), {})
+        failing = classify("state_bytes", KEY, (MeasureError("died"),) * 2, {})
         found = [*missing, same, failing]
         assert notes(found) == [
             "peak_bytes was not measured: no memray", "failing: rls on numba, state_bytes: died"
         ]  # fmt: skip
         assert summary(found) == "4 values: 1 failing, 1 same, 2 n/a"
         assert "| rls | numba | 64 | state_bytes | n/a | n/a | failing |" in as_markdown(found, "a", "b")
-        assert not any(f.bad for f in found)
+        assert not any(f.is_regression for f in found)
 
     def test_json_holds_all(self):
         findings = json.loads(as_json(self.FOUND, "a", "b"))["findings"]
@@ -201,7 +201,7 @@ class TestMistakes:
 
     def test_no_repository(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        assert "no git repository" in self.said("main")
+        assert "not in a git repository" in self.said("main")
 
     def test_no_such_commit(self, repository, monkeypatch):
         monkeypatch.chdir(repository)
@@ -209,7 +209,7 @@ class TestMistakes:
 
     def test_no_distribution(self, repository, monkeypatch):
         monkeypatch.chdir(repository)
-        assert "holds no pyproject.toml in its root, plugins/*, packages/*" in self.said("main")
+        assert "contains no pyproject.toml in its root, plugins/*, packages/*" in self.said("main")
 
     def test_a_distribution_that_cannot_be_built(self, repository, monkeypatch):
         (repository / "pyproject.toml").write_text("[build-system]\nrequires = []\nbuild-backend = 'nothing_here'\n")
@@ -280,7 +280,7 @@ class TestEnvironment:
 class TestSide:
     def test_a_process_that_dies_or_hangs_costs_its_question_only(self, tmp_path, monkeypatch):
         pytest.importorskip("execnet", reason="execnet is not installed")
-        monkeypatch.setattr(side, "SECONDS", 5.0)
+        monkeypatch.setattr(commit_process, "SECONDS", 5.0)
         workloads = tmp_path / "workloads.py"
         workloads.write_text(
             "import os, time\nSTARTS = {}\nclass Missing(Exception): pass\n"
@@ -288,9 +288,9 @@ class TestSide:
             "    def hangs(self): time.sleep(60)\n    def fails(self): raise KeyError('w')\n"
             "    def misses(self): raise Missing('no such')\n    def gives(self): print('noise'); return 1.5\n"
         )
-        monkeypatch.setattr(side, "WORKLOADS", workloads)
+        monkeypatch.setattr(commit_process, "WORKLOADS", workloads)
         here = environment.Environment("0" * 40, (), tmp_path)
-        with side.Side(here) as process:
+        with commit_process.CommitProcess(here) as process:
             assert process.ask("gives", *KEY) == 1.5
             for measure, error, said in [
                 ("fails", MeasureError, "KeyError"),
@@ -311,8 +311,8 @@ class TestSide:
             "STARTS = {}\nclass Missing(Exception): pass\nclass Workload:\n    def __init__(self, *a): pass\n"
             "    def tells(self):\n        import orfit_bench\n        return orfit_bench.here\n"
         )
-        monkeypatch.setattr(side, "WORKLOADS", workloads)
-        with side.Side(environment.Environment("0" * 40, (site,), tmp_path)) as process:
+        monkeypatch.setattr(commit_process, "WORKLOADS", workloads)
+        with commit_process.CommitProcess(environment.Environment("0" * 40, (site,), tmp_path)) as process:
             assert process.ask("tells", *KEY) == "as installed"
 
 

@@ -69,7 +69,7 @@ def benchmarks():
 class TestAudit:
     def test_every_method_and_backend_is_tracked_and_frozen(self):
         assert untracked(registry().suppliers) == []
-        assert all(workloads.frozen(method) for method in workloads.METHODS)
+        assert all(workloads.stored_trajectory(method) for method in workloads.METHODS)
 
     def test_a_method_without_a_benchmark_is_seen(self):
         added = {("methods", "brand_new"): "orfit-bench 0.1.0", ("backends", "quantum"): "orfit-bench-numba 0.1.0"}
@@ -103,7 +103,12 @@ class TestFrozen:
     def test_backends_give_the_frozen_numbers(self, method, backend):
         if registry().absence(backend, method):
             pytest.skip(registry().absence(backend, method))
-        assert workloads.off(workloads.Workload(method, backend).trajectory(), workloads.frozen(method)) < 1e-12
+        assert (
+            workloads.trajectory_deviation(
+                workloads.Workload(method, backend).trajectory(), workloads.stored_trajectory(method)
+            )
+            < 1e-12
+        )
 
     def test_they_change_in_commits_of_their_own(self):
         for commit in git("log", "--diff-filter=M", "--format=%H", "--", FROZEN).split():
@@ -119,22 +124,22 @@ class TestFrozen:
             freeze.freeze()
             files.append((tmp_path / name).read_bytes())
         assert files[0] == files[1]
-        assert workloads.frozen("oja").keys() == workloads.Workload("oja", "numpy").trajectory().keys()
+        assert workloads.stored_trajectory("oja").keys() == workloads.Workload("oja", "numpy").trajectory().keys()
 
     def test_a_small_error_is_seen_whatever_the_method(self):
         for method in workloads.METHODS:
-            want = workloads.frozen(method)
+            want = workloads.stored_trajectory(method)
             got = {name: value * (1 + 1e-6) for name, value in want.items()}
-            assert 0.9e-6 < workloads.off(got, want) < 1.1e-6
+            assert 0.9e-6 < workloads.trajectory_deviation(got, want) < 1.1e-6
 
     def test_what_is_not_a_number_is_an_error_and_not_left_out(self):
         want = {"w": np.ones(3)}
         with pytest.raises(ValueError, match="not finite"):
-            workloads.off({"w": np.array([1, np.nan, 1])}, want)
+            workloads.trajectory_deviation({"w": np.array([1, np.nan, 1])}, want)
         with pytest.raises(ValueError, match=r"shape \(2,\), want \(3,\)"):
-            workloads.off({"w": np.ones(2)}, want)
-        with pytest.raises(ValueError, match="not of the same fields: P"):
-            workloads.off({**want, "P": np.eye(3)}, want)
+            workloads.trajectory_deviation({"w": np.ones(2)}, want)
+        with pytest.raises(ValueError, match="the fields differ: P"):
+            workloads.trajectory_deviation({**want, "P": np.eye(3)}, want)
 
 
 class TestWorkloads:

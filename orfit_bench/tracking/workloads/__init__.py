@@ -1,10 +1,11 @@
-"""What is measured of a method on a backend, by the public interface alone.
+"""Measurements of a method on a backend through the public interface.
 
-This package is loaded by its path beside any commit of orfit_bench, older ones too: it imports of itself by relative
-names, and of orfit_bench only what every commit has. What a commit cannot do raises `Missing`, which shows as n/a.
+This package is loaded by path in the environment of any commit of orfit_bench, including older ones. Therefore it
+imports its own modules by relative names, and of orfit_bench only what every commit has. `Missing` is raised for what a
+commit does not have, and shown as n/a.
 """
 
-from .exactness import FLOOR, frozen, off
+from .exactness import FLOOR, stored_trajectory, trajectory_deviation
 from .names import BACKENDS, FULL_SIZES, METHODS, QUICK_SIZE, Missing, pairs
 from .times import STARTS, reference_seconds, start_seconds
 from .workload import Workload
@@ -18,9 +19,9 @@ __all__ = [
     "STARTS",
     "Missing",
     "Workload",
-    "frozen",
-    "off",
     "pairs",
     "reference_seconds",
     "start_seconds",
+    "stored_trajectory",
+    "trajectory_deviation",
 ]

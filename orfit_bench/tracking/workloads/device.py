@@ -1,7 +1,7 @@
-"""The clock and the memory of a backend's device; `Missing` where it has none.
+"""Time and memory on the device of a backend; raises `Missing` if it has no device.
 
-Seconds are of CUDA's events, which the device itself stamps: all that it did for `act` and every wait between, but not
-what the host did before the first launch. Bytes are what arrays held at once, as the memory pool handed them out.
+Times are measured by CUDA events: they include all work of the device and the gaps between, but not the work of the CPU
+before the first launch. Memory is the peak of the memory pool.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Any
 from .names import Missing
 
 
-def seconds(backend: Any, act: Callable[[], Any]) -> float:
-    """The device's seconds for act(), done for the second time: the first compiles and fills the memory pool."""
+def seconds(backend: Any, run: Callable[[], Any]) -> float:
+    """Return the device seconds of the second call of run(); the first compiles and fills the memory pool."""
     cuda = getattr(backend.namespace(), "cuda", None)
     if cuda is None:
-        raise Missing(f"{backend.name} has no device of its own")
-    act()
+        raise Missing(f"{backend.name} has no device")
+    run()
     begin, end = cuda.Event(), cuda.Event()
     begin.record()
-    act()
+    run()
     end.record()
     end.synchronize()
     return float(cuda.get_elapsed_time(begin, end)) / 1000
 
 
-def peak_bytes(backend: Any, act: Callable[[], Any]) -> float:
-    """The most bytes that arrays on the device held at once while act() ran, those before it included."""
+def peak_bytes(backend: Any, run: Callable[[], Any]) -> float:
+    """Return the peak of device memory during run(), including what was allocated before."""
     if not callable(backend.memory):
-        raise Missing(f"{backend.name} has no device of its own")
-    backend.memory()  # begins the count
-    act()
+        raise Missing(f"{backend.name} has no device")
+    backend.memory()  # resets the peak
+    run()
     backend.synchronize()
     return float(backend.memory())

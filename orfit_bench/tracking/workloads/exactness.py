@@ -1,4 +1,4 @@
-"""How far numbers are from those that were frozen, or from any others."""
+"""Deviations of results from stored or other results."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from .rows import Array
 
 TRAJECTORIES = Path(__file__).parent.with_name("trajectories.npz")
 FLOOR = 1e-12
-"""Roundings of float64 add up to less: deviations up to this are no change."""
+"""Accumulated rounding errors of float64 are smaller; deviations up to this are not regressions."""
 
 
-def off(got: dict[str, Array], want: dict[str, Array]) -> float:
-    """Largest relative deviation of one trajectory from another; ValueError where they are not of the same fields."""
+def trajectory_deviation(got: dict[str, Array], want: dict[str, Array]) -> float:
+    """Return the largest relative deviation between trajectories. Raises ValueError if their fields differ."""
     if lacking := set(want) ^ set(got):
-        raise ValueError(f"not of the same fields: {', '.join(sorted(lacking))}")
+        raise ValueError(f"the fields differ: {', '.join(sorted(lacking))}")
     return max(relative(got[name], want[name]) for name in want)
 
 
 def relative(got: Array, want: Array) -> float:
-    """The largest difference as a share of the largest number; ValueError for another shape or what is not finite."""
+    """Return the largest difference relative to the largest value. Raises ValueError if shapes differ."""
     if got.shape != want.shape:
         raise ValueError(f"shape {got.shape}, want {want.shape}")
     difference = float(abs(got - want).max(initial=0.0))
-    if not np.isfinite(difference):  # NaN would read as n/a
-        raise ValueError("the numbers are not finite")
+    if not np.isfinite(difference):  # NaN would be shown as n/a
+        raise ValueError("the values are not finite")
     return difference / (float(abs(want).max(initial=0.0)) or 1.0)
 
 
-def frozen(method: str) -> dict[str, Array]:
-    """The trajectory of a method as it was frozen, by the reference backend; `Missing` where none was."""
+def stored_trajectory(method: str) -> dict[str, Array]:
+    """Return the stored trajectory of a method on the reference backend. Raises `Missing` if there is none."""
     with np.load(TRAJECTORIES, allow_pickle=False) as file:
-        kept = {name.partition("/")[2]: file[name] for name in file.files if name.startswith(f"{method}/")}
-    if not kept:
-        raise Missing(f"no trajectory of {method} was frozen")
-    return kept
+        found = {name.partition("/")[2]: file[name] for name in file.files if name.startswith(f"{method}/")}
+    if not found:
+        raise Missing(f"no trajectory of {method} is stored")
+    return found

@@ -1,8 +1,8 @@
-"""What is measured: methods, backends and sizes, and what of them there is here."""
+"""Names of the measured methods and backends, sizes, and which of them are available."""
 
 from __future__ import annotations
 
-# Literal, and only ever appended to: asv numbers the results of older commits by the places in these lists.
+# Append only: asv identifies the results of older commits by positions in these lists.
 METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
 METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
@@ -13,11 +13,11 @@ FULL_SIZES = [16, 256, 784]
 
 
 class Missing(NotImplementedError):
-    """This commit has no such method, backend or device; asv shows n/a."""
+    """The commit has no such method, backend or device; asv shows n/a."""
 
 
 def pairs() -> dict[tuple[str, str], str]:
-    """Every (method, backend) that can be had here, with the distribution that brought the kernel or the method."""
+    """Return the available (method, backend), with the distributions that provide the kernel and the method."""
     from orfit_bench.plugins.registry import registry
 
     known = registry()

@@ -1,4 +1,4 @@
-"""Rows and targets that are the same with every version of every library."""
+"""Rows and targets that do not depend on the versions of libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = NDArray[Any]
 
 
 def rows(n: int, d: int) -> Array:
-    """(n, d) uniform numbers of variance 1, the same with every version of every library: SplitMix64 of the place."""
+    """Return (n, d) uniform numbers of variance 1, computed by SplitMix64 from their positions."""
     with np.errstate(over="ignore"):
         z = np.arange(1, n * d + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -22,7 +22,7 @@ def rows(n: int, d: int) -> Array:
 
 
 def targets(X: Array, kind: str) -> Array | None:
-    """What learners of a kind learn beside X: a linear function of it and a little noise, its sign, nothing."""
+    """Return targets for a kind of methods: a linear function of X with noise, its sign, or None."""
     w = 1 / np.arange(1, X.shape[1] + 1)
     y = X @ w + 0.1 * rows(len(X), 1)[::-1, 0]
     return {"classification": (y > 0).astype(int), "subspace": None}.get(kind, y)

@@ -1,4 +1,4 @@
-"""Clocks: of a kernel's functions, of new interpreters, of the machine itself."""
+"""Timing of kernel functions, of new interpreters, and of a reference workload."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ STARTS = {
     "import_seconds": ["-c", "import orfit_bench"],
     "start_seconds": ["-m", "orfit_bench", "list", "--help"],
 }
-"""What new interpreters do whose time is taken."""
+"""Arguments of the new interpreters that are timed."""
 
 
 class Clock:
-    """Seconds spent in the functions of a module, whichever of them called the others."""
+    """Measures the seconds spent in functions; nested calls are counted once."""
 
     def __init__(self) -> None:
         self.seconds, self.depth = 0.0, 0
 
     def watch(self, function: Callable[..., Any], wait: Callable[[], None]) -> Callable[..., Any]:
-        """The function, with its time added up."""
+        """Return the function with timing added."""
 
-        def watched(*arguments: Any, **more: Any) -> Any:
+        def timed(*arguments: Any, **more: Any) -> Any:
             self.depth += 1
             begin = perf_counter()
             try:
@@ -41,12 +41,12 @@ class Clock:
                     wait()
                     self.seconds += perf_counter() - begin
 
-        return watched
+        return timed
 
 
 @contextmanager
-def clocked(method: str, backend: str) -> Iterator[Clock]:
-    """A clock on the kernel's functions, for learners that are made meanwhile."""
+def time_kernel(method: str, backend: str) -> Iterator[Clock]:
+    """Measure the time spent in the functions of a kernel, for learners created in this context."""
     from orfit_bench.plugins.registry import registry
 
     kernel, clock = registry().kernel(backend, method), Clock()
@@ -61,8 +61,7 @@ def clocked(method: str, backend: str) -> Iterator[Clock]:
 
 
 def reference_seconds(spend: float = 0.01) -> float:
-    """Seconds of a workload that no commit changes, products of matrices and steps of the interpreter: the machine's
-    speed at this moment."""
+    """Return the seconds of a workload that no commit changes: matrix products and interpreted steps."""
     A = rows(96, 96)
 
     def timed() -> float:
@@ -72,11 +71,11 @@ def reference_seconds(spend: float = 0.01) -> float:
         sum(i * i for i in range(4000))
         return perf_counter() - begin
 
-    return least(timed, spend)
+    return best_of(timed, spend)
 
 
 def start_seconds(measure: str) -> float:
-    """Seconds of a new interpreter that does what STARTS says, the least of three."""
+    """Return the least of three timings of a new interpreter with these arguments."""
     command = [sys.executable, *STARTS[measure]]
 
     def timed() -> float:
@@ -92,8 +91,8 @@ def start_seconds(measure: str) -> float:
     return min(timed() for _ in range(3))
 
 
-def least(timed: Callable[[], float], spend: float) -> float:
-    """The least of at least two times, as many as `spend` seconds allow."""
+def best_of(timed: Callable[[], float], spend: float) -> float:
+    """Return the least of at least two timings, repeated for `spend` seconds."""
     begin, best, runs = perf_counter(), float("inf"), 0
     while runs < 2 or perf_counter() - begin < spend:
         best, runs = min(best, timed()), runs + 1

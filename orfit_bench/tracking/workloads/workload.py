@@ -1,4 +1,4 @@
-"""One method on one backend: its times, its memory, its exactness."""
+"""Time, memory and exactness of a method on a backend."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from . import device
 from .exactness import relative
 from .names import QUICK_SIZE, Missing
 from .rows import Array, rows, targets
-from .times import clocked, least
+from .times import best_of, time_kernel
 
 SETTINGS: dict[str, dict[str, Any]] = {
     **{method: {"memory": 16} for method in ("icl", "ogd", "orfit")},
     **{m: {"n_components": 8} for m in ("oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca")},
 }
-"""Of the clock's learners, so that every row is work: without a limit a basis is full after d rows."""
+"""Settings of timed learners. Without a memory limit, a basis would be full after d rows and cost nothing."""
 ROWS = {"numpy": 256}
 MANY_ROWS, LAYERED_ROWS = 4096, 32
-"""Rows a chunk, enough for the kernel to be what is measured and not the call; a layered method's are slow."""
+"""Rows per chunk, so that the overhead of the call is negligible; fewer for layered methods, which are slower."""
 SMALL, LONG = (48, 6, 12), (600, 20, 600)
-"""Rows, features and rows between two looks of the streams that trajectories are taken of."""
+"""Rows, features and rows between recorded states of the streams of trajectories."""
 RENAMED = {"digits_lost": "precision_lost"}
 """Fields of the state that earlier commits name otherwise."""
 
 
 class Workload:
-    """One method on one backend over d features."""
+    """A method on a backend with d features."""
 
     def __init__(self, method: str, backend: str, d: int = QUICK_SIZE) -> None:
         import orfit_bench as ob
@@ -41,12 +41,12 @@ class Workload:
             raise Missing(f"{backend}: {ob.backends()[backend].reason}")
         self.method, self.backend, self.d = method, backend, d
         self.declared = ob.methods()[method]
-        self.kind: str = getattr(self.declared, "kind", "regression")  # the first commits know no other
+        self.kind: str = getattr(self.declared, "kind", "regression")  # the oldest commits have no other kind
         self.state = getattr(self.declared, "state", self.declared)  # earlier commits declare all on the method
         self.layered = bool(getattr(self.state, "layered", False))
 
     def create(self, **settings: Any) -> Any:
-        """A new learner."""
+        """Create a learner."""
         import orfit_bench as ob
 
         if self.layered:
@@ -56,8 +56,8 @@ class Workload:
         except ob.UnavailableError as error:
             raise Missing(str(error)) from error
 
-    def started(self) -> Any:
-        """A learner that knows its sizes and has seen no row."""
+    def initialized(self) -> Any:
+        """Create a learner and initialize it with an empty chunk."""
         import orfit_bench as ob
 
         X, y = self.data(1)
@@ -66,43 +66,43 @@ class Workload:
         return self.create(**settings).partial_fit(X[:0], None if y is None else y[:0])
 
     def data(self, n: int) -> tuple[Array, Array | None]:
-        """The first n rows."""
+        """Return the first n rows."""
         X = rows(n, self.d)
         return X, targets(X, self.kind)
 
     def chunk_rows(self) -> int:
-        """Rows of the chunk that is timed."""
+        """Return the number of rows of a timed chunk."""
         return LAYERED_ROWS if self.layered else ROWS.get(self.backend, MANY_ROWS)
 
     def seconds_per_sample(self, spend: float = 0.15) -> float:
-        """Seconds per sample that a new learner takes for a chunk, the least of all that `spend` seconds allow."""
+        """Return the seconds per sample that a new learner takes for a chunk, the least of several timings."""
         X, y = self.data(self.chunk_rows())
 
         def timed() -> float:
-            learner = self.started()
+            learner = self.initialized()
             begin = perf_counter()
             learner.partial_fit(X, y)
             _wait(learner)
             return perf_counter() - begin
 
-        return least(timed, spend) / len(X)
+        return best_of(timed, spend) / len(X)
 
     def kernel_seconds_per_sample(self, spend: float = 0.15) -> float:
-        """Seconds per sample that the kernel alone takes of such a chunk: of some methods the core takes nearly all."""
+        """Return the seconds per sample spent in the kernel, without the overhead of the learner."""
         X, y = self.data(self.chunk_rows())
-        with clocked(self.method, self.backend) as clock:
+        with time_kernel(self.method, self.backend) as clock:
 
             def timed() -> float:
-                learner, clock.seconds = self.started(), 0.0
+                learner, clock.seconds = self.initialized(), 0.0
                 learner.partial_fit(X, y)
                 return clock.seconds
 
-            return least(timed, spend) / len(X)
+            return best_of(timed, spend) / len(X)
 
     def latency(self, spend: float = 0.15) -> float:
-        """Seconds of a call with a single sample, the least of all that `spend` seconds allow."""
+        """Return the seconds of a call with a single sample, the least of several timings."""
         X, y = self.data(8)
-        learner = self.started().partial_fit(X, y)
+        learner = self.initialized().partial_fit(X, y)
         X, y = X[:1], None if y is None else y[:1]
 
         def timed() -> float:
@@ -111,13 +111,12 @@ class Workload:
             _wait(learner)
             return perf_counter() - begin
 
-        return least(timed, spend)
+        return best_of(timed, spend)
 
     def peak_bytes(self) -> float:
-        """Most bytes of the host that a new learner asks for while it learns the chunk, the least of three runs.
+        """Return the peak of host memory that a new learner allocates while learning a chunk, the least of three runs.
 
-        memray counts what is asked for, of Python, NumPy and machine code alike, so that neither imports nor the page
-        cache move it; with PYTHONMALLOC=malloc to the byte.
+        memray counts allocations by Python, NumPy and compiled code; they are exact with PYTHONMALLOC=malloc.
         """
         try:
             import memray
@@ -126,36 +125,36 @@ class Workload:
         X, y = self.data(self.chunk_rows())
         peaks = []
         with tempfile.TemporaryDirectory() as folder:
-            self.started().partial_fit(X, y)  # imports, compiles and fills caches
+            self.initialized().partial_fit(X, y)  # imports, compiles and fills caches
             for i in range(3):
                 file = os.path.join(folder, f"{i}.bin")
                 with memray.Tracker(file):
-                    self.started().partial_fit(X, y)
+                    self.initialized().partial_fit(X, y)
                 with memray.FileReader(file) as reader:
                     peaks.append(reader.metadata.peak_memory)
         return float(min(peaks))
 
     def device_seconds_per_sample(self) -> float:
-        """Seconds per sample that the backend's device takes for a chunk, by its own clock."""
+        """Return the device seconds per sample for a chunk."""
         X, y = self.data(self.chunk_rows())
-        return device.seconds(self._found(), lambda: self.started().partial_fit(X, y)) / len(X)
+        return device.seconds(self._declared_backend(), lambda: self.initialized().partial_fit(X, y)) / len(X)
 
     def device_peak_bytes(self) -> float:
-        """Most bytes of the backend's device in use while a new learner learns the chunk."""
+        """Return the peak of device memory while a new learner learns a chunk."""
         X, y = self.data(self.chunk_rows())
-        return device.peak_bytes(self._found(), lambda: self.started().partial_fit(X, y))
+        return device.peak_bytes(self._declared_backend(), lambda: self.initialized().partial_fit(X, y))
 
-    def _found(self) -> Any:
+    def _declared_backend(self) -> Any:
         import orfit_bench as ob
 
         return ob.backends()[self.backend]
 
     def state_bytes(self) -> float:
-        """Bytes of the state after the chunk."""
-        return float(self.started().partial_fit(*self.data(self.chunk_rows())).state_bytes)
+        """Return the bytes of the state after a chunk."""
+        return float(self.initialized().partial_fit(*self.data(self.chunk_rows())).state_bytes)
 
     def batch_deviation(self) -> float:
-        """Largest relative deviation of the weights from the method's batch solution, with its default settings."""
+        """Return the largest relative deviation of the weights from the batch solution, with default settings."""
         X, y = self.data(min(48, 3 * self.d // 4))
         batch = getattr(getattr(self.declared, "theory", self.declared), "batch", None)
         if batch is None or self.kind == "subspace" or y is None:
@@ -168,8 +167,8 @@ class Workload:
         return relative(learner.state()[getattr(self.state, "weights", "w")].values, want)
 
     def trajectory(self) -> dict[str, Array]:
-        """The state's numbers along two short streams with default settings, a basis B as B B', free of its signs."""
-        seen = {}
+        """Return the states along two short streams with default settings; a basis B as B B', which has no sign."""
+        recorded = {}
         for n, d, step in (SMALL, LONG):
             X = rows(n, d)
             y, learner = targets(X, self.kind), self.create()
@@ -179,8 +178,8 @@ class Workload:
                     if field.dtype.kind == "f" and not str(name).startswith("pending"):
                         value = field.values
                         name = RENAMED.get(str(name), name)
-                        seen[f"{n}/{a + step}/{name}"] = value @ value.T if str(name).startswith("basis") else value
-        return seen
+                        recorded[f"{n}/{a + step}/{name}"] = value @ value.T if str(name).startswith("basis") else value
+        return recorded
 
 
 def _wait(learner: Any) -> None:

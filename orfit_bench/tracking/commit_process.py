@@ -1,4 +1,4 @@
-"""One of the two commits, as processes that measure."""
+"""Processes that measure a commit."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 WORKLOADS = Path(__file__).parent / "workloads" / "__init__.py"
 SECONDS = 300.0
-"""Longest time for one answer: a method's kernels may be compiled first."""
+"""Time limit of a measurement, which may include compilation."""
 
 
 class MeasureError(RuntimeError):
-    """The commit could not measure what it was asked for: it failed, hung or died."""
+    """The measurement failed, or the process hung or died."""
 
 
 class MissingError(MeasureError):
-    """The commit has no such method or backend, or no such measure applies."""
+    """The commit has no such method or backend, or the measurement does not apply."""
 
 
-class Side:
-    """A process of a commit; where it dies or hangs the next question gets a new one."""
+class CommitProcess:
+    """A process that measures a commit; after a crash or hang, the next request starts a new one."""
 
     def __init__(self, where: Environment, variables: dict[str, str] | None = None) -> None:
         self.where, self._variables = where, {**where.variables, **(variables or {})}
-        self._group: execnet.Group | None = None  # of one process, so that ending it ends no other
+        self._group: execnet.Group | None = None  # with a single process, so that it can be terminated alone
         self._asked: tuple[Any, ...] = ()
 
     def __enter__(self) -> Self:
@@ -45,20 +45,20 @@ class Side:
         self._end()
 
     def ask(self, measure: str, *arguments: Any) -> Any:
-        """The answer; MissingError or MeasureError with the reason where there is none."""
+        """Return a measurement. Raises MissingError or MeasureError with the reason."""
         self.begin(measure, *arguments)
         return self.finish()
 
     def begin(self, measure: str, *arguments: Any) -> None:
-        """Ask; `finish` waits for the answer, so that two sides can work at once."""
+        """Request a measurement; `finish` waits for the answer. Two processes can work in parallel."""
         if self._group is None:
             self._start()
         self._asked = (measure, *arguments)
-        with suppress(OSError):  # it died since its last answer, which `finish` will say
+        with suppress(OSError):  # it died since its last answer; `finish` reports that
             self._channel.send(list(self._asked))
 
     def finish(self) -> Any:
-        """The answer to what was begun."""
+        """Return the answer to the last request."""
         try:
             status, value = self._channel.receive(SECONDS)
         except self._channel.TimeoutError as error:
@@ -76,7 +76,7 @@ class Side:
         return " ".join(map(str, self._asked[:3]))
 
     def _start(self) -> None:
-        with _environment(self._variables):  # execnet's own `env` comes after the interpreter has read its path
+        with _environment(self._variables):  # the option `env` of execnet is applied too late for PYTHONPATH
             self._group = _group()
             python = f"python={shlex.quote(sys.executable)}"
             gateway = self._group.makegateway(f"popen//{python}//chdir={self.where.home}")
@@ -86,7 +86,9 @@ class Side:
         for name, place in self._channel.receive(SECONDS)[1].items():
             if Path(place) not in self.where.path:
                 self._end()
-                raise RuntimeError(f"{name} of {self.where.commit[:12]} would be measured in {place}, not as installed")
+                raise RuntimeError(
+                    f"{name} of {self.where.commit[:12]} would be imported from {place}, which is not its environment"
+                )
 
     def _end(self) -> None:
         if self._group is not None:
@@ -96,7 +98,7 @@ class Side:
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """This process's environment with the variables, for a process that is started meanwhile."""
+    """Set environment variables of this process temporarily, for a process started meanwhile."""
     before = dict(os.environ)
     os.environ.update(variables)
     try:
@@ -107,9 +109,9 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 def _group() -> Any:
-    """What starts processes. UnavailableError where execnet is not installed."""
+    """A group of execnet. Raises UnavailableError if execnet is not installed."""
     try:
         import execnet
     except ImportError:
-        raise UnavailableError("the gate needs execnet and memray: pip install 'orfit-bench[gate]'") from None
+        raise UnavailableError("the gate requires execnet and memray: pip install 'orfit-bench[gate]'") from None
     return execnet.Group()

@@ -1,0 +1,57 @@
+"""The quantities that the gate compares, with their tolerances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from orfit_bench.errors import suggest
+from orfit_bench.tracking.workloads import FLOOR
+
+
+class TrackedQuantity(NamedTuple):
+    """A quantity measured in a commit; larger is always worse."""
+
+    name: str
+    """The name of the measurement in `workloads`, and in tables."""
+    unit: str
+    tolerance: float
+    """Relative change that is ignored."""
+    floor: float = 0.0
+    """Values up to this are considered equal."""
+    timed: bool = False
+    """Whether it is a time: measurements are interleaved, and repeated before a regression is reported."""
+
+
+QUANTITIES = {
+    metric.name: metric
+    for metric in (
+        TrackedQuantity("seconds_per_sample", "s", 0.3, timed=True),
+        TrackedQuantity("kernel_seconds_per_sample", "s", 0.3, timed=True),
+        TrackedQuantity("latency", "s", 0.5, timed=True),
+        TrackedQuantity("import_seconds", "s", 0.3, timed=True),
+        TrackedQuantity("start_seconds", "s", 0.3, timed=True),
+        TrackedQuantity("peak_bytes", "B", 0.1),
+        TrackedQuantity("state_bytes", "B", 0.01),
+        TrackedQuantity("batch_deviation", "relative", 9.0, FLOOR),
+        TrackedQuantity("frozen_deviation", "relative", 9.0, FLOOR),
+    )
+}
+LEARNER_TIMES = ("seconds_per_sample", "kernel_seconds_per_sample", "latency")
+
+
+def tolerances(texts: Sequence[str]) -> dict[str, float]:
+    """Parse METRIC=SHARE. Raises ValueError for an unknown quantity, or a share that is not a number >= 0."""
+    found = {}
+    for text in texts:
+        name, _, share = (part.strip() for part in text.partition("="))
+        if name not in QUANTITIES:
+            raise ValueError(f"--tolerate {text}: no metric {name!r}{suggest(name, QUANTITIES)}")
+        try:
+            found[name] = float(share)
+        except ValueError:
+            found[name] = math.nan
+        if not found[name] >= 0:
+            raise ValueError(f"--tolerate {text}: want METRIC=SHARE, a relative change >= 0, as in latency=0.5")
+    return found
