@@ -1,0 +1,24 @@
+"""Estimators of scikit-learn, one for each method, those of plugins included. Needs the extra `sklearn`.
+
+>>> from orfit_bench.sklearn import ESTIMATORS
+>>> rls = ESTIMATORS["rls"](forgetting_factor=1.0, ridge=1e-9)
+>>> float(rls.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).predict([[3.0]]).round(6)[0])
+7.0
+"""
+
+from __future__ import annotations
+
+from orfit_bench.sklearn.base import StreamingEstimator
+from orfit_bench.sklearn.generation import Estimators
+
+__all__ = ["ESTIMATORS"]
+
+ESTIMATORS = Estimators()
+"""The estimator classes by name of the method."""
+
+
+def __getattr__(name: str) -> type[StreamingEstimator]:
+    """A class by its own name, such as RlsRegressor: what pickle looks for."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return ESTIMATORS.by_class_name(name)

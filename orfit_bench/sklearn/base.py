@@ -1,0 +1,74 @@
+"""What the estimators of all kinds share: their parameters, their learner, and how they are carried."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.factory import create
+from orfit_bench.learners.restoring import from_bytes
+from orfit_bench.models import MLP
+from orfit_bench.spec import Method, Transition
+from orfit_bench.spec.model import LINEAR, Model, as_transition
+
+Array = Any
+OWN = ("fit_intercept", "center", "whiten", "model", "backend", "random_state")
+"""Parameters of estimators that are no settings of their methods."""
+
+
+class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator around a learner; classes for the methods are generated from their declarations."""
+
+    method: ClassVar[Method]
+    learner_: Any
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
+
+    def _model(self) -> Model:
+        """The model that is fitted; methods that learn layer by layer need one with layers."""
+        model: Model | None = getattr(self, "model", None)
+        return model or (MLP() if self.method.state.layered else LINEAR)
+
+    def _new_learner(self) -> Any:
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31)
+        model = self._model()
+        return create(self.method.name, backend=self.backend, random_state=int(seed), model=model, **self._settings())
+
+    def _learn(self, *rows: Array) -> None:
+        """Learn rows with their targets; a ValueError where they diverge, as scikit-learn's estimators raise."""
+        try:
+            self.learner_.partial_fit(*rows)
+        except DivergedError as error:
+            raise ValueError(str(error)) from error
+
+    def _check_is_fitted(self) -> None:
+        check_is_fitted(self, "learner_")
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows learned since the last `fit`."""
+        self._check_is_fitted()
+        return int(self.learner_.n_samples_seen_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "learner_" in state:
+            state["learner_"] = state["learner_"].to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "learner_" in state:
+            given: dict[str, Any] = {} if self._model() is LINEAR else {"model": self._model()}
+            transition = as_transition(getattr(self, "transition", None))
+            if isinstance(transition, Transition):
+                given["transition"] = transition
+            self.learner_ = from_bytes(state["learner_"], **given)

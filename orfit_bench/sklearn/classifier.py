@@ -1,0 +1,129 @@
+"""Classifiers: `fit`, `partial_fit` and `predict` of scikit-learn around a learner of labels."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import validate_data
+
+from orfit_bench.sklearn.linear import LinearRows
+
+Array = Any
+
+
+class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
+    """A classifier that learns a stream of labelled rows."""
+
+    classes_: Array
+
+    def fit(self, X: Array, y: Array) -> Self:
+        """Learn labelled rows in order, from scratch.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,)
+            Labels.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        X, y = self._checked(X, y, True)
+        self.classes_ = unique_labels(y)
+        self._begin()
+        return self._learn_labels(X, y)
+
+    def partial_fit(self, X: Array, y: Array, classes: Array = None) -> Self:
+        """Learn further labelled rows in order.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,)
+            Labels.
+        classes : array_like, optional
+            All labels that may come. Default: labels are known as they appear, and `classes_` grows.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        start = not hasattr(self, "learner_")
+        X, y = self._checked(X, y, start)
+        if start:
+            self._begin()
+            self.classes_ = unique_labels(y if classes is None else classes)
+            self._fixed = classes is not None
+        elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
+            raise ValueError(f"classes: got {classes!r}, but the first call had {self.classes_!r}")
+        return self._learn_labels(X, y)
+
+    def _checked(self, X: Array, y: Array, start: bool) -> tuple[Array, Array]:
+        X, y = validate_data(self, X, y, reset=start, dtype=np.float64, order="C")
+        check_classification_targets(y)
+        return self._rows(X), y
+
+    def _begin(self) -> None:
+        self.learner_, self._fixed = self._new_learner(), False
+        self._known: dict[Any, int] = {}
+
+    def _learn_labels(self, X: Array, y: Array) -> Self:
+        """The learner gets integers, in order of first appearance, so that labels of any dtype will do."""
+        new = [label for label in unique_labels(y).tolist() if label not in set(self.classes_.tolist())]
+        if new and self._fixed:
+            raise ValueError(f"y: the label {new[0]!r} is not among the classes of the first call")
+        for label in y.tolist():
+            self._known.setdefault(label, len(self._known))
+        self._learn(X, [self._known[label] for label in y.tolist()])
+        if new:
+            self.classes_ = unique_labels([*self.classes_.tolist(), *new])
+        return self
+
+    def _answer(self, X: Array) -> Array:
+        """Scores (n, classes), columns as in `classes_`; 0 for classes without a row."""
+        found = self.learner_.backend.asnumpy(self.learner_.decision_function(X))
+        scores = np.zeros((len(X), len(self.classes_)))
+        for i, label in enumerate(self.classes_.tolist()):
+            if label in self._known:
+                scores[:, i] = found[:, self._known[label]]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def decision_function(self, X: Array) -> Array:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, classes)
+            Columns as in `classes_`; of two classes the second's score less the first's.
+        """
+        self._check_is_fitted()
+        return self._answer(self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C")))
+
+    def predict(self, X: Array) -> Array:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The labels of highest score.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

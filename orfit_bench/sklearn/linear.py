@@ -1,0 +1,44 @@
+"""Estimators with an intercept, and the coefficients of linear models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.sklearn.base import StreamingEstimator
+from orfit_bench.spec.model import LINEAR
+
+Array = Any
+
+
+class LinearRows(StreamingEstimator):
+    """An estimator whose rows get a constant column for the intercept."""
+
+    def _rows(self, X: Array) -> Array:
+        if not (self.fit_intercept and self._model() is LINEAR):
+            return X
+        return np.hstack([X, np.ones((len(X), 1))])
+
+    def _answer(self, X: Array) -> Array:
+        """What the learner says about rows: predictions or scores."""
+        raise NotImplementedError
+
+    def _weights(self) -> Array:
+        """The answers to unit rows (d, ...), which are the weights of a linear model; the intercept's come last."""
+        self._check_is_fitted()
+        if self._model() is not LINEAR or self.method.state.predict:
+            raise AttributeError(f"{type(self).__name__} fits no linear model, which alone has coefficients")
+        return self._answer(np.eye(self.learner_.n_features_in_))
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of the features, of shape (d,) or (outputs, d)."""
+        weights = self._weights()
+        return weights[: self.n_features_in_].T
+
+    @property
+    def intercept_(self) -> Array:
+        """The weight of the constant, 0 without `fit_intercept`; a number or of shape (outputs,)."""
+        weights = self._weights()
+        return weights[-1] if self.fit_intercept else np.zeros(weights.shape[1:])[()]

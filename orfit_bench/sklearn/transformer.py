@@ -1,0 +1,121 @@
+"""Subspaces as transformers: rows are centred as they come, and the components are those of a PCA."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from orfit_bench.sklearn.base import StreamingEstimator
+
+Array = Any
+
+
+class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StreamingEstimator):  # type: ignore[misc]
+    """A transformer that learns the directions of largest variance from a stream of rows.
+
+    Rows are centred without a second pass: row t is learned as sqrt((t - 1) / t) (x - mean of the rows before it), and
+    the sum of squares of what is learned is that of the rows about their mean (Welford).
+    """
+
+    mean_: Array
+    components_: Array
+    explained_variance_: Array
+
+    def fit(self, X: Array, y: Any = None) -> Self:
+        """Learn rows in order, from scratch.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        return self._fit(X, True)
+
+    def partial_fit(self, X: Array, y: Any = None) -> Self:
+        """Learn further rows in order; parameters and return value as in `fit`."""
+        return self._fit(X, not hasattr(self, "learner_"))
+
+    def _fit(self, X: Array, start: bool) -> Self:
+        X = validate_data(self, X, reset=start, dtype=np.float64, order="C")
+        if self.n_components > X.shape[1]:
+            raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
+        if start:
+            self.learner_, self._n, self._sum = self._new_learner(), 0, np.zeros(X.shape[1])
+            self._scatter, self.components_ = np.zeros((0, 0)), np.zeros((0, X.shape[1]))
+        rows = self._centred(X) if self.center else X
+        self._learn(rows)
+        self._n += len(X)
+        self.mean_ = self._sum / self._n if self.center else np.zeros(X.shape[1])
+        self._turn(rows)
+        return self
+
+    def _centred(self, X: Array) -> Array:
+        """Rows whose sum of squares is that about the mean; the result does not depend on how rows are cut."""
+        sums = np.cumsum(np.vstack([self._sum, X]), axis=0)
+        before = np.arange(self._n, self._n + len(X))[:, None]
+        self._sum = sums[-1]
+        return np.sqrt(before / (before + 1)) * (X - sums[:-1] / np.maximum(before, 1))
+
+    def _turn(self, rows: Array) -> None:
+        """Principal axes of the subspace from the sums of squares along it; earlier rows count by their projections."""
+        basis = self.learner_.backend.asnumpy(self.learner_.components_)
+        overlap, Z = basis @ self.components_.T, rows @ basis.T
+        values, V = np.linalg.eigh(overlap @ self._scatter @ overlap.T + Z.T @ Z)
+        components = V[:, ::-1].T @ basis
+        largest = np.take_along_axis(components, abs(components).argmax(axis=1)[:, None], axis=1)
+        self.components_ = components * np.copysign(1, largest)
+        self._scatter = np.diag(values[::-1].clip(0))
+        self.explained_variance_ = np.diag(self._scatter) / max(self._n - 1, 1)
+
+    def _scale(self) -> Array:
+        """By what coordinates are divided: their standard deviation with `whiten`."""
+        deviation = np.sqrt(self.explained_variance_)
+        tiny = np.finfo(float).eps * deviation.max(initial=0.0)
+        return np.where(deviation > tiny, deviation, 1.0) if self.whiten else np.ones(len(deviation))
+
+    def transform(self, X: Array) -> Array:
+        """The coordinates of rows along the components.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray, shape (n, k)
+            Coordinates; of unit variance with `whiten`.
+        """
+        self._check_is_fitted()
+        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return (X - self.mean_) @ self.components_.T / self._scale()
+
+    def inverse_transform(self, X: Array) -> Array:
+        """The rows that have these coordinates.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, k)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray, shape (n, d)
+            Rows.
+        """
+        self._check_is_fitted()
+        return np.asarray(X, float) * self._scale() @ self.components_ + self.mean_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
