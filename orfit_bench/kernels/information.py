@@ -6,6 +6,7 @@ Shapes: L (p, p) symmetric, of which the lower triangle is read, m (p, r).
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ def forgetting_weights(ff: float, t: int, steps: int) -> tuple[float, Array]:
 
 def add_products(L: Array, X: Array, factor: float) -> None:
     """L <- factor L + X'X in place for rows X (n, p), the lower triangle only: p^2 flops a row."""
-    (syrk,) = get_blas_funcs(("syrk",), (L,))
-    syrk(1, X.T, beta=factor, c=L.T, lower=0, overwrite_c=1)  # what C order holds by rows, BLAS takes by columns
+    _syrk(L.dtype.char)(
+        1, X.T, beta=factor, c=L.T, lower=0, overwrite_c=1
+    )  # what C order holds by rows, BLAS takes by columns
 
 
 def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
@@ -41,10 +43,16 @@ def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
     return solve_factored(C, m), precision
 
 
+@cache
+def _syrk(dtype: str) -> Any:
+    """The function of BLAS for a dtype: scipy takes longer to find it than a few rows take."""
+    return get_blas_funcs("syrk", dtype=np.dtype(dtype))
+
+
 def is_bounded(L: Array, m: Array, energy: float, Y: Array) -> bool:
     """Whether no sum comes near overflow for rows of this total energy, in whatever order they are added."""
-    largest = np.diagonal(L).max() + energy, np.abs(m).max() + math.sqrt(energy) * np.linalg.norm(Y)
-    return bool(max(largest) < np.finfo(L.dtype).max / 4)
+    largest = L.diagonal().max() + energy, np.abs(m).max() + math.sqrt(energy * float(np.vdot(Y, Y)))
+    return bool(max(largest) < np.finfo(L.dtype).max / 4)  # infinite where a product overflows
 
 
 def factor_information(L: Array) -> tuple[Array, float]:

@@ -38,14 +38,17 @@ def limit_blas_threads(operations: float, square: int = 0) -> Iterator[None]:
         return
     threads = allowed_threads() if square >= MIN_SQUARE_ROWS else 1
     with _lock:
-        _active_limits.append(_active_limits[0] if _active_limits else _libraries().limit(limits=threads))
+        limits = bool(_active_limits) or any(blas.num_threads != threads for blas in _libraries().lib_controllers)
+        if limits:
+            _active_limits.append(_active_limits[0] if _active_limits else _libraries().limit(limits=threads))
     try:
         yield
     finally:
-        with _lock:
-            limit = _active_limits.pop()
-            if not _active_limits:
-                limit.restore_original_limits()
+        if limits:
+            with _lock:
+                limit = _active_limits.pop()
+                if not _active_limits:
+                    limit.restore_original_limits()
 
 
 def allowed_threads() -> int:

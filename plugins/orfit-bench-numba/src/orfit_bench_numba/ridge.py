@@ -31,7 +31,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if not math.isfinite(energy) and not np.isfinite(X).all():
         return NOT_FINITE
     ff, t = p.forgetting_factor, p.t
-    with limit_blas_threads(float(len(X)) * s.information.size, square=len(s.information)):
+    with limit_blas_threads(float(len(X)) * s.information.size):
         if out is None:
             return add(s, X, Y, ff, t, energy)
         size = longest = block_size(len(s.information), ff)
