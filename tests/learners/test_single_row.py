@@ -85,7 +85,11 @@ def streams(draw: st.DrawFn) -> tuple[Any, Any, str]:
 FAST = [("numba", case) for case in CASES if case[0] in ("lms", "rls", "orfit", "kalman", "class_rls", "oja", "sgd")]
 
 
-@pytest.mark.parametrize(("backend", "case"), [*(("numpy", case) for case in CASES), *FAST], ids=str)
+@pytest.mark.parametrize(
+    ("backend", "case"),
+    [*(("numpy", case) for case in CASES), *FAST],
+    ids=lambda value: value if isinstance(value, str) else case_name(value),
+)
 @settings(max_examples=6)
 @given(stream=streams())
 def test_one_row_is_a_chunk_of_one(backend: str, case: Case, stream: Any, same_state: Same) -> None:
