@@ -24,7 +24,7 @@ def test_every_call_has_its_value_or_what_became_of_it():
     assert dict(os.environ) == before
     assert sorted(values) == list(range(6))
     assert (values[0], values[5]) == (3, 7)
-    assert values[4] == dict.fromkeys(BLAS_THREADS, "1")
+    assert values[4].items() >= dict.fromkeys(BLAS_THREADS, "1").items()
     assert isinstance(values[2], TimeoutError)
     died = "the worker process ended with exit code 3", f"the worker process was killed by signal {int(signal.SIGABRT)}"
     for number, said in zip((1, 2, 3), (died[0], "stopped after 0.5 s", died[1]), strict=True):
