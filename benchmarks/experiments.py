@@ -57,7 +57,9 @@ def part(experiment: Experiment, file: Path) -> str:
     results = xr.load_dataset(file)
     protocol = json.loads(results.attrs["protocol"])
     setup = Setup(results.attrs["data"], results.attrs["backend"], protocol)
-    table = next(s for s in find(experiment.name).sections(results, setup) if s.heading == "Beside the source").parts[0]
+    table = next(
+        s for s in find(experiment.name).sections(results, setup) if s.heading == "Comparison with the source"
+    ).parts[0]
     assert isinstance(table, Listing)
     heading = title(experiment, setup.data if experiment.data else "")
     head = f"{heading}\n\n{experiment.summary} ({experiment.source}); {counted(protocol['runs'])}.\n"

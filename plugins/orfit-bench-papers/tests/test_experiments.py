@@ -37,7 +37,7 @@ def test_every_experiment_is_tried(numbers):
 def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name, made, numbers):
     run = made(name)
     text = run.page.read_text(encoding="utf-8")
-    for said in [name, "Beside the source", find(name).experiment.source, *PRINTED[name]]:
+    for said in [name, "Comparison with the source", find(name).experiment.source, *PRINTED[name]]:
         assert said in text
     assert "<svg" in text
     assert "https://" not in text, "a page needs no network"

@@ -104,7 +104,7 @@ def test_the_printed_table_is_read_whole():
 def test_combined_machines_have_the_mean_of_their_bases(name):
     X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
     setup = replace(make_setup(find("krasulina-distributed")), backend="numpy")
-    machines = [_krasulina.learner(setup, name, 2, 0.01, 0).partial_fit(X[i::2]) for i in range(2)]
+    machines = [_krasulina.create_learner(setup, name, 2, 0.01, 0).partial_fit(X[i::2]) for i in range(2)]
     mean = np.mean([machine.state()["basis"].values for machine in machines], axis=0)
     together = measurement.combined(machines)
     for machine in together:
@@ -121,7 +121,7 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
 def test_lapacks_signs_are_those_of_a_qr_of_each_machine(name):
     X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
     setup = replace(make_setup(find("krasulina-distributed")), backend="numpy")
-    machines = [_krasulina.learner(setup, name, 2, 0.01, i).partial_fit(X[i::2]) for i in range(2)]
+    machines = [_krasulina.create_learner(setup, name, 2, 0.01, i).partial_fit(X[i::2]) for i in range(2)]
     signed = [np.linalg.qr(machine.state()["basis"].values)[0] for machine in machines]
     for machine in measurement.combined(machines, lapacks=True):
         np.testing.assert_array_equal(machine.state()["basis"].values, np.linalg.qr(np.mean(signed, axis=0))[0])
@@ -137,7 +137,7 @@ def test_signs_move_the_averages_of_orthonormal_bases_alone(made):
 def test_the_distributed_page_counts_a_machines_rows_and_takes_the_slip_for_what_it_is(made, numbers):
     run = made("krasulina-distributed")
     setup = make_setup(find("krasulina-distributed"), **numbers["krasulina-distributed"])
-    rows = {row.what: row for row in presentation._beside(run.results, setup)}
+    rows = {row.what: row for row in presentation._claims(run.results, setup)}
     single, parallel = (rows[f"Imp. Krasulina, {w}, k = 5: excess over batch PCA"] for w in ("single", "parallel"))
     assert single.why == "a machine sees 60 rows here and 70,000 there"
     assert parallel.why == "a machine sees 20 rows here and 7,000 there"
@@ -159,7 +159,7 @@ def test_the_loss_from_the_moment_is_that_of_the_rows(small):
     setup = replace(make_setup(find("krasulina-table-1")), backend="numpy")
     X = _krasulina.images("digits")
     for name in _krasulina.METHODS:
-        made = _krasulina.learner(setup, name, 3, 0.1, 0).partial_fit(X)
+        made = _krasulina.create_learner(setup, name, 3, 0.1, 0).partial_fit(X)
         assert _krasulina.loss_of(made, "digits") == pytest.approx(ERRORS["subspace"].mean(made, (X, None)), rel=1e-10)
     values = np.linalg.svd(X, compute_uv=False) ** 2 / len(X)
     assert _krasulina.batch_loss("digits", 3) == pytest.approx(values[3:].sum(), rel=1e-10)
@@ -170,7 +170,7 @@ def test_a_unit_start_is_the_same_draw_unscaled(small):
     rows = _krasulina.images("digits")[:0]
     for name in _krasulina.METHODS:
         one, other = (
-            _krasulina.learner(setup, name, 3, 0.1, 5, unit).partial_fit(rows).state()["basis"].values
+            _krasulina.create_learner(setup, name, 3, 0.1, 5, unit).partial_fit(rows).state()["basis"].values
             for unit in (False, True)
         )
         scale = 1e4 if name in ("Sanger", "Imp. Krasulina") else 1.0

@@ -94,6 +94,6 @@ def test_what_does_not_grow_with_the_horizon_is_not_said_to(line, grows):
         {"problem": list(measurement.PROBLEMS), "steps": list(measurement.STEPS), "run": [0], "horizon": horizons},
     )
     share.loc["line", "running"] = [line]
-    (row,) = (row for row in presentation._beside(share) if row.what == "running step: line")
+    (row,) = (row for row in presentation._claims(share) if row.what == "running step: line")
     assert "false without a projection" in row.why
     assert ("grows with T" in row.why) == grows

@@ -66,9 +66,9 @@ def batch_loss(name: str, k: int) -> float:
     return float(np.linalg.eigvalsh(moment(name))[: len(moment(name)) - k].sum())
 
 
-def loss_of(made: Any, name: str) -> float:
+def loss_of(learner: Any, name: str) -> float:
     """Mean compression loss on all rows, tr((I - P) E[x x']): equation (1), at a cost that no row adds to."""
-    S, C = moment(name), made.components_
+    S, C = moment(name), learner.components_
     return float(np.trace(S) - ((C @ S) * C).sum())
 
 
@@ -77,7 +77,7 @@ def excess(loss: Any, batch: Any) -> Any:
     return 100 * (loss - batch) / batch
 
 
-def learner(setup: Setup, name: str, k: int, eta0: float, seed: int, unit: bool = False) -> Any:
+def create_learner(setup: Setup, name: str, k: int, eta0: float, seed: int, unit: bool = False) -> Any:
     """A new learner of one of METHODS; `unit` starts Sanger's rule and the implicit one from the Gaussian unscaled."""
     settings: dict[str, Any] = {"step_size": schedules.power(eta0, POWER[name])} if name in POWER else {}
     if unit and name in SMALL:
@@ -98,32 +98,32 @@ def _chosen(data: str, backend: str, name: str, k: int, unit: bool) -> float:
     held, rest = X[order[: len(X) // 10]], X[order[len(X) // 10 :]]
     lowest, highest = GRID[name]
     tried = np.logspace(lowest, highest, 2 * (highest - lowest) + 1)
-    losses = [_validated(learner(setup, name, k, float(eta0), 0, unit), rest, held) for eta0 in tried]
+    losses = [_validated(create_learner(setup, name, k, float(eta0), 0, unit), rest, held) for eta0 in tried]
     return float(tried[int(np.argmin(losses))])
 
 
-def _validated(made: Any, rest: Array, held: Array) -> float:
+def _validated(learner: Any, rest: Array, held: Array) -> float:
     try:
-        return ERRORS["subspace"].mean(made.partial_fit(rest), (held, None))
+        return ERRORS["subspace"].mean(learner.partial_fit(rest), (held, None))
     except DivergedError:
         return np.inf
 
 
-def swept(made: Any, X: Array, name: str, seed: int, points: int = 1) -> Sweep:
+def swept(learner: Any, X: Array, name: str, seed: int, points: int = 1) -> Sweep:
     """One sweep over the rows X of the data `name` in this seed's random order, looked at after equal parts of it."""
     order = np.random.default_rng([seed, 1]).permutation(len(X))
-    made.partial_fit(X[:0])
+    learner.partial_fit(X[:0])
     losses, seconds, spent = np.full(points, np.nan), np.full(points, np.nan), 0.0
     for i, part in enumerate(np.array_split(order, points)):
         rows = X[part]
         begin = perf_counter()
         try:
-            made.partial_fit(rows)
-            made.backend.synchronize()
+            learner.partial_fit(rows)
+            learner.backend.synchronize()
         except DivergedError:
             break
         spent += perf_counter() - begin
-        losses[i], seconds[i] = loss_of(made, name), spent
+        losses[i], seconds[i] = loss_of(learner, name), spent
     return Sweep(losses, seconds)
 
 

@@ -30,7 +30,7 @@ def why_absent(name: str) -> str:
 
 
 def files(name: str) -> list[Path]:
-    """The user's files that the rows are made of."""
+    """The user's files from which the rows are made."""
     return {"mnist": mnist_files.files, "cifar10": _cifar10}.get(name, list[Path])()
 
 
@@ -59,8 +59,8 @@ def rotated(
         found = rotated_digits.make_digits(n, 2, seed, turn)
     if validation:
         return found
-    apart = name == "mnist" and _mnist_parts()[0] == "train"
-    held_out = [pair for pair in (found.test, None if apart else found.validation) if pair]
+    separate = name == "mnist" and _mnist_parts()[0] == "train"
+    held_out = [pair for pair in (found.test, None if separate else found.validation) if pair]
     X, y = (np.concatenate(both) for both in ([X for X, _ in held_out], [np.asarray(y) for _, y in held_out]))
     return replace(found, test=(X, y), validation=None)
 

@@ -11,7 +11,7 @@ from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.spec import Data
 from orfit_bench_papers import _krasulina as k_pca
 from orfit_bench_papers.declarations import EXPERIMENTS
-from orfit_bench_papers.page import COLOURS, DASHES, SPREAD, Beside, axes, beside, legend, spread
+from orfit_bench_papers.page import COLOURS, DASHES, SPREAD, Claim, axes, claims_section, legend, spread
 from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     k, name = cell["k"], cell["learner"]
     X = k_pca.images(setup.data)
     batch, eta0 = k_pca.batch_loss(setup.data, k), k_pca.chosen(setup, name, k)
-    warm_up(lambda: k_pca.learner(setup, name, k, eta0, 0), Data(X))
+    warm_up(lambda: k_pca.create_learner(setup, name, k, eta0, 0), Data(X))
     sweeps = [
-        k_pca.swept(k_pca.learner(setup, name, k, eta0, run), X, setup.data, run, setup["points"])
+        k_pca.swept(k_pca.create_learner(setup, name, k, eta0, run), X, setup.data, run, setup["points"])
         for run in range(setup["runs"])
     ]
     excess = k_pca.excess(np.array([s.loss for s in sweeps]), batch)
@@ -59,8 +59,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     return [
         Section("Figure 1", [drawn(_curves(results), _CAPTION, _alt(end, seconds))]),
         Section("At the end of the sweep", tables),
-        beside(_claims(end, seconds)),
-        Section("What to know", [Text(_remarks(results, setup))]),
+        claims_section(_claims(end, seconds)),
+        Section("What to know", [Text(_notes(results, setup))]),
     ]
 
 
@@ -72,7 +72,7 @@ _CAPTION = (
 
 def _curves(results: xarray.Dataset) -> Any:
     ks = results.k.values
-    made, plots = axes(len(ks), height=4.0, width=12.0, squeeze=False)
+    figure, plots = axes(len(ks), height=4.0, width=12.0, squeeze=False)
     for plot, k in zip(plots[0], ks, strict=True):
         for i, name in enumerate(k_pca.METHODS):
             one = results.sel(k=k, learner=name).mean("run")
@@ -83,11 +83,11 @@ def _curves(results: xarray.Dataset) -> Any:
         plot.yaxis.set_minor_formatter("")
     plots[0, 0].set_ylabel("excess over batch PCA (%)")
     legend(plots[0, 0], 7)
-    return made
+    return figure
 
 
 def _alt(end: xarray.DataArray, seconds: xarray.DataArray) -> str:
-    said = [
+    rows = [
         f"k = {k}: "
         + ", ".join(
             f"{n} {float(end.sel(k=k, learner=n).mean()):.2g} % in "
@@ -96,21 +96,21 @@ def _alt(end: xarray.DataArray, seconds: xarray.DataArray) -> str:
         )
         for k in end.k.values
     ]
-    return f"Curves of excess loss against time. At the end, {'; '.join(said)}."
+    return f"Curves of excess loss against time. At the end, {'; '.join(rows)}."
 
 
 def _cells(values: xarray.DataArray) -> list[tuple[str | Number, ...]]:
     return [(name, *(spread(values.sel(learner=name, k=k)) for k in values.k.values)) for name in k_pca.METHODS]
 
 
-def _claims(end: xarray.DataArray, seconds: xarray.DataArray) -> list[Beside]:
+def _claims(end: xarray.DataArray, seconds: xarray.DataArray) -> list[Claim]:
     place, rows = "Krasulina paper, Figure 1", []
     for k in (int(k) for k in end.k.values):
         best, least = _first(end.sel(k=k), "%")
         fastest, shortest = _first(1000 * seconds.sel(k=k), "ms")
         rows += [
-            Beside(f"best at the end, k = {k}", place, "Imp. Krasulina", best, least),
-            Beside(f"fastest, k = {k}", place, "Imp. Krasulina in most cases, as fast as Sanger", fastest, shortest),
+            Claim(f"best at the end, k = {k}", place, "Imp. Krasulina", best, least),
+            Claim(f"fastest, k = {k}", place, "Imp. Krasulina in most cases, as fast as Sanger", fastest, shortest),
         ]
     return rows
 
@@ -122,7 +122,7 @@ def _first(values: xarray.DataArray, unit: str) -> tuple[str, str]:
     return str(means.index[0]), ", ".join(f"{name} {spread(values.sel(learner=name)).text} {unit}" for name in shown)
 
 
-def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
+def _notes(results: xarray.Dataset, setup: Setup) -> list[str]:
     per_sweep = int(results.rows_learned.values[-1])
     small = f"A sweep is {per_sweep:,} rows here and 70,000 in the paper's MNIST, with a dot every 5,000."
     took = results.seconds.isel(rows_learned=-1, k=-1).mean("run")

@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     import xarray
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8c564b", "#7f7f7f", "#9467bd", "#17becf")
-"""Okabe and Ito's, and three more, none black, which a page turns white in the dark."""
+"""The palette of Okabe and Ito and three more colours; none is black, which is inverted in dark mode."""
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 1, 1, 1)), "-", "--")
-"""So that curves are told apart without colours."""
+"""Distinguish curves without colours."""
 
 ONE_RUN = "one run has no spread"
 SPREAD = "± in ours is a standard deviation over the runs"
 
 
-class Beside(NamedTuple):
-    """A number or statement of the source, and ours."""
+class Claim(NamedTuple):
+    """A number or statement of the source, and our result."""
 
     what: str
     place: str
     source: Cell
     ours: Cell
     why: str = ""
-    """Why ours differs, or what to know."""
+    """Why our result differs, or a remark."""
 
 
-class Open(NamedTuple):
-    """One thing that the source leaves open, another reading of it, and what both give."""
+class Ambiguity(NamedTuple):
+    """A detail that the source leaves open, two interpretations, and their results."""
 
     what: str
     chosen: str
@@ -49,14 +49,14 @@ class Open(NamedTuple):
     instead: Cell
 
 
-def beside(rows: Iterable[Beside], caption: str = f"Ours beside the source's; {SPREAD}") -> Section:
-    """The table that a page is made for."""
+def claims_section(rows: Iterable[Claim], caption: str = f"Our results and those of the source; {SPREAD}") -> Section:
+    """The table that compares our results with the source."""
     columns = ("what", "place in the source", "source", "ours", "why it differs, or what to know")
-    return Section("Beside the source", [Listing(caption, columns, [tuple(row) for row in rows])])
+    return Section("Comparison with the source", [Listing(caption, columns, [tuple(row) for row in rows])])
 
 
-def left_open(rows: Iterable[Open], caption: str) -> Section:
-    """What the source does not say, and how much it moves the result."""
+def ambiguities_section(rows: Iterable[Ambiguity], caption: str) -> Section:
+    """The details that the source leaves open, and how much they change the result."""
     columns = ("left open", "read here as", "other reading", "here", "other reading gives")
     return Section(
         "What the source leaves open", [Listing(f"{caption}; {SPREAD}", columns, [tuple(row) for row in rows])]
@@ -89,8 +89,8 @@ def axes(columns: int = 1, rows: int = 1, height: float = 4.2, width: float = 10
     matplotlib()
     from matplotlib.figure import Figure  # pyplot, which takes long to import, is not needed
 
-    made = Figure(figsize=(width, height), layout="constrained")
-    return made, made.subplots(rows, columns, **more)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **more)
 
 
 def legend(plot: Any, fontsize: int = 8, **more: Any) -> None:
@@ -108,7 +108,7 @@ def band(plot: Any, x: Any, runs: NDArray[Any], label: str, place: int, **more: 
 
 
 def render(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> str:
-    """The whole page as one text."""
+    """The page as HTML."""
     summary = f"{procedure.experiment.summary}. Source: {procedure.experiment.source}."
     sections = [*procedure.sections(results, setup), _run(procedure, results, setup)]
     return rendered(procedure.name, summary, sections)
@@ -118,15 +118,15 @@ def _run(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> Section
     """What was run, where, and how to run it again."""
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(results.attrs["versions"]).items())
     machine, commit = json.loads(results.attrs["machine"]), json.loads(results.attrs["commit"])
-    said = [("again", _again(procedure, setup))]
+    rows = [("again", _again(procedure, setup))]
     if procedure.data:
-        said.append(("rows", data.described(setup.data)))
-    said += [("protocol", ", ".join(f"{name} {_plain(value)}" for name, value in setup.protocol.items()))]
-    said += [("backend", setup.backend), ("machine", str(machine["cpu"])), ("versions", versions)]
+        rows.append(("rows", data.described(setup.data)))
+    rows += [("protocol", ", ".join(f"{name} {_plain(value)}" for name, value in setup.protocol.items()))]
+    rows += [("backend", setup.backend), ("machine", str(machine["cpu"])), ("versions", versions)]
     if commit["id"]:
-        said.append(("commit", commit["id"][:12] + (", with changes" if commit["dirty"] else "")))
-    said += [("noted", note) for note in json.loads(results.attrs["notes"])]
-    return Section("The run", [Listing("What was run, where, and how to run it again", ("what", "is"), said)])
+        rows.append(("commit", commit["id"][:12] + (", with changes" if commit["dirty"] else "")))
+    rows += [("noted", note) for note in json.loads(results.attrs["notes"])]
+    return Section("The run", [Listing("What was run, where, and how to run it again", ("what", "is"), rows)])
 
 
 def _again(procedure: Procedure, setup: Setup) -> str:

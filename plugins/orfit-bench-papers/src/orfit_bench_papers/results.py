@@ -27,14 +27,14 @@ def join(axes: Mapping[str, list[Any]], records: list[Record]) -> xarray.Dataset
             xarray.concat(parts[i : i + n], index, combine_attrs="override", join="exact", coords="minimal")
             for i in range(0, len(parts), n)
         ]
-    (whole,) = parts
-    return whole
+    (dataset,) = parts
+    return dataset
 
 
-def describe(procedure: Procedure, chosen: Setup, told: dict[str, Any], records: list[Record]) -> dict[str, str]:
+def describe(procedure: Procedure, chosen: Setup, origin: dict[str, Any], records: list[Record]) -> dict[str, str]:
     """The attributes of the results, without a date: the same numbers are the same file."""
     notes = sorted({note for record in records for note in record["notes"]})
     attrs = {"format": FORMAT, "experiment": procedure.name, "source": procedure.experiment.source}
     attrs |= {"data": chosen.data, "backend": chosen.backend}
-    plain = {"protocol": dict(chosen.protocol), "notes": notes, **told}
+    plain = {"protocol": dict(chosen.protocol), "notes": notes, **origin}
     return attrs | {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in plain.items()}

@@ -30,14 +30,14 @@ from orfit_bench_papers.setups import find, make_setup
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Made", "find", "make_setup", "reproduce", "run"]
+__all__ = ["RunOutput", "find", "make_setup", "reproduce", "run"]
 
 TIMEOUT = 3600.0
 """Longest time of one cell, in seconds."""
 Measure = Callable[[Cell], Record]
 
 
-class Made(NamedTuple):
+class RunOutput(NamedTuple):
     """What a run leaves behind."""
 
     results: xarray.Dataset
@@ -50,8 +50,8 @@ def reproduce(experiment: Experiment, request: Request) -> Reproduced:
     procedure = find(experiment.name)
     protocol = {} if request.runs is None else {"runs": request.runs}
     chosen = make_setup(procedure, request.data, **protocol)
-    made = run(procedure, chosen, request.folder, fresh=request.fresh, progress=request.progress)
-    return Reproduced(made.file, made.page)
+    output = run(procedure, chosen, request.folder, fresh=request.fresh, progress=request.progress)
+    return Reproduced(output.file, output.page)
 
 
 def run(
@@ -62,8 +62,8 @@ def run(
     isolate: bool = True,
     fresh: bool = False,
     progress: Progress = lambda done, total, last: None,
-) -> Made:
-    """Compute all cells and write NAME.nc and NAME.html into the folder, which is made where only it is missing.
+) -> RunOutput:
+    """Compute all cells and write NAME.nc and NAME.html into the folder, which is created if its parent exists.
 
     After a kill at any moment the same call takes over the finished cells, unless `fresh`, and ends in the same
     numbers. progress(done, all, what was done last) is called once at the start and after each cell. RuntimeError
@@ -79,17 +79,17 @@ def run(
     if isolate:
         registry().require_installed("pass isolate=False")
     with Process() if isolate else nullcontext() as process:
-        told = provenance(process.threads if process else threads())
-        journal = Journal(file, told, lambda: data_sets.files(chosen.data))
+        origin = provenance(process.threads if process else threads())
+        journal = Journal(file, origin, lambda: data_sets.files(chosen.data))
         measure = partial(measure_in, process, procedure.name, chosen)
         records = _run_all(procedure, chosen, journal, measure, fresh, progress)
     results = join(procedure.axes(chosen), list(records.values()))
-    results.attrs = describe(procedure, chosen, told, list(records.values()))
+    results.attrs = describe(procedure, chosen, origin, list(records.values()))
     files.write(results, file)
     text = page.render(procedure, results, chosen)
     replace(html, lambda path: path.write_text(text, encoding="utf-8"))
     journal.remove(records)
-    return Made(results, file, html)
+    return RunOutput(results, file, html)
 
 
 def _run_all(

@@ -26,26 +26,26 @@ def find(name: str) -> Procedure:
 
 
 def make_setup(procedure: Procedure, data: str | None = None, **protocol: Any) -> Setup:
-    """What a run of it is made of, the backend being numba where it is installed, else numpy.
+    """Choose data, backend and protocol of a run; the backend is numba if it is installed, else numpy.
 
     ValueError for data that the experiment does not take, protocol names that it does not have and numbers outside
     their range, TypeError for another kind than the default's, UnavailableError where the data are not here.
     """
-    made = data or next(iter(procedure.data), "its own")
+    chosen = data or next(iter(procedure.data), "its own")
     if data and data not in procedure.data:
         takes = f"want one of {', '.join(procedure.data)}" if procedure.data else "it makes its own rows"
         raise ValueError(f"{procedure.name} with data {data!r}: {takes}")
-    if reason := data_sets.why_absent(made):
-        raise UnavailableError(f"{procedure.name} with data {made!r}: {reason}")
+    if reason := data_sets.why_absent(chosen):
+        raise UnavailableError(f"{procedure.name} with data {chosen!r}: {reason}")
     for name in protocol:
         if name not in procedure.protocol:
             raise ValueError(f"{procedure.name} has no {name!r} to set{suggest(name, procedure.protocol)}")
-    whole = {**procedure.protocol, **protocol}
-    whole = {name: _checked(procedure, name, whole) for name in whole}
+    every = {**procedure.protocol, **protocol}
+    every = {name: _checked(procedure, name, every) for name in every}
     here = [b for b in ("numba", "numpy") if b in registry().backends and not registry().backends[b].reason]
     if not here:
         raise UnavailableError("neither the numba nor the numpy backend is installed")
-    return Setup(made, here[0], whole)
+    return Setup(chosen, here[0], every)
 
 
 def _checked(procedure: Procedure, name: str, protocol: Mapping[str, Any]) -> Any:

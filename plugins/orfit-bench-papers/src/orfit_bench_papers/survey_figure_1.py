@@ -12,7 +12,7 @@ from orfit_bench.spec.stream import Array, Pair
 from orfit_bench_papers import data
 from orfit_bench_papers._tasks import forgetting, own
 from orfit_bench_papers.declarations import EXPERIMENTS
-from orfit_bench_papers.page import Beside, axes, beside, holds, spread
+from orfit_bench_papers.page import Claim, axes, claims_section, holds, spread
 from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     return [
         Section("Figure 1", [drawn(_maps(E), _CAPTION, _alt(E))]),
         Section("Its sums", [Listing("Mean and standard deviation over the runs, in rad^2", columns, rows, True)]),
-        beside(_beside(E, results.a_priori)),
+        claims_section(_claims(E, results.a_priori)),
         Section("What to know", [Text(_REMARKS)]),
     ]
 
@@ -103,24 +103,24 @@ _REMARKS = [
 
 
 def _maps(E: Array) -> Any:
-    made, plots = axes(3, 3, height=9.2, width=9.6, sharex=True, sharey=True)
+    figure, plots = axes(3, 3, height=9.2, width=9.6, sharex=True, sharey=True)
     T = E.shape[-1]
     shown = np.log10(np.maximum(E.mean(axis=1), NOTHING))
     for plot, name, one in zip(plots.flat, METHODS, shown, strict=True):
         image = plot.imshow(one, vmin=-6, vmax=1, cmap="cividis", extent=(0.5, T + 0.5, T + 0.5, 0.5))
         plot.set_title(name, fontsize=9)
-    made.supxlabel("model after task j", fontsize=9)
-    made.supylabel("task i", fontsize=9)
-    made.colorbar(image, ax=plots, shrink=0.6, label="log10 of the squared error (rad^2)")
-    return made
+    figure.supxlabel("model after task j", fontsize=9)
+    figure.supylabel("task i", fontsize=9)
+    figure.colorbar(image, ax=plots, shrink=0.6, label="log10 of the squared error (rad^2)")
+    return figure
 
 
 def _alt(E: Array) -> str:
-    said = ", ".join(f"{name} {forgetting(e.swapaxes(1, 2)).mean():.2g}" for name, e in zip(METHODS, E, strict=True))
-    return f"A heat map for each method. Forgetting in rad^2: {said}."
+    details = ", ".join(f"{name} {forgetting(e.swapaxes(1, 2)).mean():.2g}" for name, e in zip(METHODS, E, strict=True))
+    return f"A heat map for each method. Forgetting in rad^2: {details}."
 
 
-def _beside(E: Array, ahead: xarray.DataArray) -> list[Beside]:
+def _claims(E: Array, ahead: xarray.DataArray) -> list[Claim]:
     of = dict(zip(METHODS, E, strict=True))
     T = E.shape[-1]
     bound = max(float((forgetting(e.swapaxes(1, 2)) - T / (T - 1) * e[:, :, -1].mean(axis=1)).max()) for e in E)
@@ -133,17 +133,17 @@ def _beside(E: Array, ahead: xarray.DataArray) -> list[Beside]:
     halved = own(of["LMS, step 1/2"]) / ahead.sel(learner="LMS, step 1/2").transpose("run", "task")
     share = float(abs(np.sqrt(halved) - 0.5).max())
     return [
-        Beside("F_T <= T/(T-1) E_T, all methods", "survey, section II, Metrics", "holds", f"{holds(bound <= 1e-12)}",
+        Claim("F_T <= T/(T-1) E_T, all methods", "survey, section II, Metrics", "holds", f"{holds(bound <= 1e-12)}",
                "the largest difference is " + f"{bound:.1e}"),
-        Beside("LMS with step 1: error on the task just learned", "survey, (LMS)", Number(0, "0"),
+        Claim("LMS with step 1: error on the task just learned", "survey, (LMS)", Number(0, "0"),
                _small(float(own(of["LMS, step 1"]).max()))),
-        Beside("LMS with step 1/2: the same", "survey, (LMS)", "half the a-priori error",
+        Claim("LMS with step 1/2: the same", "survey, (LMS)", "half the a-priori error",
                Number(share, f"share off by at most {share:.0e}")),
-        Beside("APA with 5 rows: error on the last 5 tasks", "survey, (APA)", Number(0, "0"), _small(near)),
-        Beside("APA with all rows: error on all tasks seen", "survey, (APA-dagger)", Number(0, "0"),
+        Claim("APA with 5 rows: error on the last 5 tasks", "survey, (APA)", Number(0, "0"), _small(near)),
+        Claim("APA with all rows: error on all tasks seen", "survey, (APA-dagger)", Number(0, "0"),
                _small(past["APA, all rows"])),
-        Beside("ICL: error on all tasks seen", "survey, Theorem 5", Number(0, "0"), _small(past["ICL"])),
-        Beside("OGD: change on tasks seen", "survey, after (OGD)", Number(0, "0"), _small(moved)),
+        Claim("ICL: error on all tasks seen", "survey, Theorem 5", Number(0, "0"), _small(past["ICL"])),
+        Claim("OGD: change on tasks seen", "survey, after (OGD)", Number(0, "0"), _small(moved)),
     ]  # fmt: skip
 
 

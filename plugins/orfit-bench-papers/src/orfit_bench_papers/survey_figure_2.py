@@ -12,7 +12,7 @@ from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers import data
 from orfit_bench_papers.declarations import EXPERIMENTS
-from orfit_bench_papers.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
+from orfit_bench_papers.page import COLOURS, DASHES, Claim, axes, claims_section, legend, spread
 from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     )
     return [
         Section("Figure 2", [drawn(_plots(results), _CAPTION, alt)]),
-        beside(_beside(results)),
-        Section("What to know", [Text(_remarks(results))]),
+        claims_section(_claims(results)),
+        Section("What to know", [Text(_notes(results))]),
     ]
 
 
@@ -79,7 +79,7 @@ _CAPTION = (
 
 
 def _plots(results: xarray.Dataset) -> Any:
-    made, (left, right) = axes(2, height=4.6)
+    figure, (left, right) = axes(2, height=4.6)
     _path(left, results)
     t = results.t.values
     for i, steps in enumerate(STEPS):
@@ -91,7 +91,7 @@ def _plots(results: xarray.Dataset) -> Any:
         right.plot(t[1:], c ** (t[1:] - 1), color="0.6", linewidth=0.5)
     right.set(yscale="log", xlabel="step t", ylabel="squared distance", ylim=(1e-33, 2))
     legend(right, 8)
-    return made
+    return figure
 
 
 def _path(plot: Any, results: xarray.Dataset) -> None:
@@ -112,7 +112,7 @@ def _path(plot: Any, results: xarray.Dataset) -> None:
     legend(plot, 8)
 
 
-def _beside(results: xarray.Dataset) -> list[Beside]:
+def _claims(results: xarray.Dataset) -> list[Claim]:
     square = (results.gap**2).sum("axis")
     start = square.sel(t=0)
     constant, alternating = square.sel(steps="constant"), square.sel(steps="alternating")
@@ -124,18 +124,18 @@ def _beside(results: xarray.Dataset) -> list[Beside]:
     three = float((alternating.sel(t=3) / start.sel(steps="alternating")).max())
     E3 = float(results.error.sel(steps="alternating", t=3).max())
     return [
-        Beside("|theta^T - theta*|^2 <= c^(T-1) |theta*|^2, T even", "survey, Theorem 2", "ratio at most 1",
+        Claim("|theta^T - theta*|^2 <= c^(T-1) |theta*|^2, T even", "survey, Theorem 2", "ratio at most 1",
                Number(max(over), f"at most {max(over):.6f}"), "up to T = 10; then rounding shows where c is small"),
-        Beside("E_T <= |theta*|^2 / (e (T-1)), T even", "survey, Theorem 2", "ratio at most 1",
+        Claim("E_T <= |theta*|^2 / (e (T-1)), T even", "survey, Theorem 2", "ratio at most 1",
                Number(max(second), f"at most {max(second):.3f}"), "the bound holds for every c; half of it would do"),
-        Beside("|theta^3 - theta*|^2 / |theta*|^2, alternating steps", "survey, Theorem 3", Number(0, "0"),
+        Claim("|theta^3 - theta*|^2 / |theta*|^2, alternating steps", "survey, Theorem 3", Number(0, "0"),
                Number(three, f"at most {three:.0e}"), "rounding, amplified by 1 / (1 - c)"),
-        Beside("E_3, alternating steps", "survey, Theorem 3", Number(0, "0"), Number(E3, f"at most {E3:.0e}"), "rad^2"),
-        Beside("the same with constant steps", "survey, Figure 2", "not yet", spread(E.sel(t=3)), "E_3, rad^2"),
+        Claim("E_3, alternating steps", "survey, Theorem 3", Number(0, "0"), Number(E3, f"at most {E3:.0e}"), "rad^2"),
+        Claim("the same with constant steps", "survey, Figure 2", "not yet", spread(E.sel(t=3)), "E_3, rad^2"),
     ]  # fmt: skip
 
 
-def _remarks(results: xarray.Dataset) -> list[str]:
+def _notes(results: xarray.Dataset) -> list[str]:
     c: Array = results.c.sel(steps="constant").values
     return [
         "Each run draws two rotated images of the digit 2 at length 1, with their angles as targets; c = (x_1'x_2)^2 "

@@ -10,7 +10,7 @@ from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.spec import Integer, types
 from orfit_bench_papers import data
 from orfit_bench_papers.declarations import EXPERIMENTS
-from orfit_bench_papers.page import COLOURS, Beside, axes, band, beside, legend
+from orfit_bench_papers.page import COLOURS, Claim, axes, band, claims_section, legend
 from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     table = [(f"{float(b):.3g}", Number(float(v), f"{float(v):.6f}")) for b, v in zip(one.beta, one, strict=True)]
     return [
         Section("Figure 5", [drawn(_plots(results, setup), _CAPTION, alt)]),
-        beside(_beside(results)),
+        claims_section(_claims(results)),
         Section(
             "Numbers",
             [Listing("theta of RLS-(beta, 0) after both tasks", ("beta", "theta"), table[:: max(1, len(table) // 8)])],
@@ -91,7 +91,7 @@ _REMARKS = [
 
 
 def _plots(results: xarray.Dataset, setup: Setup) -> Any:
-    made, (left, right) = axes(2, height=4.2)
+    figure, (left, right) = axes(2, height=4.2)
     left.plot(results.beta, results.theta.isel(run=0), color=COLOURS[0], marker="o", markersize=3)
     for (x, y), name, i in zip(TASKS, ("task 1", "task 2"), (1, 2), strict=True):
         left.axhline(y / x, color=COLOURS[i], linestyle="--", linewidth=1)
@@ -105,24 +105,24 @@ def _plots(results: xarray.Dataset, setup: Setup) -> Any:
     right.set(xscale="log", xlabel="weight of a row over that of one half a stream later")
     right.set(yscale="log", ylabel="mean squared error (rad^2)")
     legend(right, 8)
-    return made
+    return figure
 
 
-def _beside(results: xarray.Dataset) -> list[Beside]:
+def _claims(results: xarray.Dataset) -> list[Claim]:
     one = results.theta.isel(run=0)
     beta = one.beta
     exact = (8 * beta + 1) / (4 * beta + 1)
     off = float(abs(one - exact).max())
     middle = float(one.sel(beta=1.0))
     return [
-        Beside("theta_1* of (2, 4)", "survey, Figure 5", Number(2, "2"),
+        Claim("theta_1* of (2, 4)", "survey, Figure 5", Number(2, "2"),
                Number(float(one[-1]), f"{float(one[-1]):.4f}"),
                f"reached as beta grows; at beta = {float(beta[-1]):g}"),
-        Beside("theta_2* of (1, 1)", "survey, Figure 5", Number(1, "1"), Number(float(one[0]), f"{float(one[0]):.4f}"),
+        Claim("theta_2* of (1, 1)", "survey, Figure 5", Number(1, "1"), Number(float(one[0]), f"{float(one[0]):.4f}"),
                f"reached as beta falls; at beta = {float(beta[0]):g}"),
-        Beside("argmin of the sum of (x_i theta - y_i)^2 / beta^i", "survey, Figure 5", "(8 beta + 1) / (4 beta + 1)",
+        Claim("argmin of the sum of (x_i theta - y_i)^2 / beta^i", "survey, Figure 5", "(8 beta + 1) / (4 beta + 1)",
                Number(off, f"off by at most {off:.0e}"), "all beta"),
-        Beside("the plain average, beta = 1", "from the same", Number(1.8, "9/5"), Number(middle, f"{middle:.6f}")),
+        Claim("the plain average, beta = 1", "from the same", Number(1.8, "9/5"), Number(middle, f"{middle:.6f}")),
     ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers.declarations import EXPERIMENTS
-from orfit_bench_papers.page import COLOURS, ONE_RUN, Beside, axes, beside, holds, legend
+from orfit_bench_papers.page import COLOURS, ONE_RUN, Claim, axes, claims_section, holds, legend
 from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     ]  # fmt: skip
     return [
         Section("Figure 7", [drawn(_plots(trace, true, results), _CAPTION, alt)]),
-        beside(_beside(results)),
+        claims_section(_claims(results)),
         Section("Backward transfer", [Listing("Mean squared errors by task", columns, table)]),
-        Section("What to know", [Text(_remarks(setup))]),
+        Section("What to know", [Text(_notes(setup))]),
     ]
 
 
@@ -124,7 +124,7 @@ _CAPTION = (
 
 
 def _plots(trace: Array, true: Array, results: xarray.Dataset) -> Any:
-    made, (left, right) = axes(2, height=4.6)
+    figure, (left, right) = axes(2, height=4.6)
     T = len(trace)
     image = left.imshow(trace, cmap="cividis", extent=(0.5, T + 0.5, T + 0.5, 0.5))
     for i in range(T):
@@ -132,7 +132,7 @@ def _plots(trace: Array, true: Array, results: xarray.Dataset) -> Any:
             left.text(t + 1, i + 1, f"{trace[i, t]:.2f}", ha="center", va="center", fontsize=6, color="#ffffff",
                       bbox={"facecolor": "#333333", "edgecolor": "none", "pad": 0.8, "alpha": 0.6})  # fmt: skip
     left.set(xlabel="rows known, t", ylabel="task i", xticks=range(1, T + 1), yticks=range(1, T + 1))
-    made.colorbar(image, ax=left, shrink=0.8)
+    figure.colorbar(image, ax=left, shrink=0.8)
     for i in range(T):
         at = np.arange(i, T) + 1
         right.plot(at, trace[i, i:], color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=f"task {i + 1}")
@@ -141,10 +141,10 @@ def _plots(trace: Array, true: Array, results: xarray.Dataset) -> Any:
         )
     right.set(xlabel="rows known, t", ylabel="squared error", ylim=(0, None))
     legend(right, 7, ncols=2)
-    return made
+    return figure
 
 
-def _beside(results: xarray.Dataset) -> list[Beside]:
+def _claims(results: xarray.Dataset) -> list[Claim]:
     least = float(results.least.min())
     squares = results.squared_error.transpose("run", "task", "rows")
     known = ~np.isnan(squares.isel(run=0).values)
@@ -153,14 +153,14 @@ def _beside(results: xarray.Dataset) -> list[Beside]:
     gain = own - squares.mean("run").isel(rows=-1).values
     better = int((gain[:-1] > 0).sum())
     return [
-        Beside("Sigma_(i|t) below Sigma_(i|s) for all i <= s <= t", "survey, Theorem 7",
+        Claim("Sigma_(i|t) below Sigma_(i|s) for all i <= s <= t", "survey, Theorem 7",
                "least eigenvalue of difference >= 0",
                Number(least, f"{least:.1e}"), f"{holds(least > -1e-10)}, to rounding"),
-        Beside("later rows make the mean squared error smaller", "survey, Theorem 7", "of every task but the last",
+        Claim("later rows make the mean squared error smaller", "survey, Theorem 7", "of every task but the last",
                f"of {better} of {len(gain) - 1} tasks", f"true errors, mean over {runs} runs"),
-        Beside("backward transfer, mean over tasks", "survey, Positive Backward Transfer", "> 0",
+        Claim("backward transfer, mean over tasks", "survey, Positive Backward Transfer", "> 0",
                _number(float(gain[:-1].mean())), "fall of the true squared error from own rows to all rows"),
-        Beside("claimed errors are the true ones", "survey, (15)", "E |theta_i - theta_(i|t)|^2 = tr Sigma_(i|t)",
+        Claim("claimed errors are the true ones", "survey, (15)", "E |theta_i - theta_(i|t)|^2 = tr Sigma_(i|t)",
                *_apart(squares.values[:, known], results.trace.isel(run=0).values[known])),
     ]  # fmt: skip
 
@@ -174,11 +174,11 @@ def _apart(squares: Array, claimed: Array) -> tuple[Shown, str]:
         return "n/a", ONE_RUN
     far = float((abs(squares.mean(axis=0) - claimed) / (squares.std(axis=0, ddof=1) / np.sqrt(runs))).max())
     within = student.ppf(1 - 0.025 / pairs, runs - 1)
-    said = f"all {pairs} of Student's t with {runs - 1} degrees of freedom are within {within:.1f} with 95 %"
-    return Number(far, f"at most {far:.1f} standard errors apart"), f"all i <= t; {said}"
+    bound = f"all {pairs} of Student's t with {runs - 1} degrees of freedom are within {within:.1f} with 95 %"
+    return Number(far, f"at most {far:.1f} standard errors apart"), f"all i <= t; {bound}"
 
 
-def _remarks(setup: Setup) -> list[str]:
+def _notes(setup: Setup) -> list[str]:
     return [
         f"{setup['tasks']} tasks with {setup['d']} parameters, of one row each. The transitions are rotations, "
         "another for every task; process and observation noise differ from task to task too; all are the same in "

@@ -11,7 +11,7 @@ from orfit_bench.report.map import picture
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.spec import Equality
 from orfit_bench_papers.declarations import EXPERIMENTS
-from orfit_bench_papers.page import Beside, beside, holds
+from orfit_bench_papers.page import Claim, claims_section, holds
 from orfit_bench_papers.procedure import Axes, Cell, Procedure, Setup, about
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     alt = f"Methods and batch solutions joined by {len(deviations)} lines, each with its measured deviation."
     return [
         Section("Figure 8", [drawn(picture(known), _CAPTION, alt)]),
-        beside(
+        claims_section(
             [
-                Beside(n, edges[n].law.source, "equal", _small(deviations[n]),
+                Claim(n, edges[n].law.source, "equal", _small(deviations[n]),
                        f"{holds(deviations[n] < bounds[n])}, to rounding")
                 for n in survey
             ],

@@ -54,7 +54,7 @@ def places(setup: Setup) -> Axes:
     return {"learner": list(ENTRIES), "run": list(range(setup["runs"]))}
 
 
-def learner(setup: Setup, entry: Entry, seed: int, step: float | None) -> Any:
+def create_learner(setup: Setup, entry: Entry, seed: int, step: float | None) -> Any:
     """A new learner; one that learns layer by layer fits a perceptron with one hidden layer."""
     declared = registry().methods[entry.method]
     given = {} if step is None else {"step_size": step}
@@ -68,13 +68,13 @@ def chosen(setup: Setup, entry: Entry, found: Data, seed: int) -> float | None:
         return None
     lowest, highest = entry.steps
     tried = np.logspace(lowest, highest, 2 * (highest - lowest) + 1)
-    errors = [_validated(learner(setup, entry, seed, float(step)), found) for step in tried]
+    errors = [_validated(create_learner(setup, entry, seed, float(step)), found) for step in tried]
     return float(tried[int(np.argmin(errors))])
 
 
-def _validated(made: Any, found: Data) -> float:
+def _validated(learner: Any, found: Data) -> float:
     try:
-        return NUMBERS.summary(made.partial_fit(found.X, found.y).flush(), found.validation)  # type: ignore[arg-type]
+        return NUMBERS.summary(learner.partial_fit(found.X, found.y).flush(), found.validation)  # type: ignore[arg-type]
     except DivergedError:
         return np.inf
 
@@ -86,8 +86,8 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     entry, seed = ENTRIES[cell["learner"]], cell["run"]
     found = data.rotated(setup.data, setup["rows"], seed, validation=True)
     step = chosen(setup, entry, found, seed)
-    made = learner(setup, entry, seed, step).partial_fit(*found.cut(0, 0))
-    seen = learn_and_record([made], found, Protocol())
+    learner = create_learner(setup, entry, seed, step).partial_fit(*found.cut(0, 0))
+    seen = learn_and_record([learner], found, Protocol())
     order = np.arange(1, len(found.tasks))
     return xarray.Dataset(
         {

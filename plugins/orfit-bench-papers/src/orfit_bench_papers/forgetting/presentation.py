@@ -10,7 +10,7 @@ from orfit_bench.report.page import Listing, Section, Text, drawn
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers._tasks import forgetting, own
 from orfit_bench_papers.forgetting.measurement import ENTRIES
-from orfit_bench_papers.page import COLOURS, DASHES, Beside, axes, beside, legend, spread
+from orfit_bench_papers.page import COLOURS, DASHES, Claim, axes, claims_section, legend, spread
 from orfit_bench_papers.procedure import Setup
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         Section("What becomes of the first task", [drawn(_curves(E), _CAPTION, alt + ".")]),
         Section("Error matrices", [drawn(_maps(E), _MAPS, alt + ".")]),
         Section("Side by side", [Listing("Mean and standard deviation over the runs, in rad^2", columns, table, True)]),
-        beside(_beside(E, setup)),
+        claims_section(_claims(E, setup)),
         Section("What to know", [Text(_REMARKS)]),
     ]
 
@@ -66,7 +66,7 @@ def _step(results: xarray.Dataset, name: str) -> str:
 
 
 def _curves(E: dict[str, Array]) -> Any:
-    made, plots = axes(2, height=4.4, sharey=True)
+    figure, plots = axes(2, height=4.4, sharey=True)
     half = len(E) // 2
     for i, (name, e) in enumerate(E.items()):
         plot, style = plots[i // half], i % half
@@ -77,11 +77,11 @@ def _curves(E: dict[str, Array]) -> Any:
         plot.set(yscale="log", xlabel="after task")
         legend(plot, 7)
     plots[0].set_ylabel("error on task 1 (rad^2)")
-    return made
+    return figure
 
 
 def _maps(E: dict[str, Array]) -> Any:
-    made, plots = axes(5, 3, height=6.6, sharex=True, sharey=True)
+    figure, plots = axes(5, 3, height=6.6, sharex=True, sharey=True)
     for plot in plots.flat[len(E) :]:
         plot.set_axis_off()
     for plot, (name, e) in zip(plots.flat, E.items(), strict=False):
@@ -89,11 +89,11 @@ def _maps(E: dict[str, Array]) -> Any:
         shown = np.log10(np.maximum(e.mean(axis=0), 1e-20))
         image = plot.imshow(shown, vmin=-4, vmax=1, cmap="cividis", extent=(0.5, n + 0.5, n + 0.5, 0.5))
         plot.set_title(name, fontsize=8)
-    made.colorbar(image, ax=plots, shrink=0.6, label="log10 of the mean squared error (rad^2)")
-    return made
+    figure.colorbar(image, ax=plots, shrink=0.6, label="log10 of the mean squared error (rad^2)")
+    return figure
 
 
-def _beside(E: dict[str, Array], setup: Setup) -> list[Beside]:
+def _claims(E: dict[str, Array], setup: Setup) -> list[Claim]:
     most = max(E, key=lambda name: forgetting(E[name]).mean())
     zero = {name: float(abs(forgetting(E[name])).max()) for name in ("OGD", "GP", "ICL")}
     share = {
@@ -101,13 +101,14 @@ def _beside(E: dict[str, Array], setup: Setup) -> list[Beside]:
         for name in ("One-Step SGD", "LMS")
     }
     return [
-        Beside("forgetting of OGD, GP and ICL", "survey, section III; Theorems 5 and 6", "0",
+        Claim("forgetting of OGD, GP and ICL", "survey, section III; Theorems 5 and 6", "0",
                ", ".join(f"{n} {v:.0e}" for n, v in zero.items()), "rad^2, the most over runs; rounding"),
-        Beside("gradient steps alone forget catastrophically", "survey, section I", "errors on earlier tasks grow much",
+        Claim("gradient steps alone forget catastrophically", "survey, section I",
+               "errors on earlier tasks grow much",
                ", ".join(f"{n}: {v:.2g} times" for n, v in share.items()),
                "growth of the error on earlier tasks over the error when they were learned; a step chosen for the "
                "error at the "
                "end, as LMS has it, is small, learns little of each task and so has less to forget"),
-        Beside("the largest forgetting", "thesis, 5.1: Greedy as the extreme case", "Greedy", most,
+        Claim("the largest forgetting", "thesis, 5.1: Greedy as the extreme case", "Greedy", most,
                f"F_T {forgetting(E[most]).mean():.2f} rad^2"),
     ]  # fmt: skip

@@ -44,19 +44,23 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     k, name = cell["k"], cell["learner"]
     X = k_pca.images(setup.data)
     eta0 = k_pca.chosen(setup, name, k)
-    single, combined, apart = [], [], []
+    single, combined, separate = [], [], []
     for run in range(setup["runs"]):
         seeds = _seeds(setup, run) if cell["reading"] == "own starts" else [run] * setup["machines"]
-        single.append(k_pca.swept(k_pca.learner(setup, name, k, eta0, seeds[0]), X, setup.data, run).loss[-1])
-        machines = [k_pca.learner(setup, name, k, eta0, seed) for seed in seeds]
+        single.append(k_pca.swept(k_pca.create_learner(setup, name, k, eta0, seeds[0]), X, setup.data, run).loss[-1])
+        machines = [k_pca.create_learner(setup, name, k, eta0, seed) for seed in seeds]
         together, alone = rounds(machines, setup, run, cell["reading"] == "signs")
         combined.append(together)
-        apart.append(alone)
+        separate.append(alone)
     return xarray.Dataset(
         {
             "single": ("run", np.array(single), about("row^2", "loss of one machine after all rows")),
             "combined": (("run", "round"), np.array(combined), about("row^2", "loss of the machines' combination")),
-            "machines": (("run", "round"), np.array(apart), about("row^2", "mean of the machines' losses before it")),
+            "machines": (
+                ("run", "round"),
+                np.array(separate),
+                about("row^2", "mean loss of the machines before it"),
+            ),
             "batch": ((), k_pca.batch_loss(setup.data, k), about("row^2", "loss of batch PCA")),
         },
         {"run": np.arange(setup["runs"]), "round": np.arange(1, setup["rounds"] + 1)},

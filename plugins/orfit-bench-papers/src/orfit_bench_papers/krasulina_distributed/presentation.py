@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench_papers import _krasulina as k_pca
 from orfit_bench_papers.krasulina_distributed.measurement import MEANT, READINGS, SIGNED, TABLE_2
-from orfit_bench_papers.page import COLOURS, DASHES, Beside, Open, axes, beside, left_open, legend, printed, spread
+from orfit_bench_papers.page import (
+    COLOURS,
+    DASHES,
+    Ambiguity,
+    Claim,
+    ambiguities_section,
+    axes,
+    claims_section,
+    legend,
+    printed,
+    spread,
+)
 from orfit_bench_papers.procedure import Setup
 
 if TYPE_CHECKING:
@@ -21,9 +32,9 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         Section("Figure 2", [drawn(_curves(here), _CAPTION, _alt(here))]),
         Section("Table 2", [Listing(f"Loss on {setup.data}: mean and standard deviation over the runs",
                                     ("k", "method", "batch PCA", "single", "parallel"), _table(here), True)]),
-        beside(_beside(results, setup)),
-        left_open(_open(results), "Loss of the combination after the last round"),
-        Section("What to know", [Text(_remarks(setup))]),
+        claims_section(_claims(results, setup)),
+        ambiguities_section(_ambiguities(results), "Loss of the combination after the last round"),
+        Section("What to know", [Text(_notes(setup))]),
     ]  # fmt: skip
 
 
@@ -35,7 +46,7 @@ _CAPTION = (
 
 def _curves(here: xarray.Dataset) -> Any:
     ks = here.k.values
-    made, plots = axes(len(ks), height=4.2, squeeze=False)
+    figure, plots = axes(len(ks), height=4.2, squeeze=False)
     for plot, k in zip(plots[0], ks, strict=True):
         for i, name in enumerate(k_pca.METHODS):
             one = here.sel(k=k, learner=name)
@@ -46,16 +57,16 @@ def _curves(here: xarray.Dataset) -> Any:
         plot.set(yscale="log", title=f"k = {k}", xlabel="round")
     plots[0, 0].set_ylabel("excess over batch PCA (%)")
     legend(plots[0, 0], 8)
-    return made
+    return figure
 
 
 def _alt(here: xarray.Dataset) -> str:
     last = k_pca.excess(here.combined.isel(round=-1), here.batch).mean("run")
-    said = [
+    rows = [
         f"k = {k}: " + ", ".join(f"{n} {float(last.sel(k=k, learner=n)):.2g}" for n in k_pca.METHODS)
         for k in here.k.values
     ]
-    return f"Curves of excess loss by rounds. Of the combination after the last one in percent, {'; '.join(said)}."
+    return f"Curves of excess loss by rounds. Of the combination after the last one in percent, {'; '.join(rows)}."
 
 
 def _table(here: xarray.Dataset) -> list[tuple[Any, ...]]:
@@ -68,7 +79,7 @@ def _table(here: xarray.Dataset) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _beside(results: xarray.Dataset, setup: Setup) -> list[Beside]:
+def _claims(results: xarray.Dataset, setup: Setup) -> list[Claim]:
     source = setup.data if setup.data in TABLE_2 else "mnist"
     rows = []
     for k in (int(k) for k in results.k.values if int(k) in TABLE_2[source]):
@@ -79,7 +90,7 @@ def _beside(results: xarray.Dataset, setup: Setup) -> list[Beside]:
     return rows
 
 
-def _implicit(one: xarray.Dataset, setup: Setup, source: str, k: int) -> list[Beside]:
+def _implicit(one: xarray.Dataset, setup: Setup, source: str, k: int) -> list[Claim]:
     """The implicit rule on one machine and on all, beside Table 2."""
     place, rows = f"Krasulina paper, Table 2, {source}", []
     here, there = len(k_pca.images(setup.data)), k_pca.ROWS[source]
@@ -90,40 +101,40 @@ def _implicit(one: xarray.Dataset, setup: Setup, source: str, k: int) -> list[Be
         slip = f"{theirs[0]} is a slip of a digit: Table 1 has {meant} for the same run" if meant != theirs[0] else ""
         percent, found = k_pca.excess(meant, k_pca.BATCH[source][k]), spread(k_pca.excess(loss, one.batch))
         rows += [
-            Beside(f"Imp. Krasulina, {what}, k = {k}: loss", place, printed(*theirs), spread(loss, 4), slip),
-            Beside(f"Imp. Krasulina, {what}, k = {k}: excess over batch PCA", place,
+            Claim(f"Imp. Krasulina, {what}, k = {k}: loss", place, printed(*theirs), spread(loss, 4), slip),
+            Claim(f"Imp. Krasulina, {what}, k = {k}: excess over batch PCA", place,
                    Number(percent, f"{percent:.2f} %"), Number(found.value, f"{found.text} %"),
                    _rows(*counts)),
         ]  # fmt: skip
     return rows
 
 
-def _inferior(one: xarray.Dataset, name: str, k: int) -> Beside:
+def _inferior(one: xarray.Dataset, name: str, k: int) -> Claim:
     """Another rule after the last round, and what the signs of its averages make of it."""
     excess = k_pca.excess(one.combined.isel(round=-1), one.batch)
     found, other = (spread(excess.sel(reading=reading)) for reading in ("as here", "signs"))
     signs = f"{other.text} % with the signs of LAPACK's QR" if name in SIGNED else ""
     what = f"{name}, parallel, k = {k}: excess over batch PCA"
-    return Beside(what, "Krasulina paper, Figure 2", "inferior", Number(found.value, f"{found.text} %"), signs)
+    return Claim(what, "Krasulina paper, Figure 2", "inferior", Number(found.value, f"{found.text} %"), signs)
 
 
 def _rows(here: int, there: int) -> str:
     return "" if here == there else f"a machine sees {here:,} rows here and {there:,} there"
 
 
-def _open(results: xarray.Dataset) -> list[Open]:
+def _ambiguities(results: xarray.Dataset) -> list[Ambiguity]:
     def end(reading: str, name: str, k: int) -> Number:
         return spread(results.combined.sel(reading=reading, learner=name, k=k).isel(round=-1), 4)
 
     return [
-        Open(f"{what}: {name}, k = {k}", chosen, other, end("as here", name, k), end(reading, name, k))
+        Ambiguity(f"{what}: {name}, k = {k}", chosen, other, end("as here", name, k), end(reading, name, k))
         for reading, (what, chosen, other) in list(READINGS.items())[1:]
         for k in (int(k) for k in results.k.values)
         for name in (k_pca.POWER if reading == "own starts" else SIGNED)
     ]
 
 
-def _remarks(setup: Setup) -> list[str]:
+def _notes(setup: Setup) -> list[str]:
     rows = len(k_pca.images(setup.data))
     each = rows // setup["machines"] // setup["rounds"]
     return [

@@ -50,8 +50,8 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     neighbours = (1.0, HIGHER) if reading == LONGER and eta0 and setup.data in k_pca.PRINTED else (1.0,)
     for (j, neighbour), (i, factor), run in product(enumerate(neighbours), enumerate(FACTORS), range(setup["runs"])):
         if factor == 1 or eta0:
-            made = k_pca.learner(setup, name, k, neighbour * factor * eta0, run, unit)
-            loss[j, i, run] = _loss(made, setup.data, reading, run)
+            learner = k_pca.create_learner(setup, name, k, neighbour * factor * eta0, run, unit)
+            loss[j, i, run] = _loss(learner, setup.data, reading, run)
     return xarray.Dataset(
         {
             "loss": (("factor", "run"), loss[0], about("row^2", f"{LOSS}; NaN: no step, or gone")),
@@ -68,7 +68,7 @@ def sweeps_of(name: str) -> int:
     return max(1, round(PAPERS_ROWS / len(k_pca.images(name))))
 
 
-def _loss(made: Any, name: str, reading: str, run: int) -> float:
+def _loss(learner: Any, name: str, reading: str, run: int) -> float:
     """On all rows, after the sweep that the reading wants."""
     X, sweeps = k_pca.images(name), 1
     if reading == "nine tenths":
@@ -76,4 +76,4 @@ def _loss(made: Any, name: str, reading: str, run: int) -> float:
     elif reading == LONGER:
         sweeps = sweeps_of(name)
     seeds = [0 if reading == "one order" else run + 1000 * i for i in range(sweeps)]
-    return float([k_pca.swept(made, X, name, seed).loss[-1] for seed in seeds][-1])
+    return float([k_pca.swept(learner, X, name, seed).loss[-1] for seed in seeds][-1])

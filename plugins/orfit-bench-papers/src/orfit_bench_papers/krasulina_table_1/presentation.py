@@ -16,7 +16,17 @@ from orfit_bench_papers.krasulina_table_1.measurement import (
     UNEXPLAINED,
     sweeps_of,
 )
-from orfit_bench_papers.page import COLOURS, SPREAD, Beside, Open, axes, beside, left_open, printed, spread
+from orfit_bench_papers.page import (
+    COLOURS,
+    SPREAD,
+    Ambiguity,
+    Claim,
+    ambiguities_section,
+    axes,
+    claims_section,
+    printed,
+    spread,
+)
 from orfit_bench_papers.procedure import Setup
 
 if TYPE_CHECKING:
@@ -31,11 +41,13 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         Section("Table 1", [Listing(f"Loss on {setup.data}: mean and standard deviation over the runs",
                                     ("method", "factor on eta_0", *ks), _table(here))]),
         Section("How much a wrong step costs", [drawn(_bars(here, setup), _CAPTION, _alt(here))]),
-        beside(_beside(results, setup), _beside_caption(setup)),
+        claims_section(_claims(results, setup), _claims_caption(setup)),
         Section("Steps", [Listing("eta_0 chosen on the validation part", ("method", *ks),
                                   [(n, *(_step(here, n, k) for k in here.k.values)) for n in k_pca.POWER])]),
-        left_open(_open(results), f"Loss at the chosen step, k = {int(here.k.values[-1])}, under other readings"),
-        Section("What to know", [Text(_remarks(here))]),
+        ambiguities_section(
+            _ambiguities(results), f"Loss at the chosen step, k = {int(here.k.values[-1])}, under other readings"
+        ),
+        Section("What to know", [Text(_notes(here))]),
     ]  # fmt: skip
 
 
@@ -67,7 +79,7 @@ def _excesses(here: xarray.Dataset) -> xarray.DataArray:
 
 def _bars(here: xarray.Dataset, setup: Setup) -> Any:
     ks = here.k.values
-    made, plots = axes(len(ks), height=3.8, sharey=True, squeeze=False)
+    figure, plots = axes(len(ks), height=3.8, sharey=True, squeeze=False)
     found = _excesses(here).mean("run")
     for plot, k in zip(plots[0], ks, strict=True):
         for i, name in enumerate(k_pca.METHODS):
@@ -78,30 +90,30 @@ def _bars(here: xarray.Dataset, setup: Setup) -> Any:
         plot.set(yscale="log", title=f"k = {k}", xticks=range(len(k_pca.METHODS)))
         plot.set_xticklabels([name.replace(" ", "\n") for name in k_pca.METHODS], fontsize=7)
     plots[0, 0].set_ylabel("excess over batch PCA (%)")
-    return made
+    return figure
 
 
 def _alt(here: xarray.Dataset) -> str:
     found, k = _excesses(here).mean("run"), int(here.k.values[-1])
-    said = [
+    reason = [
         f"{name} " + ", ".join(f"{float(found.sel(k=k, learner=name, factor=f)):.2g}" for f in FACTORS)
         for name in k_pca.POWER
     ]
-    return f"Bars of the excess at 0.1, 1 and 10 times the step. At k = {k}, in percent: {'; '.join(said)}."
+    return f"Bars of the excess at 0.1, 1 and 10 times the step. At k = {k}, in percent: {'; '.join(reason)}."
 
 
 def _printed_set(setup: Setup) -> str:
     return setup.data if setup.data in k_pca.PRINTED else "mnist"
 
 
-def _beside_caption(setup: Setup) -> str:
+def _claims_caption(setup: Setup) -> str:
     if _printed_set(setup) == setup.data:
         return f"Loss and, behind it, excess over batch PCA in percent, on {setup.data}; {SPREAD}"
     others = f"the paper's on MNIST beside ours on {setup.data}, which are other images"
     return f"Excess over batch PCA in percent: {others}; {SPREAD}"
 
 
-def _beside(results: xarray.Dataset, setup: Setup) -> list[Beside]:
+def _claims(results: xarray.Dataset, setup: Setup) -> list[Claim]:
     source, same = _printed_set(setup), _printed_set(setup) == setup.data
     here, longer = results.sel(reading="as here"), results.sel(reading=LONGER)
     rows = []
@@ -116,19 +128,19 @@ def _beside(results: xarray.Dataset, setup: Setup) -> list[Beside]:
             losses = (f"{mean:.2f} ± {deviation:.2f}; ", f"{spread(ours.loss, 4).text}; ") if same else ("", "")
             step = f", {factor:g} times the step" if name in k_pca.POWER else ""
             rows.append(
-                Beside(f"k = {k}, {name}{step}", "Krasulina paper, Table 1",
+                Claim(f"k = {k}, {name}{step}", "Krasulina paper, Table 1",
                        Number(theirs, f"{losses[0]}{theirs:.2f} %"), Number(found.value, f"{losses[1]}{found.text} %"),
                        _why(theirs, found.value, tried, sweeps_of(setup.data), DIGIT / batch if same else None))
             )  # fmt: skip
     return rows
 
 
-def _batch(here: xarray.Dataset, setup: Setup, k: int) -> Beside:
+def _batch(here: xarray.Dataset, setup: Setup, k: int) -> Claim:
     """What batch PCA loses, which is another loss where the images are others."""
     rows, theirs = len(k_pca.images(setup.data)), k_pca.ROWS[setup.data]
     ours = float(here.batch.sel(k=k).isel(learner=0))
     why = "" if rows == theirs else f"of {rows:,} images here and {theirs:,} there: compare percents, not losses"
-    return Beside(f"k = {k}, batch PCA", "Krasulina paper, Table 1", printed(k_pca.BATCH[setup.data][k]),
+    return Claim(f"k = {k}, batch PCA", "Krasulina paper, Table 1", printed(k_pca.BATCH[setup.data][k]),
                   Number(ours, f"{ours:.4g}"), why)  # fmt: skip
 
 
@@ -141,14 +153,14 @@ def _why(theirs: float, ours: float, tried: Sequence[Number], sweeps: int, digit
     longer, higher = tried
     if _within(theirs, ours, ours, digit or 0):
         return ""
-    said = f"with as many rows as the paper's, in {sweeps} sweeps, {longer.text} %" if sweeps > 1 else ""
-    if digit is None or (said and _within(theirs, longer.value, longer.value, digit)):
-        return said
+    reason = f"with as many rows as the paper's, in {sweeps} sweeps, {longer.text} %" if sweeps > 1 else ""
+    if digit is None or (reason and _within(theirs, longer.value, longer.value, digit)):
+        return reason
     low, high = sorted((longer.value, higher.value))
     if _within(theirs, low, high, digit):
         at = f"{higher.text} % at {HIGHER:.2g} times the step"
-        return f"{said}, {at}: the paper's step, which it does not print, is the larger one or between them"
-    return f"{said}: {UNEXPLAINED}" if said else UNEXPLAINED
+        return f"{reason}, {at}: the paper's step, which it does not print, is the larger one or between them"
+    return f"{reason}: {UNEXPLAINED}" if reason else UNEXPLAINED
 
 
 def _within(theirs: float, low: float, high: float, digit: float) -> bool:
@@ -156,20 +168,20 @@ def _within(theirs: float, low: float, high: float, digit: float) -> bool:
     return low / 2 - digit <= theirs <= 2 * high + digit
 
 
-def _open(results: xarray.Dataset) -> list[Open]:
+def _ambiguities(results: xarray.Dataset) -> list[Ambiguity]:
     k = int(results.k.values[-1])
 
     def end(reading: str, name: str) -> Number:
         return spread(results.loss.sel(reading=reading, learner=name, k=k, factor=1.0), 4)
 
     return [
-        Open(f"{READINGS[r][0]}, {name}", *READINGS[r][1:], end("as here", name), end(r, name))
+        Ambiguity(f"{READINGS[r][0]}, {name}", *READINGS[r][1:], end("as here", name), end(r, name))
         for r in list(READINGS)[1:]
         for name in (("Sanger", "Imp. Krasulina") if r == "unit start" else k_pca.METHODS)
     ]
 
 
-def _remarks(here: xarray.Dataset) -> list[str]:
+def _notes(here: xarray.Dataset) -> list[str]:
     found = _excesses(here).mean("run").max("factor")
     order = [str(n) for n in found.mean("k").sortby(found.mean("k")).learner.values if str(n) in k_pca.POWER]
     return [

@@ -15,7 +15,7 @@ from orfit_bench.bench.protocol import Protocol
 from orfit_bench.catalogue.streams.rotated_digits import Turn, turned
 from orfit_bench.spec.stream import Array, Data, Pair
 from orfit_bench_papers import data
-from orfit_bench_papers.page import Beside
+from orfit_bench_papers.page import Claim
 from orfit_bench_papers.procedure import Axes, Cell, Setup, about
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def start(reading: str, d: int, run: int) -> dict[str, Any]:
     return {"initial_weights": np.random.default_rng([run, 1]).standard_normal(d) / np.sqrt(d)}
 
 
-def learner(setup: Setup, method: str, run: int, given: Mapping[str, Any]) -> Any:
+def create_learner(setup: Setup, method: str, run: int, given: Mapping[str, Any]) -> Any:
     """A new learner of one of METHODS."""
     if method == "Greedy":
         return setup.create("greedy", run)
@@ -101,8 +101,8 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
     found = rows(setup, cell["reading"], cell["run"])
     given = start(cell["reading"], found.X.shape[1], cell["run"])
-    made = [trajectory(learner(setup, m, cell["run"], given), found, setup["sample"]) for m in METHODS]
-    test, absolute, sample = (np.array(part) for part in zip(*made, strict=True))
+    recorded = [trajectory(create_learner(setup, m, cell["run"], given), found, setup["sample"]) for m in METHODS]
+    test, absolute, sample = (np.array(part) for part in zip(*recorded, strict=True))
     return xarray.Dataset(
         {
             "test_error": (("learner", "row"), test, about("rad", "root mean squared error on the test images")),
@@ -119,24 +119,24 @@ def tested(found: Data, setup: Setup) -> tuple[Any, ...]:
     return (), len(found.test[0]), about("1", f"images tested on: {data.origin(setup.data)}")  # type: ignore[index]
 
 
-def images(here: xarray.Dataset, setup: Setup) -> Beside:
+def images(here: xarray.Dataset, setup: Setup) -> Claim:
     """What is learned and tested on, beside the thesis."""
     found = f"{setup['rows']} and {int(here.tested.values.flat[0]):,} of the digit 2"
     why = here.tested.attrs["long_name"].partition(": ")[2]
-    return Beside("images learned and tested on", "thesis, 5.1", "100 and 1,032 of the digit 2", found, why)
+    return Claim("images learned and tested on", "thesis, 5.1", "100 and 1,032 of the digit 2", found, why)
 
 
-def trajectory(made: Any, found: Data, sample: int) -> tuple[Array, float, Array]:
+def trajectory(learner: Any, found: Data, sample: int) -> tuple[Array, float, Array]:
     """Test error and error of the followed example after every row, and the mean absolute error at the end."""
     n = len(found.X)
     test, followed = np.empty(n), np.empty(n)
     one = found.cut(sample - 1, sample)
 
-    def look(done: int) -> None:
-        test[done - 1] = NUMBERS.summary(made, found.test)  # type: ignore[arg-type]
-        followed[done - 1] = NUMBERS.summary(made, one)
+    def observe(done: int) -> None:
+        test[done - 1] = NUMBERS.summary(learner, found.test)  # type: ignore[arg-type]
+        followed[done - 1] = NUMBERS.summary(learner, one)
 
-    made.partial_fit(*found.cut(0, 0))
-    learn([made], found, Protocol(), range(1, n), look)
+    learner.partial_fit(*found.cut(0, 0))
+    learn([learner], found, Protocol(), range(1, n), observe)
     X, y = found.test  # type: ignore[misc]
-    return test, float(abs(made.predict(X) - y).mean()), followed
+    return test, float(abs(learner.predict(X) - y).mean()), followed

@@ -10,7 +10,17 @@ import numpy as np
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers.orfit_rotated_digits.measurement import FROM_RANDOM, METHODS, READINGS, images
-from orfit_bench_papers.page import ONE_RUN, Beside, Open, axes, band, beside, left_open, legend, spread
+from orfit_bench_papers.page import (
+    ONE_RUN,
+    Ambiguity,
+    Claim,
+    ambiguities_section,
+    axes,
+    band,
+    claims_section,
+    legend,
+    spread,
+)
 from orfit_bench_papers.procedure import Setup
 
 if TYPE_CHECKING:
@@ -26,10 +36,12 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     )
     return [
         Section("Figure 5-1", [drawn(_curves(test.values, sample.values, setup), _CAPTION, _alt(test.values))]),
-        beside(_claims(here, test.values, sample.values, setup)),
+        claims_section(_claims(here, test.values, sample.values, setup)),
         Section("At the end", [_table(here)]),
-        left_open(_open(results), "Test error of ORFit after the last row, in radians, under other readings"),
-        Section("What moves the result, and what does not", [Text(_remarks(results, setup))]),
+        ambiguities_section(
+            _ambiguities(results), "Test error of ORFit after the last row, in radians, under other readings"
+        ),
+        Section("What moves the result, and what does not", [Text(_notes(results, setup))]),
     ]
 
 
@@ -40,7 +52,7 @@ _CAPTION = (
 
 
 def _curves(test: Array, sample: Array, setup: Setup) -> Any:
-    made, (left, right) = axes(2, height=4.6)
+    figure, (left, right) = axes(2, height=4.6)
     x = np.arange(1, test.shape[-1] + 1)
     for i, name in enumerate(METHODS):
         band(left, x, test[i], name, i)
@@ -49,7 +61,7 @@ def _curves(test: Array, sample: Array, setup: Setup) -> Any:
     left.set(xlabel="rows learned", ylabel="test error (rad)", title="(a) test error", ylim=(0, 2.6))
     right.set(xlabel="rows learned", ylabel="error (rad)", title=f"(b) example {setup['sample']}", ylim=(0, 2.6))
     legend(left, 8, loc="upper right")
-    return made
+    return figure
 
 
 def _alt(test: Array) -> str:
@@ -57,7 +69,7 @@ def _alt(test: Array) -> str:
     return f"Curves of the error against rows learned. Test error after the last row in radians: {ends}."
 
 
-def _claims(here: xarray.Dataset, test: Array, sample: Array, setup: Setup) -> list[Beside]:
+def _claims(here: xarray.Dataset, test: Array, sample: Array, setup: Setup) -> list[Claim]:
     place, at = "thesis, 5.1, Figure 5-1", METHODS.index
     mean, end = test.mean(axis=1), test[:, :, -1]
     rivals = [at(name) for name in METHODS if not name.startswith("ORFit") or name in METHODS[2:4]]
@@ -67,14 +79,14 @@ def _claims(here: xarray.Dataset, test: Array, sample: Array, setup: Setup) -> l
     kept, lost = sample[0, :, -1], sample[at("One-Step SGD"), :, -1]
     return [
         images(here, setup),
-        Beside("ORFit's test error is below all baselines' after enough steps", place, "a curve, no number", order,
+        Claim("ORFit's test error is below all baselines' after enough steps", place, "a curve, no number", order,
                "in the mean over runs"),
-        Beside("ORFit varies less between runs", place, "a band, no number", _variation(end, rivals),
+        Claim("ORFit varies less between runs", place, "a band, no number", _variation(end, rivals),
                "standard deviations at the end"),
-        Beside(f"ORFit keeps the error of example {setup['sample']} low", place, "a curve, no number",
+        Claim(f"ORFit keeps the error of example {setup['sample']} low", place, "a curve, no number",
                spread(kept), "rad, after the last row"),
-        Beside("other methods forget it", place, "a curve, no number", spread(lost), "One-Step SGD, rad"),
-        *(Beside(f"test error of {name} at the end", place, "a curve, no number", spread(end[i]), "rad")
+        Claim("other methods forget it", place, "a curve, no number", spread(lost), "One-Step SGD, rad"),
+        *(Claim(f"test error of {name} at the end", place, "a curve, no number", spread(end[i]), "rad")
           for i, name in enumerate(METHODS)),
     ]  # fmt: skip
 
@@ -85,8 +97,8 @@ def _variation(end: Array, rivals: Sequence[int]) -> str:
         return ONE_RUN
     spreads = end.std(axis=1, ddof=1)
     less = [METHODS[i] for i in rivals if spreads[i] <= spreads[0]]
-    said = f"does not hold of {', '.join(less)}" if less else "holds"
-    return f"{said}: {spreads[0]:.2g} against " + ", ".join(f"{METHODS[i]} {spreads[i]:.2g}" for i in rivals)
+    verdict = f"does not hold of {', '.join(less)}" if less else "holds"
+    return f"{verdict}: {spreads[0]:.2g} against " + ", ".join(f"{METHODS[i]} {spreads[i]:.2g}" for i in rivals)
 
 
 def _table(here: xarray.Dataset) -> Listing:
@@ -99,19 +111,19 @@ def _table(here: xarray.Dataset) -> Listing:
     return Listing("After the last row: mean and standard deviation over the runs, in radians", columns, rows, True)
 
 
-def _open(results: xarray.Dataset) -> list[Open]:
+def _ambiguities(results: xarray.Dataset) -> list[Ambiguity]:
     def end(reading: str) -> Number:
         return spread(results.test_error.sel(reading=reading, learner="ORFit").isel(row=-1))
 
     rows = [
-        Open(*READINGS[name], end(FROM_RANDOM[0] if name in FROM_RANDOM[1:] else "as here"), end(name))
+        Ambiguity(*READINGS[name], end(FROM_RANDOM[0] if name in FROM_RANDOM[1:] else "as here"), end(name))
         for name in list(READINGS)[1:]
     ]
     absolute = spread(results.absolute.sel(reading="as here", learner="ORFit"))
-    return [*rows, Open("error norm", "root mean square", "mean absolute error", end("as here"), absolute)]
+    return [*rows, Ambiguity("error norm", "root mean square", "mean absolute error", end("as here"), absolute)]
 
 
-def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
+def _notes(results: xarray.Dataset, setup: Setup) -> list[str]:
     ends = results.test_error.isel(row=-1).mean("run")
     first = [str(ends.sel(reading=r).idxmin("learner").item()) for r in READINGS]
     kept = [r for r, name in zip(READINGS, first, strict=True) if name == "ORFit"]

@@ -50,9 +50,9 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     given = start(reading, found.X.shape[1], run)
     w0 = given.get("initial_weights", np.zeros(found.X.shape[1]))
     n, looks = len(found.X), epochs(setup)
-    made = {name: setup.create(method, run, **given) for name, method in ONE_PASS.items()}
-    once = [trajectory(learner, found, setup["sample"], Protocol(), range(1, n + 1)) for learner in made.values()]
-    w = weights(made["ORFit"])
+    learners = {name: setup.create(method, run, **given) for name, method in ONE_PASS.items()}
+    once = [trajectory(learner, found, setup["sample"], Protocol(), range(1, n + 1)) for learner in learners.values()]
+    w = weights(learners["ORFit"])
     steps = {"as printed": setup["step_size"], "converging": 1 / float((found.X**2).sum(axis=1).max())}
     many, distance = [], []
     for step in steps.values():
@@ -107,13 +107,13 @@ def trajectory(
     )
     errors = np.full((3, len(at)), np.nan)
 
-    def look(done: int) -> None:
+    def observe(done: int) -> None:
         if done in at:
             errors[:, at[done]] = [NUMBERS.summary(learner, part) for part in sets]  # type: ignore[arg-type]
 
     learner.partial_fit(*base.cut(0, 0))
     try:
-        learn([learner], seen, protocol, at, look)
+        learn([learner], seen, protocol, at, observe)
     except DivergedError:
         return np.full_like(errors, np.nan)
     return errors

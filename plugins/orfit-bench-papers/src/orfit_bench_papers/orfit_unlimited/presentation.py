@@ -10,7 +10,7 @@ from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
 from orfit_bench_papers.orfit_rotated_digits.measurement import images
 from orfit_bench_papers.orfit_unlimited.measurement import ERRORS, ONE_PASS, READINGS, STEPS
-from orfit_bench_papers.page import Beside, Open, axes, band, beside, left_open, legend, spread
+from orfit_bench_papers.page import Ambiguity, Claim, ambiguities_section, axes, band, claims_section, legend, spread
 from orfit_bench_papers.procedure import Setup
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     )
     return [
         Section("Figure 5-2", [drawn(_curves(here, setup), _CAPTION, alt + ".")]),
-        beside(_claims(here, setup)),
+        claims_section(_claims(here, setup)),
         Section("At the end", [_table(here, setup)]),
-        left_open(_open(results), "Training error of SGD with the printed step after the last epoch, in radians"),
-        Section("What moves the result, and what does not", [Text(_remarks(results, setup))]),
+        ambiguities_section(
+            _ambiguities(results), "Training error of SGD with the printed step after the last epoch, in radians"
+        ),
+        Section("What moves the result, and what does not", [Text(_notes(results, setup))]),
     ]
 
 
@@ -47,7 +49,7 @@ _CAPTION = (
 
 
 def _curves(here: xarray.Dataset, setup: Setup) -> Any:
-    made, plots = axes(2, 2, height=7.4)
+    figure, plots = axes(2, 2, height=7.4)
     once = here.one_pass.transpose("learner", "error", "run", "row").values
     many = here.sgd.transpose("step", "error", "run", "epoch").values
     for row, picked in enumerate((("test", "train"), ("sample",))):
@@ -68,10 +70,10 @@ def _curves(here: xarray.Dataset, setup: Setup) -> Any:
         for plot in (left, right):
             legend(plot, 7)
     plots[1, 0].axvline(setup["sample"], color="#d62728", linestyle=(0, (4, 2)), linewidth=1)
-    return made
+    return figure
 
 
-def _claims(here: xarray.Dataset, setup: Setup) -> list[Beside]:
+def _claims(here: xarray.Dataset, setup: Setup) -> list[Claim]:
     place, curve = "thesis, 5.2, Figure 5-2", "a curve, no number"
     end = here.one_pass.isel(row=-1)
     sgd = here.sgd.isel(epoch=-1)
@@ -79,22 +81,22 @@ def _claims(here: xarray.Dataset, setup: Setup) -> list[Beside]:
     worst = here.one_pass.sel(learner="ORFit", error="sample").isel(row=slice(setup["sample"] - 1, None)).max("row")
     return [
         images(here, setup),
-        Beside("training error of ORFit", place, "almost zero", _tiny(end.sel(learner="ORFit", error="train")), "rad"),
-        Beside(f"training error of SGD, step {printed:g}", place, "almost zero",
+        Claim("training error of ORFit", place, "almost zero", _tiny(end.sel(learner="ORFit", error="train")), "rad"),
+        Claim(f"training error of SGD, step {printed:g}", place, "almost zero",
                spread(sgd.sel(step="as printed", error="train")),
                f"rad after {setup['epochs']} epochs with pixels in [0, 1]; the thesis names no scale"),
-        Beside(f"training error of SGD, step {converging:.2g}", place, "almost zero",
+        Claim(f"training error of SGD, step {converging:.2g}", place, "almost zero",
                spread(sgd.sel(step="converging", error="train")),
                f"rad; the step is 1 / max |x|^2, the condition of the Gram matrix {float(here.condition.mean()):.0e}"),
-        Beside("test error of ORFit", place, curve, spread(end.sel(learner="ORFit", error="test")), "rad"),
-        Beside("test error of SGD, converging step", "thesis, 5.2 and Theorem 3", "similar to ORFit's",
+        Claim("test error of ORFit", place, curve, spread(end.sel(learner="ORFit", error="test")), "rad"),
+        Claim("test error of SGD, converging step", "thesis, 5.2 and Theorem 3", "similar to ORFit's",
                spread(sgd.sel(step="converging", error="test")), "rad"),
-        Beside("distance of SGD to ORFit, of the whole move", "thesis, Corollary 4", "0 in the limit",
+        Claim("distance of SGD to ORFit, of the whole move", "thesis, Corollary 4", "0 in the limit",
                spread(here.distance.sel(step="converging")),
                f"converging step; {spread(here.distance.sel(step='as printed')).text} with the printed step"),
-        Beside(f"error of example {setup['sample']} under ORFit, the most after its step", place, "preserved perfectly",
+        Claim(f"error of example {setup['sample']} under ORFit, the most after its step", place, "preserved perfectly",
                _tiny(worst), "rad"),
-        Beside(f"error of example {setup['sample']} under One-Step SGD", place, "quickly deteriorates",
+        Claim(f"error of example {setup['sample']} under One-Step SGD", place, "quickly deteriorates",
                spread(end.sel(learner="One-Step SGD", error="sample")), "rad, at the end"),
     ]  # fmt: skip
 
@@ -117,14 +119,14 @@ def _table(here: xarray.Dataset, setup: Setup) -> Listing:
     return Listing("Mean and standard deviation over the runs, in radians", columns, rows, True)
 
 
-def _open(results: xarray.Dataset) -> list[Open]:
+def _ambiguities(results: xarray.Dataset) -> list[Ambiguity]:
     def end(reading: str) -> Number:
         return spread(results.sgd.sel(reading=reading, step="as printed", error="train").isel(epoch=-1))
 
-    return [Open(*READINGS[name], end("as here"), end(name)) for name in list(READINGS)[1:]]
+    return [Ambiguity(*READINGS[name], end("as here"), end(name)) for name in list(READINGS)[1:]]
 
 
-def _remarks(results: xarray.Dataset, setup: Setup) -> list[str]:
+def _notes(results: xarray.Dataset, setup: Setup) -> list[str]:
     step = float(results.step_size.sel(reading="as here", step="converging").mean())
     gone = [r for r in READINGS if np.isnan(results.sgd.sel(reading=r, step="as printed")).any()]
     diverged = (

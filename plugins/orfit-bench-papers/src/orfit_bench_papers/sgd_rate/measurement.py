@@ -53,7 +53,7 @@ def line(T: int) -> Problem:
         wanted = np.random.default_rng([seed, T]).choice([1.0, far, -far], n, p=[a, (1 - a) / 2, (1 - a) / 2])
         return Data(np.ones((n, 1)), wanted)
 
-    return Problem("absolute", draw, lambda made: float(a * abs(made.predict([[1.0]])[0] - 1)), 1.0, 1.0)
+    return Problem("absolute", draw, lambda learner: float(a * abs(learner.predict([[1.0]])[0] - 1)), 1.0, 1.0)
 
 
 @cache
@@ -68,8 +68,8 @@ def hinge(images: Array, labels: Array) -> Problem:
     y = np.where(labels % 2 == 0, 1.0, -1.0)
     best, w = least_hinge(X, y)
 
-    def gap(made: Any) -> float:
-        return float(np.maximum(0, 1 - y * made.predict(X)).mean()) - best
+    def gap(learner: Any) -> float:
+        return float(np.maximum(0, 1 - y * learner.predict(X)).mean()) - best
 
     B, G = float(np.linalg.norm(w)), float(np.linalg.norm(X, axis=1).max())
     return Problem("hinge", lambda n, seed: uniform((X, y), n, seed), gap, B, G)
@@ -112,7 +112,7 @@ def _gap(setup: Setup, found: Problem, steps: str, rows: Data) -> float:
     fixed = found.B / (found.G * np.sqrt(len(rows.X)))
     step = fixed if steps == "constant" else schedules.slide(found.B, found.G)
     radius: dict[str, Any] = {"radius": found.B} if steps.endswith("projected") else {}
-    made = setup.create("sgd", loss=found.loss, step_size=step, averaging="uniform", **radius)
+    learner = setup.create("sgd", loss=found.loss, step_size=step, averaging="uniform", **radius)
     for X, y in rows.chunks(4096):
-        made.partial_fit(X, y)
-    return found.gap(made)
+        learner.partial_fit(X, y)
+    return found.gap(learner)

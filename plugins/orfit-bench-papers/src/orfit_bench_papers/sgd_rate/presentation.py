@@ -8,7 +8,7 @@ import numpy as np
 
 from orfit_bench.report.page import Cell as Shown
 from orfit_bench.report.page import Listing, Number, Section, Text, drawn
-from orfit_bench_papers.page import Beside, axes, band, beside, holds, legend, spread
+from orfit_bench_papers.page import Claim, axes, band, claims_section, holds, legend, spread
 from orfit_bench_papers.procedure import Setup
 from orfit_bench_papers.sgd_rate.measurement import PROBLEMS, STEPS
 
@@ -30,10 +30,10 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     ]
     return [
         Section("Rate", [drawn(_curves(results), _CAPTION, alt + ".")]),
-        beside(_beside(share)),
+        claims_section(_claims(share)),
         Section("Share of the bound", [Listing("(F(average) - F*) / (B G / sqrt(T)): mean and deviation over the runs",
                                                columns, rows, True)]),
-        Section("What to know", [Text(_remarks(results))]),
+        Section("What to know", [Text(_notes(results))]),
     ]  # fmt: skip
 
 
@@ -45,7 +45,7 @@ _CAPTION = (
 
 
 def _curves(results: xarray.Dataset) -> Any:
-    made, plots = axes(2, height=4.4)
+    figure, plots = axes(2, height=4.4)
     T = results.horizon.values
     for plot, name in zip(plots, PROBLEMS, strict=True):
         gaps = results.gap.sel(problem=name).transpose("steps", "run", "horizon").values
@@ -56,35 +56,35 @@ def _curves(results: xarray.Dataset) -> Any:
         plot.set(xscale="log", yscale="log", xlabel="T", title="digits: hinge" if name == "digits" else "the line")
         legend(plot, 8)
     plots[0].set_ylabel("F(average) - F*")
-    return made
+    return figure
 
 
-def _beside(share: xarray.DataArray) -> list[Beside]:
+def _claims(share: xarray.DataArray) -> list[Claim]:
     place = "slides, SGD convergence"
     mean = share.mean("run")
     most = {(p, s): float(mean.sel(problem=p, steps=s).max()) for p in PROBLEMS for s in STEPS}
     first = mean.sel(problem="line", steps="running")
 
-    def told(p: str, s: str) -> Number:
+    def ratio(p: str, s: str) -> Number:
         return Number(most[p, s], f"at most {most[p, s]:.3f}")
 
     wrong = "printed for this step, for which it is false without a projection"
     if len(first) > 1 and (np.diff(first) > 0).all():
         wrong += ": gap over bound grows with T"
     rows = [
-        Beside("E F(average) - F* over B G / sqrt(T), constant step B / (G sqrt(T)): digits", place, "at most 1",
-               told("digits", "constant"), f"{holds(most['digits', 'constant'] <= 1)}; the step needs T beforehand"),
-        Beside("the same, running step B / (G sqrt(t)): digits", place, "at most 1", told("digits", "running"),
+        Claim("E F(average) - F* over B G / sqrt(T), constant step B / (G sqrt(T)): digits", place, "at most 1",
+               ratio("digits", "constant"), f"{holds(most['digits', 'constant'] <= 1)}; the step needs T beforehand"),
+        Claim("the same, running step B / (G sqrt(t)): digits", place, "at most 1", ratio("digits", "running"),
                "no counterexample, but no proof" if most["digits", "running"] <= 1 else wrong),
-        Beside("the same, running and projected onto |w| <= B: digits", place, "at most 1",
-               told("digits", "running, projected")),
-        Beside("constant step: line", place, "at most 1", told("line", "constant")),
-        Beside("running step: line", place, "at most 1", told("line", "running"),
+        Claim("the same, running and projected onto |w| <= B: digits", place, "at most 1",
+               ratio("digits", "running, projected")),
+        Claim("constant step: line", place, "at most 1", ratio("line", "constant")),
+        Claim("running step: line", place, "at most 1", ratio("line", "running"),
                wrong if most["line", "running"] > 1 else "no counterexample at these horizons"),
-        Beside("running and projected: line", place, "at most 1", told("line", "running, projected")),
+        Claim("running and projected: line", place, "at most 1", ratio("line", "running, projected")),
     ]  # fmt: skip
     return rows + [
-        Beside(
+        Claim(
             f"running step: line, T = {int(T):,}",
             place,
             "at most 1",
@@ -94,7 +94,7 @@ def _beside(share: xarray.DataArray) -> list[Beside]:
     ]
 
 
-def _remarks(results: xarray.Dataset) -> list[str]:
+def _notes(results: xarray.Dataset) -> list[str]:
     return [
         "Digits: hinge loss of even against odd digits, rows drawn uniformly with replacement, so that a row's "
         "gradient has the gradient of F as its mean. F* is from a linear program, B the norm of its solution, G the "
