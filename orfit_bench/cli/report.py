@@ -46,18 +46,18 @@ def plot_command(file: Path, output: Path, ending: str) -> None:
       orfit-bench plot results.nc --output figures --format png
     """
     from orfit_bench.bench import load
-    from orfit_bench.report.figures import Omitted, plates
-    from orfit_bench.report.pictures import save
+    from orfit_bench.report.figures import Omitted, render_figures
+    from orfit_bench.report.plotting import save
 
     plugins()
     results = load(file)
     make_folder(output)
-    for plate in plates(results):
-        if isinstance(plate, Omitted):
-            click.echo(f"not drawn: {plate.name}: {plate.reason}")
+    for rendered in render_figures(results):
+        if isinstance(rendered, Omitted):
+            click.echo(f"not drawn: {rendered.name}: {rendered.reason}")
         else:
-            save(plate.figure, output / f"{plate.name}.{ending}")
-            click.echo(f"{output / plate.name}.{ending}{f' ({plate.some})' if plate.some else ''}")
+            save(rendered.figure, output / f"{rendered.name}.{ending}")
+            click.echo(f"{output / rendered.name}.{ending}{f' ({rendered.some})' if rendered.some else ''}")
 
 
 @click.command("report")

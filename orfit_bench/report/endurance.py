@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 
 from orfit_bench.conformance.endurance import LongStreamResult
-from orfit_bench.report.pictures import pyplot, save
+from orfit_bench.report.plotting import pyplot, save
 
 PANELS = {
     "w_error": "error of w",

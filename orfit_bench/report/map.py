@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orfit_bench.conformance.check import Deviation, worst
-from orfit_bench.report.pictures import PAPER, pyplot, save
+from orfit_bench.report.plotting import PAPER, pyplot, save
 from orfit_bench.spec import Equality
 
 PLACES = {
@@ -37,10 +37,10 @@ PLACES = {
 
 def draw(found: Mapping[Equality, list[Deviation]], path: Path) -> None:
     """Write the figure. Raises UnavailableError without matplotlib, ValueError for an unknown file format."""
-    save(picture({edge: worst(measured).value for edge, measured in found.items()}), path)
+    save(draw_figure({edge: worst(measured).value for edge, measured in found.items()}), path)
 
 
-def picture(deviations: Mapping[Equality, float]) -> Any:
+def draw_figure(deviations: Mapping[Equality, float]) -> Any:
     """The map as a matplotlib figure, from the deviation measured on each edge."""
     figure, axes = pyplot().subplots(figsize=(11.5, 8), layout="constrained")
     places = placed(deviations)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from orfit_bench.errors import UnavailableError
-from orfit_bench.report.pictures import INK, PAPER, close, matplotlib
+from orfit_bench.report.plotting import INK, PAPER, close, matplotlib
 
 TEMPLATES = Path(__file__).parent / "templates"
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -87,7 +87,7 @@ class Section:
     parts: Sequence[Part]
 
 
-def drawn(figure: Any, caption: str, alt: str) -> Figure:
+def as_figure(figure: Any, caption: str, alt: str) -> Figure:
     """Turn a matplotlib figure into a part of a page, without date, font and background, and close it.
 
     INK and PAPER become the text and background colours of the page (light or dark); other colours are unchanged.

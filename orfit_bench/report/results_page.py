@@ -11,8 +11,8 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.report import labels
 from orfit_bench.report import results_listings as listings
 from orfit_bench.report.declared import lacking
-from orfit_bench.report.figures import Omitted, Plate, plates
-from orfit_bench.report.page import Part, Section, Text, drawn, render
+from orfit_bench.report.figures import Omitted, RenderedFigure, render_figures
+from orfit_bench.report.page import Part, Section, Text, as_figure, render
 from orfit_bench.report.table import legend
 
 if TYPE_CHECKING:
@@ -66,15 +66,17 @@ def _sections(results: xarray.Dataset) -> Iterator[Section]:
 
 
 def _pictures(results: xarray.Dataset) -> Iterator[Section]:
-    for picture, those in groupby(plates(results), key=lambda plate: plate.picture):
-        yield Section(picture.heading, [_part(plate) for plate in those])
+    for spec, those in groupby(render_figures(results), key=lambda rendered: rendered.spec):
+        yield Section(spec.heading, [_part(rendered) for rendered in those])
 
 
-def _part(plate: Plate | Omitted) -> Part:
-    if isinstance(plate, Omitted):
-        return Text([f"No figure for {plate.stream}: {plate.reason}."])
-    caption = f"{plate.stream}: {f'{plate.some}. ' if plate.some else ''}{plate.picture.caption}"
-    return drawn(plate.figure, caption, f"{plate.picture.heading}, {plate.stream}; the numbers are in the tables")
+def _part(rendered: RenderedFigure | Omitted) -> Part:
+    if isinstance(rendered, Omitted):
+        return Text([f"No figure for {rendered.stream}: {rendered.reason}."])
+    caption = f"{rendered.stream}: {f'{rendered.some}. ' if rendered.some else ''}{rendered.spec.caption}"
+    return as_figure(
+        rendered.figure, caption, f"{rendered.spec.heading}, {rendered.stream}; the numbers are in the tables"
+    )
 
 
 def _statistics(results: xarray.Dataset) -> Iterator[Part]:

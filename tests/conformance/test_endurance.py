@@ -6,7 +6,7 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.conformance.endurance import TASKS, ExactSolution, Rows, measure_long_stream
 from orfit_bench.report import endurance
-from orfit_bench.report.pictures import pyplot, save
+from orfit_bench.report.plotting import pyplot, save
 
 
 @pytest.mark.parametrize("ff", [1.0, 0.995])

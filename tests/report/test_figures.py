@@ -9,9 +9,9 @@ from helpers.outcomes import NUMBERS, failed, made, table
 
 from orfit_bench.bench import collection, results
 from orfit_bench.cli import main
-from orfit_bench.report.figures import Omitted, Plate, plates
-from orfit_bench.report.page import drawn
-from orfit_bench.report.pictures import close
+from orfit_bench.report.figures import Omitted, RenderedFigure, render_figures
+from orfit_bench.report.page import as_figure
+from orfit_bench.report.plotting import close
 
 
 @pytest.fixture
@@ -20,13 +20,13 @@ def draw():
     seen = []
 
     def plates_of(*records):
-        seen.extend(found := list(plates(table(records) if isinstance(records[0], dict) else records[0])))
-        return {plate.name: plate for plate in found}
+        seen.extend(found := list(render_figures(table(records) if isinstance(records[0], dict) else records[0])))
+        return {rendered.name: rendered for rendered in found}
 
     yield plates_of
-    for plate in seen:
-        if isinstance(plate, Plate):
-            close(plate.figure)
+    for rendered in seen:
+        if isinstance(rendered, RenderedFigure):
+            close(rendered.figure)
 
 
 def lines(figure):
@@ -71,7 +71,7 @@ class TestErrorAlongTheStream:
         assert len(found["throughput-drift"].figure.axes[0].get_yticks()) == 30
         assert found["throughput-drift"].some == "30 of 64 methods, the fastest and the slowest"
         assert "(20 of 64 methods)" in found["forgetting-drift"].figure.get_suptitle()
-        assert all(fits(plate.figure) for plate in found.values())
+        assert all(fits(rendered.figure) for rendered in found.values())
 
     def test_errors_of_all_sizes_are_seen(self, draw):
         small = draw(made(test_error=1.0), made("rls", test_error=1e-6))
@@ -128,12 +128,12 @@ class TestThroughput:
     @pytest.mark.parametrize(("sizes", "most"), [((8,), 30), ((8, 32), 12)])
     def test_of_many_the_fastest_and_the_slowest(self, draw, sizes, most):
         cells = [made(settings={"step_size": k}, d=d, throughput=10.0 + k, tasks=0) for k in range(40) for d in sizes]
-        plate = draw(*cells)["throughput-drift"]
-        axes = plate.figure.axes
+        rendered = draw(*cells)["throughput-drift"]
+        axes = rendered.figure.axes
         shown = [t.get_text() for t in axes[0].get_yticklabels()] if len(sizes) == 1 else [a.get_title() for a in axes]
         half = most // 2
         assert shown == [f"lms step_size={k}" for k in [*range(39, 39 - half, -1), *range(half - 1, -1, -1)]]
-        assert plate.some == f"{most} of 40 methods, the fastest and the slowest"
+        assert rendered.some == f"{most} of 40 methods, the fastest and the slowest"
 
     def test_no_limit_is_drawn_where_none_is_known(self, draw):
         axes = draw(made(share_of_limit=np.nan))["throughput-drift"].figure.axes[0]
@@ -150,10 +150,10 @@ class TestForgetting:
 
     def test_of_many_those_that_forget_least_and_most(self, draw):
         cells = [made(settings={"step_size": k}, forgetting=k / 40 if k else np.nan) for k in range(40)]
-        plate = draw(*cells)["forgetting-drift"]
-        shown = [text.get_text().split("\n")[0] for text in plate.figure.axes[0].texts[:20]]
+        rendered = draw(*cells)["forgetting-drift"]
+        shown = [text.get_text().split("\n")[0] for text in rendered.figure.axes[0].texts[:20]]
         assert shown == [f"lms step_size={k}" for k in [*range(1, 11), *range(30, 40)]]
-        assert plate.some == "20 of 40 methods, those with the least and the most forgetting"
+        assert rendered.some == "20 of 40 methods, those with the least and the most forgetting"
 
     def test_an_exact_fit_does_not_take_all_the_colours(self, draw):
         cells = [made("icl", test_error=1e-30, tasks=1), made("lms", test_error=1.0, tasks=4)]
@@ -172,13 +172,13 @@ class TestAll:
         cells = [made("implicit_krasulina", stream="digits_pca", settings=s, seed=k) for s in settings for k in (0, 1)]
         found = draw(*cells)
         assert len(found) == 4
-        assert all(fits(plate.figure) for plate in found.values())
+        assert all(fits(rendered.figure) for rendered in found.values())
 
     @pytest.mark.parametrize("ratio", [1.0, 1.9, 2.1, 9.0, 30.0, 1e5])
     def test_ticks_are_apart_and_there(self, draw, ratio):
         more = dict.fromkeys(("seconds_per_sample", "host_memory", "throughput", "test_error"), ratio)
         found = draw(made(), made("rls", **{name: NUMBERS[name] * factor for name, factor in more.items()}))
-        assert all(fits(plate.figure) for plate in found.values())
+        assert all(fits(rendered.figure) for rendered in found.values())
         for axes in found["cost-drift"].figure.axes:
             assert len(axes.xaxis._update_ticks()) > 1
 
@@ -200,9 +200,9 @@ class TestAll:
             "error-drift-mean-compression-loss",
             "error-digits_pca",  # has one kind alone
         }
-        for picture in ("error", "cost", "throughput", "forgetting"):
+        for kind_ in ("error", "cost", "throughput", "forgetting"):
             numbers, losses = (
-                found[f"{picture}-drift-{kind}"] for kind in ("root-mean-squared-error", "mean-compression-loss")
+                found[f"{kind_}-drift-{kind}"] for kind in ("root-mean-squared-error", "mean-compression-loss")
             )
             assert numbers.stream == "drift, root mean squared error"
             assert losses.stream == "drift, mean compression loss"
@@ -217,9 +217,9 @@ class TestAll:
 
     def test_a_stream_where_all_failed_is_left_out_with_the_reason(self, draw):
         found = draw(made("lms"), failed("rls", stream="regression"), failed("oja", status="absent"))
-        assert {name: plate.reason for name, plate in found.items() if isinstance(plate, Omitted)} == {
-            f"{picture}-{of}": "none of its cells was measured"
-            for picture in ("error", "cost", "throughput", "forgetting")
+        assert {name: rendered.reason for name, rendered in found.items() if isinstance(rendered, Omitted)} == {
+            f"{kind_}-{of}": "none of its cells was measured"
+            for kind_ in ("error", "cost", "throughput", "forgetting")
             for of in ("regression", "drift-mean-compression-loss")
         }
 
@@ -229,15 +229,15 @@ class TestAll:
             return one.assign_attrs(date=date, commit=f'{{"id": "{date}"}}')
 
         both = collection.merge([run("a", "2026-01-01", 1.0), run("a", "2026-01-02", 2.0), run("b", "2026-01-01", 3.0)])
-        found = {p.name: p for p in plates(both)}
+        found = {p.name: p for p in render_figures(both)}
         last = {name: p.figure.axes[0].lines[0].get_ydata()[-1] for name, p in found.items() if name[:5] == "error"}
         assert last == {"error-drift-run-2-a": 2.0, "error-drift-run-3-b": 3.0}
-        for plate in found.values():
-            close(plate.figure)
+        for rendered in found.values():
+            close(rendered.figure)
 
     def test_the_same_results_draw_the_same(self):
         cells = table([made("lms"), made("rls")])
-        once, again = ([drawn(p.figure, "", "").svg for p in plates(cells)] for _ in range(2))
+        once, again = ([as_figure(p.figure, "", "").svg for p in render_figures(cells)] for _ in range(2))
         assert once == again
 
 

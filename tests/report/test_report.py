@@ -16,8 +16,8 @@ from orfit_bench.bench import collection, results
 from orfit_bench.cli import main
 from orfit_bench.cli import report as report_cli
 from orfit_bench.errors import UnavailableError
-from orfit_bench.report.page import Figure, Listing, Number, Section, Text, drawn, render
-from orfit_bench.report.pictures import INK, PAPER, pyplot
+from orfit_bench.report.page import Figure, Listing, Number, Section, Text, as_figure, render
+from orfit_bench.report.plotting import INK, PAPER, pyplot
 from orfit_bench.report.results_listings import times
 from orfit_bench.report.results_page import results_page
 
@@ -59,7 +59,10 @@ class Read(HTMLParser):
 class TestPage:
     def test_everything_is_escaped(self):
         listing = Listing(HOSTILE, (HOSTILE,), [(HOSTILE,), (Number(1, HOSTILE),)], sortable=True)
-        sections = [Section(HOSTILE, [Text([HOSTILE]), listing]), Section(HOSTILE, [drawn(figure(), HOSTILE, HOSTILE)])]
+        sections = [
+            Section(HOSTILE, [Text([HOSTILE]), listing]),
+            Section(HOSTILE, [as_figure(figure(), HOSTILE, HOSTILE)]),
+        ]
         page = render(HOSTILE, HOSTILE, sections)
         read = Read(page)
         assert read.tags.count("script") == 1
@@ -71,7 +74,7 @@ class TestPage:
         assert HOSTILE in read.values("aria-label")
 
     def test_ids_are_its_own_and_every_reference_leads_somewhere(self):
-        one, twin = drawn(figure(), "One", "one"), drawn(figure(), "One", "one")
+        one, twin = as_figure(figure(), "One", "one"), as_figure(figure(), "One", "one")
         assert one == twin
         read = Read(render("T", "", [Section("A", [one, twin]), Section("B", [one])]))
         ids = read.values("id")
@@ -82,7 +85,7 @@ class TestPage:
         assert set(used) <= set(ids)
 
     def test_asks_for_nothing_and_runs_its_own_script_alone(self):
-        page = render("T", "", [Section("A", [drawn(figure(), "", "")])])
+        page = render("T", "", [Section("A", [as_figure(figure(), "", "")])])
         read = Read(page)
         assert all(value.startswith(("#", "data:")) for value in read.values("href", "src", "xlink:href"))
         assert not re.search(r"@import|url\((?!#)", page)
@@ -93,7 +96,7 @@ class TestPage:
         assert "default-src 'none'" in policy
 
     def test_black_and_white_are_the_page_s(self):
-        svg = drawn(figure(), "", "").svg
+        svg = as_figure(figure(), "", "").svg
         assert "currentColor" in svg
         assert "var(--page)" in svg
         assert INK not in svg

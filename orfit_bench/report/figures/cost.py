@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.report.figures.picture import (
+from orfit_bench.report.figures.style import (
     GREY,
     NAMED,
+    FigureSpec,
     Margins,
-    Picture,
     as_error,
     by,
     canvas,
@@ -24,7 +24,7 @@ from orfit_bench.report.figures.picture import (
     wide,
 )
 from orfit_bench.report.labels import as_bytes, as_seconds, folded
-from orfit_bench.report.pictures import INK, PAPER
+from orfit_bench.report.plotting import INK, PAPER
 
 if TYPE_CHECKING:
     import xarray
@@ -121,7 +121,7 @@ def _front(axes: Any, points: list[tuple[float, float]]) -> list[tuple[Any, ...]
     return [tuple(axes.step(*zip(*best, strict=True), where="post", zorder=0, **line))]
 
 
-PICTURE = Picture(
+FIGURE = FigureSpec(
     "cost",
     "Error, time and memory",
     "Final test error against the time per sample when learning in chunks (left) and against peak memory (right). No "

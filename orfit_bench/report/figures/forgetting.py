@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.report.figures.picture import (
+from orfit_bench.report.figures.style import (
     LINE,
+    FigureSpec,
     Margins,
-    Picture,
     as_error,
     by,
     canvas,
@@ -21,7 +21,7 @@ from orfit_bench.report.figures.picture import (
     wide,
 )
 from orfit_bench.report.labels import folded
-from orfit_bench.report.pictures import INK
+from orfit_bench.report.plotting import INK
 
 if TYPE_CHECKING:
     import xarray
@@ -108,7 +108,7 @@ def _described(forgotten: float) -> str:
     return "n/a" if math.isnan(forgotten) else f"forgetting {as_error(forgotten)}"
 
 
-PICTURE = Picture(
+FIGURE = FigureSpec(
     "forgetting",
     "Forgetting",
     "The error on each task (columns) after each later task (rows, downwards). The diagonal shows the task just "

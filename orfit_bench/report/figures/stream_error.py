@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.bench.statistics import estimate
-from orfit_bench.report.figures.picture import (
+from orfit_bench.report.figures.style import (
     GREY,
     NAMED,
+    FigureSpec,
     Margins,
-    Picture,
     as_error,
     by,
     canvas,
@@ -81,7 +81,7 @@ def _interval(axes: Any, rows: NDArray[Any], runs: NDArray[Any], colour: str) ->
     axes.fill_between(rows, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-PICTURE = Picture(
+FIGURE = FigureSpec(
     "error",
     "Error along the stream",
     "Test error against the number of learned rows. Bands are 95 % confidence intervals of the mean over seeds.",

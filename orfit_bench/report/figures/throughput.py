@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.report.figures.picture import (
+from orfit_bench.report.figures.style import (
     COLOURS,
     DASHES,
     HATCHES,
     LINE,
     MARKERS,
     WIDTH,
+    FigureSpec,
     Margins,
-    Picture,
     as_count,
     by,
     canvas,
@@ -27,7 +27,7 @@ from orfit_bench.report.figures.picture import (
     mean,
 )
 from orfit_bench.report.labels import folded
-from orfit_bench.report.pictures import INK
+from orfit_bench.report.plotting import INK
 
 if TYPE_CHECKING:
     import xarray
@@ -143,7 +143,7 @@ def _limits_over_sizes(part: xarray.Dataset, label: str) -> tuple[NDArray[Any], 
     return np.empty(0), np.empty(0)
 
 
-PICTURE = Picture(
+FIGURE = FigureSpec(
     "throughput",
     "Throughput",
     "Samples learned per second, and the roofline limit of one thread for the declared cost of the method.",

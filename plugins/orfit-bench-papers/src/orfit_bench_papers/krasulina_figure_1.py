@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.bench.measuring import warm_up
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec import Data
 from orfit_bench_papers import _krasulina as k_pca
 from orfit_bench_papers.declarations import EXPERIMENTS
@@ -57,7 +57,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         Listing(f"Milliseconds of a sweep; {SPREAD}", columns, _cells(1000 * seconds), True),
     ]
     return [
-        Section("Figure 1", [drawn(_curves(results), _CAPTION, _alt(end, seconds))]),
+        Section("Figure 1", [as_figure(_curves(results), _CAPTION, _alt(end, seconds))]),
         Section("At the end of the sweep", tables),
         claims_section(_claims(end, seconds)),
         Section("What to know", [Text(_notes(results, setup))]),

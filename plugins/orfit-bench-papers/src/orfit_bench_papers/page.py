@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.report.page import Cell, Listing, Number, Section
 from orfit_bench.report.page import render as rendered
-from orfit_bench.report.pictures import PAPER, matplotlib
+from orfit_bench.report.plotting import PAPER, matplotlib
 from orfit_bench_papers import data
 from orfit_bench_papers.procedure import Procedure, Setup
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array, Pair
 from orfit_bench_papers import data
@@ -82,7 +82,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     ]  # fmt: skip
     columns = ("method", "on the task just learned", "forgetting F_T", "mean squared error E_T", "a-priori error")
     return [
-        Section("Figure 1", [drawn(_maps(E), _CAPTION, _alt(E))]),
+        Section("Figure 1", [as_figure(_maps(E), _CAPTION, _alt(E))]),
         Section("Its sums", [Listing("Mean and standard deviation over the runs, in rad^2", columns, rows, True)]),
         claims_section(_claims(E, results.a_priori)),
         Section("What to know", [Text(_REMARKS)]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench import schedules
-from orfit_bench.report.page import Number, Section, Text, drawn
+from orfit_bench.report.page import Number, Section, Text, as_figure
 from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers import data
@@ -65,7 +65,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         "the factor c a step with constant steps and to rounding after three alternating ones."
     )
     return [
-        Section("Figure 2", [drawn(_plots(results), _CAPTION, alt)]),
+        Section("Figure 2", [as_figure(_plots(results), _CAPTION, alt)]),
         claims_section(_claims(results)),
         Section("What to know", [Text(_notes(results))]),
     ]

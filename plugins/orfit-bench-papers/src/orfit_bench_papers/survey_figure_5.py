@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec import Integer, types
 from orfit_bench_papers import data
 from orfit_bench_papers.declarations import EXPERIMENTS
@@ -68,7 +68,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     alt = f"Left: theta rises from {ends} with beta. Right: the error moves from one half to the other."
     table = [(f"{float(b):.3g}", Number(float(v), f"{float(v):.6f}")) for b, v in zip(one.beta, one, strict=True)]
     return [
-        Section("Figure 5", [drawn(_plots(results, setup), _CAPTION, alt)]),
+        Section("Figure 5", [as_figure(_plots(results, setup), _CAPTION, alt)]),
         claims_section(_claims(results)),
         Section(
             "Numbers",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from orfit_bench.report.page import Cell as Shown
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec import Integer
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers.declarations import EXPERIMENTS
@@ -105,7 +105,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         for i in range(T)
     ]  # fmt: skip
     return [
-        Section("Figure 7", [drawn(_plots(trace, true, results), _CAPTION, alt)]),
+        Section("Figure 7", [as_figure(_plots(trace, true, results), _CAPTION, alt)]),
         claims_section(_claims(results)),
         Section("Backward transfer", [Listing("Mean squared errors by task", columns, table)]),
         Section("What to know", [Text(_notes(setup))]),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from orfit_bench.conformance import laws
 from orfit_bench.conformance.check import worst
 from orfit_bench.conformance.data_sets import data_sets_of
-from orfit_bench.report.map import picture
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.map import draw_figure
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec import Equality
 from orfit_bench_papers.declarations import EXPERIMENTS
 from orfit_bench_papers.page import Claim, claims_section, holds
@@ -61,7 +61,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     columns = ("method", "equals", "when", "source", "deviation", "bound of rounding")
     alt = f"Methods and batch solutions joined by {len(deviations)} lines, each with its measured deviation."
     return [
-        Section("Figure 8", [drawn(picture(known), _CAPTION, alt)]),
+        Section("Figure 8", [as_figure(draw_figure(known), _CAPTION, alt)]),
         claims_section(
             [
                 Claim(n, edges[n].law.source, "equal", _small(deviations[n]),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.report.page import Listing, Section, Text, drawn
+from orfit_bench.report.page import Listing, Section, Text, as_figure
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers._tasks import forgetting, own
 from orfit_bench_papers.forgetting.measurement import ENTRIES
@@ -35,8 +35,8 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     )
     alt = "Forgetting in rad^2: " + ", ".join(f"{name} {forgetting(e).mean():.2g}" for name, e in E.items())
     return [
-        Section("What becomes of the first task", [drawn(_curves(E), _CAPTION, alt + ".")]),
-        Section("Error matrices", [drawn(_maps(E), _MAPS, alt + ".")]),
+        Section("What becomes of the first task", [as_figure(_curves(E), _CAPTION, alt + ".")]),
+        Section("Error matrices", [as_figure(_maps(E), _MAPS, alt + ".")]),
         Section("Side by side", [Listing("Mean and standard deviation over the runs, in rad^2", columns, table, True)]),
         claims_section(_claims(E, setup)),
         Section("What to know", [Text(_REMARKS)]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench_papers import _krasulina as k_pca
 from orfit_bench_papers.krasulina_distributed.measurement import MEANT, READINGS, SIGNED, TABLE_2
 from orfit_bench_papers.page import (
@@ -29,7 +29,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     """What the page shows."""
     here = results.sel(reading="as here")
     return [
-        Section("Figure 2", [drawn(_curves(here), _CAPTION, _alt(here))]),
+        Section("Figure 2", [as_figure(_curves(here), _CAPTION, _alt(here))]),
         Section("Table 2", [Listing(f"Loss on {setup.data}: mean and standard deviation over the runs",
                                     ("k", "method", "batch PCA", "single", "parallel"), _table(here), True)]),
         claims_section(_claims(results, setup)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench_papers import _krasulina as k_pca
 from orfit_bench_papers.krasulina_table_1.measurement import (
     DIGIT,
@@ -40,7 +40,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
     return [
         Section("Table 1", [Listing(f"Loss on {setup.data}: mean and standard deviation over the runs",
                                     ("method", "factor on eta_0", *ks), _table(here))]),
-        Section("How much a wrong step costs", [drawn(_bars(here, setup), _CAPTION, _alt(here))]),
+        Section("How much a wrong step costs", [as_figure(_bars(here, setup), _CAPTION, _alt(here))]),
         claims_section(_claims(results, setup), _claims_caption(setup)),
         Section("Steps", [Listing("eta_0 chosen on the validation part", ("method", *ks),
                                   [(n, *(_step(here, n, k) for k in here.k.values)) for n in k_pca.POWER])]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench.spec.stream import Array
 from orfit_bench_papers.orfit_rotated_digits.measurement import FROM_RANDOM, METHODS, READINGS, images
 from orfit_bench_papers.page import (
@@ -35,7 +35,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         here.sample_error.transpose("learner", "run", "row"),
     )
     return [
-        Section("Figure 5-1", [drawn(_curves(test.values, sample.values, setup), _CAPTION, _alt(test.values))]),
+        Section("Figure 5-1", [as_figure(_curves(test.values, sample.values, setup), _CAPTION, _alt(test.values))]),
         claims_section(_claims(here, test.values, sample.values, setup)),
         Section("At the end", [_table(here)]),
         ambiguities_section(

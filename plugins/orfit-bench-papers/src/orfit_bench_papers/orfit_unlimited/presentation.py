@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Cell as Shown
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench_papers.orfit_rotated_digits.measurement import images
 from orfit_bench_papers.orfit_unlimited.measurement import ERRORS, ONE_PASS, READINGS, STEPS
 from orfit_bench_papers.page import Ambiguity, Claim, ambiguities_section, axes, band, claims_section, legend, spread
@@ -31,7 +31,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         + ", ".join(f"SGD with the step {k} {float(v.sel(error='test').mean()):.2f}" for k, v in final.items())
     )
     return [
-        Section("Figure 5-2", [drawn(_curves(here, setup), _CAPTION, alt + ".")]),
+        Section("Figure 5-2", [as_figure(_curves(here, setup), _CAPTION, alt + ".")]),
         claims_section(_claims(here, setup)),
         Section("At the end", [_table(here, setup)]),
         ambiguities_section(

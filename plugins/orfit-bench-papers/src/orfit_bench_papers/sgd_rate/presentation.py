@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orfit_bench.report.page import Cell as Shown
-from orfit_bench.report.page import Listing, Number, Section, Text, drawn
+from orfit_bench.report.page import Listing, Number, Section, Text, as_figure
 from orfit_bench_papers.page import Claim, axes, band, claims_section, holds, legend, spread
 from orfit_bench_papers.procedure import Setup
 from orfit_bench_papers.sgd_rate.measurement import PROBLEMS, STEPS
@@ -29,7 +29,7 @@ def sections(results: xarray.Dataset, setup: Setup) -> list[Section]:
         for s in STEPS
     ]
     return [
-        Section("Rate", [drawn(_curves(results), _CAPTION, alt + ".")]),
+        Section("Rate", [as_figure(_curves(results), _CAPTION, alt + ".")]),
         claims_section(_claims(share)),
         Section("Share of the bound", [Listing("(F(average) - F*) / (B G / sqrt(T)): mean and deviation over the runs",
                                                columns, rows, True)]),

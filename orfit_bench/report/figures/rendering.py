@@ -15,22 +15,22 @@ import numpy as np
 from orfit_bench.bench.collection import origin, runs
 from orfit_bench.report import labels
 from orfit_bench.report.figures import cost, forgetting, stream_error, throughput
-from orfit_bench.report.figures.picture import STYLE, Picture, by, keep_seen_ticks
-from orfit_bench.report.pictures import matplotlib
+from orfit_bench.report.figures.style import STYLE, FigureSpec, by, keep_seen_ticks
+from orfit_bench.report.plotting import matplotlib
 
 if TYPE_CHECKING:
     import xarray
 
-PICTURES: tuple[Picture, ...] = (stream_error.PICTURE, cost.PICTURE, throughput.PICTURE, forgetting.PICTURE)
+FIGURES: tuple[FigureSpec, ...] = (stream_error.FIGURE, cost.FIGURE, throughput.FIGURE, forgetting.FIGURE)
 
 
 @dataclass(frozen=True, slots=True)
-class Plate:
+class RenderedFigure:
     """A figure that was drawn; the caller closes it."""
 
     name: str
     """A file name without an ending, unique among the figures of the same results."""
-    picture: Picture
+    spec: FigureSpec
     stream: str
     figure: Any
     some: str = ""
@@ -42,12 +42,12 @@ class Omitted:
     """A figure that cannot be drawn."""
 
     name: str
-    picture: Picture
+    spec: FigureSpec
     stream: str
     reason: str
 
 
-def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
+def render_figures(results: xarray.Dataset) -> Iterator[RenderedFigure | Omitted]:
     """The figures by stream, including those that cannot be drawn. Raises UnavailableError without matplotlib.
 
     If a machine has several runs (in a merged file), the latest is drawn.
@@ -56,20 +56,20 @@ def plates(results: xarray.Dataset) -> Iterator[Plate | Omitted]:
     parts = {sizes: _parts(prepared, sizes) for sizes in (False, True)}
     names: set[str] = set()
     with matplotlib().rc_context(STYLE):
-        for picture in PICTURES:
-            for title, part in parts[picture.sizes].items():
-                yield _plate(_name(f"{picture.name}-{title}", names), picture, title, part)
+        for spec in FIGURES:
+            for title, part in parts[spec.sizes].items():
+                yield _render(_name(f"{spec.name}-{title}", names), spec, title, part)
 
 
-def _plate(name: str, picture: Picture, title: str, part: xarray.Dataset) -> Plate | Omitted:
-    if reason := picture.missing(part) if part.sizes["cell"] else "none of its cells was measured":
-        return Omitted(name, picture, title, reason)
-    figure = picture.draw(part)
+def _render(name: str, spec: FigureSpec, title: str, part: xarray.Dataset) -> RenderedFigure | Omitted:
+    if reason := spec.missing(part) if part.sizes["cell"] else "none of its cells was measured":
+        return Omitted(name, spec, title, reason)
+    figure = spec.draw(part)
     keep_seen_ticks(figure)
-    count, most = len(by(part, "label")), picture.most(part) if picture.most else math.inf
+    count, most = len(by(part, "label")), spec.most(part) if spec.most else math.inf
     figure.suptitle(f"{title} ({most} of {count} methods)" if count > most else title, fontsize=11, fontweight="bold")
-    some = f"{most} of {count} methods, {picture.which}" if count > most else ""
-    return Plate(name, picture, title, figure, some)
+    some = f"{most} of {count} methods, {spec.which}" if count > most else ""
+    return RenderedFigure(name, spec, title, figure, some)
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:

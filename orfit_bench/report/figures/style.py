@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.report.pictures import INK
+from orfit_bench.report.plotting import INK
 
 if TYPE_CHECKING:
     import xarray
@@ -44,8 +44,8 @@ WIDE_RATIO = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A kind of figure of the results of one stream, as prepared by `plates`."""
+class FigureSpec:
+    """A kind of figure of the results of one stream, as prepared by `render_figures`."""
 
     name: str
     """The beginning of its file name."""
