@@ -19,6 +19,10 @@ from orfit_bench.spec import Data, Record
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
 
+MEMORY_BUDGET = 1e9
+"""Bytes that a metric may allocate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """The description of one measurement.
@@ -83,14 +87,15 @@ def make_record(cell: Cell, status: Status, reason: str = "", **more: Any) -> di
     return {"key": cell.key, "cell": asdict(cell), "status": status, "reason": reason, "supplier": supplier} | more
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
+def run_cell(cell: Cell, memory_budget: float = MEMORY_BUDGET) -> dict[str, Any]:
     """Measure a cell and return its record, as JSON values.
 
-    Exceptions are recorded as "status" and "reason"; those of metrics, and warnings, as "notes".
+    Exceptions are recorded as "status" and "reason"; those of metrics, and warnings, as "notes". Metrics that would
+    allocate more bytes than `memory_budget` are not computed, which is noted too.
     """
     try:
         with collect_notes() as notes:
-            measured = _measure(cell)
+            measured = _measure(cell, memory_budget)
     except UnavailableError as error:
         return make_record(cell, "absent", one_line(error))
     except (Exception, SystemExit) as error:
@@ -99,7 +104,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     return make_record(cell, "ok", **measured)
 
 
-def _measure(cell: Cell) -> dict[str, Any]:
+def _measure(cell: Cell, memory_budget: float) -> dict[str, Any]:
     data = cell.data()
     seconds_compile = measuring.warm_up(cell.create, data)
     seconds, runs = measuring.time_run(cell.create, data, cell.protocol)
@@ -118,7 +123,8 @@ def _measure(cell: Cell) -> dict[str, Any]:
             device_bytes=device_bytes,
             limit=limit.throughput(learners[0], len(data.X), roofline.load()),
             **errors._asdict(),
-        )
+        ),
+        memory_budget,
     )
     return {
         "n": len(data.X),
@@ -135,12 +141,19 @@ def _measure(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _evaluate(record: Record) -> tuple[dict[str, float | None], list[str]]:
-    """The value of every metric, None if it does not apply, and the errors that metrics raised."""
+def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | None], list[str]]:
+    """The value of every metric, None if it does not apply, and why others were not computed."""
     values: dict[str, float | None] = {}
     notes = []
     for metric in registry().metrics.values():
         try:
+            needed = metric.memory(record) if metric.memory else 0.0
+            if needed > memory_budget:
+                values[metric.name] = None
+                notes.append(
+                    f"metric {metric.name}: needs {needed / 1e9:.3g} GB, more than {memory_budget / 1e9:.3g} GB"
+                )
+                continue
             value = metric.measure(record)
             values[metric.name] = None if value is None else float(value)
         except (Exception, SystemExit) as error:

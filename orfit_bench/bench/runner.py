@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orfit_bench.bench import results
-from orfit_bench.bench.cell import Cell, make_record
+from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import InProcessExecutor, SubprocessExecutor
 from orfit_bench.jobs.files import ensure_writable
@@ -29,6 +30,7 @@ def run(
     *,
     isolate: bool = True,
     timeout: float = TIMEOUT,
+    memory_budget: float = MEMORY_BUDGET,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> xarray.Dataset:
@@ -45,6 +47,9 @@ def run(
         Whether to run cells in a worker process. Otherwise a crash ends the run, and `timeout` has no effect.
     timeout : float
         Seconds per cell.
+    memory_budget : float
+        Bytes that a metric may allocate, for a batch solution for example; above it, the metric is not computed and the
+        results note why.
     fresh : bool
         Whether to discard the finished cells of an interrupted run.
     progress : callable
@@ -69,6 +74,8 @@ def run(
     planned = suite.cells()
     if not timeout > 0:
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
+    if not memory_budget >= 0:
+        raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
     if isolate:
         registry().require_installed("pass isolate=False")
     target = None if output is None else _check_output(Path(output))
@@ -77,7 +84,8 @@ def run(
         with suppress(Exception):  # only the share of the limit would be missing
             worker.measure_machine()
         journal = None if target is None else Journal(target, origin, suite.files)
-        records = _run_all(planned, worker, timeout, journal, fresh, progress or (lambda done, total, record: None))
+        run_cell = partial(worker.run, timeout=timeout, memory_budget=memory_budget)
+        records = _run_all(planned, run_cell, journal, fresh, progress or (lambda done, total, record: None))
     table = results.to_dataset(records, origin, suite.config())
     if target is not None and journal is not None:
         if not results.is_empty(table):  # it must not replace earlier results
@@ -88,15 +96,14 @@ def run(
 
 def _run_all(
     planned: list[tuple[Cell, str]],
-    worker: SubprocessExecutor | InProcessExecutor,
-    timeout: float,
+    run_cell: Callable[[Cell], Record],
     journal: Journal | None,
     fresh: bool,
     progress: Progress,
 ) -> list[Record]:
     """The records in the order of the plan, including absent cells, which are not run."""
     wanted = {cell.key: cell for cell, absent in planned if not absent}
-    records = run_resumable(wanted, partial(worker.run, timeout=timeout), journal, fresh=fresh, progress=progress)
+    records = run_resumable(wanted, run_cell, journal, fresh=fresh, progress=progress)
     return [make_record(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
 
 

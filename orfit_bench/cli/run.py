@@ -80,6 +80,14 @@ GOOD = ("ok", "absent")
     "--timeout", type=float, default=TIMEOUT, show_default=True, metavar="S", help="Time limit for a cell, in seconds."
 )
 @click.option(
+    "--memory-budget",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    metavar="GB",
+    help="Memory that a metric may take, in GB. Above it, it is n/a, with the reason in the notes.",
+)
+@click.option(
     "--output",
     type=click.Path(path_type=Path),
     default="results.nc",
@@ -89,7 +97,7 @@ GOOD = ("ok", "absent")
 )
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 @click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
-def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chosen: Any) -> None:
+def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool, report: bool, **chosen: Any) -> None:
     """Benchmark methods on backends and streams.
 
     A cell is one measurement: a method with its settings on a backend and a stream. The results are printed in one
@@ -139,7 +147,9 @@ def run_command(output: Path, timeout: float, fresh: bool, report: bool, **chose
         ensure_writable(output.with_suffix(".html"))
         ensure_distinct(output, output.with_suffix(".html"))
     with _progress() as progress:
-        results = bench.run(suite, output, timeout=timeout, fresh=fresh, progress=progress)
+        results = bench.run(
+            suite, output, timeout=timeout, memory_budget=1e9 * memory_budget, fresh=fresh, progress=progress
+        )
     show_results(results, output)
     if report and not bench.results.is_empty(results):
         page = output.with_suffix(".html")

@@ -61,3 +61,5 @@ class Metric:
     """The relative change between two runs that is none: what the clock or the order of additions brings."""
     floor: float = 0.0
     """Numbers up to this are as good as zero, and a change between two of them is none."""
+    memory: Callable[[Record], float] | None = None
+    """Bytes that `measure` allocates beyond a few numbers a row. Above the memory budget of a run, it is not called."""

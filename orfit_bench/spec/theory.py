@@ -47,6 +47,9 @@ class Theory:
     batch : callable, optional
         batch(X, Y, w0, settings) returns w (p, r) for all rows at once by another algorithm than the recursion, or None
         where it does not apply.
+    batch_memory : callable, optional
+        batch_memory(settings, sizes) returns the bytes that `batch` allocates; sizes also has "row", the number of
+        rows. Default: four copies of the rows.
     inverse_gram : InverseGram, optional
         A field to compare with a matrix computed from all rows.
     """
@@ -55,6 +58,7 @@ class Theory:
     laws: tuple[Law, ...] = ()
     batch: Callable[[Array, Array, Array, Settings], Array | None] | None = None
     inverse_gram: InverseGram | None = None
+    batch_memory: Callable[[Settings, Sizes], float] | None = None
 
     def __post_init__(self) -> None:
         """Refuse laws of another type."""

@@ -62,6 +62,7 @@ METHOD = Method(
     theory=Theory(
         laws=LAWS,
         batch=affine_projections,
+        batch_memory=lambda s, z: 24.0 * (k := min(s["projection_order"] or z["row"], z["row"])) * (z["feature"] + k),
         cost=Cost(  # the Gram matrix of the window and its errors gain a row
             flops=lambda s, z: 2 * (_window(s, z) * (1 + z["output"]) + z["output"]) * z["parameter"],
             floats=lambda s, z: (_window(s, z) + 2 * z["output"]) * z["parameter"],

@@ -65,6 +65,7 @@ METHOD = Method(
     theory=Theory(
         laws=LAWS,
         batch=batch,
+        batch_memory=lambda settings, sizes: 64.0 * (sizes["feature"] + sizes["output"]) ** 2,
         inverse_gram=InverseGram("P", information_rows),
         cost=Cost(  # in blocks of 64 rows, with P's symmetry
             flops=lambda s, z: (3 * z["parameter"] + 4 * z["output"]) * z["parameter"],

@@ -34,6 +34,7 @@ METHOD = Method(
     theory=Theory(
         laws=LAWS,
         batch=batch,
+        batch_memory=lambda settings, sizes: 0.0,  # a few blocks
         cost=Cost(
             flops=lambda s, z: 4 * z["output"] * z["parameter"],
             floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],

@@ -31,6 +31,7 @@ METHOD = Method(
     theory=Theory(
         laws=LAWS,
         batch=batch,
+        batch_memory=lambda settings, sizes: 0.0,  # a few blocks
         cost=Cost(
             flops=lambda s, z: (4 * z["output"] + 2) * z["parameter"],
             floats=lambda s, z: (1 + 2 * z["output"]) * z["parameter"],

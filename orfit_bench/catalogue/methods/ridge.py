@@ -84,6 +84,7 @@ METHOD = Method(
     theory=Theory(
         laws=LAWS,
         batch=batch,
+        batch_memory=lambda settings, sizes: 64.0 * (sizes["feature"] + sizes["output"]) ** 2,
         cost=Cost(  # in blocks of 64 rows
             flops=lambda s, z: (z["parameter"] + 2 * z["output"]) * z["parameter"],
             floats=lambda s, z: z["parameter"] ** 2 / 64 + z["parameter"],

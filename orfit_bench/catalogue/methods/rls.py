@@ -96,6 +96,7 @@ METHOD = Method(
     theory=Theory(
         laws=LAWS,
         batch=batch,
+        batch_memory=lambda settings, sizes: 64.0 * (sizes["feature"] + sizes["output"]) ** 2,
         inverse_gram=InverseGram("P", information_rows),
         cost=Cost(  # in blocks of 64 rows, with P's symmetry
             flops=lambda s, z: 3 * z["parameter"] ** 2 if _forgets(s) else (8 * z["count"] + 8) * z["parameter"],

@@ -88,6 +88,14 @@ def _floats(s: Settings, z: Sizes) -> float:
 POWER = {"power": {"eta0": 0.3, "power": 0.8}}
 
 
+def batch_memory(settings: Settings, sizes: Sizes) -> float:
+    """Square matrices of rows and of steps, and all iterates, with momentum, ridge or batches; else a few blocks."""
+    n, steps = sizes["row"], -(-sizes["row"] // settings["batch_size"])
+    if not (_has_momentum(settings) or settings["ridge"] or settings["batch_size"] > 1):
+        return 0.0
+    return 8.0 * float(3 * n**2 + 4 * steps**2 + steps * sizes["feature"] * sizes["output"])
+
+
 METHOD = Method(
     name="sgd",
     summary="stochastic (sub)gradient descent with one of seven losses, momentum, averaging, mini-batches and "
@@ -174,7 +182,7 @@ METHOD = Method(
         prediction_weights=prediction_weights,
     ),
     kernel=KernelSpec(models=True, blocks=True, lookahead=True, needs_targets=True, validate_rows=validate_rows),
-    theory=Theory(laws=LAWS, batch=batch, cost=Cost(flops=_flops, floats=_floats)),
+    theory=Theory(laws=LAWS, batch=batch, batch_memory=batch_memory, cost=Cost(flops=_flops, floats=_floats)),
     combine=Combine(
         Merge("averaged", "the mean of the weights, weighted by the number of rows; averages by their weights", merge),
         averages=("w", "previous", "average", "average_weight"),

@@ -17,6 +17,15 @@ def measure(record: Record) -> float | None:
     return None if want is None else deviation(learner.state()[method.state.weights].values, want)
 
 
+def memory(record: Record) -> float:
+    """Bytes for the batch solution, as the method declares them; by default four copies of the rows."""
+    theory, (n, d) = record.learner.method.theory, record.data.X.shape
+    if theory.batch is None or not record.learner.method.traits.supervised or not learned_once(record):
+        return 0.0
+    sizes = {"row": n, "feature": d, "parameter": d, "output": targets(record).shape[1]}
+    return float(theory.batch_memory(record.learner.settings, sizes) if theory.batch_memory else 32 * n * d)
+
+
 def learned_once(record: Record) -> bool:
     """Whether one learner of a linear model learned each row once.
 
@@ -44,4 +53,5 @@ METRIC = Metric(
     measure=measure,
     tolerated=9.0,  # ten times: roundings add up in another order on another machine
     floor=1e-12,
+    memory=memory,
 )

@@ -11,6 +11,9 @@ import numpy as np
 
 from orfit_bench.spec import Array
 
+BLOCK_ROWS = 4096
+"""Rows of one orthogonal factorization of a ridge problem."""
+
 
 def solve_min_norm(X: Array, Y: Array, w0: Array) -> Array:
     """The w nearest to w0 that fits the independent rows of X; the learners skip dependent rows."""
@@ -54,16 +57,31 @@ def _residual(A: Array, x: Array) -> float:
 
 def solve_ridge(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array:
     """The w that minimizes sum_i ff^(n-i) |y_i - x_i'w|^2 + ff^n ridge |w - w0|^2, by one orthogonal factorization."""
-    A, b = weighted_rows(X, Y - X @ w0, ridge, forgetting)
-    w: Array = w0 + np.linalg.lstsq(A, b, rcond=None)[0]
-    return w
+    n, d = X.shape
+    if n <= BLOCK_ROWS:
+        A, b = weighted_rows(X, Y - X @ w0, ridge, forgetting)
+        return np.asarray(w0 + np.linalg.lstsq(A, b, rcond=None)[0])
+    weights = row_weights(n, forgetting)
+    R: Any = np.empty((0, d + Y.shape[1]))
+    for i in range(0, n, BLOCK_ROWS):  # the triangular factor of all rows so far replaces them
+        rows = slice(i, i + BLOCK_ROWS)
+        both = np.hstack([X[rows], Y[rows] - X[rows] @ w0])
+        R = np.linalg.qr(np.vstack([R, weights[:n][rows, None] * both]), mode="r")
+    prior = np.hstack([weights[n] * np.sqrt(ridge) * np.eye(d), np.zeros((d, Y.shape[1]))])
+    A = np.vstack([R, prior])
+    return np.asarray(w0 + np.linalg.lstsq(A[:, :d], A[:, d:], rcond=None)[0])
+
+
+def row_weights(n: int, forgetting: float) -> Array:
+    """The roots of the weights of n rows and of the prior (n + 1,), divided by the largest."""
+    logs = np.append(np.arange(n - 1, -1, -1.0), n) * np.log(forgetting) / 2
+    weights: Array = np.exp(logs - logs.max())
+    return weights
 
 
 def weighted_rows(X: Array, Y: Array, ridge: float, forgetting: float) -> tuple[Array, Array]:
     """Rows whose ordinary least squares is the weighted problem, divided by the largest weight to avoid overflow."""
-    n, d = X.shape
-    logs = np.append(np.arange(n - 1, -1, -1.0), n) * np.log(forgetting) / 2
-    weight = np.exp(logs - logs.max())
+    (n, d), weight = X.shape, row_weights(len(X), forgetting)
     A = np.vstack([weight[:n, None] * X, weight[n] * np.sqrt(ridge) * np.eye(d)])
     return A, np.vstack([weight[:n, None] * Y, np.zeros((d, Y.shape[1]))])
 

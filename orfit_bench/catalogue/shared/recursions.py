@@ -18,12 +18,20 @@ def error_system(X: Array, steps: Array) -> Array:
     return L
 
 
+BLOCK_ROWS = 1024
+"""Rows of one triangular system: the next rows go on from its w, so that memory does not grow with n^2."""
+
+
 def gradient_steps(X: Array, Y: Array, w0: Array, steps: Array) -> Array:
-    """The final w of the recursion w += steps_i e_i x_i, from the triangular system of its errors."""
+    """The final w of the recursion w += steps_i e_i x_i, from the triangular systems of its errors."""
     from scipy.linalg import solve_triangular
 
-    e = solve_triangular(error_system(X, steps), Y - X @ w0, lower=True, unit_diagonal=True)
-    w: Array = w0 + X.T @ (steps[:, None] * e)
+    w = w0
+    for i in range(0, len(X), BLOCK_ROWS):
+        rows = slice(i, i + BLOCK_ROWS)
+        x, step = X[rows], steps[rows]
+        e = solve_triangular(error_system(x, step), Y[rows] - x @ w, lower=True, unit_diagonal=True)
+        w = w + x.T @ (step[:, None] * e)
     return w
 
 
@@ -61,7 +69,7 @@ def momentum_responses(steps: Array, momentum: Array, ridge: float) -> tuple[Arr
 
 def normalized_steps(X: Array, step: Any, eps: float) -> Array:
     """step / (eps + x'x) for each row; 0 for a row of zeros."""
-    energy = eps + (X * X).sum(1)
+    energy = eps + np.vecdot(X, X)
     steps: Array = np.divide(step, energy, out=np.zeros(len(X)), where=energy > 0)
     return steps
 
