@@ -8,16 +8,18 @@
 
 from __future__ import annotations
 
-from orfit_bench.sklearn.base import StreamingEstimator
-from orfit_bench.sklearn.generation import Estimators
+from typing import Any
+
+from orfit_bench.generated import GeneratedClasses
+from orfit_bench.sklearn.generation import build, class_name
 
 __all__ = ["ESTIMATORS"]
 
-ESTIMATORS = Estimators()
+ESTIMATORS = GeneratedClasses(build, class_name)
 """The estimator classes by name of the method."""
 
 
-def __getattr__(name: str) -> type[StreamingEstimator]:
+def __getattr__(name: str) -> Any:
     """A class by its own name, such as RlsRegressor: what pickle looks for."""
     if name.startswith("_"):
         raise AttributeError(name)

@@ -73,7 +73,7 @@ def test_classes_have_names_and_plugins_are_included():
     assert sklearn.RlsRegressor is ESTIMATORS["rls"]
     assert [ESTIMATORS[n].__name__ for n in ("class_rls", "oja")] == ["ClassRlsClassifier", "OjaTransformer"]
     assert set(ESTIMATORS) == set(ob.methods())
-    with pytest.raises(AttributeError, match="no attribute 'NoRegressor'"):
+    with pytest.raises(AttributeError, match="no estimator 'NoRegressor'"):
         sklearn.NoRegressor  # noqa: B018
     with pytest.raises(KeyError):
         ESTIMATORS["no method"]

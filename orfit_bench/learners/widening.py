@@ -1,0 +1,67 @@
+"""Features that appear while a learner learns: they count as zero in all rows before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.factory import learner_of
+from orfit_bench.learners.learner import Learner
+from orfit_bench.state.state import LearnerState
+
+FEATURES = {"parameter", "feature"}
+"""The dimensions that are as long as a row, on the linear model."""
+CHUNK = 10_000
+
+
+def widened(learner: Learner, more: int) -> Any:
+    """A learner with `more` further features behind the known ones, which were zero in all rows so far.
+
+    Fields that start at zero stay zero along a feature that is always zero. All others, such as P of recursive least
+    squares, have there what a learner of the new features alone has after as many rows of zeros, and zeros between old
+    and new features: for `rls` it is I / (ridge ff^t). A subspace starts orthogonal to features that it has not seen.
+
+    Raises
+    ------
+    ValueError
+        If the model is not linear, or a setting is an array, whose entries for the new features nobody knows.
+    """
+    rule, state = learner.rule, learner.live_state
+    if state is None:
+        return learner
+    arrays = [name for name, value in rule.settings.items() if isinstance(value, np.ndarray) and value.ndim]
+    if not rule.is_linear or arrays or learner.initial_weights is not None:
+        what = f"with an array for {arrays[0]}" if arrays else "on this model or with initial_weights"
+        raise ValueError(f"{rule.method.name} {what} has no exact rule for a feature that appears at a later row")
+    d, old = state.sizes.n_features, rule.layout(state.sizes)
+    sizes = state.sizes._replace(n_features=d + more)
+    fields, given = {}, old.arrays(state.arrays)
+    unseen = _unseen(learner, state, more)
+    for f in old.fields:
+        along = [dim in FEATURES for dim in f.dims]
+        narrow = given[f.name]
+        fields[f.name] = np.pad(narrow, [(0, more * it) for it in along]) if any(along) else narrow
+        if f.name in unseen:
+            fields[f.name][tuple(slice(d, None) if it else slice(None) for it in along)] = unseen[f.name]
+    X, Y = state.pending.concatenate(rule.namespace)
+    wider = np.pad(rule.backend.asnumpy(X), [(0, 0), (0, more)])
+    pending = rule.no_rows(sizes).with_rows(rule.backend.asarray(wider), Y)
+    return learner_of(rule, replace(state, sizes=sizes, arrays=rule.layout(sizes).start(fields), pending=pending))
+
+
+def _unseen(learner: Learner, state: LearnerState, more: int) -> dict[str, Any]:
+    """The fields, of those that do not start at zero, of a learner that got as many rows, all zero."""
+    rule = learner.rule
+    started = [f.name for f in rule.layout(state.sizes).fields if f.start and FEATURES & set(f.dims)]
+    if not (started and rule.method.traits.supervised):
+        return {}
+    sizes = state.sizes._replace(n_features=more)
+    twin = rule.init(sizes, state.classes)
+    for start in range(0, state.n_samples, CHUNK):
+        n = min(CHUNK, state.n_samples - start)
+        X, Y = np.zeros((n, more), rule.dtype), np.zeros((n, sizes.n_outputs), rule.dtype)
+        rule.learn(twin, rule.backend.asarray(X), rule.backend.asarray(Y))
+    arrays = rule.layout(sizes).arrays(twin.arrays)
+    return {name: arrays[name] for name in started}

@@ -1,0 +1,28 @@
+"""Models of River, one for each method that fits a linear model, those of plugins included. Needs the extra `river`.
+
+>>> from orfit_bench.river import ESTIMATORS
+>>> rls = ESTIMATORS["rls"](ridge=1e-9)
+>>> for x in range(5):
+...     rls.learn_one({"x": float(x)}, 2.0 * x + 1.0)
+>>> round(rls.predict_one({"x": 5.0}), 6)
+11.0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orfit_bench.generated import GeneratedClasses
+from orfit_bench.river.generation import build, class_name
+
+__all__ = ["ESTIMATORS"]
+
+ESTIMATORS = GeneratedClasses(build, class_name, lambda method: not method.state.layered)
+"""The classes by name of the method; methods that learn layer by layer have none, since a row has no fixed length."""
+
+
+def __getattr__(name: str) -> Any:
+    """A class by its own name, such as RlsRegressor: what pickle looks for."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return ESTIMATORS.by_class_name(name)

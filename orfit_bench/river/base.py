@@ -1,0 +1,65 @@
+"""What the models of all kinds share: a learner that grows with the features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from orfit_bench.learners.factory import create
+from orfit_bench.learners.widening import widened
+from orfit_bench.river.features import Features
+from orfit_bench.spec import Method, NumberOrSchedule
+
+OWN = ("fit_intercept", "backend", "seed")
+"""Parameters of models that are no settings of their methods."""
+
+
+class StreamingModel:
+    """A model around a learner; classes for the methods are generated from their declarations."""
+
+    method: ClassVar[Method]
+
+    def begin(self) -> None:
+        """Forget everything; called by the constructor."""
+        settings = {name: value for name, value in vars(self).items() if name not in OWN}
+        self._features = Features(constant=getattr(self, "fit_intercept", False))
+        self._learner = create(
+            self.method.name, backend=vars(self)["backend"], random_state=vars(self)["seed"], **settings
+        )
+
+    @property
+    def learner(self) -> Any:
+        """What computes; see `orfit_bench.create`."""
+        return self._learner
+
+    def _row(self, x: Mapping[Any, Any]) -> Any:
+        """The row of x, after its new features were taken in."""
+        if not self._features.has_all(x):
+            self._widen(x)
+        return self._features.row(x)
+
+    def _rows(self, X: Any) -> Any:
+        self._widen(X.columns)
+        return self._features.rows(X)
+
+    def _widen(self, names: Any) -> None:
+        if new := self._features.new(names):
+            self._learner = widened(self._learner, len(new))
+            self._features.add(new)
+
+    def _has_begun(self) -> bool:
+        return self._learner.live_state is not None
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        """For River's checks, whose features reach 10^6 unscaled: steps for rows of this size."""
+        yield {
+            s.name: 1e-14 for s in cls.method.settings if isinstance(s.type, NumberOrSchedule) and s.name == "step_size"
+        }
+
+
+def as_float(value: Any) -> float:
+    """A target as a float."""
+    return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else value

@@ -1,0 +1,38 @@
+"""Model classes of River from the declarations of methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orfit_bench.generated import Parameters, camel_case, make_class, setting_parameters
+from orfit_bench.river.models import StreamingClassifier, StreamingRegressor, StreamingTransformer
+from orfit_bench.spec import Method
+
+
+def base_class(method: Method) -> Any:
+    """The class whose methods the models of a method have."""
+    if not method.traits.supervised:
+        return StreamingTransformer
+    return StreamingClassifier if method.traits.labels else StreamingRegressor
+
+
+def class_name(method: Method) -> str:
+    """As River writes names, with the kind at the end: RlsRegressor."""
+    base: type = base_class(method)
+    return camel_case(method.name) + base.__name__.removeprefix("Streaming")
+
+
+def parameters(method: Method) -> Parameters:
+    """The parameters of a model: the method's settings, then those of all methods of its kind."""
+    found = setting_parameters(method)
+    if method.traits.supervised:
+        meaning = "Whether a constant feature is added, whose weight is learned like all others."
+        found["fit_intercept"] = (not method.traits.gaps, f"bool, default {not method.traits.gaps}\n{meaning}")
+    found["backend"] = ("numpy", "str, default 'numpy'\nWhat computes: 'numpy', 'numba' or that of a plugin.")
+    found["seed"] = (0, "int, default 0\nSeed of the draws.")
+    return found
+
+
+def build(method: Method) -> Any:
+    """The model class of a method."""
+    return make_class(base_class(method), class_name(method), "orfit_bench.river", method, parameters(method))

@@ -1,0 +1,124 @@
+"""Regressors, classifiers and transformers of River around a learner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from river import base
+
+from orfit_bench.river.base import StreamingModel, as_float
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[base.typing.FeatureName, Any]
+
+
+class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
+    """A regressor that learns one row at a time."""
+
+    def learn_one(self, x: Row, y: float) -> None:
+        """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
+        row = self._row(x)
+        self._learner.learn_one(row, as_float(y))
+
+    def predict_one(self, x: Row) -> float:
+        """Predict the target of a row; 0 before the first row."""
+        return float(self._learner.predict_one(self._features.row(x))) if self._has_begun() else 0.0
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn the rows of a table in order, as `learn_one` does one by one."""
+        rows = self._rows(X)
+        self._learner.partial_fit(rows, y.to_numpy(dtype=np.float64))
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Predict the targets of the rows of a table."""
+        import pandas as pd
+
+        begun = self._has_begun()
+        found = self._learner.predict(self._features.rows(X)) if begun else np.zeros(len(X))
+        return pd.Series(self._learner.backend.asnumpy(found) if begun else found, index=X.index)
+
+
+class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
+    """A classifier that learns one row at a time; labels may appear at any row."""
+
+    def begin(self) -> None:
+        """Forget everything; called by the constructor."""
+        super().begin()
+        self._labels: dict[Any, int] = {}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def _number(self, label: Any) -> int:
+        """Labels of any type are integers to the learner, in order of first appearance."""
+        return self._labels.setdefault(label.item() if isinstance(label, np.generic) else label, len(self._labels))
+
+    def learn_one(self, x: Row, y: Any) -> None:
+        """Learn a labelled row; a feature that appears counts as zero before, one that is missing as zero now."""
+        row = self._row(x)
+        self._learner.learn_one(row, self._number(y))
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn the rows of a table in order, as `learn_one` does one by one."""
+        rows = self._rows(X)
+        self._learner.partial_fit(rows, [self._number(label) for label in y])
+
+    def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
+        """Probabilities of the labels: the distribution that is nearest to the scores."""
+        return next(iter(self._probabilities(self._features.row(x)[None])), {})
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Probabilities of the labels for the rows of a table."""
+        import pandas as pd
+
+        return pd.DataFrame(self._probabilities(self._features.rows(X)), index=X.index, columns=list(self._labels))
+
+    def _probabilities(self, rows: Any) -> list[dict[Any, float]]:
+        if not self._has_begun():
+            return []
+        scores = self._learner.backend.asnumpy(self._learner.decision_function(rows))
+        return [dict(zip(self._labels, nearest_distribution(s).tolist(), strict=True)) for s in scores]
+
+
+class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
+    """A transformer that learns one row at a time. Nothing is centred: put a StandardScaler before it."""
+
+    def learn_one(self, x: Row) -> None:
+        """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
+        row = self._row(x)
+        self._learner.learn_one(row)
+
+    def learn_many(self, X: pd.DataFrame) -> None:
+        """Learn the rows of a table in order, as `learn_one` does one by one."""
+        rows = self._rows(X)
+        self._learner.partial_fit(rows)
+
+    def transform_one(self, x: Row) -> Row:
+        """The coordinates of a row by number of the component; none before the first row."""
+        if not self._has_begun():
+            return {}
+        Z = self._learner.backend.asnumpy(self._learner.transform(self._features.row(x)[None]))
+        return dict(enumerate(Z[0].tolist()))
+
+    def transform_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The coordinates of the rows of a table."""
+        import pandas as pd
+
+        if not self._has_begun():
+            return pd.DataFrame(index=X.index)
+        return pd.DataFrame(
+            self._learner.backend.asnumpy(self._learner.transform(self._features.rows(X))), index=X.index
+        )
+
+
+def nearest_distribution(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The probabilities with the least sum of squared differences from scores (k,)."""
+    descending = np.sort(scores)[::-1]
+    excess = (np.cumsum(descending) - 1) / np.arange(1, len(scores) + 1)
+    shift = excess[np.flatnonzero(descending > excess)[-1]]
+    found = np.maximum(scores - shift, 0.0)
+    return np.asarray(found / found.sum())
