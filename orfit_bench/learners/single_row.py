@@ -80,6 +80,7 @@ class SingleRow:
         if X is None or state is None:
             return False
         rule, t = self._rule, state.n_steps + 1
+        state.solved_weights = None
         if self._validate:
             self._validate(rule.settings, state.n_steps, X, Y, False, True)
         if self._layout.grows:

@@ -116,3 +116,12 @@ def test_long_blocks_predict_as_single_rows_do(backend):
         one, other = (ob.create("ridge", backend=backend, forgetting_factor=ff, ridge=1e-3) for _ in range(2))
         rows = [other.prequential(X[i : i + 1], y[i : i + 1]) for i in range(len(X))]
         np.testing.assert_allclose(one.prequential(X, y), np.concatenate(rows), atol=1e-6 * abs(y).max())
+
+
+def test_single_rows_make_the_weights_be_solved_anew(backend):
+    X, y = make_rows(6, 3)
+    one, other = (ob.create("ridge", backend=backend) for _ in range(2))
+    for i in range(6):
+        one.learn_one(X[i], float(y[i]))
+        other.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert one.predict_one(X[i]) == other.predict(X[i : i + 1])[0]
