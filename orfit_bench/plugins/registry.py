@@ -47,7 +47,14 @@ class Registry:
         self.metrics: Table[str, Metric] = Table("metric")
         self.experiments: Table[str, Experiment] = Table("experiment")
         self.kernels: Table[tuple[str, str], Any] = Table("kernel")
-        self.tables: dict[str, Table[Any, Any]] = {
+        self.plugins: list[Plugin] = []
+        self.suppliers: dict[tuple[str, Any], str] = {}
+        """(hook, name) to distribution and version."""
+
+    @property
+    def tables(self) -> dict[str, Table[Any, Any]]:
+        """The tables by hook."""
+        return {
             "methods": self.methods,
             "backends": self.backends,
             "streams": self.streams,
@@ -55,10 +62,6 @@ class Registry:
             "experiments": self.experiments,
             "kernels": self.kernels,
         }
-        """The tables by hook."""
-        self.plugins: list[Plugin] = []
-        self.suppliers: dict[tuple[str, Any], str] = {}
-        """(hook, name) to distribution and version."""
 
     def add(self, plugin: Plugin) -> Plugin:
         """Add everything that a plugin offers, or nothing if a name is taken. Returns it with its final state."""

@@ -22,7 +22,7 @@ from orfit_bench.catalogue.streams import mnist_files
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
 from orfit_bench.jobs.journal import Journal
-from orfit_bench.plugins.registry import registry
+from orfit_bench.plugins.registry import Table, registry
 from orfit_bench.spec import Backend, Data, Metric, Stream
 from orfit_bench.spec.method import KINDS
 
@@ -527,7 +527,7 @@ class TestRun:
         assert ".tmp" not in str(caught.value)
 
     def test_without_a_backend_nothing_is_written(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(registry(), "backends", {})
+        monkeypatch.setattr(registry(), "backends", Table("backend"))
         with pytest.raises(UnavailableError, match=r"no backend is installed.*install .*orfit-bench-numpy"):
             run(Suite(), tmp_path / "r.nc")
         assert not list(tmp_path.iterdir())

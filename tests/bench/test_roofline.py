@@ -142,6 +142,7 @@ class TestCommands:
         assert "float64" in told.output
         assert str(roofline_of_worker) in told.output.replace("\n", "")
 
+    @pytest.mark.slow
     def test_warm_compiles_what_can_be_compiled(self):
         told = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
         assert told.exit_code == 0, told.output

@@ -24,7 +24,7 @@ from orfit_bench.bench.suite import read
 from orfit_bench.cli import main
 from orfit_bench.cli import run as cli_run
 from orfit_bench.conformance import laws
-from orfit_bench.plugins.registry import registry
+from orfit_bench.plugins.registry import Table, registry
 
 words = shlex.split
 COMMAND = [sys.executable, "-c", "from orfit_bench.cli import main; main()"]
@@ -152,7 +152,7 @@ class TestList:
             "parameter x parameter",
         ):
             assert text in output
-        for law in rls.laws:
+        for law in rls.theory.laws:
             assert law.name in output
         words = " ".join(output.split())
         assert f"use when: {rls.use_when} avoid when: {rls.avoid_when}" in words
@@ -270,7 +270,7 @@ class TestUsage:
             (("--suite", "."), "the suite cannot be read (Is a directory)"),
             (("--output", "none/r.nc"), "Error: none/r.nc: there is no folder none, want a file"),
             (("--output", ""), "Error: the output has no name: want a file"),
-            (("--output", ".."), "Error: ..: it is a folder, want a file"),
+            (("--output", ".."), "Error: ..: this is a folder, want a file"),
         ],
     )
     def test_a_mistake_is_one_line_and_writes_nothing(self, arguments, said, tmp_path, monkeypatch):
@@ -408,7 +408,7 @@ class TestRun:
 
     def test_without_a_backend_says_what_to_install(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(registry(), "backends", {})
+        monkeypatch.setattr(registry(), "backends", Table("backend"))
         for arguments in ([], ["--backend", "numpy"]):
             result = invoke("run", *arguments)
             assert result.exit_code == 2
@@ -468,7 +468,14 @@ class TestNarrowTerminal:
                 parts.append(part)
         return b"".join(parts).decode()
 
-    @pytest.mark.parametrize(("columns", "kind"), [(30, "xterm"), (80, "xterm"), (80, "dumb")])
+    @pytest.mark.parametrize(
+        ("columns", "kind"),
+        [
+            (30, "xterm"),
+            pytest.param(80, "xterm", marks=pytest.mark.slow),
+            pytest.param(80, "dumb", marks=pytest.mark.slow),
+        ],
+    )
     def test_no_number_and_no_name_is_cut(self, columns, kind, tmp_path):
         arguments = words(
             "run --method one_step_sgd --method rls --backend numpy --stream rotated_digits --rows 20 --output r.nc"
@@ -644,6 +651,7 @@ class TestLaws:
             result = invoke("laws", *arguments)
             assert (result.exit_code, said in result.output) == (2, True)
 
+    @pytest.mark.slow
     def test_map(self, tmp_path):
         for name in ("map.svg", "map.png"):
             result = invoke("map", "--output", tmp_path / name)

@@ -374,6 +374,7 @@ def test_ctrl_c_ends_with_130_and_leaves_the_files_and_no_process(here):
 # ---------------------------------------------------------------------- beside the kit in this process
 
 
+@pytest.mark.slow
 def test_the_same_report_as_in_this_process():
     asked = {"only": ["any_chunking", "law_lms_equals_nlms", "one_row"], "seed": 3}
     seen = []

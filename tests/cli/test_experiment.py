@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import orfit_bench as ob
 from orfit_bench.cli import main
-from orfit_bench.plugins.registry import registry
+from orfit_bench.plugins.registry import Table, registry
 from orfit_bench.spec import Experiment, Reproduced, Request
 
 FIGURE = Experiment("figure-1", "a paper, Figure 1", "a curve", 5, "papers_of_tests:run", ("digits", "mnist"))
@@ -35,7 +35,7 @@ def invoke(*arguments: str) -> Result:
 @pytest.fixture
 def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A plugin with one experiment, the only ones that there are."""
-    monkeypatch.setattr(registry(), "experiments", {})
+    monkeypatch.setattr(registry(), "experiments", Table("experiment"))
     monkeypatch.setitem(sys.modules, "papers_of_tests", SimpleNamespace(run=run))  # type: ignore[misc]
     ASKED.clear()
     made = SimpleNamespace(SPEC_VERSION=(1, 0), experiments=ob.hookimpl(lambda: (FIGURE,)), __name__="papers_of_tests")
@@ -78,7 +78,7 @@ class TestCommand:
 def test_without_an_experiment_the_command_says_how_to_get_some(
     arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry(), "experiments", {})
+    monkeypatch.setattr(registry(), "experiments", Table("experiment"))
     result = invoke(*arguments)
     assert result.exit_code == 2
     assert "no experiment is installed: install the distribution orfit-bench-papers" in result.output

@@ -27,7 +27,7 @@ print(report.counts["passed"], sorted({r.backend for r in report.results}), sort
 """
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[k if k == "both" else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def kind(request: pytest.FixtureRequest) -> str:
     """Each kind of plugin."""
     return str(request.param)
@@ -71,7 +71,7 @@ def test_it_is_listed_and_runs(kind: str, site: Path, tmp_path: Path) -> None:
     assert "my_own" in ran.stdout
 
 
-@pytest.mark.parametrize("right", ["(1 - p.leak * step) * s.w", "step * J.T @ E"])
+@pytest.mark.parametrize("right", ["(1 - p.leak * step) * s.w", pytest.param("step * J.T @ E", marks=pytest.mark.slow)])
 def test_its_laws_can_fail(right: str, tmp_path: Path) -> None:
     write("my-own", folder=tmp_path / "mine")
     kernel = tmp_path / "mine/src/my_own/kernel.py"
