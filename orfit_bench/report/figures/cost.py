@@ -19,8 +19,8 @@ from orfit_bench.report.figures.style import (
     legend,
     legend_width,
     log_axis,
-    look,
     mean,
+    style_of,
     wide,
 )
 from orfit_bench.report.labels import as_bytes, as_seconds, folded
@@ -92,7 +92,7 @@ def _methods(
     """A marker for each backend of each method, connected by a thin line; yields the legend handles."""
     for place, label in enumerate(ordered):
         mine = [p for p in points if p.label == label]
-        shape = look(part, mine[0].cell) if place < NAMED else {"color": GREY, "marker": "."}
+        shape = style_of(part, mine[0].cell) if place < NAMED else {"color": GREY, "marker": "."}
         where = [getattr(p, name) for p in mine]
         drawn = axes.plot(
             where, [p.error for p in mine], **shape | {"linestyle": "-", "linewidth": 0.7, "markersize": 6}

@@ -73,13 +73,13 @@ def _render(name: str, spec: FigureSpec, title: str, part: xarray.Dataset) -> Re
 
 
 def _prepared(results: xarray.Dataset) -> xarray.Dataset:
-    """The cells of the latest run of each machine, with a `label` and a `look` for the method of each."""
+    """The cells of the latest run of each machine, with a `label` and a `style_of` for the method of each."""
     named = np.array(labels.methods(results), dtype=str)
     kinds = results["error"].values  # kinds of error are never mixed in a figure, see `_titles`
     orders = {kind: list(dict.fromkeys(named[kinds == kind])) for kind in set(kinds)}
-    looks = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
+    styles = [orders[kind].index(label) for kind, label in zip(kinds, named, strict=True)]
     places = ("cell", np.array(_places(results), dtype=str))
-    labelled = results.assign_coords(label=("cell", named), look=("cell", looks), place=places)
+    labelled = results.assign_coords(label=("cell", named), style=("cell", styles), place=places)
     return labelled.isel(cell=_latest(results))
 
 

@@ -20,9 +20,9 @@ from orfit_bench.report.figures.style import (
     legend,
     legend_width,
     log_axis,
-    look,
     mean,
     one_backend,
+    style_of,
     wide,
 )
 from orfit_bench.report.labels import folded
@@ -49,8 +49,10 @@ def draw(part: xarray.Dataset) -> Any:
     for place, label in enumerate(ordered):
         rows, runs = mean(_runs(part, "rows_learned", lines[label])), errors[label]
         if place < NAMED:
-            axes.plot(rows, mean(runs), label=folded(label), markevery=(place % 4, 4), **look(part, lines[label][0]))
-            _interval(axes, rows, runs, look(part, lines[label][0])["color"])
+            axes.plot(
+                rows, mean(runs), label=folded(label), markevery=(place % 4, 4), **style_of(part, lines[label][0])
+            )
+            _interval(axes, rows, runs, style_of(part, lines[label][0])["color"])
         else:
             others = f"{len(ordered) - NAMED} {MORE}" if place == NAMED else None
             axes.plot(rows, mean(runs), label=others, color=GREY, linewidth=0.7, alpha=0.7)

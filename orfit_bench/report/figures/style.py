@@ -92,9 +92,9 @@ def mean(values: NDArray[Any]) -> NDArray[Any]:
     return means
 
 
-def look(part: xarray.Dataset, cell: int) -> dict[str, Any]:
+def style_of(part: xarray.Dataset, cell: int) -> dict[str, Any]:
     """Colour, dash and marker of the method of a cell, the same in all figures of these results."""
-    i = int(part["look"].values[cell])
+    i = int(part["style"].values[cell])
     return {
         "color": COLOURS[i % len(COLOURS)],
         "linestyle": DASHES[i // len(COLOURS) % len(DASHES)],

@@ -161,11 +161,11 @@ def _claims(results: xarray.Dataset) -> list[Claim]:
         Claim("backward transfer, mean over tasks", "survey, Positive Backward Transfer", "> 0",
                _number(float(gain[:-1].mean())), "fall of the true squared error from own rows to all rows"),
         Claim("claimed errors are the true ones", "survey, (15)", "E |theta_i - theta_(i|t)|^2 = tr Sigma_(i|t)",
-               *_apart(squares.values[:, known], results.trace.isel(run=0).values[known])),
+               *_separation(squares.values[:, known], results.trace.isel(run=0).values[known])),
     ]  # fmt: skip
 
 
-def _apart(squares: Array, claimed: Array) -> tuple[Shown, str]:
+def _separation(squares: Array, claimed: Array) -> tuple[Shown, str]:
     """How far the means of squares (run, pair) are from what is claimed at most, and what is to be expected."""
     from scipy.stats import t as student
 

@@ -49,7 +49,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     found = rows(setup, reading, run)
     given = start(reading, found.X.shape[1], run)
     w0 = given.get("initial_weights", np.zeros(found.X.shape[1]))
-    n, looks = len(found.X), epochs(setup)
+    n, recorded_epochs = len(found.X), epochs(setup)
     learners = {name: setup.create(method, run, **given) for name, method in ONE_PASS.items()}
     once = [trajectory(learner, found, setup["sample"], Protocol(), range(1, n + 1)) for learner in learners.values()]
     w = weights(learners["ORFit"])
@@ -58,7 +58,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     for step in steps.values():
         sgd = setup.create("lms", run, step_size=step, **given)
         seen, passes = (found, setup["epochs"]) if reading != "reshuffled" else (_shuffled(found, setup, run), 1)
-        many.append(trajectory(sgd, seen, setup["sample"], Protocol(passes=passes), n * looks, found))
+        many.append(trajectory(sgd, seen, setup["sample"], Protocol(passes=passes), n * recorded_epochs, found))
         gone = np.isnan(many[-1]).any()
         distance.append(np.nan if gone else np.linalg.norm(weights(sgd) - w) / np.linalg.norm(w - w0))
     return xarray.Dataset(
@@ -79,7 +79,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
             "error": list(ERRORS),
             "row": np.arange(1, n + 1),
             "step": list(STEPS),
-            "epoch": looks,
+            "epoch": recorded_epochs,
         },
     )
 
@@ -94,16 +94,16 @@ def _shuffled(found: Data, setup: Setup, run: int) -> Data:
 
 
 def trajectory(
-    learner: Any, seen: Data, sample: int, protocol: Protocol, looks: Any, base: Data | None = None
+    learner: Any, seen: Data, sample: int, protocol: Protocol, recorded_epochs: Any, base: Data | None = None
 ) -> Array:
-    """(3, looks) errors on the test set, on all rows learned and on the followed example; NaN once it has diverged.
+    """(3, points) errors on the test set, on all rows learned and on the followed example; NaN once it has diverged.
 
-    seen is what is learned, base (or it) what the errors are on; looks counts rows.
+    seen is what is learned, base (or it) what the errors are on; recorded_epochs counts rows.
     """
     base = base or seen
     sets, at = (
         (base.test, base.cut(0, len(base.X)), base.cut(sample - 1, sample)),
-        {int(k): i for i, k in enumerate(looks)},
+        {int(k): i for i, k in enumerate(recorded_epochs)},
     )
     errors = np.full((3, len(at)), np.nan)
 
