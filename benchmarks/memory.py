@@ -2,7 +2,7 @@
 
     python -m benchmarks.memory [--method NAME ...] [--rows N ...] [--output FILE]
 
-Each cell runs in a process of its own: a learner on NumPy, its errors and all metrics. The peak is the resident memory
+Each cell runs in a process of its own: a learner on Numba, its errors and all metrics. The peak is the resident memory
 of that process (`ru_maxrss`) beyond that of the same process before the cell. The rows themselves are in memory; the
 dashed line is their size.
 """
@@ -31,9 +31,9 @@ def measure(method: str, rows: int) -> None:
     from orfit_bench.bench import Cell, run_cell
 
     settings = {"memory": 20} if method == "orfit" else {}
-    run_cell(Cell(method, "numpy", "regression", settings, {"n": 500, "d": FEATURES}))  # imports
+    run_cell(Cell(method, "numba", "regression", settings, {"n": 500, "d": FEATURES}))  # imports
     before = peak()
-    record = run_cell(Cell(method, "numpy", "regression", settings, {"n": rows, "d": FEATURES}))
+    record = run_cell(Cell(method, "numba", "regression", settings, {"n": rows, "d": FEATURES}))
     print(peak() - before)
     print(record["status"], record["reason"], *record.get("notes", []), sep="; ", file=sys.stderr)
 

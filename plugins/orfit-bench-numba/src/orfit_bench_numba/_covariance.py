@@ -137,6 +137,9 @@ def apply_change(P: Array, w: Array, change: Change, move: Array, degraded: Arra
 
 def solve_lower(L: Array, B: Array) -> Array:
     """L^-1 B, which overwrites B."""
+    if len(L) == 1:
+        B /= L[0, 0]
+        return B
     (trsm,) = get_blas_funcs(("trsm",), (B,))
     trsm(1, L.T, B.T, side=1, lower=0, overwrite_b=1)  # a C-order array is its transpose for BLAS
     return B

@@ -4,6 +4,7 @@ A layer with n inputs, m outputs and k directions costs 8 k n m flops a row for 
 direction, all in matrix products. Writes the weights and the bases.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, used_rows
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._block_gram_schmidt import new_directions
+from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._truncated_basis import reorthonormalize
 
 
@@ -39,12 +40,32 @@ def store(s: Any, J: Any, p: Any) -> None:
     for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
         if not np.isfinite(np.abs(a).max() * a.shape[1] ** 0.5):
             continue  # then the next step is not finite either, or the previous layer is constant there
-        U = used_rows(basis)
-        Q, R = new_directions(U, a)
+        U, Q = used_rows(basis), np.empty_like(a)
+        R = np.array([[new_direction(U, a[0], Q[0])]])
+        if not R.any():
+            Q, R = Q[:0], R[:0]
         if sigma is None:
             basis[len(U) : len(U) + len(Q)] = Q
         else:
             keep_leading(basis, sigma, U, Q, U @ a.T, R, p.t)
+
+
+@compiled("W r w")
+def new_direction(U: Array, a: Array, q: Array) -> Any:
+    """The unit q with a - U'U a = r q, projected twice; returns r, and 0 where a depends on the rows of U."""
+    size, zero = np.abs(a).max(), U.dtype.type(0)
+    if not size > 0:
+        return zero
+    q[:] = a / size  # so that no square over- or underflows
+    norm = math.sqrt(np.dot(q, q))
+    if len(U):
+        for _ in range(2):
+            q -= np.dot(U.T, np.dot(U, q))
+    residual = math.sqrt(np.dot(q, q))
+    if not residual > math.sqrt(np.finfo(U.dtype).eps) * norm:
+        return zero
+    q /= residual
+    return np.dot(q, a)
 
 
 def keep_leading(basis: Array, sigma: Array, U: Array, Q: Array, C: Array, R: Array, t: int) -> None:
