@@ -24,6 +24,14 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def numpy_unless_named() -> Iterator[None]:
+    """Learners of the tests are on NumPy unless they name a backend."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("orfit_bench.learners.automatic.COMPILED", "numpy")
+        yield
+
+
 def assert_same_state(got: ob.Learner, want: ob.Learner) -> None:
     """Bit for bit: arrays, dimensions, counters, settings."""
     a, b = got.state(), want.state()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from orfit_bench.learners.arguments import dtype_name, initial_weights_for, model_for
+from orfit_bench.learners.automatic import AUTO, choose_backend
 from orfit_bench.learners.classifier import Classifier
 from orfit_bench.learners.filtering.filter import Filter
 from orfit_bench.learners.filtering.rule import FilterRule
@@ -92,7 +93,7 @@ def create(
 def create(
     method: str,
     *,
-    backend: str = "numpy",
+    backend: str = AUTO,
     dtype: DTypeLike = "float64",
     random_state: int = 0,
     model: Model | str = LINEAR,
@@ -105,8 +106,9 @@ def create(
     ----------
     method : str
         Name of the method; `orfit_bench.methods()` and `orfit-bench list` show them, with when to use each.
-    backend : str, default "numpy"
-        Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's.
+    backend : str, default "auto"
+        Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's. With "auto" it is "numba" if that
+        is installed and lacks nothing of what is asked for, else "numpy"; the learner's repr and state name it.
     dtype : {"float64", "float32"}, default "float64"
         Of the state, and of the rows that kernels get.
     random_state : int, default 0
@@ -139,9 +141,12 @@ def create(
     <lms, step_size=Constant(value=0.1); numpy, float64, 0 rows seen>
     """
     found = registry().methods.find(method)
-    chosen = registry().backends.find(backend)
     values = check_settings(found.name, found.settings, settings)
     fitted = model_for(model, found)
+    if backend == AUTO:
+        asked = {"float32": dtype_name(dtype) == "float32", "models": fitted is not LINEAR}
+        backend = choose_backend(found, [name for name, needed in asked.items() if needed])
+    chosen = registry().backends.find(backend)
     kernel = registry().kernel(backend, method)
     if dtype_name(dtype) == "float32":
         require("float32", kernel, found, chosen)

@@ -1,0 +1,29 @@
+"""The backend that `create` takes if none is named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Method
+
+AUTO = "auto"
+COMPILED, REFERENCE = "numba", "numpy"
+
+
+def choose_backend(method: Method, wanted: Collection[str]) -> str:
+    """Numba if it is installed and its kernel lacks nothing of the method, else NumPy; never a device.
+
+    Parameters
+    ----------
+    method : Method
+        What is to be computed.
+    wanted : collection of str
+        Those of the capabilities "float32" and "models" that the learner needs; all others count anyway.
+    """
+    known = registry()
+    if COMPILED not in known.backends or known.absence(COMPILED, method.name):
+        return REFERENCE
+    unwanted = {"float32", "models"} - set(wanted)
+    lacks = known.capabilities(COMPILED, method.name)
+    return REFERENCE if any(reason for name, reason in lacks.items() if name not in unwanted) else COMPILED
