@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 RegressorName = Literal[
-    "apa", "gp", "greedy", "icl", "lms", "nlms", "ogd", "one_step_sgd", "orfit", "owm", "rls", "sgd"
+    "apa", "gp", "greedy", "icl", "lms", "nlms", "ogd", "one_step_sgd", "orfit", "owm", "ridge", "rls", "sgd"
 ]
 ClassifierName = Literal["class_rls"]
 FilterName = Literal["kalman"]

@@ -448,7 +448,7 @@ def test_a_block_goes_to_step_and_rows_to_learn(registered: Any) -> None:
             "setting 'step': its default is wrong: step=2.0: want a number in",
         ),
         (lambda: declared(Field("w", ("parametr", "output"), "")), "field 'w' has the dimension 'parametr'"),
-        (lambda: declared(Field("v", ("parameter",), "")), "neither a field 'w' nor predict"),
+        (lambda: declared(Field("v", ("parameter",), "")), "neither a field 'w' nor a solution nor predict"),
         (lambda: declared(W, combine={"averages": ("v",)}), "'v' is averaged, but no field"),
         (lambda: declared(W, theory={"inverse_gram": ("P", max)}), "'P' is an inverse Gram matrix, but no field"),
         (lambda: declared(W, settings=(STEP, STEP)), "two settings are named 'step'"),
