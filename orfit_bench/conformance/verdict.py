@@ -71,7 +71,11 @@ def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named
     """What did not run: everything, all checks of a method or of a named backend, or single checks."""
     ran = [r for r in results if r.status != SKIPPED]
     if not ran:
-        reason = "no planned check was run" if plan else "no checks apply to the selection"
+        reason = (
+            "no planned check was run"
+            if plan
+            else "no checks apply to the selection; does it have a kernel? See orfit-bench list NAME"
+        )
         yield "no checks ran: " + (results[0].reason if results else reason)
         return
     methods, backends = {r.method for r in ran}, {r.backend for r in ran}

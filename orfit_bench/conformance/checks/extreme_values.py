@@ -69,7 +69,10 @@ def ensure_finite(context: CheckContext, learner: Any, chunk: Chunk) -> None:
 def _ensure_finite_state(learner: Any, when: str) -> None:
     for name, a in learner.state().data_vars.items():
         may_be_nan = a.dtype.kind != "f" or name == "pending_y"
-        ensure(may_be_nan or np.isfinite(a.values).all(), f"{when}: {name} is not finite")
+        ensure(
+            may_be_nan or np.isfinite(a.values).all(),
+            f"{when}: {name} is not finite; refuse such a step: return False and change nothing",
+        )
 
 
 # ---------------------------------------------------------------------- memory layout

@@ -16,7 +16,10 @@ from orfit_bench_numba._projection import fit_block, fit_rows
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
+    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x).
+
+    The forgetting factor is the noise r of `_sequential_rls` and `_block_rls`.
+    """
     ff = p.forgetting_factor
     if ff == 0:
         return fit_rows(s, X, Y, out)
