@@ -40,7 +40,7 @@ def measure(method: str, rows: int) -> None:
 
 def draw(found: dict[str, list[float]], rows: list[int], path: Path) -> None:
     """Write the picture."""
-    from orfit_bench.report.pictures import pyplot
+    from orfit_bench.report.plotting import pyplot
 
     figure, axes = pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")
     for method, peaks in found.items():
