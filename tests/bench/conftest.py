@@ -1,0 +1,23 @@
+"""Fixtures of the tests in this folder."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import orfit_bench as ob
+
+
+@pytest.fixture
+def plugin():
+    """Registers a plugin with the given hooks for the time of a test."""
+    added = []
+
+    def add(**hooks):
+        offers = {name: ob.hookimpl(value) for name, value in hooks.items()}
+        made = SimpleNamespace(__name__=f"test-{len(added)}", SPEC_VERSION=(1, 0), **offers)
+        ob.register(made)
+        added.append(made)
+
+    yield add
+    for made in added:
+        ob.unregister(made)

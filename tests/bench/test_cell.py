@@ -1,0 +1,115 @@
+"""Cells: measuring one and recording what failed."""
+
+import dataclasses
+import json
+import warnings
+
+import numpy as np
+import pytest
+from helpers.suites import SMALL, cell, hook
+
+import orfit_bench as ob
+from orfit_bench.bench import Protocol, run_cell
+from orfit_bench.spec import Data, Metric, Stream
+
+
+class TestCell:
+    @pytest.mark.parametrize(
+        ("n", "passes", "points"), [(7, 1, 7), (60, 1, 25), (1000, 1, 25), (7, 3, 21), (30, 2, 25)]
+    )
+    def test_trajectory_has_up_to_25_points_and_ends_at_the_last_row(self, n, passes, points):
+        record = run_cell(cell(sizes={**SMALL, "n": n}, protocol=Protocol(passes)))
+        rows = record["rows_learned"]
+        assert record["status"] == "ok"
+        assert len(rows) == len(record["test_error"]) == points
+        assert rows[-1] == n * passes
+        assert (np.diff([0, *rows]) > 0).all()
+
+    def test_errors_are_those_of_the_learner(self):
+        record = run_cell(cell(settings={"step_size": 0.03}))
+        data = ob.streams()["regression"].load(**SMALL)
+        at = record["rows_learned"].index(record["rows_learned"][10])
+        k = record["rows_learned"][at]
+        learner = ob.create("lms", step_size=0.03).partial_fit(data.X[:k], data.y[:k])
+        want = np.sqrt(np.mean((learner.predict(data.test[0]) - data.test[1]) ** 2))
+        assert record["test_error"][at] == pytest.approx(want, rel=1e-13)
+        assert record["metrics"]["test_error"] == record["test_error"][-1]
+
+    def test_task_errors_look_back_only(self):
+        record = run_cell(cell(stream="drift", sizes={"n": 50, "d": 3}))
+        data = ob.streams()["drift"].load(n=50, d=3)
+        learner = ob.create("lms").partial_fit(data.X[:15], data.y[:15])
+        errors = np.array(record["task_error"])
+        assert errors.shape == (10, 10)
+        assert np.isnan(errors[np.triu_indices(10, 1)]).all()
+        for j in range(3):
+            rows = slice(5 * j, 5 * j + 5)
+            want = np.mean((learner.predict(data.X[rows]) - data.y[rows]) ** 2)
+            assert errors[2, j] == pytest.approx(want, rel=1e-13)
+
+    def test_several_outputs_count_together(self):
+        record = run_cell(cell(sizes={**SMALL, "outputs": 3}))
+        data = ob.streams()["regression"].load(**{**SMALL, "outputs": 3})
+        error = ob.create("lms").partial_fit(data.X, data.y).predict(data.test[0]) - data.test[1]
+        want = np.sqrt(np.mean(np.sum(error**2, axis=1)))
+        assert record["test_error"][-1] == pytest.approx(want, rel=1e-13)
+
+    def test_times_and_numbers(self):
+        record = run_cell(cell("rls"))
+        assert 0 < record["seconds"] < 10
+        assert 0 < record["seconds_compile"] < 100
+        assert record["metrics"]["throughput"] == 60 / record["seconds"]
+        assert record["metrics"]["deviation"] < 1e-12
+        assert record["metrics"]["forgetting"] is None
+        json.dumps(record)
+
+    @pytest.mark.parametrize("protocol", [Protocol(2), Protocol(1, 2), Protocol(2, 2), Protocol(1, 3, 5)])
+    def test_an_average_and_several_passes_have_no_batch_solution(self, protocol):
+        assert run_cell(cell(protocol=Protocol()))["metrics"]["deviation"] < 1e-12
+        assert run_cell(cell(protocol=protocol))["metrics"]["deviation"] is None
+
+    def test_key_is_of_all_it_says(self):
+        assert cell().key == cell(settings={}).key == "".join(cell().key)
+        others = [cell("rls"), cell(protocol=Protocol(2)), cell(sizes={}), dataclasses.replace(cell(), seed=1)]
+        assert len({c.key for c in [cell(), *others]}) == 5
+
+    def test_a_stream_without_a_test_set(self, plugin):
+        bare = Stream("bare", "no test set", lambda: Data(np.eye(3), np.ones(3)))
+        plugin(streams=hook("streams", (bare,)))
+        record = run_cell(cell(stream="bare", sizes={}))
+        assert np.isnan(record["test_error"]).all()
+        assert record["metrics"]["test_error"] is None
+
+    def test_divergence_is_a_failure_with_its_reason(self):
+        record = run_cell(cell(settings={"step_size": 1e300}))
+        assert record["status"] == "failed"
+        assert record["reason"].startswith("DivergedError: lms diverged at step")
+        assert "\n" not in record["reason"]
+
+    def test_a_size_the_stream_lacks_is_a_failure(self):
+        record = run_cell(cell(stream="rotated_digits", sizes={"n": 100_000}))
+        assert record["status"] == "failed"
+        assert "n=100000: want at most" in record["reason"]
+
+    def test_metrics_that_fail_are_noted(self, plugin):
+        def raises(record):
+            raise KeyError("oh")
+
+        def leaves(record):
+            raise SystemExit(4)
+
+        def warns(record):
+            warnings.warn("half of it", UserWarning, stacklevel=1)
+            return 2
+
+        made = [Metric(f.__name__, "1", "", "", "", "lower", f) for f in (raises, leaves, warns)]
+        plugin(metrics=hook("metrics", made))
+        record = run_cell(cell())
+        assert record["status"] == "ok"
+        assert record["metrics"]["raises"] is record["metrics"]["leaves"] is None
+        assert record["metrics"]["warns"] == 2.0
+        assert record["notes"] == [
+            "metric raises: KeyError: 'oh'",
+            "metric leaves: SystemExit: 4",
+            "UserWarning: half of it",
+        ]

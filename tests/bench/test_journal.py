@@ -1,0 +1,102 @@
+"""The journal: interrupted runs are resumed with the same results."""
+
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from helpers.suites import suite
+
+from orfit_bench.bench import Suite, run
+from orfit_bench.catalogue.streams import mnist_files
+from orfit_bench.jobs.journal import Journal
+
+
+class TestJournal:
+    def interrupted(self, path, after):
+        """Run until `after` cells are done, as if the user had stopped it there."""
+
+        def stop(done, total, record):
+            if record and done == after:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run(suite("lms", "nlms", "rls"), path, isolate=False, progress=stop)
+
+    @pytest.mark.parametrize("fresh", [False, True])
+    def test_another_command_leaves_these_cells(self, fresh, tmp_path):
+        path = tmp_path / "r.nc"
+        self.interrupted(path, 2)
+        run(suite("rls", "icl"), path, isolate=False, fresh=fresh)
+        seen = []
+        run(suite("lms", "nlms", "rls"), path, isolate=False, progress=lambda *a: seen.append(a[:2]))
+        assert seen == [(2, 3), (3, 3)]
+        assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
+
+    def test_half_a_record_of_a_killed_run_goes_with_its_cell(self, tmp_path):
+        journal = Journal(tmp_path / "r.nc", {})
+        journal.write({"key": "a"})
+        (journal.folder / ".a.json.123.tmp").write_text("{")
+        journal.remove(["a", "b"])
+        assert not journal.folder.exists()
+        journal.remove(["a"])
+
+    def test_goes_on_where_it_was_stopped(self, tmp_path):
+        path = tmp_path / "r.nc"
+        self.interrupted(path, 2)
+        assert not path.exists()
+        seen = []
+        done = run(suite("lms", "nlms", "rls"), path, isolate=False, progress=lambda *a: seen.append(a[:2]))
+        assert seen == [(2, 3), (3, 3)]
+        assert done["method"].values.tolist() == ["lms", "nlms", "rls"]
+        assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
+
+    def test_fresh_forgets(self, tmp_path):
+        self.interrupted(tmp_path / "r.nc", 2)
+        seen = []
+        run(suite("lms"), tmp_path / "r.nc", isolate=False, fresh=True, progress=lambda *a: seen.append(a[:2]))
+        assert seen == [(0, 1), (1, 1)]
+
+    def test_other_cells_versions_and_damage_do_not_count(self, tmp_path):
+        journal = Journal(tmp_path / "r.nc", {"versions": 1})
+        journal.write({"key": "a", "value": [1.5, float("nan")]})
+        (journal.folder / "b.json").write_text('{"identity": ')
+        (journal.folder / "c.json").write_text("[]")
+        assert list(Journal(tmp_path / "r.nc", {"versions": 1}).read()) == ["a"]
+        assert Journal(tmp_path / "r.nc", {"versions": 2}).read() == {}
+
+    def test_cells_of_other_images_do_not_count(self, tmp_path, monkeypatch):
+        images = tmp_path / "images"
+        monkeypatch.setattr(Suite, "files", lambda suite: [images])
+        images.write_bytes(b"these")
+        self.interrupted(tmp_path / "r.nc", 2)
+        images.write_bytes(b"those")
+        seen = []
+        run(suite("lms", "nlms", "rls"), tmp_path / "r.nc", isolate=False, progress=lambda *a: seen.append(a[:2]))
+        assert seen[0] == (0, 3)
+
+    def test_a_suite_knows_the_users_files_of_its_streams(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
+        monkeypatch.setattr(mnist_files, "_cache", lambda: tmp_path / "none")
+        (tmp_path / "mnist").mkdir()
+        here = tmp_path / "mnist" / "t10k-images-idx3-ubyte.gz"
+        here.write_bytes(b"images")
+        assert Suite(methods=["lms"], streams=["mnist", "rotated_mnist"]).files() == [here]
+        assert Suite(methods=["lms"], streams=["drift"]).files() == []
+
+    def test_a_failed_write_leaves_the_old_file_and_the_journal(self, tmp_path, monkeypatch):
+        def half(table, path, **_):
+            Path(path).write_bytes(b"half")
+            raise OSError("disk full")
+
+        path = tmp_path / "r.nc"
+        run(suite("lms"), path, isolate=False)
+        before = path.read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(xr.Dataset, "to_netcdf", half)
+            with pytest.raises(OSError, match="disk full"):
+                run(suite("rls"), path, isolate=False)
+        assert path.read_bytes() == before
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["r.nc", "r.nc.journal"]
+        seen = []
+        run(suite("rls"), path, isolate=False, progress=lambda *a: seen.append(a[:2]))
+        assert seen == [(1, 1)]

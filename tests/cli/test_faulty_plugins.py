@@ -1,0 +1,68 @@
+"""A faulty plugin affects its own cells only."""
+
+import numpy as np
+from helpers.commands import call, install, words
+
+from orfit_bench.bench import load
+
+
+class TestFaultyPlugins:
+    def test_each_costs_its_own_cell_only(self, environment, tmp_path):
+        done = call(
+            *words("run --backend faulty --backend numpy --stream slow --timeout 8 --output r.nc"),
+            *(a for m in ("nlms", "apa", "icl", "ogd", "one_step_sgd", "rls", "orfit", "lms") for a in ("--method", m)),
+            environment=environment,
+            folder=tmp_path,
+        )
+        assert done.returncode == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        results = load(tmp_path / "r.nc")
+        numpy = results.isel(cell=results["backend"].values == "numpy")
+        assert set(numpy["status"].values) == {"ok"}
+        faulty = results.isel(cell=results["backend"].values == "faulty")
+        said = {
+            str(m): (str(s), str(r))
+            for m, s, r in zip(*(faulty[k].values for k in ("method", "status", "reason")), strict=True)
+        }
+        assert said == {
+            "nlms": ("failed", "RuntimeError: it broke in two lines [red]and markup[/red]"),
+            "apa": ("crashed", "the worker process ended with exit code 3"),
+            "icl": ("timeout", "stopped after 3 s"),
+            "ogd": ("failed", "SystemExit: enough"),
+            "one_step_sgd": ("crashed", "the worker process was killed by signal 6 (Aborted)"),
+            "rls": ("failed", "KeyboardInterrupt"),
+            "orfit": ("absent", "not written yet"),
+            "lms": ("ok", ""),
+        }
+        assert np.isnan(faulty["seconds"].values[:-1]).all()
+        assert faulty["supplier"].values.tolist() == ["faulty 0.1"] * 8
+        for status, reason in said.values():
+            assert status == "ok" or f"{status}: " in done.stdout
+            assert reason[:40] in done.stdout
+
+    def test_absence_alone_is_no_failure(self, environment, tmp_path):
+        arguments = words("run --backend faulty --method orfit --method lms --stream slow")
+        done = call(*arguments, environment=environment, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "absent: orfit on faulty, slow: not written yet" in done.stdout
+        assert "1 absent, 1 ok. Results: results.nc" in done.stdout
+        assert done.stdout.count("orfit on faulty") == done.stdout.count("orfit ") == 1, "an absent cell is no row"
+
+    def test_broken_plugins_are_reported_once_and_do_not_stop(self, environment, tmp_path):
+        install(tmp_path / "site", "broken", "raise ImportError('no such library')")
+        done = call(*words("run --method lms --stream regression"), environment=environment, folder=tmp_path)
+        assert done.returncode == 0
+        assert done.stderr.count("Broken plugin broken (broken 0.1): ImportError: no such library") == 1
+        assert done.stderr.count("no such library") == 1
+        listed = call("list", environment=environment, folder=tmp_path)
+        assert "no such library" in listed.stdout
+
+    def test_strict_plugins(self, environment, tmp_path):
+        arguments = words("--strict-plugins run --method lms --stream regression")
+        assert call(*arguments, environment=environment, folder=tmp_path).returncode == 0
+        (tmp_path / "results.nc").unlink()
+        install(tmp_path / "site", "broken", "raise SystemExit(0)")
+        done = call(*arguments, environment=environment, folder=tmp_path)
+        assert done.returncode == 2
+        assert "broken (broken 0.1): SystemExit: 0" in done.stderr
+        assert not (tmp_path / "results.nc").exists()

@@ -1,0 +1,134 @@
+"""Usage errors: one line, exit status 2, nothing written."""
+
+import os
+import select
+import subprocess
+import sys
+
+import pytest
+from helpers.commands import COMMAND, invoke
+
+import orfit_bench as ob
+from orfit_bench.bench import runner
+from orfit_bench.bench.suite import read
+from orfit_bench.cli import run as cli_run
+
+
+class TestUsage:
+    def test_version(self):
+        assert invoke("--version").output == f"orfit-bench, version {ob.__version__}\n"
+
+    @pytest.mark.parametrize("command", [(), ("list",), ("run",)])
+    def test_help_has_examples(self, command):
+        output = invoke(*command, "--help").output
+        assert "orfit-bench run" in output or "orfit-bench list" in output
+
+    @pytest.mark.parametrize("command", [(), ("list",), ("run",)])
+    def test_help_fits_80_columns(self, command):
+        assert max(map(len, invoke(*command, "--help").output.splitlines())) <= 80
+
+    def test_the_suite_file_of_the_help_is_one(self, tmp_path):
+        text = invoke("run", "--help").output.split("every line is optional:\n")[1].split("\n\n")[0]
+        assert text.count("=") > 8
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        assert read(path).settings == {"drift": {"drift": 0.1}}
+
+    def test_the_time_limit_shown_is_the_one_meant(self):
+        assert cli_run.TIMEOUT == runner.TIMEOUT
+
+    def test_help_imports_nothing_heavy(self):
+        heavy = {"xarray", "rich", "scipy", "pebble", "pandas"}
+        code = f"import sys, orfit_bench.cli; print({heavy} & set(sys.modules))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "set()\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("--method", "rsl"), "no method 'rsl'. Did you mean 'rls'?"),
+            (("--backend", "cpu"), "no backend 'cpu'"),
+            (("--stream", "drifts"), "no stream 'drifts'. Did you mean 'drift'?"),
+            (("--set", "rls.rigde=1"), "rls has no setting 'rigde'. Did you mean 'ridge'?"),
+            (("--set", "rls.ridge=-1"), "rls: ridge=-1: want a number in [0, inf)"),
+            (("--set", "rls"), "--set rls: want NAME.SETTING=VALUE for a method or stream"),
+            (("--set", "rsl.ridge=1"), "--set rsl.ridge=1: no method or stream 'rsl'. Did you mean 'rls'?"),
+            (("--set", "drifts.drift=1"), "no method or stream 'drifts'. Did you mean 'drift'?"),
+            (("--set", "drift.drfit=1"), "drift has no setting 'drfit'. Did you mean 'drift'?"),
+            (("--method", "lms", "--set", "rls.ridge=1"), "rls is not among the methods of this run; add --method rls"),
+            (("--set", "mnist.n=9"), "mnist is not among the streams of this run; add --stream mnist"),
+            (
+                ("--method", "lms", "--stream", "class_digits"),
+                "'lms' (regression) cannot learn from class_digits",
+            ),
+            (("--method", "lms", "--set", "class_digits.n=9"), "add --stream class_digits"),
+            (("--rows", "0"), "n=0: want an integer in [1, inf)"),
+            (("--features", "8"), "'rotated_digits' has a fixed number of features"),
+            (("--seed", "-1"), "random_state=-1"),
+            (("--dtype", "int8"), "dtype='int8': want one of float64, float32"),
+            (("--passes", "0"), "passes=0: want an integer >= 1"),
+            (("--round", "5"), "a round requires at least 2"),
+            (("--timeout", "0"), "timeout=0.0: want a number of seconds > 0"),
+            (("--suite", "none.toml"), "Error: none.toml: the suite cannot be read (No such file or directory)"),
+            (("--suite", "."), "the suite cannot be read (Is a directory)"),
+            (("--output", "none/r.nc"), "Error: none/r.nc: there is no folder none, want a file"),
+            (("--output", ""), "Error: the output has no name: want a file"),
+            (("--output", ".."), "Error: ..: this is a folder, want a file"),
+        ],
+    )
+    def test_a_mistake_is_one_line_and_writes_nothing(self, arguments, said, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        result = invoke("run", *arguments)
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+        assert result.stdout == ""
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+    def test_a_pipe_is_not_replaced(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")  # never a real device here: a fault would destroy the machine's own
+        result = invoke("run", "--method", "lms", "--output", tmp_path / "pipe")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"Error: {tmp_path / 'pipe'}: not a regular file")
+        assert (tmp_path / "pipe").is_fifo()
+
+    def test_an_unknown_option(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        result = invoke("run", "--metod", "rls")
+        assert result.exit_code == 2
+        assert "'--metod'" in result.stderr
+        assert not list(tmp_path.iterdir())
+
+    def test_debug_keeps_the_traceback(self):
+        assert isinstance(invoke("--debug", "run", "--method", "rsl").exception, ValueError)
+
+    def test_an_internal_error_is_not_a_usage_error(self, monkeypatch):
+        monkeypatch.setattr("orfit_bench.report.declared.overview", lambda known: {}["oh"])
+        result = invoke("list")
+        assert result.exit_code == 1
+        assert result.stderr == "Error: KeyError: 'oh' (internal error; run with --debug for a traceback)\n"
+
+    @pytest.mark.skipif(not hasattr(select, "poll"), reason="no poll on this system")
+    def test_a_reader_that_stops_is_no_mistake(self):
+        """As `orfit-bench list | head -1`: the rest has nowhere to go."""
+        with subprocess.Popen([*COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+            started.stdout.close()
+            assert (started.stderr.read(), started.wait()) == ("", 1)
+
+    def test_another_pipe_that_breaks_is_said(self, monkeypatch):
+        def broken(known):
+            raise BrokenPipeError(32, "Broken pipe")
+
+        monkeypatch.setattr("orfit_bench.report.declared.overview", broken)
+        result = invoke("list")
+        assert (result.exit_code, result.stderr) == (2, "Error: [Errno 32] Broken pipe\n")
+
+    def test_ctrl_c_says_how_to_resume(self, monkeypatch):
+        def stop(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("orfit_bench.bench.run", stop)
+        result = invoke("run")
+        assert result.exit_code == 130
+        assert "run the same command again to resume" in result.stderr
