@@ -1,0 +1,155 @@
+"""Settings of `create`: invalid ones are refused with a message that names them, similar types are converted."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.inputs import METHODS, X, y
+
+import orfit_bench as ob
+
+INVALID_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"method": "orift"}, ValueError, "no method 'orift'. Did you mean 'orfit'[?] Known: "),
+    ({"method": "zzzz"}, ValueError, "no method 'zzzz'. Known: "),
+    ({"method": None}, TypeError, "method=None: want a name"),
+    ({"method": "lms", "backend": "nunpy"}, ValueError, "no backend 'nunpy'. Did you mean 'numpy'[?]"),
+    ({"method": "lms", "backend": ["numpy"]}, TypeError, "backend=.*: want a name"),
+    ({"method": "lms", "stepsize": 0.1}, TypeError, "lms has no setting 'stepsize'. Did you mean 'step_size'[?]"),
+    ({"method": "orfit", "zzzz": 1}, TypeError, "orfit has no setting 'zzzz'. Known: batch_size, memory, summary"),
+    ({"method": "greedy", "memory": 1}, TypeError, "greedy has no setting 'memory'. Known: none"),
+    ({"method": "rls", "ridge": "1"}, TypeError, r"ridge='1': want a number in \[0, inf\)"),
+    ({"method": "rls", "ridge": None}, TypeError, "ridge=None"),
+    ({"method": "rls", "ridge": [1.0]}, TypeError, "ridge="),
+    ({"method": "rls", "ridge": 1j}, TypeError, "ridge=1j"),
+    ({"method": "rls", "ridge": True}, TypeError, "ridge=True"),
+    ({"method": "rls", "ridge": np.True_}, TypeError, "ridge="),
+    ({"method": "rls", "ridge": -1e-9}, ValueError, r"ridge=-1e-09: want a number in \[0, inf\)"),
+    ({"method": "rls", "ridge": float("nan")}, ValueError, "ridge=nan"),
+    ({"method": "rls", "forgetting_factor": float("inf")}, ValueError, "forgetting_factor=inf"),
+    ({"method": "rls", "ridge": 10**400}, ValueError, "ridge=1000"),
+    ({"method": "orfit", "memory": 0}, ValueError, r"memory=0: want an integer in \[1, inf\) or None"),
+    ({"method": "orfit", "memory": 2.0}, TypeError, "memory=2.0: want an integer"),
+    ({"method": "orfit", "memory": True}, TypeError, "memory=True"),
+    ({"method": "orfit", "memory": 10**400}, ValueError, "memory=1000"),
+    ({"method": "orfit", "batch_size": None}, TypeError, "batch_size=None"),
+    ({"method": "orfit", "batch_size": 0}, ValueError, "batch_size=0"),
+    ({"method": "orfit", "summary": "ipac"}, ValueError, "summary='ipac': want one of ipca, largest, latest, random"),
+    ({"method": "orfit", "summary": 3}, TypeError, "summary=3"),
+    ({"method": "lms", "step_size": 0}, ValueError, r"step_size=0: want a number in \(0, inf\)"),
+    ({"method": "nlms", "step_size": 2.1}, ValueError, r"step_size=2.1: want a number in \(0, 2\]"),
+    ({"method": "lms", "step_size": abs}, TypeError, "step_size="),
+    ({"method": "lms", "step_size": {}}, ValueError, "step_size={}: schedule {}: want one of constant, power"),
+    ({"method": "lms", "step_size": {"pwr": {}}}, ValueError, "step_size=.*want one of constant, power"),
+    ({"method": "lms", "step_size": {"power": {}, "slide": {}}}, ValueError, "want one of constant, power"),
+    ({"method": "lms", "step_size": {"power": {"eta0": 1.0}}}, ValueError, "step_size=.* missing"),
+    ({"method": "lms", "step_size": {"power": 1.0}}, ValueError, "step_size="),
+    ({"method": "lms", "step_size": {"power": {"eta0": "x", "power": 1.0}}}, ValueError, "step_size=.*: .*'x'"),
+    ({"method": "lms", "step_size": {"power": {"eta0": 1.0, "power": -1.0}}}, ValueError, "step_size=.*: power=-1.0"),
+    ({"method": "lms", "step_size": {"power": {"eta0": 0.0, "power": 1.0}}}, ValueError, "step_size=.* one is 0.0"),
+    ({"method": "lms", "step_size": {"slide": {"B": 1.0, "G": 0.0}}}, ValueError, "step_size=.*: slide"),
+    ({"method": "lms", "step_size": {"sequence": {"values": []}}}, ValueError, "step_size=.*: sequence"),
+    ({"method": "lms", "step_size": {"sequence": {"values": 3}}}, ValueError, "step_size="),
+    ({"method": "lms", "step_size": {"sequence": {"values": [1.0, -1.0]}}}, ValueError, "step_size=.* one is -1.0"),
+    ({"method": "lms", "step_size": {"constant": {"value": float("nan")}}}, ValueError, "step_size=.*: value=nan"),
+    ({"method": "lms", "step_size": ob.schedules.power(-1.0, 0.5)}, ValueError, "step_size=.* one is -1.0"),
+    ({"method": "lms", "dtype": "float16"}, ValueError, "dtype='float16': want one of float64, float32"),
+    ({"method": "lms", "dtype": int}, ValueError, "want one of float64, float32"),
+    ({"method": "lms", "dtype": "nonsense"}, ValueError, "dtype='nonsense'"),
+    ({"method": "lms", "random_state": -1}, ValueError, "random_state=-1"),
+    ({"method": "lms", "random_state": 2**64}, ValueError, "random_state=18446744073709551616"),
+    ({"method": "lms", "random_state": 1.0}, TypeError, "random_state=1.0"),
+    ({"method": "lms", "random_state": None}, TypeError, "random_state=None"),
+    ({"method": "lms", "random_state": True}, TypeError, "random_state=True"),
+    ({"method": "lms", "initial_weights": ["a"]}, TypeError, "initial_weights: .* want real numbers"),
+    ({"method": "lms", "initial_weights": [1j]}, TypeError, "initial_weights: .* want real numbers"),
+    ({"method": "lms", "initial_weights": [[1.0], [1.0, 2.0]]}, ValueError, "initial_weights: rows of unequal length"),
+    ({"method": "lms", "initial_weights": [1.0, np.nan]}, ValueError, r"initial_weights\[1\] is nan"),
+    ({"method": "lms", "initial_weights": np.ones((2, 2, 2))}, ValueError, r"initial_weights: got shape \(2, 2, 2\)"),
+    ({"method": "lms", "initial_weights": [1e39], "dtype": "float32"}, ValueError, r"initial_weights\[0\] = 1e\+39"),
+    ({"method": "greedy", "initial_weights": [1.0]}, ValueError, "initial_weights: greedy has none; leave it out"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), INVALID_SETTINGS, ids=lambda v: str(v)[:60])
+def test_invalid_settings_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        ob.create(**arguments)
+
+
+SETTINGS_OF_SIMILAR_TYPES: list[dict[str, Any]] = [
+    {"method": "rls", "ridge": np.float32(0.5)},
+    {"method": "rls", "ridge": 1, "forgetting_factor": 0},
+    {"method": "orfit", "memory": np.int64(2)},
+    {"method": "lms", "dtype": np.float32, "random_state": 2**64 - 1},
+    {"method": "lms", "dtype": np.dtype("float32")},
+    {"method": "nlms", "step_size": {"slide": {"B": 1, "G": 1}}},
+    {"method": "lms", "step_size": ob.schedules.power(1.0, 400.0)},  # underflows, which is no mistake
+    {"method": "lms", "initial_weights": [1, 0, 0]},
+]
+
+
+@pytest.mark.parametrize("arguments", SETTINGS_OF_SIMILAR_TYPES, ids=str)
+def test_settings_of_similar_types_are_converted(arguments: dict[str, Any]) -> None:
+    assert np.isfinite(ob.create(**arguments).partial_fit(X, y).predict(X)).all()
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "greedy"])
+def test_initial_weights_must_fit_the_rows(method: str) -> None:
+    for shape in ((2,), (4,), (3, 2), (1, 3)):
+        learner = ob.create(method, initial_weights=np.ones(shape))
+        with pytest.raises(ValueError, match=re.escape(f"initial_weights: got shape {shape}, want (3, 1)")):
+            learner.partial_fit(X, y)
+        with pytest.raises(AttributeError):
+            _ = learner.n_features_in_
+    given = np.ones(3)
+    learner = ob.create(method, initial_weights=given)
+    given[:] = 7.0  # not kept
+    np.testing.assert_allclose(learner.partial_fit(X[:0], y[:0]).predict(X), X.sum(1))
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: ob.schedules.power(1.0, float("nan")), ValueError),
+        (lambda: ob.schedules.power(1.0, -1), ValueError),
+        (lambda: ob.schedules.slide(0, 1), ValueError),
+        (lambda: ob.schedules.sequence("12"), TypeError),
+        (lambda: ob.schedules.sequence([True]), TypeError),
+        (lambda: ob.schedules.sequence([]), ValueError),
+        (lambda: ob.schedules.constant(None), TypeError),
+        (lambda: ob.create("lms", dtype=None), ValueError),
+    ],
+)
+def test_invalid_schedules_and_dtypes_are_refused(make, error):
+    with pytest.raises(error):
+        make()
+
+
+class Cosine(ob.schedules.Schedule):
+    def __call__(self, t):
+        return np.cos(t)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        (Cosine(), "want one of constant, power, slide, sequence"),
+        (ob.schedules.Power(0.1, -1.0), "power=-1.0"),
+        (ob.schedules.Sequence(()), "at least one value"),
+        (ob.schedules.Slide(1.0, 0.0), "want both > 0"),
+    ],
+)
+def test_schedules_that_cannot_be_saved_are_refused(schedule, message):
+    """What create accepts, restore must read."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        ob.create("lms", step_size=schedule)
+
+
+def test_a_start_that_overflows_is_refused_and_changes_nothing():
+    learner = ob.create("rls", ridge=1e-40, dtype="float32")
+    with pytest.raises(ValueError, match="the start of P is not finite in float32"):
+        learner.partial_fit([[1.0]], [1.0])
+    assert learner.n_samples_seen_ == 0
