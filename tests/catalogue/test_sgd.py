@@ -1,13 +1,10 @@
 """SGD in all its flavours, against formulas written out row by row with plain numbers."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from helpers.cases import said
-from hypothesis import given
-from hypothesis import strategies as st
 
 import orfit_bench as ob
 from orfit_bench.catalogue.methods.sgd import METHOD
@@ -365,31 +362,6 @@ def test_weights_that_underflow_leave_the_average_alone(data):
     np.testing.assert_array_equal(weights(learner, "average")[:, 0], np.ones(4))  # all the weight is a_1's
     none = ob.create("sgd", averaging="weighted", weights=1e-60, dtype="float32").partial_fit(X, y)
     np.testing.assert_allclose(none.predict(X), X @ weights(none)[:, 0], rtol=1e-5)
-
-
-# ---------------------------------------------------------------------- cuts, with labels
-
-CLASSIFYING = [
-    {"loss": "hinge", "step_size": 0.3, "averaging": "uniform", "ridge": 0.1},
-    {"loss": "hinge", "step_size": 0.3, "batch_size": 3, "momentum": 0.5},
-    {"loss": "logistic", "step_size": {"power": {"eta0": 1.0, "power": 0.5}}, "radius": 1.0},
-    {"loss": "logistic", "momentum": {"sequence": {"values": [0.0, 0.5]}}, "averaging": "tail", "tail_start": 3},
-]
-
-
-@pytest.mark.parametrize("settings", CLASSIFYING, ids=said)
-@pytest.mark.parametrize("on_model", [False, True])
-@given(cuts=st.lists(st.integers(0, 12), max_size=6), seed=st.integers(0, 99), outputs=st.sampled_from([(), (2,)]))
-def test_cuts_do_not_matter_for_margins(settings, on_model, cuts, seed, outputs, cubic, same_state):
-    rng = np.random.default_rng(seed)
-    X, y = rng.standard_normal((12, 3)), targets("hinge", (12, *outputs), seed)
-    whole, cut = (ob.create("sgd", model=cubic if on_model else "linear", **settings) for _ in range(2))
-    told = whole.prequential(X, y)
-    edges = [0, *sorted(cuts), 12]
-    parts = [cut.prequential(X[a:b], y[a:b]) for a, b in pairwise(edges)]
-    same_state(cut, whole)
-    np.testing.assert_allclose(np.concatenate(parts), told, atol=1e-13)
-    same_state(cut.flush(), whole.flush())
 
 
 # ---------------------------------------------------------------------- merging

@@ -22,6 +22,8 @@ from orfit_bench.spec import NumberOrSchedule
 from orfit_bench.state import binary
 
 BACKENDS = [name for name in ("numpy", "numba") if name in ob.backends() and ob.backends()[name].available]
+SLOW_BACKENDS = [pytest.param(b, marks=pytest.mark.slow if b == "numba" else ()) for b in BACKENDS]
+"""Compiling every method for Numba takes a minute."""
 SCHEDULES = [0.01, {"power": {"eta0": 0.3, "power": 0.8}}, {"sequence": {"values": [0.5, 0.1]}}]
 MATRICES = [0.5, [0.9, 0.8, 0.7], [[0.9, 0.1, 0.0], [0.0, 0.9, 0.0], [0.0, 0.0, 1.0]]]
 METHODS = sorted(name for name, method in ob.methods().items() if not method.state.layered)
@@ -52,11 +54,11 @@ def learned(method: str, backend: str, chosen: dict[str, Any], n: int, outputs: 
     return learner, X[n:], [a[n:] for a in Y]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", SLOW_BACKENDS)
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_every_learner_goes_on_exactly_there(method: str, backend: str, data: st.DataObject) -> None:
+def test_every_learner_continues_identically(method: str, backend: str, data: st.DataObject) -> None:
     chosen, n = data.draw(variants(method)), data.draw(st.integers(0, 14))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ob.AccuracyWarning)
