@@ -27,7 +27,7 @@ class TestFaultyPlugins:
         assert said == {
             "nlms": ("failed", "RuntimeError: it broke in two lines [red]and markup[/red]"),
             "apa": ("crashed", "the worker process ended with exit code 3"),
-            "icl": ("timeout", "stopped after 3 s"),
+            "icl": ("timeout", "stopped after 8 s"),
             "ogd": ("failed", "SystemExit: enough"),
             "one_step_sgd": ("crashed", "the worker process was killed by signal 6 (Aborted)"),
             "rls": ("failed", "KeyboardInterrupt"),
