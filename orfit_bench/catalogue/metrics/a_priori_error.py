@@ -1,4 +1,4 @@
-"""The error on rows not yet learned, all along the stream."""
+"""A-priori error: the error of prequential predictions."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from orfit_bench.spec.stream import Array
 
 
 def measure(record: Record) -> float | None:
-    """Mean over the rows whose y is known, which a filter's may not be; None for labels and subspaces."""
+    """Mean over the rows with observed y; None for labels and subspaces."""
     if record.a_priori is None:
         return None
     errors = record.a_priori[known(record)]
@@ -15,7 +15,7 @@ def measure(record: Record) -> float | None:
 
 
 def known(record: Record) -> Array:
-    """(n,) whether all of a row's y is known."""
+    """(n,) whether all outputs of a row are observed."""
     y = np.asarray(record.data.y, float)
     return np.asarray(~np.isnan(y.reshape(len(y), -1)).any(axis=1))
 

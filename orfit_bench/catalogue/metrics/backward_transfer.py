@@ -1,4 +1,4 @@
-"""Backward transfer: how much later tasks helped earlier ones."""
+"""Backward transfer: the decrease of the error on earlier tasks due to later ones."""
 
 from orfit_bench.catalogue.metrics import forgetting
 from orfit_bench.spec.metric import Metric, Record

@@ -1,4 +1,4 @@
-"""What a subspace loses of the rows that were learned."""
+"""Compression loss of a subspace on the learned rows."""
 
 from orfit_bench.spec.metric import Metric, Record
 
@@ -11,7 +11,7 @@ def measure(record: Record) -> float | None:
 METRIC = Metric(
     name="compression_loss",
     unit="row^2",
-    summary="what is lost of the rows learned, at the end",
+    summary="compression loss on the rows learned, at the end",
     formula="mean_i |x_i - C C'x_i|^2, C orthonormal",
     source="Krasulina paper, eq. (6) without the factor 1/2, as in eq. (1) and Table 1",
     better="lower",

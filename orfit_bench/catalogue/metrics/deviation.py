@@ -1,4 +1,4 @@
-"""Distance from the exact solution."""
+"""Deviation of the weights from the batch solution."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from orfit_bench.spec.stream import Array
 
 
 def measure(record: Record) -> float | None:
-    """Deviation of the weights from the method's batch solution over the rows learned; None where it has none."""
+    """Deviation of the weights from the batch solution for the learned rows; None if the method has none."""
     learner, method = record.learner, record.learner.method
     if method.theory.batch is None or not method.traits.supervised or not learned_once(record):
         return None
@@ -27,16 +27,16 @@ def memory(record: Record) -> float:
 
 
 def learned_once(record: Record) -> bool:
-    """Whether one learner of a linear model learned each row once.
+    """Whether a single learner of a linear model learned each row once.
 
-    Several passes, or an average of learners that saw a share of the rows each: no batch solution is that.
+    Batch solutions do not describe several passes or averages of learners.
     """
     learner = record.learner
     return learner.model.name == "linear" and {record.rows_learned, learner.n_samples_seen_} == {len(record.data.X)}
 
 
 def targets(record: Record) -> Array:
-    """Y (n, r) as the method learned it: labels are one-hot, in the order in which the classes appeared."""
+    """Return Y (n, r) as the method learned it; labels are one-hot, with classes in order of appearance."""
     y = np.asarray(record.data.y)
     if record.learner.method.traits.labels:
         return np.asarray(y[:, None] == record.learner.classes_, float)
@@ -46,7 +46,7 @@ def targets(record: Record) -> Array:
 METRIC = Metric(
     name="deviation",
     unit="relative",
-    summary="of the weights from the batch solution",
+    summary="deviation of the weights from the batch solution",
     formula="max |w - w_batch| / max |w_batch|",
     source="the method's declaration",
     better="lower",

@@ -1,4 +1,4 @@
-"""How far a subspace is from the best one."""
+"""Compression loss relative to that of batch PCA."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Compression loss beyond that of batch PCA on the same rows, in percent of it; None where PCA loses nothing."""
+    """Compression loss above that of batch PCA on the same rows, in percent of it; None if that is zero."""
     loss = compression_loss.measure(record)
     if loss is None:
         return None

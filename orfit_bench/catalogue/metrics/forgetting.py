@@ -1,4 +1,4 @@
-"""Forgetting: how much worse earlier tasks became."""
+"""Forgetting: the increase of the error on earlier tasks."""
 
 import numpy as np
 

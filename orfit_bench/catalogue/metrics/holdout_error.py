@@ -1,4 +1,4 @@
-"""Error on rows that were never learned."""
+"""Error on the test set."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """The last point of the recorded test errors."""
+    """The last recorded test error; None without a test set."""
     last = float(record.test_error[-1])
     return None if np.isnan(last) else last
 

@@ -10,9 +10,9 @@ from orfit_bench.spec.stream import Array
 
 
 def measure(record: Record) -> float | None:
-    """Deviation of P on the span of the rows learned; None where the method declares no information for them.
+    """Deviation of P on the span of the learned rows; None if the method declares no inverse Gram matrix.
 
-    Off that span P tells of the prior alone, and where the method forgets it winds up without bound.
+    Outside of that span, P depends on the prior only, and grows without bound with forgetting.
     """
     learner = record.learner
     if learner.method.theory.inverse_gram is None or not learned_once(record):

@@ -1,4 +1,4 @@
-"""How long a caller waits who brings one row at a time."""
+"""Latency: time of a call with a single row."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def p50(record: Record) -> float | None:
-    """The median of the calls."""
+    """Median over the calls."""
     return _percentile(record, 50)
 
 
 def p99(record: Record) -> float | None:
-    """What one call in a hundred exceeds."""
+    """99th percentile over the calls."""
     return _percentile(record, 99)
 
 
@@ -32,6 +32,6 @@ METRICS = tuple(
     )
     for measure, summary in (
         (p50, "median time of a call with one row"),
-        (p99, "time of a call with one row that 1 % exceed"),
+        (p99, "99th percentile of the time of a call with one row"),
     )
 )

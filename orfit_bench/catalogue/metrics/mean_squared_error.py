@@ -1,10 +1,10 @@
-"""The error on all that was learned."""
+"""Mean squared error on the learned rows."""
 
 from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Mean over all rows of the stream after the last one; None for labels and subspaces."""
+    """Mean over all rows of the stream, after the last one is learned; None for labels and subspaces."""
     return record.stream_error if record.learner.method.traits.numbers else None
 
 

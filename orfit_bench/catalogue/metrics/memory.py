@@ -4,12 +4,12 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def host(record: Record) -> float:
-    """What Python and NumPy held at most, as recorded in a pass of its own."""
+    """Peak of the memory allocated by Python and NumPy, measured in a separate pass."""
     return record.host_bytes
 
 
 def device(record: Record) -> float | None:
-    """What the backend's device held at most; None where the backend has no device."""
+    """Peak of device memory; None if the backend has no device."""
     return record.device_bytes
 
 
@@ -18,8 +18,8 @@ METRICS = (
         name="host_memory",
         unit="B",
         summary="peak of Python and NumPy, without the data",
-        formula="largest traced size during one pass - traced size before the learners were made",
-        source="tracemalloc, in a pass that is not timed; moved by neither imports nor the page cache",
+        formula="largest traced size during one pass - traced size before the learners were created",
+        source="tracemalloc, in a pass that is not timed; independent of imports and the page cache",
         better="lower",
         measure=host,
         tolerated=0.05,

@@ -1,4 +1,4 @@
-"""Regret: the price of not knowing the stream in advance."""
+"""Regret: the a-priori errors beyond those of the best linear model in hindsight."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from orfit_bench.spec.metric import Metric, Record
 
 
 def measure(record: Record) -> float | None:
-    """Sum of the squared a-priori errors less that of the least-squares solution of all rows; None without the former.
+    """Sum of the squared a-priori errors minus that of the least-squares solution; None without a-priori errors.
 
-    Below zero where the learner follows what no fixed linear model does: a moving truth, or a nonlinear one.
+    Negative if the learner follows a target that no fixed linear model fits, e.g. a drift.
     """
     if record.a_priori is None:
         return None

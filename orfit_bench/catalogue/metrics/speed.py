@@ -1,4 +1,4 @@
-"""Throughput, and its inverse."""
+"""Throughput, its inverse, and its share of the roofline limit."""
 
 from math import inf
 
@@ -16,7 +16,7 @@ def seconds_per_sample(record: Record) -> float:
 
 
 def share_of_limit(record: Record) -> float | None:
-    """Rows learned a second, as a share of what the machine allows."""
+    """Throughput relative to the roofline limit; None if that is unknown."""
     return throughput(record) / record.limit if record.limit else None
 
 
@@ -24,7 +24,7 @@ METRICS = (
     Metric(
         name="throughput",
         unit="1/s",
-        summary="rows learned a second, in chunks",
+        summary="rows learned per second, in chunks",
         formula="rows / seconds",
         source="wall clock of learning alone, without set-up and evaluation",
         better="higher",
@@ -34,7 +34,7 @@ METRICS = (
     Metric(
         name="seconds_per_sample",
         unit="s",
-        summary="seconds a row, in chunks",
+        summary="seconds per row, in chunks",
         formula="seconds / rows",
         source="wall clock of learning alone, without set-up and evaluation",
         better="lower",
@@ -44,9 +44,9 @@ METRICS = (
     Metric(
         name="share_of_limit",
         unit="1",
-        summary="rows a second over what the machine allows",
+        summary="throughput relative to the roofline limit",
         formula="rows / seconds * max(flops / matrix-product rate, bytes / bandwidth where the state lies)",
-        source="the method's declared cost of a row; rates measured by orfit-bench roofline",
+        source="the declared cost of a row; rates measured by orfit-bench roofline",
         better="higher",
         measure=share_of_limit,
         tolerated=inf,  # as seconds_per_sample

@@ -1,4 +1,4 @@
-"""Digits whose classes arrive one after another: what is learned first is easily forgotten."""
+"""Digits sorted by class, so that earlier classes may be forgotten."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def make(n: int, seed: int) -> Data:
 
 CLASS_DIGITS = Stream(
     "class_digits",
-    "1,797 real digits of 8 x 8 pixels, class after class",
+    "1,797 real digits of 8 x 8 pixels, sorted by class",
     make,
     (LEARNED, SEED),
     source=SOURCE,

@@ -1,4 +1,4 @@
-"""What several streams share: the seed and other settings, true models, task boundaries."""
+"""Common parts of streams: settings, true models, task boundaries."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from orfit_bench.spec.types import Integer, Number
 HELD_OUT = 500
 """Rows of a synthetic test set, and of its validation part."""
 
-SEED = Setting("seed", Integer(0), 0, "the number from which all randomness comes")
-OUTPUTS = Setting("outputs", Integer(1), 1, "how many outputs c a row has; with 1 y is (n,), else (n, c)")
+SEED = Setting("seed", Integer(0), 0, "seed of the random numbers")
+OUTPUTS = Setting("outputs", Integer(1), 1, "number of outputs c; y is (n,) for 1 output, else (n, c)")
 
 
 def rows(default: int = 1000) -> Setting:
     """The setting `n`."""
-    return Setting("n", Integer(1), default, "how many rows the stream has")
+    return Setting("n", Integer(1), default, "number of rows")
 
 
 def features(default: int = 16) -> Setting:
     """The setting `d`."""
-    return Setting("d", Integer(1), default, "how many features a row has")
+    return Setting("d", Integer(1), default, "number of features")
 
 
 def noise(default: float = 0.1) -> Setting:

@@ -1,4 +1,4 @@
-"""System identification: rows are what a tapped delay line holds, the weights its impulse response."""
+"""System identification: rows are the contents of a tapped delay line, the weights an impulse response."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make(n: int, d: int, outputs: int, noise: float, seed: int) -> Data:
 
 
 def taps(n: int, d: int, rng: Generator) -> Array:
-    """(n, d) what the line holds at n times in a row, newest input first."""
+    """(n, d) the contents of the line at n consecutive times, newest input first."""
     u = rng.standard_normal(n + d - 1)
     return np.ascontiguousarray(sliding_window_view(u, d)[:, ::-1])
 

@@ -14,10 +14,8 @@ from orfit_bench.spec.types import Choice, Integer
 FILE = Path(__file__).with_name("data") / "digits.npz"
 SOURCE = "E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI 1998 (CC BY 4.0)"
 
-ORDER = Setting(
-    "order", Choice(("random", "class")), "random", "how rows are ordered; class: one task a digit, 0 first"
-)
-LEARNED = Setting("n", Integer(1, 1200), 1200, "how many images are learned")
+ORDER = Setting("order", Choice(("random", "class")), "random", "order of the rows; class: one task per digit, 0 first")
+LEARNED = Setting("n", Integer(1, 1200), 1200, "number of images to learn")
 
 
 def raw() -> Pair:

@@ -1,4 +1,4 @@
-"""Linear regression whose true weights wander: what is old misleads."""
+"""Linear regression with a random-walk drift of the true weights."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make(n: int, d: int, outputs: int, drift: float, noise: float, seed: int) ->
 
 DRIFT = Stream(
     "drift",
-    "linear regression whose true weights walk at random; tested on the last ones",
+    "linear regression whose true weights follow a random walk; tested on the final weights",
     make,
     (
         rows(2000),

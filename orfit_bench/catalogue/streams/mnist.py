@@ -1,4 +1,4 @@
-"""MNIST's handwritten digits of 28 x 28 pixels, found on this machine or fetched once."""
+"""MNIST: handwritten digits of 28 x 28 pixels, from a local folder or downloaded once."""
 
 from __future__ import annotations
 

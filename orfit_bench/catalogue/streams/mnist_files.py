@@ -1,4 +1,4 @@
-"""Where MNIST comes from: a folder of the user's, the cache of earlier downloads, or the network, once."""
+"""The files of MNIST: from a folder of the user, the download cache, or the network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHA256 = {
 
 
 class DataNotFound(UnavailableError):
-    """The files of a data set are neither on this machine nor within reach; the message says what helps."""
+    """The files of a data set are neither stored on this machine nor available for download."""
 
 
 def read(part: str) -> Pair:
@@ -39,18 +39,18 @@ def read(part: str) -> Pair:
 
 
 def why_absent(part: str) -> str:
-    """Why a part is not at hand, empty when it is; looks at the disk only."""
+    """Return why a part is not available on disk; empty if it is."""
     missing = [name for name in _names(part) if not _find(name)]
     return f"{_lack(missing[0])}; a run that names the stream fetches it once when online" if missing else ""
 
 
 def files() -> list[Path]:
-    """The files of both parts that are on this machine."""
+    """Return the files of both parts that are on this machine."""
     return [path for name in SHA256 if (path := _find(name))]
 
 
 def _lack(name: str) -> str:
-    """That a file is missing, and where it was looked for."""
+    """The error message for a missing file, with the searched folders."""
     folder = os.environ.get("ORFIT_BENCH_DATA")
     if folder:
         return f"the folder in ORFIT_BENCH_DATA, {folder}, lacks mnist/{name}"

@@ -1,4 +1,4 @@
-"""A few tasks of one row each that come back in a cycle and share one exact solution."""
+"""A few tasks of one row each, repeated in a cycle, with a common exact solution."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RECURRING = Stream(
     (
         rows(),
         features(),
-        Setting("period", Integer(1), 10, "after how many rows the same row comes again"),
+        Setting("period", Integer(1), 10, "number of rows after which a row is repeated"),
         OUTPUTS,
         SEED,
     ),

@@ -1,4 +1,4 @@
-"""Linear regression on independent Gaussian rows: the plainest stream there is."""
+"""Linear regression on independent Gaussian rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orfit_bench.spec.stream import Data, Stream
 
 
 def make(n: int, d: int, outputs: int, noise: float, seed: int) -> Data:
-    """X (n, d) ~ N(0, I) and y = X W + noise. Test and validation rows have the same law and no noise."""
+    """X (n, d) ~ N(0, I) and y = X W + noise. Test and validation rows have the same distribution and no noise."""
     rng = np.random.default_rng(seed)
     return linear(lambda k: rng.standard_normal((k, d)), d, n, outputs, noise, rng)
 

@@ -28,7 +28,7 @@ SETTINGS = (
 
 
 def turned(images: Array, angles: Array, order: int = 1) -> Pair:
-    """Images (k, h, w) turned counter-clockwise by angles (k,) in radians, as rows; and the angles.
+    """Images (k, h, w) rotated counter-clockwise by angles (k,) in radians, as rows; and the angles.
 
     order is that of the interpolating splines.
     """
@@ -74,14 +74,14 @@ def split(images: Array, n: int, rng: Generator) -> tuple[Array, Array, Array]:
 
 
 def rotated(learned: Array, validation: Array, test: Array, rng: Generator, turn: Turn) -> Data:
-    """Data of images (k, 28, 28) turned by angles uniform in [0, pi], ascending for those learned."""
+    """Data of images (k, 28, 28) rotated by angles uniform in [0, pi], ascending for those learned."""
     X, y = turn(learned, np.sort(rng.uniform(0, np.pi, len(learned))))
     held_out, chosen = (turn(images, rng.uniform(0, np.pi, len(images))) for images in (test, validation))
     return Data(X, y, held_out, chosen, parts(len(y)))
 
 
 def enlarged(images: Array) -> Array:
-    """(k, 28, 28) from (k, 8, 8), with a border so wide that turning cuts nothing off."""
+    """(k, 28, 28) from (k, 8, 8), with a border wide enough for any rotation."""
     from scipy.ndimage import zoom
 
     return np.stack([zoom(np.pad(image, 2), 28 / 12, order=1) for image in images])

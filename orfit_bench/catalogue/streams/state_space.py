@@ -1,4 +1,4 @@
-"""A state that moves on its own and is observed through noise: the linear Gaussian model."""
+"""The linear Gaussian state-space model: a state with dynamics, observed with noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS = (
     Setting("process_noise", Number(0), 0.02, "variance of what is added to each entry of the state"),
     Setting("observation_noise", Number(0), 0.1, "variance of the noise on each target"),
 )
-"""The names that a Kalman filter's own settings bear: --set kalman.transition=0.99 is the true one."""
+"""Named as the settings of the Kalman filter: --set kalman.transition=0.99 is the true transition."""
 
 
 def make(
