@@ -10,7 +10,7 @@ import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
 
 D = 16
-BACKENDS = ["numpy", "numba"]
+BACKENDS = ["numpy", pytest.param("numba", marks=pytest.mark.slow)]
 METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
 METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]

@@ -1,18 +1,18 @@
-"""Two learners that saw different rows become one, and several the mean of their weights."""
+"""Merging: exact where the method declares it, otherwise the declared mean or approximation."""
 
 import json
 
 import numpy as np
 import pytest
-from conftest import make_cubic, make_rows
+from conftest import make_rows
 from helpers.cases import offering
-from helpers.methods import change
-from hypothesis import given
+from helpers.merging import CUBIC, EPS, data, of
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Merge, bound
+from orfit_bench.spec import bound
 
 WEIGHTED = [
     (name, {})
@@ -43,17 +43,8 @@ WIDE = [
 """Exact while the rows are independent."""
 
 
-CUBIC, EPS = make_cubic(), np.finfo(float).eps
-
-
 def said(case):
     return " ".join([case[0], *(f"{k}={np.shape(v) or v}" for k, v in case[1].items())])
-
-
-def data(method, n, d, seed=0):
-    """Rows with the targets that the method learns."""
-    X, y = make_rows(n, d, seed=seed)
-    return X, (np.where(y > 0.5, "high", "low") if method == "class_rls" else y)
 
 
 def learned(case, X, y, **more):
@@ -77,9 +68,6 @@ def assert_close(got, want, tolerance):
     for name, value in one.items():
         scale = abs(other[name]).max(initial=1.0)
         np.testing.assert_allclose(value, other[name], rtol=0, atol=tolerance * scale, err_msg=name)
-
-
-# ---------------------------------------------------------------------- exact
 
 
 @pytest.mark.slow
@@ -112,6 +100,7 @@ def test_merged_is_one_learner_for_all_rows(case, cuts, seed, dtype):
     seed=st.integers(0, 99),
     dtype=st.sampled_from(["float64", "float32"]),
 )
+@settings(max_examples=20)
 def test_merged_constraints_are_those_of_all_rows(case, cuts, seed, dtype):
     X, y = make_rows(15, 20, seed=seed)
     whole = learned(case, X[:12], y[:12], dtype=dtype)
@@ -149,7 +138,7 @@ def test_without_a_prior_there_is_none_to_count_once(ff):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_rows_that_agree_may_stand_on_both_sides(dtype):
+def test_consistent_rows_may_be_on_both_sides(dtype):
     """The union knows no row twice; where targets of the same row differ, a's stays."""
     X, w = make_rows(8, 12)[0].astype(dtype), np.linspace(1, 2, 12)
     y, close = X @ w, 100 * np.finfo(dtype).eps
@@ -196,10 +185,10 @@ def test_classes_of_both_stand_in_order_of_first_appearance():
 
 def test_several_outputs_merge_together():
     X, Y = make_rows(20, 4, outputs=3)
-    for settings in ({"forgetting_factor": 0.9}, {"forgetting_factor": 0.0}):
-        n = 20 if settings["forgetting_factor"] else 4
-        a, b = (learned(("rls", settings), X[s], Y[s]) for s in (slice(0, 2), slice(2, n)))
-        assert_close(a.merge(b), learned(("rls", settings), X[:n], Y[:n]), 1e-12)
+    for chosen in ({"forgetting_factor": 0.9}, {"forgetting_factor": 0.0}):
+        n = 20 if chosen["forgetting_factor"] else 4
+        a, b = (learned(("rls", chosen), X[s], Y[s]) for s in (slice(0, 2), slice(2, n)))
+        assert_close(a.merge(b), learned(("rls", chosen), X[:n], Y[:n]), 1e-12)
 
 
 def test_lost_digits_stay_lost():
@@ -211,11 +200,9 @@ def test_lost_digits_stay_lost():
     assert a.merge(ob.create("rls").partial_fit(X, y)).state()["precision_lost"] == 1
 
 
-# ---------------------------------------------------------------------- averaged and approximate
-
-
 @pytest.mark.parametrize("case", WEIGHTED, ids=said)
 @given(cuts=st.tuples(st.integers(1, 11), st.integers(1, 11)).map(sorted), nonlinear=st.booleans())
+@settings(max_examples=20)
 def test_averaged_weights_count_by_rows(case, cuts, nonlinear):
     X, y = make_rows(12, 3)
     model = {"model": CUBIC} if nonlinear else {}
@@ -266,13 +253,11 @@ def test_ogd_keeps_the_predictions_of_the_first(memory):
     assert a.state().attrs["t"] == 5
 
 
-# ---------------------------------------------------------------------- what every merge keeps to
-
 EVERY = [*TALL[:5], *WIDE[:2], ("greedy", {}), ("lms", {}), ("apa", {}), ("ogd", {})]
 
 
 @pytest.mark.parametrize("case", EVERY, ids=said)
-def test_a_fresh_side_gives_the_others_state(case, same_state):
+def test_merging_with_a_fresh_learner_gives_the_other_state(case, same_state):
     X, y = data(case[0], 6, 3)
     b = learned(case, X, y)
     for fresh in (ob.create(case[0], **case[1]), learned(case, X[:0], y[:0])):
@@ -287,7 +272,7 @@ def test_a_fresh_side_gives_the_others_state(case, same_state):
 
 
 @pytest.mark.parametrize("case", EVERY, ids=said)
-def test_with_itself_it_is_as_with_its_copy(case, same_state):
+def test_merging_with_itself_equals_merging_with_a_copy(case, same_state):
     X, y = data(case[0], 6, 3)
     one, other = (learned(case, X, y) for _ in range(2))
     same_state(one.merge(one), other.merge(other.copy()))
@@ -295,7 +280,7 @@ def test_with_itself_it_is_as_with_its_copy(case, same_state):
 
 
 @pytest.mark.parametrize("case", EVERY, ids=said)
-def test_the_sides_may_be_restored_and_on_other_backends(case, same_state, tmp_path):
+def test_restored_learners_of_other_backends_are_merged(case, same_state, tmp_path):
     kernels = {m: registry().kernel("numpy", m) for m in ob.methods() if ("numpy", m) in registry().kernels}
     ob.register(offering("twin", kernels), "twin")
     try:
@@ -327,153 +312,6 @@ def test_the_start_stays_in_the_state_and_costs_nothing_more():
         again.merge(ob.create("rls").partial_fit(X, y))
 
 
-# ---------------------------------------------------------------------- what is refused
-
-
-def lms(X=None, y=None, **settings):
-    if X is None:
-        X, y = make_rows(5)
-    return ob.create("lms", **settings).partial_fit(X, y)
-
-
-def of(method, **settings):
-    return ob.create(method, **settings).partial_fit(*data(method, 5, 3))
-
-
-REFUSED = {
-    "another method": (lambda: (lms(), of("nlms")), "differ in method: lms and nlms"),
-    "no learner": (lambda: (lms(), 3), "differ in method: lms and int"),
-    "settings": (lambda: (lms(), lms(step_size=0.5)), "settings differ: step_size is"),
-    "dtype": (lambda: (lms(), lms(dtype="float32")), "differ in dtype"),
-    "features": (lambda: (lms(), lms(np.eye(2), [1, 2])), "differ in features"),
-    "outputs": (lambda: (lms(np.eye(2), np.eye(2)), lms(np.eye(2), np.ones((2, 3)))), "differ in outputs"),
-    "a vector": (lambda: (lms(np.eye(2), [1, 2]), lms(np.eye(2), [[1], [2]])), "differ in outputs"),
-    "model": (lambda: (lms(), lms(model=CUBIC)), "differ in model"),
-    "start": (lambda: (lms(), lms(initial_weights=[0.0, 0, 1])), "started from different initial_weights"),
-    "waiting here": (lambda: (of("orfit", batch_size=3), ob.create("orfit", batch_size=3)), "rows wait in one"),
-    "waiting there": (lambda: (ob.create("orfit", batch_size=3), of("orfit", batch_size=3)), "rows wait in one"),
-    "labels": (
-        lambda: (of("class_rls"), ob.create("class_rls").partial_fit(np.eye(3), [1, 2, 3])),
-        "labels are of different kinds: int, str",
-    ),
-    "memory": (lambda: (of("icl", memory=3), of("icl", memory=3)), "cannot be merged here: with memory=3 earlier"),
-    "memory of orfit": (lambda: (of("orfit", memory=3), of("orfit", memory=3)), "with memory=3 earlier rows"),
-    "a model": (lambda: (of("icl", model=CUBIC), of("icl", model=CUBIC)), "took gradients at different weights"),
-    "rls on a model": (lambda: (of("rls", model=CUBIC), of("rls", model=CUBIC)), "took gradients at different"),
-    "remembers": (
-        lambda: (of("rls", forgetting_factor=1e40), of("rls", forgetting_factor=1e40)),
-        "rls cannot be merged here: too few digits are left in the sum",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_named_and_nothing_changes(case, same_state):
-    make, message = REFUSED[case]
-    a, b = make()
-    before = a.copy(), b.copy() if isinstance(b, ob.Learner) else None
-    with pytest.raises(ValueError, match=message):
-        a.merge(b)
-    same_state(a, before[0])
-    if before[1]:
-        same_state(b, before[1])
-
-
-@pytest.mark.parametrize("method", ["rls", "class_rls"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("wrong", ["negative", "singular", "rounding"])
-def test_a_P_without_digits_is_refused(wrong, dtype, method, same_state):
-    """A state that learning would not have let come so far, on either side; no class of the other's stays behind."""
-    X, y = data(method, 9, 3)
-    a = ob.create(method, dtype=dtype).partial_fit(X, y)
-    state = ob.create(method, dtype=dtype).partial_fit(X, ["new"] * 9 if method == "class_rls" else y).state()
-    eps = np.finfo(dtype).eps
-    state["P"].values[...] = 1 + np.diag([0, {"negative": -4.0, "singular": 0.0, "rounding": eps}[wrong], 1.0])
-    b = ob.restore(state)
-    before = a.copy(), b.copy()
-    for one, other, which in ((a, b, "the other's P"), (b, a, "P")):
-        with pytest.raises(ValueError, match=f"too few digits are left in {which}: to rounding it is not positive"):
-            one.merge(other)
-    same_state(a, before[0])
-    same_state(b, before[1])
-
-
-def test_a_method_without_a_rule_says_so(same_state):
-    rule = change(ob.methods()["lms"], name="lms_alone", combine={"merge": None}, theory={"laws": ()})
-    with declared(rule) as name:
-        a, b = of(name), of(name)
-        before = a.copy()
-        with pytest.raises(ValueError, match="lms_alone has no rule for merging"):
-            a.merge(b)
-        same_state(a, before)
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        (lambda a, b, s: {"w": a.fields["w"][:1]}, r"cannot be merged here: state: 'w' has shape \(1, 1\)"),
-        (lambda a, b, s: {"w": a.fields["w"] * np.nan}, "'w' holds numbers that are not finite"),
-        (lambda a, b, s: {"w": a.fields["w"] + 1e300}, "'w' holds numbers that are not finite"),
-        (lambda a, b, s: 1 / 0, "division"),
-    ],
-)
-def test_a_rule_that_fails_changes_nothing(rule, message, same_state):
-    merge = Merge("averaged", "", rule)
-    wrong = change(ob.methods()["lms"], name="lms_wrong", combine={"merge": merge}, theory={"laws": ()})
-    with declared(wrong) as name:
-        a, b = of(name, dtype="float32"), of(name, dtype="float32")
-        before = a.copy()
-        with pytest.raises((ValueError, ZeroDivisionError), match=message):
-            a.merge(b)
-        same_state(a, before)
-
-
-def declared(method):
-    """A method with the kernel of lms, for as long as the context lasts."""
-    from contextlib import contextmanager
-
-    class Plugin:
-        SPEC_VERSION = (1, 0)
-
-        @ob.hookimpl
-        def methods(self):
-            return [method]
-
-        @ob.hookimpl
-        def kernels(self):
-            return {("numpy", method.name): registry().kernel("numpy", "lms")}
-
-    @contextmanager
-    def context():
-        ob.register(Plugin(), "declared")
-        try:
-            yield method.name
-        finally:
-            ob.unregister("declared")
-
-    return context()
-
-
-def test_a_kind_of_merging_is_one_of_three():
-    with pytest.raises(ValueError, match="kind 'rough', want one of exact, averaged, approximate"):
-        Merge("rough", "", lambda a, b, s: {})
-
-
-def test_learners_of_different_draws_are_averaged():
-    a, b = (ob.create("lms", model=CUBIC, random_state=i).partial_fit(*make_rows(5, 3)) for i in (0, 1))
-    mean = (a.state()["w"].values + b.state()["w"].values) / 2
-    np.testing.assert_allclose(a.merge(b).state()["w"].values, mean, rtol=1e-14)
-
-
-def test_every_exact_merge_is_a_law():
-    for method in ob.methods().values():
-        exact = method.combine.merge is not None and method.combine.merge.kind == "exact"
-        assert any(law.name == "merge_is_exact" for law in method.theory.laws) == exact, method.name
-
-
-# ---------------------------------------------------------------------- rounds
-
-
 def test_rounds_of_learning_apart_and_averaging(same_state):
     """Krasulina paper, eq. (18): all go on from the mean; each keeps the t of its own steps."""
     X, y = make_rows(24, 3)
@@ -498,29 +336,8 @@ def test_rounds_of_learning_apart_and_averaging(same_state):
             assert (learner.state().attrs["t"], learner.n_samples_seen_) == (t, t)
 
 
-def test_learners_on_different_backends_are_not_averaged(same_state):
-    ob.register(offering("twin", {"lms": registry().kernel("numpy", "lms")}), "twin")
-    try:
-        a, b = lms(), lms(backend="twin")
-        before = a.copy()
-        with pytest.raises(ValueError, match="the learners differ in backend"):
-            ob.average([a, b])
-        same_state(a, before)
-    finally:
-        ob.unregister("twin")
-
-
 def test_a_state_says_what_was_merged():
     X, y = make_rows(9, 3)
     state = of("rls").merge(ob.create("rls").partial_fit(X, y)).state()
     head = json.loads(state.attrs["orfit_bench"])
     assert (head["t"], head["n_samples_seen"]) == (14, 14)
-
-
-def test_settings_that_differ_in_a_matrix_are_said_by_their_shapes():
-    starts = (np.eye(60)[:, :2], np.eye(60)[:, 1:3])
-    learners = [ob.create("sanger", backend="numpy", n_components=2, initial_basis=C) for C in starts]
-    with pytest.raises(
-        ValueError, match=r"initial_basis is <array of shape \(60, 2\)> and <array of shape \(60, 2\)>$"
-    ):
-        ob.average(learners)
