@@ -32,6 +32,6 @@ METRICS = tuple(
     )
     for measure, summary in (
         (p50, "median time of a call with one row"),
-        (p99, "99th percentile of the time of a call with one row"),
+        (p99, "99th percentile time of a call with one row"),
     )
 )
