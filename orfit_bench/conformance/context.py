@@ -153,8 +153,16 @@ class CheckContext:
 
     @property
     def is_reference(self) -> bool:
-        """Whether the backend is the reference, whose states do not depend on the division into calls bit by bit."""
+        """Whether the backend is the reference."""
         return self.backend.name == REFERENCE
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether states do not depend on the division into calls, bit by bit: on the reference, which goes row by row.
+
+        A method whose weights are solved when they are needed sums the rows of a call in one product.
+        """
+        return self.is_reference and not self.method.state.solution
 
     @cached_property
     def reference_missing(self) -> str:

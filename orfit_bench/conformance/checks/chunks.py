@@ -47,7 +47,7 @@ def _compare_cuts(context: CheckContext, cuts: Sequence[int]) -> Deviation:
     predictions = context.learn(single, chunk)
     parts = [context.learn(several, chunk.cut(lo, hi)) for lo, hi in pairwise(cuts)]
     pairs = (several, single), (context.concatenate(parts), predictions)
-    return context.compare(chunk, *pairs, exact=context.is_reference)
+    return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
 @check()
@@ -73,7 +73,7 @@ def predicts_before_each_step(context: CheckContext) -> Deviation:
         context.learn(stepwise, row)
     silent.partial_fit(chunk.X, chunk.y, **chunk.time_varying)
     pairs = (predictions, context.concatenate(expected)), (silent, learner)
-    return context.compare(chunk, *pairs, exact=context.is_reference)
+    return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
 @check(needs_blocks)
@@ -85,7 +85,7 @@ def batch_is_one_step(context: CheckContext) -> Deviation:
     by_rows, by_steps = context.train(chunk), context.initialize(chunk)
     for i in range(0, len(chunk.X), B):
         context.step(by_steps, chunk.cut(i, i + B))
-    return context.compare(chunk, (by_steps, by_rows), exact=context.is_reference)
+    return context.compare(chunk, (by_steps, by_rows), exact=context.is_exact)
 
 
 @check(needs_batch_size)
@@ -108,4 +108,4 @@ def incomplete_batch_is_pending(context: CheckContext) -> Deviation:
     learner.flush()
     ensure(learner.pending == 0, f"{learner.pending} rows are pending after a flush")
     context.step(complete, chunk.cut(2 * B, 3 * B - 1))
-    return context.compare(chunk, (learner, complete), exact=context.is_reference)
+    return context.compare(chunk, (learner, complete), exact=context.is_exact)

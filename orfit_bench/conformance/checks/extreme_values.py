@@ -30,7 +30,7 @@ def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
     if not context.reference_missing:
         expected = context.reference.create()
         pairs += [(predictions, context.reference.learn(expected, chunk)), (single, expected)]
-    return context.compare(chunk, *pairs, exact=context.is_reference)
+    return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
 def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:

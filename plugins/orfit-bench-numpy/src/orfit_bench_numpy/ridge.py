@@ -28,7 +28,18 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if is_bounded(L, m, energy, Y):
         add(L, m, X, Y, *forgetting_weights(ff, p.t, len(X)))
         return len(X)
-    return next((i for i in range(len(X)) if not add_step(L, m, X[i : i + 1], Y[i : i + 1], ff, p.t + i)), len(X))
+    return learn_rows(L, m, X, Y, ff, p.t)
+
+
+def learn_rows(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int) -> int:
+    """Add the rows up to the first whose step would overflow; return how many."""
+    sums = L.copy(), m.copy()
+    n = next((i for i in range(len(X)) if not add_step(*sums, X[i : i + 1], Y[i : i + 1], ff, t + i)), len(X))
+    if is_bounded(L, m, float(np.vdot(X[:n], X[:n])), Y[:n]):  # the same sums as of a chunk that ends there
+        add(L, m, X[:n], Y[:n], *forgetting_weights(ff, t, n))
+    else:
+        L[...], m[...] = sums
+    return n
 
 
 def predict(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Array) -> None:
