@@ -98,6 +98,7 @@ CASES = [
     Case("implicit_krasulina", (3072,), FIFTY, {"k": 50}, vectors=52, note="50 components"),
     Case("kalman, transition", (500, 1_000, 2_000, 4_096), moving, ONE, rows=8, vectors=0),
     Case("class_rls", SQUARE, fixed(), {"c": 10}, vectors=0),
+    Case("ridge", SQUARE, fixed(), ONE, vectors=0),
     Case("oja", MANY, falling(n_components=20), K, vectors=22),
     Case("implicit_krasulina", MANY, falling(n_components=20), K, vectors=22),
     Case("owm", (300, 1_000, 3_000), network(), {}, rows=16, vectors=0),

@@ -80,10 +80,10 @@ def test_who_varies_less_is_said_of_every_rival():
 
 def test_one_run_has_no_standard_error_and_two_have_a_heavy_tailed_one():
     squares, claimed = np.array([[1.0, 5.0], [3.0, 9.0]]), np.array([1.0, 7.0])  # run, pair
-    said = survey_figure_7._apart(squares, claimed)
+    said = survey_figure_7._separation(squares, claimed)
     assert said[0].text == "at most 1.0 standard errors apart"
     assert "2 of Student's t with 1 degrees of freedom are within 25.5" in said[1]
-    assert survey_figure_7._apart(squares[:1], claimed) == ("n/a", "one run has no spread")
+    assert survey_figure_7._separation(squares[:1], claimed) == ("n/a", "one run has no spread")
 
 
 @pytest.mark.parametrize(("line", "grows"), [([1.0, 1.2], True), ([1.3, 1.2], False), ([1.3], False)])
