@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from orfit_bench.spec.model import LINEAR, Model
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.pending import PendingRows
 from orfit_bench.state.state import Label, LearnerState, Sizes
+
+if TYPE_CHECKING:
+    from orfit_bench.learners.filtering.rule import StepInputs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -140,7 +143,7 @@ class Configuration:
 
     # ------------------------------------------------------------------ answers
 
-    def predict(self, state: LearnerState, X: Array, inputs: Any = None) -> Array:
+    def predict(self, state: LearnerState, X: Array, inputs: StepInputs | None = None) -> Array:
         """Predictions (n, c) for rows on the backend."""
         with np.errstate(all="ignore"):  # a prediction may be inf
             if self.method.state.predict:
@@ -148,7 +151,7 @@ class Configuration:
             w = self.prediction_weights(state, inputs)
             return X @ w if self.is_linear else self.linearized(state.sizes).predict(w, X)
 
-    def prediction_weights(self, state: LearnerState, inputs: Any = None) -> Array:
+    def prediction_weights(self, state: LearnerState, inputs: StepInputs | None = None) -> Array:
         """The weights (p, r) that predictions use."""
         if self.method.state.solution:
             return self.solved_weights(state)
@@ -171,7 +174,9 @@ class Configuration:
     def _make_parameters(self) -> ParameterMaker:
         return ParameterMaker(self.method, dict(self.settings), self.dtype, self.random_state)
 
-    def step_parameters(self, state: LearnerState, steps: int, batch_size: int, gradients: int, inputs: Any) -> Any:
+    def step_parameters(
+        self, state: LearnerState, steps: int, batch_size: int, gradients: int, inputs: StepInputs | None
+    ) -> Any:
         """The kernel's p for the next steps."""
         return self._make_parameters(state.n_steps + 1, steps, batch_size, gradients)
 
@@ -179,7 +184,7 @@ class Configuration:
         """The kernel's p for a step of one row, if it differs between steps by p.t only; otherwise None."""
         return self._make_parameters.constant(self.layout(sizes).sizes["gradients"])
 
-    def kernel_for(self, sizes: Sizes, inputs: Any) -> Any:
+    def kernel_for(self, sizes: Sizes, inputs: StepInputs | None) -> Any:
         """What rows are handed to: on a linear model the kernel itself."""
         return self.kernel if self.is_linear else self.linearized(sizes)
 
@@ -199,6 +204,6 @@ class Configuration:
         parts = self.method, self.settings, self.model, self.kernel
         return LinearizedKernel(*parts, (d, c), self.dtype, self.namespace)
 
-    def runs_user_code(self, inputs: Any) -> bool:
+    def runs_user_code(self, inputs: StepInputs | None) -> bool:
         """Whether functions of the user's run inside a step, which may fail half-way."""
         return not self.is_linear

@@ -44,7 +44,7 @@ def create(
     random_state: int = ...,
     model: Model | str = ...,
     initial_weights: ArrayLike | None = ...,
-    **settings: Any,
+    **settings: object,
 ) -> Regressor: ...
 @overload
 def create(
@@ -55,7 +55,7 @@ def create(
     random_state: int = ...,
     model: Model | str = ...,
     initial_weights: ArrayLike | None = ...,
-    **settings: Any,
+    **settings: object,
 ) -> Classifier: ...
 @overload
 def create(
@@ -66,7 +66,7 @@ def create(
     random_state: int = ...,
     model: Model | str = ...,
     initial_weights: ArrayLike | None = ...,
-    **settings: Any,
+    **settings: object,
 ) -> Filter: ...
 @overload
 def create(
@@ -77,7 +77,7 @@ def create(
     random_state: int = ...,
     model: Model | str = ...,
     initial_weights: ArrayLike | None = ...,
-    **settings: Any,
+    **settings: object,
 ) -> Subspace: ...
 @overload
 def create(
@@ -88,7 +88,7 @@ def create(
     random_state: int = ...,
     model: Model | str = ...,
     initial_weights: ArrayLike | None = ...,
-    **settings: Any,
+    **settings: object,
 ) -> Any: ...
 def create(
     method: str,
@@ -98,7 +98,7 @@ def create(
     random_state: int = 0,
     model: Model | str = LINEAR,
     initial_weights: ArrayLike | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> Any:
     """Create a learner of a method.
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from orfit_bench.learners import layers
 from orfit_bench.learners.validation import NUMBERS
@@ -19,7 +22,7 @@ def is_applied(applied: Any) -> bool:
     return bool(applied)
 
 
-def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: Any) -> Array:
+def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """The result of a user's function in the learner's dtype; ValueError if it has another kind or shape."""
     if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
@@ -43,8 +46,8 @@ class LinearizedKernel:
         model: Model,
         kernel: Kernel,
         sizes: tuple[int, int],
-        dtype: Any,
-        xp: Any,
+        dtype: np.dtype[Any],
+        xp: ModuleType,
     ) -> None:
         """`sizes` are features d and outputs c."""
         self._method, self._settings, self._model, self._kernel = method, settings, model, kernel

@@ -87,7 +87,7 @@ def load(
 
 
 def from_bytes(
-    data: Any,
+    data: bytes | bytearray | memoryview,
     *,
     backend: str | None = None,
     model: Model | None = None,
@@ -129,8 +129,8 @@ def _rebuilt(
     arrays: dict[str, Any],
     where: str,
     backend: str | None,
-    model: Any,
-    transition: Any,
+    model: Model | None,
+    transition: object,
 ) -> Any:
     serialization.check_header(head, where)
     model = as_model(LINEAR if model is None else model)
@@ -153,7 +153,7 @@ def _rebuilt(
         raise ValueError(f"{where}: {error}") from error
 
 
-def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: Any) -> dict[str, Any]:
+def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: object) -> dict[str, Any]:
     """The settings of a state: plain values, arrays, and a function that the user passes again."""
     start, transition = len(serialization.SETTING), as_transition(transition)
     given = plain | {name[start:]: a for name, a in arrays.items() if name.startswith(serialization.SETTING)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
 
+if TYPE_CHECKING:
+    from orfit_bench.learners.filtering.rule import StepInputs
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(Configuration):
@@ -25,7 +28,9 @@ class Rule(Configuration):
     `init` makes a state and `learn` changes it in place; a rule itself never changes, so that many states may share it.
     """
 
-    def learn(self, state: LearnerState, X: Array, Y: Array, predict: bool = False, inputs: Any = None) -> Array | None:
+    def learn(
+        self, state: LearnerState, X: Array, Y: Array, predict: bool = False, inputs: StepInputs | None = None
+    ) -> Array | None:
         """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size; with `predict` return what
         was predicted for each before its step.
         """
@@ -57,7 +62,7 @@ class Rule(Configuration):
         out[end:] = self.predict(state, X[end:])  # their step is the next one, so the weights will be these
         return out[waited:]
 
-    def step(self, state: LearnerState, A: Array, Y: Array, inputs: Any = None) -> None:
+    def step(self, state: LearnerState, A: Array, Y: Array, inputs: StepInputs | None = None) -> None:
         """Learn all rows of A as one step."""
         if not len(A):
             raise ValueError("A: got no rows, want at least one")
@@ -79,7 +84,7 @@ class Rule(Configuration):
         Y: Array,
         batch_size: int,
         out: Array | None,
-        inputs: Any = None,
+        inputs: StepInputs | None = None,
         block: bool = False,
     ) -> None:
         """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ class Subspace(Learner):
     array([[1., 0.]])
     """
 
-    def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn rows in order.
 
         Parameters
@@ -127,12 +127,12 @@ class Subspace(Learner):
         """The coordinates (n, k) of the rows of X (n, d): X components_'."""
         return self._question(X) @ self.components_.T
 
-    def inverse_transform(self, Z: Any) -> Array:
+    def inverse_transform(self, Z: ArrayLike) -> Array:
         """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
         components = self.components_
         if not len(components) and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
-            return self.rule.namespace.zeros((len(Z), components.shape[1]), self.dtype)
-        Z = validation.matrix(Z, "Z", self.dtype, None, xp=self.rule.namespace)
-        if Z.shape[1] != len(components):
-            raise ValueError(f"Z: got {Z.shape[1]} columns, want {len(components)}, one for each row of components_")
-        return self.rule.place(Z) @ components
+            return self.rule.namespace.zeros((np.shape(Z)[0], components.shape[1]), self.dtype)
+        rows = validation.matrix(Z, "Z", self.dtype, None, xp=self.rule.namespace)
+        if rows.shape[1] != len(components):
+            raise ValueError(f"Z: got {rows.shape[1]} columns, want {len(components)}, one for each row of components_")
+        return self.rule.place(rows) @ components

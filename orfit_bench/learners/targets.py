@@ -28,42 +28,44 @@ class Rows(NamedTuple):
     """What came with the rows beside the targets."""
 
 
-def with_numbers(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: str = "X", look: bool = True) -> Rows:
+def with_numbers(
+    rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X", look: bool = True
+) -> Rows:
     """Targets that are numbers: y (n,) or (n, c), of which NaN is a gap where the kind of method knows gaps."""
     sizes = state.sizes if state else None
-    X = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace)
+    rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace)
     outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
-    Y, y_is_1d = validation.targets(y, name, len(X), rule.dtype, outputs, vector, rule.allows_gaps, rule.namespace)
+    Y, y_is_1d = validation.targets(y, name, len(rows), rule.dtype, outputs, vector, rule.allows_gaps, rule.namespace)
     if not rule.on_host:
-        X, Y = rule.place(X), rule.place(Y)
-    return Rows(X, Y, sizes or Sizes(X.shape[1], Y.shape[1], y_is_1d))
+        rows, Y = rule.place(rows), rule.place(Y)
+    return Rows(rows, Y, sizes or Sizes(rows.shape[1], Y.shape[1], y_is_1d))
 
 
-def with_labels(rule: Rule, state: LearnerState | None, X: Any, y: Any, name: str = "X") -> Rows:
+def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X") -> Rows:
     """Targets that are labels (n,): one-hot in the columns of all classes, which are then known."""
     known = state.classes if state else ()
-    X = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, xp=rule.namespace)
-    labels = validation.labels(y, name, len(X), type(known[0]) if known else None)
+    rows = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, xp=rule.namespace)
+    labels = validation.labels(y, name, len(rows), type(known[0]) if known else None)
     first: dict[Label, int] = {}
     for row, label in enumerate(labels):
         first.setdefault(label, row)
     new = [label for label in first if label not in known]
     classes = (*known, *new)
     column = {label: i for i, label in enumerate(classes)}
-    Y = np.zeros((len(X), len(classes)), rule.dtype)
-    Y[np.arange(len(X)), [column[label] for label in labels]] = 1
-    sizes = Sizes(X.shape[1], len(classes), y_is_1d=False)
-    return Rows(rule.place(X), rule.place(Y), sizes, classes, tuple(first[label] for label in new))
+    Y = np.zeros((len(rows), len(classes)), rule.dtype)
+    Y[np.arange(len(rows)), [column[label] for label in labels]] = 1
+    sizes = Sizes(rows.shape[1], len(classes), y_is_1d=False)
+    return Rows(rule.place(rows), rule.place(Y), sizes, classes, tuple(first[label] for label in new))
 
 
-def without_targets(rule: Rule, state: LearnerState | None, X: Any, name: str = "X", look: bool = True) -> Rows:
+def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", look: bool = True) -> Rows:
     """Rows alone."""
-    X = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, look, rule.namespace)
+    rows = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, look, rule.namespace)
     k = rule.settings["n_components"]
-    if k > X.shape[1]:
-        raise ValueError(f"{name}: got {X.shape[1]} columns, want at least n_components={k}")
-    X = rule.place(X)
-    return Rows(X, X[:, :0], Sizes(X.shape[1], 0, y_is_1d=False))
+    if k > rows.shape[1]:
+        raise ValueError(f"{name}: got {rows.shape[1]} columns, want at least n_components={k}")
+    rows = rule.place(rows)
+    return Rows(rows, rows[:, :0], Sizes(rows.shape[1], 0, y_is_1d=False))
 
 
 def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:

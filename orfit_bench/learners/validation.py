@@ -7,7 +7,9 @@ from, stay there and are checked there; all others are looked at in host memory.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,23 +20,27 @@ HOST = (1, 3, 11)
 """DLPack's numbers of host memory, pinned for a device's copies or not."""
 
 
-def matrix(value: Any, name: str, dtype: np.dtype[Any], columns: int | None, look: bool = True, xp: Any = np) -> Array:
+def matrix(
+    value: object, name: str, dtype: np.dtype[Any], columns: int | None, look: bool = True, xp: ModuleType = np
+) -> Array:
     """Value as a (n, columns) array, C order, and with `look` finite; the same object when it already is one."""
-    if not (type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous):
-        value = _convert(value, name, dtype, xp)
-        if value.ndim != 2:
-            hint = f"; for one row pass {name}[None, :]" if value.ndim == 1 else ""
-            raise ValueError(f"{name}: got shape {value.shape}, want 2 dimensions (rows, columns){hint}")
-    if columns is not None and value.shape[1] != columns:
-        raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
-    if value.shape[1] == 0:
-        raise ValueError(f"{name}: got shape {value.shape}, want at least one column")
+    if type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous:
+        rows: Array = value
+    else:
+        rows = _convert(value, name, dtype, xp)
+        if rows.ndim != 2:
+            hint = f"; for one row pass {name}[None, :]" if rows.ndim == 1 else ""
+            raise ValueError(f"{name}: got shape {rows.shape}, want 2 dimensions (rows, columns){hint}")
+    if columns is not None and rows.shape[1] != columns:
+        raise ValueError(f"{name}: got {rows.shape[1]} columns, want {columns} as in the first call")
+    if rows.shape[1] == 0:
+        raise ValueError(f"{name}: got shape {rows.shape}, want at least one column")
     if look:
-        check_finite(value, name)
-    return value
+        check_finite(rows, name)
+    return rows
 
 
-def one_row(value: Any, xp: Any) -> Array:
+def one_row(value: object, xp: ModuleType) -> Array:
     """One row x (d,) as rows (1, d), not yet validated."""
     array = _array(value, "x", xp)
     if array.ndim != 1:
@@ -42,7 +48,7 @@ def one_row(value: Any, xp: Any) -> Array:
     return array[None]
 
 
-def one_target(value: Any, xp: Any) -> Array:
+def one_target(value: object, xp: ModuleType) -> Array:
     """The target of one row, a number or (c,), as targets (1,) or (1, c), not yet validated."""
     array = _array(value, "y", xp)
     if array.ndim > 1:
@@ -51,36 +57,36 @@ def one_target(value: Any, xp: Any) -> Array:
 
 
 def targets(
-    value: Any,
+    value: object,
     of: str,
     rows: int,
     dtype: np.dtype[Any],
     outputs: int | None,
     vector: bool,
     missing: bool = False,
-    xp: Any = np,
+    xp: ModuleType = np,
 ) -> tuple[Array, bool]:
     """Y as (n, c) and whether y was one-dimensional; outputs is c once it is known, vector whether y was (n,) then.
 
     With `missing`, NaN is allowed.
     """
-    if not (type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous):
-        value = _convert(value, "y", dtype, xp)
-    is_vector = value.ndim == 1
-    if value.ndim not in (1, 2):
-        raise ValueError(f"y: got shape {value.shape}, want (n,) or (n, outputs)")
-    if outputs is not None and (is_vector != vector or (not is_vector and value.shape[1] != outputs)):
+    usable = type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous
+    Y: Array = value if usable else _convert(value, "y", dtype, xp)
+    is_vector = Y.ndim == 1
+    if Y.ndim not in (1, 2):
+        raise ValueError(f"y: got shape {Y.shape}, want (n,) or (n, outputs)")
+    if outputs is not None and (is_vector != vector or (not is_vector and Y.shape[1] != outputs)):
         want = "(n,)" if vector else f"(n, {outputs})"
-        raise ValueError(f"y: got shape {value.shape}, want {want} as in the first call")
-    if len(value) != rows:
-        raise ValueError(f"y: got {len(value)} rows, want {rows}, one for each row of {of}")
-    if not is_vector and value.shape[1] == 0:
-        raise ValueError(f"y: got shape {value.shape}, want at least one output")
-    check_finite(_of(value).nan_to_num(value, nan=0.0, posinf=np.inf, neginf=-np.inf) if missing else value, "y")
-    return value[:, None] if is_vector else value, is_vector
+        raise ValueError(f"y: got shape {Y.shape}, want {want} as in the first call")
+    if len(Y) != rows:
+        raise ValueError(f"y: got {len(Y)} rows, want {rows}, one for each row of {of}")
+    if not is_vector and Y.shape[1] == 0:
+        raise ValueError(f"y: got shape {Y.shape}, want at least one output")
+    check_finite(_of(Y).nan_to_num(Y, nan=0.0, posinf=np.inf, neginf=-np.inf) if missing else Y, "y")
+    return Y[:, None] if is_vector else Y, is_vector
 
 
-def labels(value: Any, of: str, rows: int, kind: type | None) -> list[Any]:
+def labels(value: object, of: str, rows: int, kind: type | None) -> list[Any]:
     """The labels as Python values of one kind, which is `kind` once that is known."""
     array = _array(value, "y", np)
     if array.ndim != 1:
@@ -98,14 +104,14 @@ def labels(value: Any, of: str, rows: int, kind: type | None) -> list[Any]:
     return given
 
 
-def _plain(values: Any) -> list[Any]:
+def _plain(values: Iterable[Any]) -> list[Any]:
     """NumPy's numbers and texts as Python's; dates stay what they are, which would become integers."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufU":
         return list(values.tolist())
     return [v.item() if isinstance(v, np.generic) and v.dtype.kind not in "mM" else v for v in values]
 
 
-def numbers(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def numbers(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Value as a finite host array of dtype, C order."""
     array: np.ndarray[Any, Any] = _convert(value, name, dtype)
     check_finite(array, name)
@@ -138,7 +144,7 @@ def _surely_finite(value: Array) -> bool:
     return math.isfinite(float(xp.max(value) - xp.min(value)))  # NaN and infinities show in either
 
 
-def _convert(value: Any, name: str, dtype: np.dtype[Any], xp: Any = np) -> Array:
+def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
     """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
     array = _array(value, name, xp)
     if array.dtype.kind not in NUMBERS:
@@ -156,7 +162,7 @@ def _convert(value: Any, name: str, dtype: np.dtype[Any], xp: Any = np) -> Array
     return converted
 
 
-def _array(value: Any, name: str, xp: Any) -> Array:
+def _array(value: Any, name: str, xp: ModuleType) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")

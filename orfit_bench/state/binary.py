@@ -59,7 +59,7 @@ def encode(rule: StateRule, state: LearnerState | None) -> bytes:
     return PREFIX.pack(MAGIC, VERSION, zlib.crc32(body)) + body
 
 
-def decode(data: Any) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+def decode(data: bytes | bytearray | memoryview) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Header and arrays of what `encode` returned; TypeError for no bytes, ValueError for damaged or other bytes."""
     try:
         view = memoryview(data).cast("B")

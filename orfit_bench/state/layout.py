@@ -13,6 +13,7 @@ import numpy as np
 
 from orfit_bench.spec import Diagonal, Draw, Field, Method
 from orfit_bench.spec.backend import Backend
+from orfit_bench.spec.kernel import State
 
 _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 
@@ -96,7 +97,7 @@ class StateLayout:
     def _used(self, arrays: dict[str, Any]) -> int:
         return len(arrays[self._growing()[0]])
 
-    def count(self, s: Any) -> int:
+    def count(self, s: State) -> int:
         """The used length of the growing dimension."""
         return int(s.count[0]) if self.grows else 0
 
@@ -104,7 +105,7 @@ class StateLayout:
         """The sizes of a layer, counted from 1; those of the whole where the method does not learn layer by layer."""
         return self._sizes_of.get(f"_{layer}", self.sizes)
 
-    def reserve(self, s: Any, more: int) -> Any:
+    def reserve(self, s: State, more: int) -> Any:
         """The record with room for `more` further entries behind the used ones, at most up to the limit."""
         if not self.grows:
             return s
@@ -128,7 +129,7 @@ class StateLayout:
         host = self._backend.namespace() is np
         return type(s)(*(self._backend.asarray(a) if host and a.ndim and a.dtype.kind == "f" else a.copy() for a in s))
 
-    def arrays(self, s: Any) -> dict[str, np.ndarray[Any, Any]]:
+    def arrays(self, s: State) -> dict[str, np.ndarray[Any, Any]]:
         """Copies of the fields in host memory, growing ones cut to what is used."""
         used = self.count(s)
         out = {}
@@ -138,7 +139,7 @@ class StateLayout:
             out[f.name] = self._backend.asnumpy(part) if f.dims else part.copy()
         return out
 
-    def bytes(self, s: Any) -> int:
+    def bytes(self, s: State) -> int:
         """Bytes of the fields in host memory, growing ones as far as they are used."""
         used = self.count(s)
         return self._dtype.itemsize * sum(math.prod(self.shape(f.dims, used)) for f in self.fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 from orfit_bench.spec.backend import Array
 
@@ -24,7 +24,7 @@ class PendingRows:
         """No rows."""
         return PendingRows(self.chunks[:1])
 
-    def concatenate(self, namespace: Any, *more: Array) -> tuple[Array, Array]:
+    def concatenate(self, namespace: ModuleType, *more: Array) -> tuple[Array, Array]:
         """All rows, and these after them: X (n, d) and Y (n, c)."""
         chunks = (*self.chunks, more) if more else self.chunks
         X, Y = (namespace.concatenate(part) for part in zip(*chunks, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def config(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _plain_setting(value) for name, value in settings.items()}
 
 
-def _plain_setting(value: Any) -> Any:
+def _plain_setting(value: object) -> Any:
     if isinstance(value, Schedule):
         return value.config()
     if isinstance(value, Transition):
@@ -130,7 +131,7 @@ def _count(head: dict[str, Any], key: str, least: int = 0) -> int:
     return int(value)
 
 
-def _check(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def _check(name: str, array: np.ndarray[Any, Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if array is None:
         raise ValueError(f"state: the array {name!r} is missing")
     if array.shape != shape or array.dtype.newbyteorder("=") != dtype:
@@ -172,7 +173,7 @@ def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(d if d not in dims[:i] else f"{d}_{i + 1}" for i, d in enumerate(dims))
 
 
-def save(rule: StateRule, state: LearnerState | None, path: Any) -> None:
+def save(rule: StateRule, state: LearnerState | None, path: str | PathLike[str]) -> None:
     """Write header and arrays to path, which holds the old file or the complete new one at every moment."""
     head = np.frombuffer(json.dumps(header(rule, state)).encode(), np.uint8)
     given = arrays(rule, state)
@@ -184,7 +185,7 @@ def save(rule: StateRule, state: LearnerState | None, path: Any) -> None:
     replace(Path(path), write)
 
 
-def read(path: Any) -> tuple[dict[str, Any], dict[str, HostArray]]:
+def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, HostArray]]:
     """Header and arrays of a saved file; ValueError naming the file where it is damaged or something else."""
     with open(path, "rb") as raw:  # what the system refuses (no such file, a folder) is no damaged file
         try:

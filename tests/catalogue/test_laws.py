@@ -100,6 +100,7 @@ def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
         ahead = staticmethod(lambda s, p: s.w)
         predict_step = staticmethod(lambda s, mean, p: spoil(s))
         rts_smooth = staticmethod(lambda *moments: None)
+        solve = staticmethod(lambda s: (np.full_like(s.moment, write), 1.0))
 
     ob.register(offering("rubbish", {method.name: Rubbish}), "rubbish")
     try:

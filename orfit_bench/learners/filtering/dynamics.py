@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.spec.backend import Array
@@ -95,12 +96,12 @@ class Dynamics:
             inputs = {**inputs, "observation_noise": self._noise_per_output(noise, rows)}
         return {n: self._per_step(v, n, steps, observed) for n, v in inputs.items() if v is not None}
 
-    def _noise_per_output(self, noise: Any, rows: int) -> Any:
+    def _noise_per_output(self, noise: ArrayLike, rows: int) -> ArrayLike:
         """The noise of a block for each of the c outputs of a row, if it is given per row."""
         shape = np.shape(noise)
         if shape == (rows,):
             return np.repeat(noise, self._c)
-        return np.kron(noise, np.eye(self._c)) if shape == (rows, rows) else noise
+        return np.kron(np.asarray(noise), np.eye(self._c)) if shape == (rows, rows) else noise
 
     def step_model(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> StepModel:
         """Parameters of the steps from number t on, each of `observed` rows."""
@@ -133,7 +134,7 @@ class Dynamics:
         return PerStep(None if static.all() else self._place(array, name), ~static)
 
 
-def per_step(value: Any, name: str, size: int, steps: int | None) -> HostArray:
+def per_step(value: ArrayLike, name: str, size: int, steps: int | None) -> HostArray:
     """Validate a transition or noise with one entry for each of `steps` steps, or one for all steps (None).
 
     An entry is a number, a vector of length `size` or a matrix (size, size). Transitions and process noises given per

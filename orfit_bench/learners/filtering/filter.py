@@ -32,9 +32,9 @@ class Filter(Regressor):
         X: ArrayLike,
         y: ArrayLike,
         *,
-        transition: Any = None,
-        process_noise: Any = None,
-        observation_noise: Any = None,
+        transition: object = None,
+        process_noise: object = None,
+        observation_noise: object = None,
     ) -> Self:
         """Learn observations in order: a prediction step before each row but the first of all, then its correction.
 
@@ -82,9 +82,9 @@ class Filter(Regressor):
         X: ArrayLike,
         y: ArrayLike,
         *,
-        transition: Any = None,
-        process_noise: Any = None,
-        observation_noise: Any = None,
+        transition: object = None,
+        process_noise: object = None,
+        observation_noise: object = None,
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
         rows = self._rows(X, y, transition, process_noise, observation_noise)
@@ -95,9 +95,9 @@ class Filter(Regressor):
         A: ArrayLike,
         y: ArrayLike,
         *,
-        transition: Any = None,
-        process_noise: Any = None,
-        observation_noise: Any = None,
+        transition: object = None,
+        process_noise: object = None,
+        observation_noise: object = None,
     ) -> Self:
         """One time step with M observations y (M,) or (M, c) through A (M, d), M >= 1. Returns self.
 
@@ -109,7 +109,7 @@ class Filter(Regressor):
         self._update(rows, self.rule.step, rows.X, rows.Y, rows.inputs)
         return self
 
-    def predict(self, X: ArrayLike, *, transition: Any = None) -> Array:
+    def predict(self, X: ArrayLike, *, transition: object = None) -> Array:
         """Forecasts (n,) or (n, c) of the next row, after the transition, were it each row of X (n, d)."""
         X, state = self._question(X), self._begun()
         inputs = self.rule.step_inputs(state.sizes, (transition,), 1, block=True)
@@ -120,9 +120,9 @@ class Filter(Regressor):
         X: ArrayLike,
         y: ArrayLike,
         *,
-        transition: Any = None,
-        process_noise: Any = None,
-        observation_noise: Any = None,
+        transition: object = None,
+        process_noise: object = None,
+        observation_noise: object = None,
     ) -> xarray.Dataset:
         """Means (step, parameter, output) and covariances (step, parameter, parameter) given all of these rows.
 

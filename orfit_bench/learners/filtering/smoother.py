@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ class FilterPass(NamedTuple):
     corrected: Moments
 
 
-def run_filter(extended: ExtendedFilter, s: State, X: Array, Y: Array, p: StepModel, xp: Any) -> FilterPass:
+def run_filter(extended: ExtendedFilter, s: State, X: Array, Y: Array, p: StepModel, xp: ModuleType) -> FilterPass:
     """Filter the rows of X and record each step; there are fewer transitions than rows if a step diverged."""
     n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
     steps = FilterPass([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
@@ -45,12 +46,12 @@ def record_moments(records: Moments, i: int, s: State) -> None:
         record[i] = current
 
 
-def variances(records: Moments, xp: Any) -> Array:
+def variances(records: Moments, xp: ModuleType) -> Array:
     """The diagonals (n, p) of the covariances."""
     return xp.diagonal(records.covariance, axis1=1, axis2=2)
 
 
-def is_inaccurate(before: Array, after: Array, xp: Any) -> bool:
+def is_inaccurate(before: Array, after: Array, xp: ModuleType) -> bool:
     """Whether smoothing made a variance negative or larger, by more than half of the digits of its step's largest."""
     slack = math.sqrt(xp.finfo(before.dtype).eps) * xp.max(before, axis=1)[:, None]
     return not bool(((after >= -slack) & (after <= before + slack)).all())
