@@ -5,7 +5,7 @@ The environment .venv is created on first use and updated when needed.
 
 run      run the benchmark; arguments are passed to `orfit-bench run`
 test     run the quick tests in parallel; arguments are passed to pytest
-slow     run the slow tests, which CI runs too
+slow     run the slow tests: the whole kit on each backend, faults, long streams (over half an hour)
 check    check lint, formatting, types and import contracts
 fix      fix lint errors and formatting where possible
 bench    run the micro-benchmarks of calls and kernels, compared with other packages
@@ -211,7 +211,6 @@ def ci() -> None:
     check()
     wheels()
     test()
-    slow()
 
 
 def main() -> None:
