@@ -112,8 +112,10 @@ def test_one_row_is_a_chunk_of_one(backend: str, case: Case, stream: Any, same_s
             warnings.simplefilter("ignore", ob.AccuracyWarning)
             assert len({outcome(call) for call in calls}) == 1
     if chunk.n_samples_seen_:
-        for learner in learners[:3]:
-            same_state(learner, chunk)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ob.AccuracyWarning)  # ridge solves for the weights of its state
+            for learner in learners[:3]:
+                same_state(learner, chunk)
 
 
 BAD_ROWS: dict[str, Any] = {
