@@ -1,8 +1,9 @@
-"""Mutation testing of the reference kernels with the conformance kit as the only test.
+"""Mutation testing of the reference kernels, and of what kernels share, with the conformance kit as the only test.
 
 `python benchmarks/mutants.py [MODULE...]` changes one operator, comparison, number or branch at a time (cosmic-ray
-decides which and how), runs the kit on the methods that use the module, and writes what became of each mutant to
-mutants.jsonl; a run that was killed goes on there. Forked children, two at a time, keep it to about a second a mutant.
+decides which and how), runs the kit on the methods that use the module, and writes the verdict on each mutant to
+mutants.jsonl, from which a run that was killed resumes. Modules are named like `orfit_bench_numpy.rls` or
+`orfit_bench.kernels.guards`. Two forked children at a time keep it to about a second a mutant.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,12 +30,13 @@ import scipy.linalg  # noqa: F401  # imported once, not in every child
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-import orfit_bench_numpy  # after the threads of BLAS are fixed
+import orfit_bench.kernels  # after the threads of BLAS are fixed
+import orfit_bench_numpy
 from orfit_bench.conformance.plan import plan_checks
 from orfit_bench.conformance.result import PASSED, PlannedCheck
 from orfit_bench.conformance.runner import run_check
 
-FOLDER = Path(orfit_bench_numpy.__file__).parent
+PACKAGES = (orfit_bench_numpy, orfit_bench.kernels)
 OUTPUT = Path("mutants.jsonl")
 CHILDREN, TIMEOUT = 2, 300.0
 ODD = ("LShift", "RShift", "BitOr", "BitAnd", "BitXor")
@@ -80,23 +83,39 @@ def _program(code: str) -> str:
 
 
 SHARED = {
-    "_gram_schmidt": ("icl", "orfit", "rls", "ogd"),
-    "_guard": ("rls", "kalman", "owm", "one_step_sgd", "orfit"),
-    "_incremental_svd": ("orfit", "gp"),
-    "_loops": ("lms", "rls", "oja"),
-    "_regularized_inverse": ("apa", "nlms"),
-    "_rts_smoother": ("kalman",),
+    "orfit_bench_numpy._gram_schmidt": ("icl", "orfit", "rls", "ogd"),
+    "orfit_bench_numpy._guard": ("rls", "kalman", "owm", "one_step_sgd", "orfit"),
+    "orfit_bench_numpy._incremental_svd": ("orfit", "gp"),
+    "orfit_bench_numpy._rts_smoother": ("kalman",),
+    "orfit_bench.kernels.exact_observations": ("kalman",),
+    "orfit_bench.kernels.filtering": ("kalman",),
+    "orfit_bench.kernels.guards": ("rls", "kalman", "owm", "class_rls", "sanger"),
+    "orfit_bench.kernels.information": ("ridge",),
+    "orfit_bench.kernels.layers": ("gp", "owm"),
+    "orfit_bench.kernels.linalg": ("apa", "nlms", "oja", "krasulina", "implicit_krasulina"),
+    "orfit_bench.kernels.loops": ("lms", "rls", "oja"),
 }
-"""The methods that a module of helpers is judged by: between them they call all of it, in each of its ways."""
+"""The methods by which a module of helpers is judged: together they call all of it, in each of its ways."""
 
 
 def users(module: str) -> tuple[str, ...]:
     """The methods whose kernels use the module."""
-    return SHARED.get(module, (module,))
+    return SHARED.get(module, (module.rpartition(".")[2],))
 
 
-def _names() -> list[str]:
-    return [p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__"]
+def module_names() -> list[str]:
+    """The modules of the reference and of what kernels share."""
+    return [
+        f"{package.__name__}.{path.stem}"
+        for package in PACKAGES
+        for path in sorted(Path(package.__path__[0]).glob("*.py"))
+        if path.stem != "__init__"
+    ]
+
+
+def source_of(module: str) -> str:
+    """The source of a module, which is not imported."""
+    return Path(getattr(find_spec(module), "origin", "")).read_text()
 
 
 @cache
@@ -104,7 +123,7 @@ def plan(methods: tuple[str, ...]) -> list[PlannedCheck]:
     """All checks of these methods, those that kill most first. Made before anything is mutated."""
     read, write = os.pipe()
     if os.fork() == 0:  # planning imports kernels, which must not be in the parent
-        items = [i for method in methods for i in plan_checks([method], backends=["numpy"]) if _told(i)]
+        items = [i for method in methods for i in plan_checks([method], backends=["numpy"]) if _is_tried(i)]
         with os.fdopen(write, "w") as out:
             json.dump([[i.check, i.method, i.backend, i.dtype, i.seed] for i in items], out)
         os._exit(0)
@@ -114,25 +133,24 @@ def plan(methods: tuple[str, ...]) -> list[PlannedCheck]:
     return sorted(items, key=lambda i: (i.check.startswith(LAST), i.dtype == "float32", not i.check.startswith(FIRST)))
 
 
-def _told(item: PlannedCheck) -> bool:
+def _is_tried(item: PlannedCheck) -> bool:
     return not item.check.startswith(LEFT_OUT) and (item.dtype == "float64" or item.check.startswith(FIRST))
 
 
-def _named(item: PlannedCheck) -> str:
+def _describe(item: PlannedCheck) -> str:
     return f"{item.check} of {item.method} ({item.dtype})"
 
 
 def judge(module: str, code: str, items: list[PlannedCheck], out: int) -> None:
     """In a child: run the checks until one fails, and say which."""
-    name = f"orfit_bench_numpy.{module}"
-    sys.modules[name] = mutated = types.ModuleType(name)
+    sys.modules[module] = mutated = types.ModuleType(module)
     said = "survived"
     try:
         exec(compile(code, module, "exec"), mutated.__dict__)
         for item in items:
             record = run_check(item)
             if record.status != PASSED:
-                said = f"killed by {_named(item)}: {record.reason[:200]}"
+                said = f"killed by {_describe(item)}: {record.reason[:200]}"
                 break
     except BaseException as error:
         said = f"killed on import: {type(error).__name__}: {error}"
@@ -149,7 +167,7 @@ class Mutant(NamedTuple):
 
 
 class Child(NamedTuple):
-    """A process that judges a mutant, and where it says what it found."""
+    """A process that judges a mutant, and the pipe with its verdict."""
 
     judges: Mutant
     pid: int
@@ -160,7 +178,7 @@ class Child(NamedTuple):
 def main(modules: list[str]) -> None:
     """Judge every mutant that was not judged before."""
     done = {(r["module"], r["mutant"], r["code"]) for r in _records()}
-    made = [one for module in modules or sorted(_names()) for one in found(module)]
+    made = [one for module in modules or module_names() for one in found(module)]
     waiting = [one for one in made if one[:3] not in done]
     print(f"{len(made)} mutants, {len(waiting)} to judge", file=sys.stderr)
     running: list[Child] = []
@@ -180,7 +198,7 @@ def main(modules: list[str]) -> None:
 
 def found(module: str) -> Iterator[Mutant]:
     """The mutants of a module."""
-    source = (FOLDER / f"{module}.py").read_text()
+    source = source_of(module)
     for name, code in mutants(source):
         yield Mutant(module, name, diff(source, code), code)
 
@@ -191,7 +209,7 @@ KILLS: Counter[str] = Counter()
 
 def start(one: Mutant) -> Child:
     """Judge in a child, which a kernel that hangs or crashes ends with."""
-    items = sorted(plan(users(one.module)), key=lambda i: -KILLS[_named(i)])
+    items = sorted(plan(users(one.module)), key=lambda i: -KILLS[_describe(i)])
     read, write = os.pipe()
     if (pid := os.fork()) == 0:
         judge(one.module, one.code, items, write)

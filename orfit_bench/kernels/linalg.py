@@ -1,7 +1,8 @@
-"""Factors of the bases C (d, k) of subspaces."""
+"""Matrix factors and inverses: of bases C (d, k) of subspaces, of rows A (k, p)."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,4 +37,17 @@ def inverse_gram(C: Array) -> Array | None:
         return None
     half = solve_triangular(R, np.eye(len(R), dtype=R.dtype), check_finite=False)
     inverse: Array = half @ half.T
+    return inverse
+
+
+def regularized_inverse(A: Array, eps: float) -> Array:
+    """A'(A A' + eps I)^+ (p, k) by the SVD of A (k, p).
+
+    Singular values up to sqrt(machine eps) of the largest count as zero.
+    """
+    size = max(np.abs(A).max(), 1)  # so that neither a singular value nor its square overflows
+    V, sigma, Wt = np.linalg.svd(A / size, full_matrices=False)
+    nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[0]
+    gain = np.divide(1, sigma + eps / size / size / sigma, out=np.zeros_like(sigma), where=nonzero)
+    inverse: Array = (Wt.T * gain) @ (V.T / size)
     return inverse

@@ -42,15 +42,6 @@ def make_learn(rule: Rule, rows: Rows) -> Callable[..., int]:
     return learn
 
 
-def make_step(rule: Rule) -> Callable[..., bool]:
-    """Make `step` from a rule: all rows at once."""
-
-    def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
-        return rule(s, A, p)
-
-    return step
-
-
 def transposed_copy(C: Array) -> Array:
     """A copy of C'."""
     B: Array = BACKEND.asarray(C.T)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._sliding_apa import learn_rows
 
@@ -61,19 +62,9 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     b_new = E + J @ s.w
     keep = min(n, len(s.rows) - q)
     A, b = np.concatenate([s.rows[n - keep : n], J]), np.concatenate([s.targets[n - keep : n], b_new])
-    w = s.w + p.step_size[0] * (damped_inverse(A, p.eps) @ (b - A @ s.w))
+    w = s.w + p.step_size[0] * (regularized_inverse(A, p.eps) @ (b - A @ s.w))
     if not np.isfinite(w).all():
         return False
     s.w[...] = w
     append_to_window(s, J, b_new)
     return True
-
-
-def damped_inverse(A: Array, eps: float) -> Array:
-    """A'(A A' + eps I)^+ (p, k); singular values up to sqrt(machine eps) of the largest count as zero."""
-    size = max(np.abs(A).max(), 1)  # so that neither a singular value nor its square overflows
-    V, sigma, Wt = np.linalg.svd(A / size, full_matrices=False)
-    kept = sigma > np.finfo(A.dtype).eps ** 0.5 * sigma[0]
-    gain = np.divide(1, sigma + eps / size / size / sigma, out=np.zeros_like(sigma), where=kept)
-    inverse: Array = (Wt.T * gain) @ (V.T / size)
-    return inverse

@@ -7,7 +7,7 @@ takes O(k^2), see `_arrowhead_svd`.
 Reads X, writes U and Sigma; allocates U', DELAY d numbers and blocks of 256 columns a call. A row costs 4 d (k + q)
 flops in two passes over the basis and the q directions beside it, whose bandwidth is the limit, 2 d k (k + DELAY) /
 DELAY to rotate it, and about 2 k^3 to rotate the small matrix. A row too small or too large to be squared, and each
-step of several rows, is learned by `apply_rule`.
+step of several rows, is learned by the rule of the reference.
 """
 
 from typing import Any
@@ -18,23 +18,13 @@ from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_learn, make_step, orthonormalize
+from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_learn, orthonormalize
+from orfit_bench_numpy.incremental_pca import rule, step
+
+__all__ = ["learn", "step"]
 
 DELAY = 16
 """Rows whose new directions are kept beside the old basis until it is rotated."""
-
-
-def apply_rule(s: Any, A: Array, p: Any) -> bool:
-    """U, Sigma <- the k leading singular vectors and values of [U Sigma, Y]; a zero column for a value of 0."""
-    M = np.concatenate([s.basis * s.singular_values, A.T], axis=1)  # (d, k + N)
-    U, sigma, _ = np.linalg.svd(M, full_matrices=False)
-    if not np.isfinite(sigma).all():
-        return False
-    k = len(s.singular_values)
-    rank = np.count_nonzero(sigma[:k] > max(M.shape) * np.finfo(M.dtype).eps * sigma[0])
-    s.basis[:, :rank], s.singular_values[:rank] = U[:, :rank], sigma[:rank]
-    s.basis[:, rank:], s.singular_values[rank:] = 0, 0
-    return True
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
@@ -159,5 +149,4 @@ def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
             S[j, m] = 1 if j == m else 0
 
 
-learn = make_learn(apply_rule, learn_rows)
-step = make_step(apply_rule)
+learn = make_learn(rule, learn_rows)

@@ -4,7 +4,7 @@ Rows are learned by C <- C + step r y'C with r = y - C C^+ y, and C is replaced 
 The result equals that of the rule, which orthonormalizes after every step: with C = Q R the steps are
 Q <- QR(Q + step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y; its inverse is updated, and |C|^2 measures
 how far C is from orthonormal. An error E of the inverse leaves a part of C in r, and becomes E (1 - 2 step c'x),
-x = C^+ y: it may grow where C does not. A row too large for that is learned by `apply_rule`.
+x = C^+ y: it may grow where C does not. A row too large for that is learned by the rule of the reference.
 
 Reads X and the steps, writes C; allocates C', k^2 and 4 d numbers a call. Cost of a row: see `_delayed_rank1`.
 """
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.linalg import orthonormal_factor
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
@@ -23,17 +22,10 @@ from orfit_bench_numba._delayed_rank1 import (
     multiply_basis,
     update_inverse_gram,
 )
-from orfit_bench_numba._subspace import make_delayed_rows, make_learn, make_step
+from orfit_bench_numba._subspace import make_delayed_rows, make_learn
+from orfit_bench_numpy.krasulina import rule, step
 
-
-def apply_rule(s: Any, A: Array, p: Any) -> bool:
-    """C <- QR(C - step/N (C X - Y) X') with X = C'Y, along the projected gradient, eq. (8)."""
-    X = A @ s.basis  # (N, k), the X' of the paper
-    C = orthonormal_factor(s.basis - p.step_size[0] / len(A) * ((X @ s.basis.T - A).T @ X))
-    if C is None:
-        return False
-    s.basis[...] = C
-    return True
+__all__ = ["learn", "step"]
 
 
 @compiled("W R r f f")
@@ -60,5 +52,4 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
     return learned
 
 
-learn = make_learn(apply_rule, make_delayed_rows(learn_until_unsafe, 1e2))
-step = make_step(apply_rule)
+learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e2))

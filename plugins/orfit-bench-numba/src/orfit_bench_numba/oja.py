@@ -2,7 +2,7 @@
 
 Rows are learned by C <- C + step y y'C, and C is replaced by the Q of C = Q R only now and then, which gives the Q of
 all steps so far. C'C gains step (2 + step |y|^2) c c' with c = C'y, so |C|^2 measures how far C is from orthonormal. A
-row too large for that is learned by `apply_rule`.
+row too large for that is learned by the rule of the reference.
 
 Reads X and the steps, writes C; allocates C' and 4 d numbers a call. A row takes 4 d k flops and half a pass over C'.
 """
@@ -11,20 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.linalg import orthonormal_factor
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
-from orfit_bench_numba._subspace import make_delayed_rows, make_learn, make_step
+from orfit_bench_numba._subspace import make_delayed_rows, make_learn
+from orfit_bench_numpy.oja import rule, step
 
-
-def apply_rule(s: Any, A: Array, p: Any) -> bool:
-    """C <- QR(C + step/N Y Y'C), along the unprojected gradient of the variance, eq. (7)."""
-    C = orthonormal_factor(s.basis + p.step_size[0] / len(A) * (A.T @ (A @ s.basis)))
-    if C is None:
-        return False
-    s.basis[...] = C
-    return True
+__all__ = ["learn", "step"]
 
 
 @compiled("W R r f f")
@@ -49,6 +42,5 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
 
 
 learn = make_learn(
-    apply_rule, make_delayed_rows(learn_until_unsafe, 1e4)
+    rule, make_delayed_rows(learn_until_unsafe, 1e4)
 )  # only the square root is lost: there is no inverse
-step = make_step(apply_rule)

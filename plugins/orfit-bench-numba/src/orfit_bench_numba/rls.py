@@ -13,6 +13,9 @@ from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._projection import fit_block, fit_rows
+from orfit_bench_numpy.rls import start_without_prior
+
+__all__ = ["learn", "start_without_prior", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -43,15 +46,3 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step."""
     return update(s, A, Y - A @ s.w, p)
-
-
-def start_without_prior(s: Any, J: Array, E: Array) -> bool:
-    """No prior: the first block's least-squares solution and P = (J'J)^-1 (least-squares notes, block 0)."""
-    V, sigma, Wt = np.linalg.svd(J, full_matrices=False)
-    w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])
-    half = Wt / sigma[:, None]
-    P = half.T @ half
-    if not (np.isfinite(w).all() and np.isfinite(P).all()):
-        return False
-    s.w[...], s.P[...] = w, P
-    return True

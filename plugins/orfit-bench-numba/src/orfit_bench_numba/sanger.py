@@ -4,7 +4,7 @@ Rows are learned on C = Q R with a constant R: C <- C + step r x' is Q <- Q + st
 x = C^+ y = R^-1 Q^+ y and r = y - Q Q^+ y. Q starts orthonormal, and Q'Q gains step^2 |r|^2 v v', whose inverse is
 updated; when Q'Q has become too large, Q is orthonormalized and R absorbs its factor. So x loses no more digits than
 the condition of C, whose square an inverse of C'C would cost. As in krasulina, an error of the inverse may grow, here
-by 1 - 2 step |x|^2. A row too large for that is learned by `apply_rule`.
+by 1 - 2 step |x|^2. A row too large for that is learned by the rule of the reference.
 
 Reads X and the steps, writes C; allocates Q', k^2 and 4 d numbers a call. Cost of a row: see `_delayed_rank1`.
 """
@@ -27,26 +27,14 @@ from orfit_bench_numba._subspace import (
     RENEWAL_PERIOD,
     growth_limits,
     make_learn,
-    make_step,
     orthonormalize,
     transposed_copy,
 )
+from orfit_bench_numpy.sanger import rule, step
+
+__all__ = ["learn", "step"]
 
 MAX_GROWTH = 1e1
-
-
-def apply_rule(s: Any, A: Array, p: Any) -> bool:
-    """C <- C - step/N (C X - Y) X' with X = C^+ Y = R^-1 Q'Y for C = Q R."""
-    C = s.basis
-    Q, R = np.linalg.qr(C)
-    if not np.diagonal(R).all():
-        return False
-    X = solve_triangular(R, (A @ Q).T, check_finite=False)  # (k, N)
-    C = C - p.step_size[0] / len(A) * ((C @ X - A.T) @ X.T)
-    if not np.isfinite(C).all():
-        return False
-    s.basis[...] = C
-    return True
 
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
@@ -104,5 +92,4 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
     return learned
 
 
-learn = make_learn(apply_rule, learn_rows)
-step = make_step(apply_rule)
+learn = make_learn(rule, learn_rows)

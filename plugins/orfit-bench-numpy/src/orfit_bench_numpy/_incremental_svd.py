@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.kernels.linalg import RENEWAL_PERIOD
+
 Array = NDArray[Any]
-RENEWAL_PERIOD = 97
-"""Steps between renewals of a rotated basis: a prime, so that in no periodic stream all of them change nothing."""
 
 
 class Extended(NamedTuple):

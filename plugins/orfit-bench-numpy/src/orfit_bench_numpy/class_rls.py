@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import max_error
+from orfit_bench.kernels.loops import Array
 from orfit_bench_numpy import _guard as guard
-from orfit_bench_numpy._loops import Array
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, used_rows
+from orfit_bench.kernels.loops import Array
 from orfit_bench_numpy._gram_schmidt import new_directions
 from orfit_bench_numpy._guard import is_bounded
 from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
-from orfit_bench_numpy._loops import Array
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

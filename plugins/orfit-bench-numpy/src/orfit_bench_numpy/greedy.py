@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orfit_bench_numpy._loops import Array
+from orfit_bench.kernels.loops import Array
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import inverse_gram
-from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
+from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 
 RENEWAL_PERIOD = 1000
 """The inverse is computed from C at the first step and at every so many steps after it."""

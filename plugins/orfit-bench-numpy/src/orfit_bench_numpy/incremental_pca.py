@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
+from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 
 
 def rule(s: Any, A: Array, p: Any) -> bool:

@@ -20,8 +20,8 @@ import numpy as np
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
 from orfit_bench.kernels.filtering import filter_step, regained_variance
 from orfit_bench.kernels.guards import is_finite, is_singular, rounding_bound
+from orfit_bench.kernels.loops import Array
 from orfit_bench_numpy import _guard as guard
-from orfit_bench_numpy._loops import Array
 from orfit_bench_numpy._rts_smoother import rts_smooth
 
 __all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]

@@ -6,7 +6,7 @@ Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k), X (N, k), th
 from typing import Any
 
 from orfit_bench.kernels.linalg import orthonormal_factor
-from orfit_bench_numpy._loops import Array, make_subspace_learn, make_subspace_step
+from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 
 
 def rule(s: Any, A: Array, p: Any) -> bool:

@@ -6,7 +6,7 @@ Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
 from typing import Any
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench_numpy._loops import Array, make_learn
+from orfit_bench.kernels.loops import Array, make_learn
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -6,8 +6,8 @@ Shapes: J (q, p) gradients, E (q, r) errors, w (p, r), U (p, n), Q (p, a), R (a,
 from typing import Any
 
 from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.loops import Array, make_learn, make_step
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions
-from orfit_bench_numpy._loops import Array, make_learn, make_step
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

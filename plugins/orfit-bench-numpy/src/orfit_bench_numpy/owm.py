@@ -9,8 +9,8 @@ import numpy as np
 
 from orfit_bench.kernels.guards import is_finite, max_error, max_variance_after
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
+from orfit_bench.kernels.loops import Array
 from orfit_bench_numpy import _guard as guard
-from orfit_bench_numpy._loops import Array
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
-from orfit_bench_numpy._loops import Array
+from orfit_bench.kernels.loops import Array
 
 CHECKS_ROWS = True
 

@@ -13,7 +13,7 @@ from scipy.linalg import norm
 from scipy.special import expit
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench_numpy._loops import Array
+from orfit_bench.kernels.loops import Array
 
 # l'(y, f) as a function of e = y - f. heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0, at the kink too; NaN stays NaN.
 SLOPES = {

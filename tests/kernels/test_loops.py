@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from orfit_bench_numpy._loops import make_learn
+from orfit_bench.kernels.loops import make_learn
 
 
 def test_an_update_that_returns_none_is_refused():
