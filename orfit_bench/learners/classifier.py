@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import validation
+from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.targets import with_labels
 from orfit_bench.spec.backend import Array
@@ -27,7 +28,7 @@ class Classifier(Learner):
     array(['cat'], dtype='<U3')
     """
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
         """Learn labelled rows in order.
 
         Parameters
@@ -36,6 +37,9 @@ class Classifier(Learner):
             Rows; n may be 0 or 1. The first call fixes d.
         y : array_like or list, shape (n,)
             Labels; a new one adds a class, which scores zero before.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
+            row, where nothing is forgotten; a row of weight 0 changes nothing, but its class becomes known.
 
         Returns
         -------
@@ -54,17 +58,17 @@ class Classifier(Learner):
         row = self._single_row
         if (
             row
+            and sample_weight is None
             and type(X) is np.ndarray
             and type(y) is np.ndarray
             and X.shape[:1] == y.shape[:1] == (1,)
             and row.learn_label(self._state, X[0], y[0])
         ):
             return self
-        rows = with_labels(self.rule, self._usable(), X, y)
-        self._update(rows, self.rule.learn, rows.X, rows.Y)
+        self._learn_labels(X, y, sample_weight)
         return self
 
-    def learn_one(self, x: ArrayLike, y: ArrayLike) -> Self:
+    def learn_one(self, x: ArrayLike, y: ArrayLike, *, sample_weight: float | None = None) -> Self:
         """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
 
         Parameters
@@ -73,6 +77,8 @@ class Classifier(Learner):
             The row; a NumPy array of the learner's dtype is fastest.
         y : int, bool or str
             Its label.
+        sample_weight : float, optional
+            Its weight, as in `partial_fit`.
 
         Returns
         -------
@@ -93,13 +99,13 @@ class Classifier(Learner):
         'cat'
         """
         row = self._single_row
-        if row and row.learn_label(self._state, x, y):
+        if row and sample_weight is None and row.learn_label(self._state, x, y):
             return self
-        rows = with_labels(self.rule, self._usable(), validation.one_row(x, self.rule.namespace), [y])
-        self._update(rows, self.rule.learn, rows.X, rows.Y)
+        X, weights = validation.one_row(x, self.rule.namespace), None if sample_weight is None else [sample_weight]
+        self._learn_labels(X, [y], weights)
         return self
 
-    def prequential(self, X: ArrayLike, y: ArrayLike) -> Array:
+    def prequential(self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
         """Learn labelled rows in order, and score each of them just before its step.
 
         Parameters
@@ -108,6 +114,8 @@ class Classifier(Learner):
             Rows.
         y : array_like or list, shape (n,)
             Labels.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, as in `partial_fit`.
 
         Returns
         -------
@@ -119,8 +127,7 @@ class Classifier(Learner):
         TypeError, ValueError, DivergedError
             As `partial_fit`.
         """
-        rows = with_labels(self.rule, self._usable(), X, y)
-        return self._update(rows, self.rule.learn, rows.X, rows.Y, True)
+        return self._learn_labels(X, y, sample_weight, predict=True)
 
     def step(self, A: ArrayLike, y: ArrayLike) -> Self:
         """Learn a block of labelled rows, A (M, d) and y (M,) with M >= 1, as one step; errors as in `partial_fit`."""
@@ -164,6 +171,16 @@ class Classifier(Learner):
         X = self._question_about_one(x)
         label: Label = self._labels(self.rule.predict(self._begun(), X)).tolist()[0]
         return label
+
+    def _learn_labels(
+        self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None, predict: bool = False
+    ) -> Array | None:
+        """Learn labelled rows, and with `predict` return the scores of each before its step."""
+        rows = with_labels(self.rule, self._usable(), X, y)
+        if sample_weight is None:
+            return self._update(rows, self.rule.learn, rows.X, rows.Y, predict)
+        weights = weighting.validate(sample_weight, self.rule, len(rows.X))
+        return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
 
     def _labels(self, scores: Array) -> np.ndarray[Any, Any]:
         """The classes of highest score."""

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,16 +22,15 @@ from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.pending import PendingRows
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
-if TYPE_CHECKING:
-    from orfit_bench.learners.filtering.rule import StepInputs
+StepInputs = Mapping[str, Any]
+"""What comes with the rows beside their targets: dynamics of a filter by name, or factors that follow from weights."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Configuration:
     """A method with its settings on a backend, in a dtype, with a model and a seed.
 
-    It makes the state before the first row, answers from a state, and says what a kernel gets. `inputs` are what came
-    with the rows beside their targets, for filters.
+    It makes the state before the first row, answers from a state, and says what a kernel gets.
     """
 
     method: Method
@@ -178,7 +177,10 @@ class Configuration:
         self, state: LearnerState, steps: int, batch_size: int, gradients: int, inputs: StepInputs | None
     ) -> Any:
         """The kernel's p for the next steps."""
-        return self._make_parameters(state.n_steps + 1, steps, batch_size, gradients)
+        p = self._make_parameters(state.n_steps + 1, steps, batch_size, gradients)
+        if inputs and "step_size" in inputs:
+            p = p._replace(step_size=p.step_size * inputs["step_size"])
+        return p._replace(row_scale=inputs["row_scale"]) if inputs and "row_scale" in inputs else p
 
     def constant_parameters(self, sizes: Sizes) -> Any:
         """The kernel's p for a step of one row, if it differs between steps by p.t only; otherwise None."""

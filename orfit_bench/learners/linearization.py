@@ -67,6 +67,9 @@ class LinearizedKernel:
                     f if w is (shown := prediction_weights(method, s, self._settings)) else self.predict(shown, x)
                 )
             E = (y - f).reshape(-1, 1)
+            if p.row_scale is not None:
+                scale = self._xp.repeat(p.row_scale[i : i + B], self._outputs, axis=0)
+                E, J = scale * E, scale * J
             here = self._with_more(here, w, x, y, J)
             if not (xp.isfinite(E).all() and xp.isfinite(J).all() and is_applied(self._kernel.update(s, J, E, here))):
                 return i

@@ -17,8 +17,9 @@ from orfit_bench.spec.types import Number
 NO_LIMIT = sys.maxsize
 """What a kernel sees for a setting that is None: a count no stream reaches. For a number it is infinity."""
 
-BY_STEP = ("targets", "shapes", "inputs")
-"""What p holds in `update` and `store` of a method that asks for it: the targets, the layers' shapes and inputs."""
+BY_STEP = ("targets", "shapes", "inputs", "row_scale")
+"""What p holds in `update` and `store` of a method that asks for it: the targets, the layers' shapes and inputs; and
+the factors (n, 1) of the rows of a nonlinear model, which the linearization has applied already."""
 
 
 @cache

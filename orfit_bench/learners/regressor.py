@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import validation
+from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.spec.backend import Array
@@ -26,7 +27,7 @@ class Regressor(Learner):
     array([5.])
     """
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Self:
         """Learn rows in order.
 
         Parameters
@@ -35,6 +36,9 @@ class Regressor(Learner):
             Rows; n may be 0 or 1. The first call fixes d.
         y : array_like, shape (n,) or (n, c)
             Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
+            row, where nothing is forgotten; a row of weight 0 changes nothing. With `ridge` a negative weight unlearns.
 
         Returns
         -------
@@ -44,7 +48,7 @@ class Regressor(Learner):
         Raises
         ------
         TypeError
-            If X or y holds anything but real numbers.
+            If X or y holds anything but real numbers, or the method has no rule for weights.
         ValueError
             If a number is not finite or a shape does not fit the earlier rows. The learner is unchanged.
         DivergedError
@@ -53,17 +57,17 @@ class Regressor(Learner):
         row = self._single_row
         if (
             row
+            and sample_weight is None
             and type(X) is np.ndarray
             and type(y) is np.ndarray
             and X.shape[:1] == y.shape[:1] == (1,)
             and row.learn_number(self._state, X[0], y[0])
         ):
             return self
-        rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
-        self._update(rows, self.rule.learn, rows.X, rows.Y)
+        self._learn_numbers(X, y, sample_weight)
         return self
 
-    def learn_one(self, x: ArrayLike, y: ArrayLike) -> Self:
+    def learn_one(self, x: ArrayLike, y: ArrayLike, *, sample_weight: float | None = None) -> Self:
         """Learn one row. The result is that of `partial_fit` with this row, at the least overhead per call.
 
         Parameters
@@ -72,6 +76,8 @@ class Regressor(Learner):
             The row; a NumPy array of the learner's dtype is fastest.
         y : float, or array_like, shape (c,)
             Its target.
+        sample_weight : float, optional
+            Its weight, as in `partial_fit`.
 
         Returns
         -------
@@ -93,14 +99,13 @@ class Regressor(Learner):
         6.0
         """
         row = self._single_row
-        if row and row.learn_number(self._state, x, y):
+        if row and sample_weight is None and row.learn_number(self._state, x, y):
             return self
         X, Y = validation.one_row(x, self.rule.namespace), validation.one_target(y, self.rule.namespace)
-        rows = with_numbers(self.rule, self._usable(), X, Y, look=not self.rule.kernel_checks_rows)
-        self._update(rows, self.rule.learn, rows.X, rows.Y)
+        self._learn_numbers(X, Y, None if sample_weight is None else [sample_weight])
         return self
 
-    def prequential(self, X: ArrayLike, y: ArrayLike) -> Array:
+    def prequential(self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
         """Learn rows in order, and predict each of them just before its step.
 
         Parameters
@@ -109,6 +114,8 @@ class Regressor(Learner):
             Rows.
         y : array_like, shape (n,) or (n, c)
             Targets.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, as in `partial_fit`.
 
         Returns
         -------
@@ -120,8 +127,7 @@ class Regressor(Learner):
         TypeError, ValueError, DivergedError
             As `partial_fit`.
         """
-        rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
-        return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True))
+        return self._shaped(self._learn_numbers(X, y, sample_weight, predict=True))
 
     def predict(self, X: ArrayLike) -> Array:
         """Predict the targets of rows; the learner is unchanged.
@@ -193,6 +199,17 @@ class Regressor(Learner):
         rows = with_numbers(self.rule, self._usable(), A, y, "A")
         self._update(rows, self.rule.step, rows.X, rows.Y)
         return self
+
+    def _learn_numbers(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
+    ) -> Array | None:
+        """Learn rows, and with `predict` return what was predicted for each before its step."""
+        if sample_weight is None:
+            rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
+            return self._update(rows, self.rule.learn, rows.X, rows.Y, predict)
+        rows = with_numbers(self.rule, self._usable(), X, y)
+        weights = weighting.validate(sample_weight, self.rule, len(rows.X))
+        return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
 
     def _shaped(self, predictions: Array) -> Array:
         return predictions[:, 0] if self._begun().sizes.y_is_1d else predictions

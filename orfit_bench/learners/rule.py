@@ -5,20 +5,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners import validation
-from orfit_bench.learners.configuration import Configuration
+from orfit_bench.learners.configuration import Configuration, StepInputs
 from orfit_bench.learners.linearization import is_applied
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
-
-if TYPE_CHECKING:
-    from orfit_bench.learners.filtering.rule import StepInputs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,12 +112,15 @@ class Rule(Configuration):
         waited = state.pending.count
         state.n_samples += learned - waited
         state.pending = state.pending.without_rows()
-        row = max(0, learned - waited)
+        return self.divergence(state.n_steps + 1, max(0, learned - waited))
+
+    def divergence(self, step: int, row: int) -> DivergedError:
+        """The error for a step that was not applied, which began at this row of the call."""
         return DivergedError(
-            f"{self.method.name} diverged at step {state.n_steps + 1}, row {row} of this call: the step would not be "
+            f"{self.method.name} diverged at step {step}, row {row} of this call: the step would not be "
             f"finite, or its numbers have too few digits left, so it was not applied; the state before it is kept. "
             f"Scale the data, or choose other settings ({', '.join(self.settings) or 'this method has none'})",
-            state.n_steps + 1,
+            step,
             row,
         )
 

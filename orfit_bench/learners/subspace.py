@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import validation
+from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.targets import without_targets
 from orfit_bench.spec.backend import Array
@@ -27,7 +27,7 @@ class Subspace(Learner):
     array([[1., 0.]])
     """
 
-    def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
+    def partial_fit(self, X: ArrayLike, y: object = None, *, sample_weight: object = None) -> Self:
         """Learn rows in order.
 
         Parameters
@@ -36,6 +36,8 @@ class Subspace(Learner):
             Rows; n may be 0 or 1. The first call fixes d, at least n_components.
         y : None
             Ignored, as in scikit-learn.
+        sample_weight : None
+            Refused: no subspace method has a rule for weights.
 
         Returns
         -------
@@ -51,6 +53,8 @@ class Subspace(Learner):
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
         """
+        if sample_weight is not None:
+            weighting.require(self.method)
         row = self._single_row
         if row and type(X) is np.ndarray and X.shape[:1] == (1,) and row.learn_row(self._state, X[0]):
             return self

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.factory import create
@@ -42,10 +42,10 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
         model = self._model()
         return create(self.method.name, backend=self.backend, random_state=int(seed), model=model, **self._settings())
 
-    def _learn(self, *rows: Array) -> None:
+    def _learn(self, *rows: Array, sample_weight: Array = None) -> None:
         """Learn rows with their targets; a ValueError where they diverge, as scikit-learn's estimators raise."""
         try:
-            self.learner_.partial_fit(*rows)
+            self.learner_.partial_fit(*rows, sample_weight=sample_weight)
         except DivergedError as error:
             raise ValueError(str(error)) from error
 
@@ -72,3 +72,16 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
             if isinstance(transition, Transition):
                 given["transition"] = transition
             self.learner_ = from_bytes(state["learner_"], **given)
+
+
+def checked_weights(sample_weight: Array, rows: int) -> Array:
+    """Weights (n,), finite and not negative; a number is the weight of every row."""
+    given = [sample_weight] if np.isscalar(sample_weight) else sample_weight
+    weights = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.ndim != 1 or len(weights) not in (1, rows):
+        raise ValueError(f"sample_weight: got shape {weights.shape}, want ({rows},), one weight for each row")
+    if (weights < 0).any():
+        raise ValueError("sample_weight: negative values are not allowed, want weights >= 0")
+    if not weights.any():
+        raise ValueError("sample_weight: all weights are zero, want one that is positive")
+    return np.broadcast_to(weights, rows)

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
+from orfit_bench.sklearn.base import checked_weights
 from orfit_bench.sklearn.linear import LinearRows
 
 Array = Any
@@ -34,10 +35,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         estimator
             The estimator itself.
         """
-        X, y = self._checked(X, y, True)
-        self.classes_ = unique_labels(y)
-        self._begin()
-        return self._learn_labels(X, y)
+        return self._fit(X, y)
 
     def partial_fit(self, X: Array, y: Array, classes: Array = None) -> Self:
         """Learn further labelled rows in order.
@@ -56,6 +54,15 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         estimator
             The estimator itself.
         """
+        return self._partial_fit(X, y, classes)
+
+    def _fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
+        X, y = self._checked(X, y, True)
+        self.classes_ = unique_labels(y)
+        self._begin()
+        return self._learn_labels(X, y, sample_weight)
+
+    def _partial_fit(self, X: Array, y: Array, classes: Array, sample_weight: Array = None) -> Self:
         start = not hasattr(self, "learner_")
         X, y = self._checked(X, y, start)
         if start:
@@ -64,7 +71,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
             self._fixed = classes is not None
         elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError(f"classes: got {classes!r}, but the first call had {self.classes_!r}")
-        return self._learn_labels(X, y)
+        return self._learn_labels(X, y, sample_weight)
 
     def _checked(self, X: Array, y: Array, start: bool) -> tuple[Array, Array]:
         X, y = validate_data(self, X, y, reset=start, dtype=np.float64, order="C")
@@ -75,14 +82,15 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         self.learner_, self._fixed = self._new_learner(), False
         self._known: dict[Any, int] = {}
 
-    def _learn_labels(self, X: Array, y: Array) -> Self:
+    def _learn_labels(self, X: Array, y: Array, sample_weight: Array) -> Self:
         """The learner gets integers, in order of first appearance, so that labels of any dtype will do."""
+        weights = None if sample_weight is None else checked_weights(sample_weight, len(X))
         new = [label for label in unique_labels(y).tolist() if label not in set(self.classes_.tolist())]
         if new and self._fixed:
             raise ValueError(f"y: the label {new[0]!r} is not among the classes of the first call")
         for label in y.tolist():
             self._known.setdefault(label, len(self._known))
-        self._learn(X, [self._known[label] for label in y.tolist()])
+        self._learn(X, [self._known[label] for label in y.tolist()], sample_weight=weights)
         if new:
             self.classes_ = unique_labels([*self.classes_.tolist(), *new])
         return self
@@ -127,3 +135,47 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+class WeightedClassifier(StreamingClassifier):
+    """A classifier whose method has a rule for the weight of a row."""
+
+    def fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
+        """Learn labelled rows in order, from scratch.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,)
+            Labels.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows; a whole number equals as many repetitions, where nothing is forgotten.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Array, y: Array, classes: Array = None, sample_weight: Array = None) -> Self:
+        """Learn further labelled rows in order.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,)
+            Labels.
+        classes : array_like, optional
+            All labels that may come. Default: labels are known as they appear, and `classes_` grows.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, as in `fit`.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        return self._partial_fit(X, y, classes, sample_weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orfit_bench.generated import Parameters, camel_case, make_class, setting_parameters
 from orfit_bench.sklearn.base import StreamingEstimator
-from orfit_bench.sklearn.classifier import StreamingClassifier
+from orfit_bench.sklearn.classifier import StreamingClassifier, WeightedClassifier
 from orfit_bench.sklearn.regressor import StreamingRegressor, WeightedRegressor
 from orfit_bench.sklearn.transformer import StreamingTransformer
 from orfit_bench.spec import Method
@@ -20,23 +20,26 @@ ATTRIBUTES: dict[type, str] = {
     "mean_ : ndarray, shape (d,)\n    Mean of the rows.",
 }
 ATTRIBUTES[WeightedRegressor] = ATTRIBUTES[StreamingRegressor]
+ATTRIBUTES[WeightedClassifier] = ATTRIBUTES[StreamingClassifier]
 LEARNER = "learner_ : learner\n    What computes; see `orfit_bench.create`."
 
 
 def base_class(method: Method) -> type[StreamingEstimator]:
     """The class whose methods the estimators of a method have."""
-    traits = method.traits
+    traits, weighting = method.traits, method.kernel.weighting
     if not traits.supervised:
         return StreamingTransformer
+    weighted = weighting is not None and weighting.rule != "repetitions"  # which depend on the order of the rows
     if traits.labels:
-        return StreamingClassifier
-    return WeightedRegressor if method.theory.inverse_gram else StreamingRegressor
+        return WeightedClassifier if weighted else StreamingClassifier
+    return WeightedRegressor if weighted else StreamingRegressor
 
 
 def class_name(method: Method) -> str:
     """As scikit-learn writes names, with the kind at the end: RlsRegressor."""
-    kinds = {StreamingClassifier: "Classifier", StreamingTransformer: "Transformer"}
-    return camel_case(method.name) + kinds.get(base_class(method), "Regressor")
+    if not method.traits.supervised:
+        return camel_case(method.name) + "Transformer"
+    return camel_case(method.name) + ("Classifier" if method.traits.labels else "Regressor")
 
 
 def parameters(method: Method) -> Parameters:

@@ -27,6 +27,7 @@ from orfit_bench.spec.state import (
 from orfit_bench.spec.stream import Data, Stream
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Choice, Integer, Matrix, MatrixOrTransition, Number, NumberOrSchedule, Text
+from orfit_bench.spec.weighting import Weighting
 
 SPEC_VERSION = (1, 0)
 """Major and minor number of this contract; a plugin states the one it was built for."""
@@ -78,6 +79,7 @@ __all__ = [
     "Text",
     "Theory",
     "Transition",
+    "Weighting",
     "bound",
     "deviation",
     "nan_max",

@@ -11,6 +11,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Settings, StateSpec
 from orfit_bench.spec.theory import Theory
 from orfit_bench.spec.types import Integer
+from orfit_bench.spec.weighting import Weighting
 
 
 def _no_draws(settings: Settings) -> int:
@@ -36,6 +37,8 @@ class KernelSpec:
         Whether `update` needs the targets, as p.targets (q, r), and not only the errors.
     needs_post_step_gradients : bool
         Whether the kernel's `store` gets the gradients at the weights after the step.
+    weighting : Weighting, optional
+        How the weight of a row counts. Default: there is no rule, and `sample_weight` is refused.
     validate_rows : callable, optional
         validate_rows(settings, steps done, X, Y, is_step, linear) raises ValueError for rows that cannot be learned.
     """
@@ -46,6 +49,7 @@ class KernelSpec:
     lookahead: bool = False
     needs_targets: bool = False
     needs_post_step_gradients: bool = False
+    weighting: Weighting | None = None
     validate_rows: Callable[[Settings, int, Array, Array, bool, bool], None] | None = None
 
 
@@ -143,6 +147,8 @@ class Method:
             for dim in set(f.dims) - known:
                 yield f"field {f.name!r} has the dimension {dim!r}; dimensions are {', '.join(sorted(known))}"
         yield from (f"{n!r} is averaged, but no field" for n in sorted(self.combine.names - fields))
+        sums = self.kernel.weighting.sums if self.kernel.weighting else ()
+        yield from (f"rows are subtracted from {n!r}, but no field" for n in sums if n not in fields)
         gram = self.theory.inverse_gram
         if gram and gram[0] not in fields:
             yield f"{gram[0]!r} is an inverse Gram matrix, but no field"

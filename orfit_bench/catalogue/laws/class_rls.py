@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws import weights
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
@@ -77,4 +78,5 @@ LAWS = (
     Law(warns_on_precision_loss, "docs/decisions/0004, on survey, eq. (12)", exponent=0, shape="own"),
     Law(blocks_equal_ridge_regression, "least-squares notes, block update", exponent=2),
     Law(merge_is_exact, "survey, eq. (9) and (10) with (D-RLS)", exponent=2),
+    *weights.OF_LABELS,
 )

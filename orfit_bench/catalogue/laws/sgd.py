@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws import weights
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, momentum_steps
@@ -194,4 +195,5 @@ LAWS = (
     Law(iterate_averages, "slides, Other SGD flavors: averaging", exponent=1),
     Law(projection_onto_the_ball, "slides, SGD convergence: projected gradient step", exponent=0),
     Law(convergence_rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
+    *weights.OF_STEPS,
 )

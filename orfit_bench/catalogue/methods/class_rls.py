@@ -14,6 +14,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, StateSpec
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Number
+from orfit_bench.spec.weighting import Weighting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -61,7 +62,7 @@ METHOD = Method(
         ),
         warning=P_LOSES_PRECISION,
     ),
-    kernel=KernelSpec(blocks=True),
+    kernel=KernelSpec(weighting=Weighting("errors"), blocks=True),
     theory=Theory(
         laws=LAWS,
         batch=batch,

@@ -27,6 +27,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Diagonal, Field, PrecisionWarning, Settings, Sizes, StateSpec
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Matrix, MatrixOrTransition
+from orfit_bench.spec.weighting import Weighting
 
 LARGEST = 2000
 """Numbers in all states together, beyond which their joint distribution is too large to be a batch solution."""
@@ -186,7 +187,7 @@ METHOD = Method(
             "process_noise if the state does not move, a transition that does not grow, scaled data",
         ),
     ),
-    kernel=KernelSpec(models=True, blocks=True),
+    kernel=KernelSpec(weighting=Weighting("noise"), models=True, blocks=True),
     theory=Theory(
         laws=LAWS,
         batch=batch,

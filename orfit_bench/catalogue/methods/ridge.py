@@ -13,6 +13,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, Solution, StateSpec
 from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Number
+from orfit_bench.spec.weighting import Weighting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -80,7 +81,7 @@ METHOD = Method(
             "or less correlated features",
         ),
     ),
-    kernel=KernelSpec(blocks=True),
+    kernel=KernelSpec(weighting=Weighting("errors", sums=("information", "moment")), blocks=True),
     theory=Theory(
         laws=LAWS,
         batch=batch,

@@ -18,6 +18,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Diagonal, Field, Growth, Settings, Sizes, StateSpec
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Number
+from orfit_bench.spec.weighting import Weighting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array:
@@ -92,7 +93,7 @@ METHOD = Method(
         growth=Growth("direction", max_directions),
         warning=P_LOSES_PRECISION,
     ),
-    kernel=KernelSpec(models=True, blocks=True, validate_rows=validate_rows),
+    kernel=KernelSpec(weighting=Weighting("errors"), models=True, blocks=True, validate_rows=validate_rows),
     theory=Theory(
         laws=LAWS,
         batch=batch,

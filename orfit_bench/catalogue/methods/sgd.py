@@ -21,6 +21,7 @@ from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Field, Settings, Sizes, StateSpec
 from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Choice, Integer, Number, NumberOrSchedule
+from orfit_bench.spec.weighting import Weighting
 
 
 def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
@@ -181,7 +182,14 @@ METHOD = Method(
         ),
         prediction_weights=prediction_weights,
     ),
-    kernel=KernelSpec(models=True, blocks=True, lookahead=True, needs_targets=True, validate_rows=validate_rows),
+    kernel=KernelSpec(
+        weighting=Weighting("repetitions"),
+        models=True,
+        blocks=True,
+        lookahead=True,
+        needs_targets=True,
+        validate_rows=validate_rows,
+    ),
     theory=Theory(laws=LAWS, batch=batch, batch_memory=batch_memory, cost=Cost(flops=_flops, floats=_floats)),
     combine=Combine(
         Merge("averaged", "the mean of the weights, weighted by the number of rows; averages by their weights", merge),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from orfit_bench.learners import weighting
 from orfit_bench.learners.filtering import smoother
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.regressor import Regressor
@@ -35,6 +36,7 @@ class Filter(Regressor):
         transition: object = None,
         process_noise: object = None,
         observation_noise: object = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn observations in order: a prediction step before each row but the first of all, then its correction.
 
@@ -48,6 +50,8 @@ class Filter(Regressor):
             Of the move to each row: multiples of the identity, or matrices. Default: the settings.
         observation_noise : array_like, shape (n,), optional
             Variance of each observation; on a model with c outputs also (n, c) or (n, c, c). Default: the setting.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, by which the variances are divided; a row of weight 0 counts as not observed.
 
         Returns
         -------
@@ -66,6 +70,7 @@ class Filter(Regressor):
         row = self._single_row
         if (
             row
+            and sample_weight is None
             and type(X) is np.ndarray
             and type(y) is np.ndarray
             and X.shape[:1] == y.shape[:1] == (1,)
@@ -73,9 +78,15 @@ class Filter(Regressor):
             and row.learn_number(self._state, X[0], y[0])
         ):
             return self
-        rows = self._rows(X, y, transition, process_noise, observation_noise)
+        rows = self._rows(X, y, transition, process_noise, observation_noise, sample_weight=sample_weight)
         self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)
         return self
+
+    def _learn_numbers(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
+    ) -> Array | None:
+        rows = self._rows(X, y, None, None, None, sample_weight=sample_weight)
+        return self._update(rows, self.rule.learn, rows.X, rows.Y, predict, rows.inputs)
 
     def prequential(
         self,
@@ -85,9 +96,10 @@ class Filter(Regressor):
         transition: object = None,
         process_noise: object = None,
         observation_noise: object = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
-        rows = self._rows(X, y, transition, process_noise, observation_noise)
+        rows = self._rows(X, y, transition, process_noise, observation_noise, sample_weight=sample_weight)
         return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True, rows.inputs))
 
     def step(
@@ -142,8 +154,35 @@ class Filter(Regressor):
         to_host = self.backend.asnumpy
         return smoother.make_dataset(to_host(mean), to_host(covariance), first=first)
 
-    def _rows(self, X: ArrayLike, y: ArrayLike, *varying: Any, block: bool = False) -> Rows:
+    def _rows(
+        self, X: ArrayLike, y: ArrayLike, *varying: Any, block: bool = False, sample_weight: ArrayLike | None = None
+    ) -> Rows:
         """The rows with what came with them, all of it checked."""
-        look = block or not self.rule.kernel_checks_rows or any(v is not None for v in varying)
+        look = block or not self.rule.kernel_checks_rows or any(v is not None for v in (*varying, sample_weight))
         rows = with_numbers(self.rule, self._usable(), X, y, "A" if block else "X", look)
+        if sample_weight is not None:
+            weights = weighting.validate(sample_weight, self.rule, len(rows.X))
+            transition, process_noise, noise = varying
+            noise = self._divided_noise(noise, weights)
+            rows = rows._replace(Y=self._without_targets(rows.Y, weights == 0))
+            varying = transition, process_noise, noise
         return rows._replace(inputs=self.rule.step_inputs(rows.sizes, varying, len(rows.X), block))
+
+    def _divided_noise(self, noise: Any, weights: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The variances of the rows, those given or those of the settings, divided by the weights."""
+        rows = len(weights)
+        each = np.asarray(self.settings["observation_noise"] if noise is None else noise, float)
+        if noise is None:
+            each = np.broadcast_to(each, (rows, *each.shape))
+        elif len(each) != rows:
+            raise ValueError(f"observation_noise: got {len(each)} entries, want {rows}, one for each row")
+        divisor = np.where(weights > 0, weights, 1.0).reshape(rows, *[1] * (each.ndim - 1))
+        return np.asarray(each / divisor)
+
+    def _without_targets(self, Y: Array, gaps: np.ndarray[Any, Any]) -> Array:
+        """The targets with NaN in these rows."""
+        if not gaps.any():
+            return Y
+        targets = np.array(self.backend.asnumpy(Y))
+        targets[gaps] = np.nan
+        return self.rule.place(targets)

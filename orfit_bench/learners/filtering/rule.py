@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners import validation
+from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import smoother
-from orfit_bench.learners.filtering.dynamics import NO_INPUTS, STEP_INPUTS, Dynamics, PerStep, StepModel, as_matrix
+from orfit_bench.learners.filtering.dynamics import NO_INPUTS, STEP_INPUTS, Dynamics, StepModel, as_matrix
 from orfit_bench.learners.filtering.extended import ExtendedFilter, apply_transition
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
@@ -19,9 +19,6 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.spec.model import Transition
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState, Sizes
-
-StepInputs = Mapping[str, PerStep]
-"""What was given with the rows: any of STEP_INPUTS."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,0 +1,172 @@
+"""Rows with weights, learned by kernels that know no weights (docs/decisions/0048)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners import validation
+from orfit_bench.learners.rule import Rule
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Method
+from orfit_bench.spec.backend import Array
+from orfit_bench.spec.weighting import Weighting
+from orfit_bench.state.state import LearnerState
+
+HostArray = np.ndarray[Any, Any]
+MOST_REPETITIONS = 1000
+"""The largest weight that is learned by repeating the row."""
+
+
+def require(method: Method) -> Weighting:
+    """How the method learns weights; TypeError if it has no rule."""
+    if method.kernel.weighting is None:
+        others = ", ".join(sorted(m.name for m in registry().methods.values() if m.kernel.weighting))
+        raise TypeError(f"sample_weight: {method.name} has no rule for the weight of a row; these have one: {others}")
+    return method.kernel.weighting
+
+
+def validate(value: object, rule: Rule, rows: int) -> HostArray:
+    """The weights (rows,) in host memory; TypeError or ValueError where the method cannot learn them."""
+    weighting = require(rule.method)
+    weights = validation.numbers(value, "sample_weight", np.dtype(float))
+    if weights.shape != (rows,):
+        raise ValueError(f"sample_weight: got shape {weights.shape}, want ({rows},), one weight for each row")
+    if (weights < 0).any() and not weighting.sums:
+        signed = ", ".join(sorted(m.name for m in registry().methods.values() if _unlearns(m)))
+        raise ValueError(
+            f"{_first(weights, weights < 0)}: want a weight >= 0; a negative weight unlearns a row with {signed} only"
+        )
+    if weighting.rule == "repetitions":
+        _check_repetitions(weights, rule)
+    return weights
+
+
+def _unlearns(method: Method) -> bool:
+    return bool(method.kernel.weighting and method.kernel.weighting.sums)
+
+
+def _first(weights: HostArray, wrong: HostArray) -> str:
+    row = int(wrong.argmax())
+    return f"sample_weight[{row}] is {weights[row]}"
+
+
+def _check_repetitions(weights: HostArray, rule: Rule) -> None:
+    name = rule.method.name
+    if (weights > MOST_REPETITIONS).any():
+        raise ValueError(
+            f"{_first(weights, weights > MOST_REPETITIONS)}: {name} repeats a row as often as its weight says, want at "
+            f"most {MOST_REPETITIONS}; divide all weights by their mean"
+        )
+    if rule.batch_size > 1 and (weights % 1).any():
+        raise ValueError(f"{_first(weights, weights % 1 > 0)}: {name} with batch_size > 1 wants whole weights")
+
+
+def learn(
+    rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool = False
+) -> Array | None:
+    """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change nothing but the count of rows."""
+    weighting = require(rule.method)
+    scale = weights if weighting.rule == "repetitions" else _signed_roots(weights, rule.dtype)
+    out = rule.namespace.empty(Y.shape, rule.dtype) if predict else None
+    for run in _runs_of_one_sign(scale, single=predict):
+        seen = state.n_samples
+        x, y, w = X[run], Y[run], scale[run]
+        try:
+            if not w[0]:
+                found = rule.predict(state, x) if predict else None
+            elif weighting.rule == "repetitions":
+                found = _learn_repetitions(rule, state, x, y, w, predict)
+            elif w[0] < 0:
+                found = rule.predict(state, x) if predict else None
+                _unlearn(rule, state, x, y, -w)
+            else:
+                found = _learn_scaled(rule, state, x, y, w, predict)
+        except DivergedError as error:
+            state.n_samples = seen + error.row
+            raise rule.divergence(error.step, run.start + error.row) from None
+        state.n_samples = seen + len(x)
+        if out is not None:
+            out[run] = found
+    return out
+
+
+def _signed_roots(weights: HostArray, dtype: np.dtype[Any]) -> HostArray:
+    """The roots of the weights with their signs, 0 where the root is too small for the dtype."""
+    roots: HostArray = np.copysign(np.sqrt(np.abs(weights)), weights).astype(dtype)
+    return roots
+
+
+def _runs_of_one_sign(scale: HostArray, single: bool) -> Iterator[slice]:
+    """Consecutive rows whose weights have one sign; rows that are unlearned come one by one with `single`."""
+    sign = np.sign(scale)
+    ends = (sign[1:] != sign[:-1]) | ((sign[1:] < 0) & single)
+    cuts = [0, *(np.flatnonzero(ends) + 1).tolist(), len(scale)]
+    return (slice(i, j) for i, j in pairwise(cuts) if i < j)
+
+
+def _learn_scaled(
+    rule: Rule, state: LearnerState, X: Array, Y: Array, root: HostArray, predict: bool = False
+) -> Array | None:
+    """Learn rows whose squared errors count by the square of `root`."""
+    scale = rule.place(root)[:, None]
+    if not rule.is_linear:
+        return rule.learn(state, X, Y, predict, {"row_scale": scale})
+    found = rule.learn(state, scale * X, scale * Y, predict)
+    return None if found is None else found / scale
+
+
+def _unlearn(rule: Rule, state: LearnerState, X: Array, Y: Array, root: HostArray) -> None:
+    """Subtract rows from the sums: added to the negative sums, they are subtracted from the sums themselves.
+
+    ValueError, and the sums are as they were, if a sum of squares would become negative.
+    """
+    sums = [getattr(state.arrays, name) for name in require(rule.method).sums]
+    before = [a.copy() for a in sums]
+    try:
+        _negate(sums)
+        _learn_scaled(rule, state, X, Y, root)
+        _negate(sums)
+        _check_squares(sums, before, rule)
+    except BaseException:
+        for a, old in zip(sums, before, strict=True):
+            a[...] = old
+        raise
+
+
+def _negate(arrays: list[Array]) -> None:
+    for a in arrays:
+        a *= -1
+
+
+def _check_squares(sums: list[Array], before: list[Array], rule: Rule) -> None:
+    """No diagonal entry of a Gram matrix is negative beyond rounding."""
+    xp, half = rule.namespace, float(np.finfo(rule.dtype).eps) ** 0.5
+    for after, old in zip(sums, before, strict=True):
+        square = after.ndim == 2 and after.shape[0] == after.shape[1]
+        if square and bool((xp.diagonal(after) < -half * xp.abs(xp.diagonal(old))).any()):
+            raise ValueError(
+                f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
+                f"unlearn only rows that were learned, with the weights they had"
+            )
+
+
+def _learn_repetitions(
+    rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool
+) -> Array | None:
+    """Learn each row as often as its weight says, the rest by a shorter step."""
+    counts = np.ceil(weights).astype(int)
+    rows = np.repeat(np.arange(len(weights)), counts)
+    first = np.cumsum(counts) - counts
+    part = np.ones(len(rows), rule.dtype)
+    part[first + counts - 1] = weights - (counts - 1)
+    x, y = (rule.place(np.ascontiguousarray(rule.backend.asnumpy(a)[rows])) for a in (X, Y))
+    try:
+        found = rule.learn(state, x, y, predict, None if (part == 1).all() else {"step_size": part})
+    except DivergedError as error:
+        raise rule.divergence(error.step, int(rows[error.row])) from None
+    return None if found is None else rule.place(rule.backend.asnumpy(found)[first])

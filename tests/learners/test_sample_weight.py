@@ -1,0 +1,178 @@
+"""Weights of rows: what they mean is in the laws; here what is refused, and what is left as it was."""
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+BACKENDS = [name for name in ("numpy", "numba") if ob.backends()[name].available]
+WEIGHTED = [name for name, m in ob.methods().items() if m.kernel.weighting]
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
+LABELS = ["a", "b", "c"] * 10
+
+
+def targets(name):
+    return LABELS if name == "class_rls" else y
+
+
+def learned(name, *chunks, **settings):
+    learner = ob.create(name, backend="numpy", **settings)
+    for rows, of, weights in chunks:
+        learner.partial_fit(rows, of, sample_weight=weights)
+    return learner
+
+
+def weights_of(learner):
+    return learner.state()[learner.method.state.weights].values
+
+
+def test_methods_with_a_rule():
+    assert WEIGHTED == ["class_rls", "kalman", "ridge", "rls", "sgd"]
+
+
+@pytest.mark.parametrize("name", sorted(set(ob.methods()) - set(WEIGHTED)))
+def test_methods_without_a_rule_say_which_have_one(name):
+    learner = ob.create(name, backend="numpy", **({"model": ob.MLP()} if ob.methods()[name].state.layered else {}))
+    with pytest.raises(TypeError, match="have one: class_rls, kalman, ridge, rls, sgd"):
+        learner.partial_fit(X, y, sample_weight=np.ones(30))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_whole_weights_equal_repetitions_in_any_chunks(name, backend):
+    whole, t = rng.integers(0, 4, 30), np.asarray(targets(name))
+    repeated = ob.create(name, backend=backend).partial_fit(np.repeat(X, whole, axis=0), np.repeat(t, whole))
+    for cuts in ([], [1, 2, 15]):
+        learner = ob.create(name, backend=backend)
+        for part in np.split(np.arange(30), cuts):
+            learner.partial_fit(X[part], t[part], sample_weight=whole[part])
+        np.testing.assert_allclose(weights_of(learner), weights_of(repeated), rtol=1e-9, atol=1e-12)
+        assert learner.n_samples_seen_ == 30
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_one_row_at_a_time(name):
+    v = np.array([0, 1, 2, 0.5, 3.25] * 6)
+    chunk, rows = learned(name, (X, targets(name), v)), ob.create(name, backend="numpy")
+    for x, t, weight in zip(X, targets(name), v, strict=True):
+        rows.learn_one(x, t, sample_weight=weight)
+    np.testing.assert_allclose(weights_of(rows), weights_of(chunk), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_predictions_before_each_row(name):
+    v = np.array([2, 0, 1, 0.5, 0, 0] * 5)
+    kind = "decision_function" if name == "class_rls" else "predict"
+    learner = ob.create(name, backend="numpy").partial_fit(X, targets(name))
+    twin = learner.copy()
+    got = learner.prequential(X, targets(name), sample_weight=v)
+    for i in range(30):
+        np.testing.assert_allclose(getattr(twin, kind)(X[i : i + 1])[0], got[i], rtol=1e-9)
+        twin.partial_fit(X[i : i + 1], targets(name)[i : i + 1], sample_weight=v[i : i + 1])
+    np.testing.assert_allclose(weights_of(learner), weights_of(twin), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (np.ones(29), r"shape \(29,\), want \(30,\)"),
+        (np.ones((30, 1)), r"shape \(30, 1\)"),
+        (np.where(np.arange(30) == 3, np.nan, 1), r"sample_weight\[3\] is nan"),
+        (np.where(np.arange(30) == 3, np.inf, 1), r"sample_weight\[3\] is inf"),
+        (np.where(np.arange(30) == 3, -1.0, 1), r"sample_weight\[3\] is -1.0: want a weight >= 0; .* with ridge only"),
+    ],
+)
+def test_wrong_weights_change_nothing(name, wrong, message):
+    if name == "ridge" and np.nanmin(wrong) < 0:
+        return
+    learner = ob.create(name, backend="numpy").partial_fit(X, targets(name))
+    before = learner.state()
+    with pytest.raises(ValueError, match=message):
+        learner.partial_fit(X, targets(name), sample_weight=wrong)
+    assert before.identical(learner.state())
+    with pytest.raises(TypeError, match="sample_weight"):
+        learner.partial_fit(X, targets(name), sample_weight=["heavy"] * 30)
+
+
+def test_unlearning():
+    learner = learned("ridge", (X, y, None), (X[:10], y[:10], -np.ones(10)))
+    np.testing.assert_allclose(weights_of(learner), weights_of(learned("ridge", (X[10:], y[10:], None))), rtol=1e-10)
+    mixed = learned("ridge", (X, y, None), (X[:10], y[:10], [-1, 0, -1, 2, -1, -1, -1, -1, -1, -1]))
+    left = np.vstack([X[10:], X[[1, 3, 3, 3]]]), np.append(y[10:], y[[1, 3, 3, 3]])
+    np.testing.assert_allclose(weights_of(mixed), weights_of(learned("ridge", (*left, None))), rtol=1e-10)
+    one = learned("ridge", (X, y, None)).learn_one(X[0], y[0], sample_weight=-1.0)
+    np.testing.assert_allclose(weights_of(one), weights_of(learned("ridge", (X[1:], y[1:], None))), rtol=1e-10)
+
+
+def test_unlearning_with_forgetting_and_predictions():
+    v = np.array([1, 1, -1, 1, -1, -1] * 5)
+    for ff in (0.9, 1.1):
+        learner = learned("ridge", (X, y, None), forgetting_factor=ff)
+        twin = learner.copy()
+        got = learner.prequential(X / 4, y, sample_weight=v)
+        for i in range(30):
+            np.testing.assert_allclose(twin.predict(X[i : i + 1] / 4)[0], got[i], rtol=1e-9)
+            twin.partial_fit(X[i : i + 1] / 4, y[i : i + 1], sample_weight=v[i : i + 1])
+        np.testing.assert_allclose(weights_of(learner), weights_of(twin), rtol=1e-9)
+
+
+def test_more_than_was_learned_cannot_be_unlearned():
+    learner = learned("ridge", (X[:3], y[:3], None))
+    before = learner.state()
+    with pytest.raises(ValueError, match="take more from ridge than it has learned"):
+        learner.partial_fit(X, y, sample_weight=-np.ones(30))
+    assert before.identical(learner.state())
+
+
+def test_repetitions_of_sgd():
+    with pytest.raises(ValueError, match="want at most 1000"):
+        learned("sgd", (X, y, np.full(30, 1001)))
+    with pytest.raises(ValueError, match="batch_size > 1 wants whole weights"):
+        learned("sgd", (X, y, np.full(30, 0.5)), batch_size=4)
+    pending = learned("sgd", (X[:3], y[:3], [2, 1, 3]), batch_size=4)
+    np.testing.assert_array_equal(
+        weights_of(pending),
+        weights_of(ob.create("sgd", backend="numpy", batch_size=4).partial_fit(X[[0, 0, 1, 2]], y[[0, 0, 1, 2]])),
+    )
+    assert pending.pending == 2
+    halves = learned("sgd", (X, y, np.full(30, 0.5)), step_size=0.2)
+    np.testing.assert_allclose(weights_of(halves), weights_of(learned("sgd", (X, y, None), step_size=0.1)), rtol=1e-12)
+
+
+def test_the_row_that_diverged():
+    huge = X * 1e200
+    with pytest.raises(ob.DivergedError, match="row 7 of this call") as caught:
+        learned("sgd", (np.vstack([X[:7], huge]), np.append(y[:7], y * 1e200), [2, 0, 1, 0, 0, 3, 1] + [2] * 30))
+    assert caught.value.row == 7
+
+
+def test_weights_of_a_nonlinear_model():
+    whole = rng.integers(0, 4, 30)
+    learner = ob.create("rls", backend="numpy", model=ob.MLP(hidden=(3,))).partial_fit(X[:1], y[:1])
+    twin = learner.copy()
+    learner.step(X[:1], y[:1])
+    twin.partial_fit(X[:1], y[:1], sample_weight=[1.0])
+    np.testing.assert_allclose(weights_of(learner), weights_of(twin), rtol=1e-12)
+    linear = ob.MLP(hidden=())
+    weighted = ob.create("rls", backend="numpy", model=linear).partial_fit(X, y, sample_weight=whole)
+    repeated = ob.create("rls", backend="numpy", model=linear)
+    repeated.partial_fit(np.repeat(X, whole, axis=0), np.repeat(y, whole))
+    np.testing.assert_allclose(weights_of(weighted), weights_of(repeated), rtol=1e-9)
+
+
+def test_a_filter_that_moves():
+    noise = rng.uniform(1, 2, 30)
+    v = np.array([1, 0.5, 2, 0, 4, 1] * 5)
+    gaps = np.where(v == 0, np.nan, y)
+    settings = {"transition": 0.9, "process_noise": 0.1}
+    weighted = ob.create("kalman", backend="numpy", **settings)
+    want = weighted.copy().prequential(X, gaps, observation_noise=noise / np.where(v == 0, 1, v))
+    np.testing.assert_array_equal(weighted.prequential(X, y, observation_noise=noise, sample_weight=v), want)
+
+
+def test_weights_too_small_for_the_dtype_count_as_zero():
+    learner = ob.create("rls", backend="numpy", dtype="float32").partial_fit(X[:5], y[:5])
+    before = weights_of(learner)
+    np.testing.assert_array_equal(weights_of(learner.partial_fit(X, y, sample_weight=np.full(30, 1e-300))), before)
