@@ -11,9 +11,9 @@ import pytest
 from helpers.filters import GIVEN, NAN, Same, X, moments, said, y
 
 import orfit_bench as ob
+from benchmarks.endurance.measurement import Rows, measure_long_stream
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
 from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
-from orfit_bench.conformance.endurance import Rows, measure_long_stream
 
 # ---------------------------------------------------------------------- exact observations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
 
-from orfit_bench.conformance.endurance import LongStreamResult
+from benchmarks.endurance.measurement import LongStreamResult
 from orfit_bench.report.plotting import pyplot, save
 
 PANELS = {
