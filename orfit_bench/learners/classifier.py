@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import validation, weighting
+from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.targets import with_labels
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label
@@ -33,8 +34,8 @@ class Classifier(Learner):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            Rows; n may be 0 or 1. The first call fixes d.
+        X : array_like or table, shape (n, d)
+            Rows; n may be 0 or 1. The first call fixes d and the names of columns.
         y : array_like or list, shape (n,)
             Labels; a new one adds a class, which scores zero before.
         sample_weight : array_like, shape (n,), optional
@@ -73,7 +74,7 @@ class Classifier(Learner):
 
         Parameters
         ----------
-        x : array_like, shape (d,)
+        x : array_like, mapping or Series, shape (d,)
             The row; a NumPy array of the learner's dtype is fastest.
         y : int, bool or str
             Its label.
@@ -101,8 +102,8 @@ class Classifier(Learner):
         row = self._single_row
         if row and sample_weight is None and row.learn_label(self._state, x, y):
             return self
-        X, weights = validation.one_row(x, self.rule.namespace), None if sample_weight is None else [sample_weight]
-        self._learn_labels(X, [y], weights)
+        X = read_one_row(self._usable(), x, self.rule.namespace)
+        self._learn_labels(X, [y], None if sample_weight is None else [sample_weight])
         return self
 
     def prequential(self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
@@ -110,7 +111,7 @@ class Classifier(Learner):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
+        X : array_like or table, shape (n, d)
             Rows.
         y : array_like or list, shape (n,)
             Labels.

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
+from orfit_bench.learners.column_names import NamedValues
 from orfit_bench.learners.merging import merged
+from orfit_bench.learners.named_rows import read_features, read_one_row
 from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
@@ -36,7 +40,7 @@ class Learner:
         self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
         self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights
         self._state = state
-        self._single_row = rule.single_row(state.sizes) if state else None
+        self._single_row = self._find_single_row()
 
     # ------------------------------------------------------------------ what it is
 
@@ -60,6 +64,16 @@ class Learner:
         if self._state is None:
             raise AttributeError("n_features_in_ is known after the first call of partial_fit")
         return self._state.sizes.n_features
+
+    @property
+    def feature_names_in_(self) -> np.ndarray[Any, Any]:
+        """Names of the columns of X (d,), an array of objects, once rows came as a table.
+
+        Later tables may have the same columns in any order; other columns are refused.
+        """
+        if self._state is None or not self._state.feature_names:
+            raise AttributeError("feature_names_in_ is known once the first rows come as a table with named columns")
+        return np.array(self._state.feature_names, object)
 
     @property
     def n_samples_seen_(self) -> int:
@@ -168,7 +182,8 @@ class Learner:
             require("blocks", self.rule.kernel, self.method, self.backend)
             self._usable()
             X, Y = state.pending.concatenate(self.rule.namespace)
-            self._update(Rows(X, Y, state.sizes, state.classes), self.rule.flush)
+            rows = Rows(X, Y, state.sizes, state.classes, (), None, state.feature_names, state.target_names)
+            self._update(rows, self.rule.flush)
         return self
 
     def _update(self, rows: Rows, act: Callable[..., Any], *arguments: Any) -> Any:
@@ -181,6 +196,7 @@ class Learner:
         old = state = self._state
         if state is None:
             state = self.rule.init(rows.sizes, rows.classes)
+            state.feature_names, state.target_names = rows.feature_names, rows.target_names
         elif rows.classes != state.classes:
             state = with_classes(self.rule, state, rows.classes)
         backup = self.rule.copy(old) if old and self.rule.runs_user_code(rows.inputs) else None
@@ -200,11 +216,20 @@ class Learner:
             elif old:
                 old.n_steps, old.n_samples = steps, seen
             raise
+        if rows.feature_names or rows.target_names:
+            state.feature_names, state.target_names = rows.feature_names, rows.target_names
         self._state = state
-        self._single_row = self.rule.single_row(state.sizes)
+        self._single_row = self._find_single_row()
         if self.method.state.warning:
             self.rule.warn_of_lost_precision(state)
         return result
+
+    def _find_single_row(self) -> SingleRow | None:
+        """The short path for one row per call; None where a row without names has to be warned of first."""
+        state = self._state
+        if state is None or (state.feature_names and not state.has_warned_of_names):
+            return None
+        return self.rule.single_row(state.sizes)
 
     # ------------------------------------------------------------------ what may not be asked
 
@@ -231,12 +256,14 @@ class Learner:
         """One row x (d,) as rows (1, d), validated, on the backend."""
         row = self._single_row
         X = row.as_rows(self._state, x) if row else None
-        return self._question(validation.one_row(x, self.rule.namespace)) if X is None else X
+        return self._question(read_one_row(self._begun(), x, self.rule.namespace)) if X is None else X
 
-    def _question(self, X: ArrayLike) -> Array:
+    def _question(self, X: ArrayLike | NamedValues) -> Array:
         """Rows (n, d) that a question is about, checked, on the backend."""
-        sizes = self._begun().sizes
-        return self.rule.place(validation.matrix(X, "X", self.dtype, sizes.n_features, xp=self.rule.namespace))
+        state = self._begun()
+        values, names = read_features(state, X, "X")
+        rows = validation.matrix(values, "X", self.dtype, state.sizes.n_features, xp=self.rule.namespace, names=names)
+        return self.rule.place(rows)
 
     def _check_step(self) -> None:
         if not self.method.kernel.blocks:

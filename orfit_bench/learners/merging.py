@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.targets import with_classes
 from orfit_bench.state import merging
@@ -20,4 +22,6 @@ def merged(rule: Rule, a: LearnerState | None, other_rule: Rule, b: LearnerState
     classes = tuple(dict.fromkeys([*a.classes, *b.classes]))
     if len(kinds := {type(label).__name__ for label in [*a.classes, *b.classes]}) > 1:
         raise ValueError(f"merge: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
-    return merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes))
+    both = merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes))
+    names = a.feature_names or b.feature_names, a.target_names or b.target_names
+    return replace(both, feature_names=names[0], target_names=names[1])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.spec.backend import Array
 
@@ -32,9 +33,9 @@ class Regressor(Learner):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            Rows; n may be 0 or 1. The first call fixes d.
-        y : array_like, shape (n,) or (n, c)
+        X : array_like or table, shape (n, d)
+            Rows; n may be 0 or 1. The first call fixes d and the names of columns.
+        y : array_like, column or table, shape (n,) or (n, c)
             Targets. The first call fixes c, and whether predictions have shape (n,) or (n, c).
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, where the method has a rule for them. A whole weight equals as many repetitions of the
@@ -72,7 +73,7 @@ class Regressor(Learner):
 
         Parameters
         ----------
-        x : array_like, shape (d,)
+        x : array_like, mapping or Series, shape (d,)
             The row; a NumPy array of the learner's dtype is fastest.
         y : float, or array_like, shape (c,)
             Its target.
@@ -101,7 +102,8 @@ class Regressor(Learner):
         row = self._single_row
         if row and sample_weight is None and row.learn_number(self._state, x, y):
             return self
-        X, Y = validation.one_row(x, self.rule.namespace), validation.one_target(y, self.rule.namespace)
+        xp = self.rule.namespace
+        X, Y = read_one_row(self._usable(), x, xp), validation.one_target(y, xp)
         self._learn_numbers(X, Y, None if sample_weight is None else [sample_weight])
         return self
 
@@ -110,7 +112,7 @@ class Regressor(Learner):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
+        X : array_like or table, shape (n, d)
             Rows.
         y : array_like, shape (n,) or (n, c)
             Targets.
@@ -134,7 +136,7 @@ class Regressor(Learner):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
+        X : array_like or table, shape (n, d)
             Rows.
 
         Returns

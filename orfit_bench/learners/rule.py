@@ -101,7 +101,7 @@ class Rule(Configuration):
                 state.interrupted = type(error).__name__
                 raise
         if learned < 0:
-            validation.check_finite(X, "X")
+            validation.check_finite(X, "X", state.feature_names)
             raise TypeError(f"the kernel's learn returned {learned}, but all of X is finite")
         state.n_steps += learned // batch_size
         if learned < len(X):

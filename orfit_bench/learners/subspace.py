@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.targets import without_targets
 from orfit_bench.spec.backend import Array
 
@@ -32,8 +33,8 @@ class Subspace(Learner):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            Rows; n may be 0 or 1. The first call fixes d, at least n_components.
+        X : array_like or table, shape (n, d)
+            Rows; n may be 0 or 1. The first call fixes d, at least n_components, and the names of columns.
         y : None
             Ignored, as in scikit-learn.
         sample_weight : None
@@ -67,7 +68,7 @@ class Subspace(Learner):
 
         Parameters
         ----------
-        x : array_like, shape (d,)
+        x : array_like, mapping or Series, shape (d,)
             The row; a NumPy array of the learner's dtype is fastest.
 
         Returns
@@ -90,8 +91,9 @@ class Subspace(Learner):
         row = self._single_row
         if row and row.learn_row(self._state, x):
             return self
-        X = validation.one_row(x, self.rule.namespace)
-        rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
+        state = self._usable()
+        X = read_one_row(state, x, self.rule.namespace)
+        rows = without_targets(self.rule, state, X, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.learners import validation
+from orfit_bench.learners.named_rows import read_features
 from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.tables import read_columns, read_labels
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
@@ -26,6 +28,10 @@ class Rows(NamedTuple):
     """The rows at which the last of these classes come."""
     inputs: Any = None
     """What came with the rows beside the targets."""
+    feature_names: tuple[str, ...] = ()
+    """The names of the columns of X, where they are known."""
+    target_names: tuple[str, ...] = ()
+    """The names of the columns of y, where they are known."""
 
 
 def with_numbers(
@@ -33,19 +39,27 @@ def with_numbers(
 ) -> Rows:
     """Targets that are numbers: y (n,) or (n, c), of which NaN is a gap where the kind of method knows gaps."""
     sizes = state.sizes if state else None
-    rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace)
+    X, names = read_features(state, X, name)
+    target_names = state.target_names if state else ()
+    if type(y) is not np.ndarray:
+        y, new_names = read_columns(y, "y", target_names, rule.allows_gaps)
+        target_names = target_names or new_names
+    rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace, names)
     outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
     Y, y_is_1d = validation.targets(y, name, len(rows), rule.dtype, outputs, vector, rule.allows_gaps, rule.namespace)
     if not rule.on_host:
         rows, Y = rule.place(rows), rule.place(Y)
-    return Rows(rows, Y, sizes or Sizes(rows.shape[1], Y.shape[1], y_is_1d))
+    sizes = sizes or Sizes(rows.shape[1], Y.shape[1], y_is_1d)
+    return Rows(rows, Y, sizes, (), (), None, names, target_names)
 
 
 def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X") -> Rows:
     """Targets that are labels (n,): one-hot in the columns of all classes, which are then known."""
     known = state.classes if state else ()
-    rows = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, xp=rule.namespace)
-    labels = validation.labels(y, name, len(rows), type(known[0]) if known else None)
+    X, names = read_features(state, X, name)
+    d = state.sizes.n_features if state else None
+    rows = validation.matrix(X, name, rule.dtype, d, xp=rule.namespace, names=names)
+    labels = validation.labels(read_labels(y), name, len(rows), type(known[0]) if known else None)
     first: dict[Label, int] = {}
     for row, label in enumerate(labels):
         first.setdefault(label, row)
@@ -55,17 +69,20 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
     Y = np.zeros((len(rows), len(classes)), rule.dtype)
     Y[np.arange(len(rows)), [column[label] for label in labels]] = 1
     sizes = Sizes(rows.shape[1], len(classes), y_is_1d=False)
-    return Rows(rule.place(rows), rule.place(Y), sizes, classes, tuple(first[label] for label in new))
+    arrivals = tuple(first[label] for label in new)
+    return Rows(rule.place(rows), rule.place(Y), sizes, classes, arrivals, feature_names=names)
 
 
 def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", look: bool = True) -> Rows:
     """Rows alone."""
-    rows = validation.matrix(X, name, rule.dtype, state.sizes.n_features if state else None, look, rule.namespace)
+    X, names = read_features(state, X, name)
+    d = state.sizes.n_features if state else None
+    rows = validation.matrix(X, name, rule.dtype, d, look, rule.namespace, names)
     k = rule.settings["n_components"]
     if k > rows.shape[1]:
         raise ValueError(f"{name}: got {rows.shape[1]} columns, want at least n_components={k}")
     rows = rule.place(rows)
-    return Rows(rows, rows[:, :0], Sizes(rows.shape[1], 0, y_is_1d=False))
+    return Rows(rows, rows[:, :0], Sizes(rows.shape[1], 0, y_is_1d=False), feature_names=names)
 
 
 def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:

@@ -7,7 +7,7 @@ from, stay there and are checked there; all others are looked at in host memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from types import ModuleType
 from typing import Any
@@ -21,9 +21,18 @@ HOST = (1, 3, 11)
 
 
 def matrix(
-    value: object, name: str, dtype: np.dtype[Any], columns: int | None, look: bool = True, xp: ModuleType = np
+    value: object,
+    name: str,
+    dtype: np.dtype[Any],
+    columns: int | None,
+    look: bool = True,
+    xp: ModuleType = np,
+    names: Sequence[str] = (),
 ) -> Array:
-    """Value as a (n, columns) array, C order, and with `look` finite; the same object when it already is one."""
+    """Value as a (n, columns) array, C order, and with `look` finite; the same object when it already is one.
+
+    Errors name the columns by `names`, where there are any.
+    """
     if type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous:
         rows: Array = value
     else:
@@ -36,7 +45,7 @@ def matrix(
     if rows.shape[1] == 0:
         raise ValueError(f"{name}: got shape {rows.shape}, want at least one column")
     if look:
-        check_finite(rows, name)
+        check_finite(rows, name, names)
     return rows
 
 
@@ -118,7 +127,7 @@ def numbers(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, A
     return array
 
 
-def check_finite(value: Array, name: str) -> None:
+def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
     """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
     if type(value) is np.ndarray:
         if math.isfinite(np.vdot(value, value)):  # one pass by BLAS, without a temporary; overflow falls through
@@ -129,7 +138,7 @@ def check_finite(value: Array, name: str) -> None:
     bad = np.argwhere(~np.isfinite(value))
     if len(bad):
         place = tuple(int(i) for i in bad[0])
-        column = f", column {place[1]}" if len(place) > 1 else ""
+        column = f", column {(names or range(value.shape[1]))[place[1]]!r}" if len(place) > 1 else ""
         raise ValueError(
             f"{name}[{', '.join(map(str, place))}] is {value[tuple(place)]} (row {place[0]}{column}; "
             f"{len(bad)} such in all): want finite numbers; drop or fill these rows"

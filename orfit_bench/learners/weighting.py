@@ -11,6 +11,7 @@ import numpy as np
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.tables import read_columns
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
 from orfit_bench.spec.backend import Array
@@ -33,7 +34,8 @@ def require(method: Method) -> Weighting:
 def validate(value: object, rule: Rule, rows: int) -> HostArray:
     """The weights (rows,) in host memory; TypeError or ValueError where the method cannot learn them."""
     weighting = require(rule.method)
-    weights = validation.numbers(value, "sample_weight", np.dtype(float))
+    values, _ = read_columns(value, "sample_weight")
+    weights = validation.numbers(values, "sample_weight", np.dtype(float))
     if weights.shape != (rows,):
         raise ValueError(f"sample_weight: got shape {weights.shape}, want ({rows},), one weight for each row")
     if (weights < 0).any() and not weighting.sums:

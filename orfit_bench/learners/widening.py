@@ -22,6 +22,7 @@ def widened(learner: Learner, more: int) -> Any:
     Fields that start at zero stay zero along a feature that is always zero. All others, such as P of recursive least
     squares, have there what a learner of the new features alone has after as many rows of zeros, and zeros between old
     and new features: for `rls` it is I / (ridge ff^t). A subspace starts orthogonal to features that it has not seen.
+    Names of columns are dropped, since the new ones have none.
 
     Raises
     ------
@@ -48,7 +49,9 @@ def widened(learner: Learner, more: int) -> Any:
     X, Y = state.pending.concatenate(rule.namespace)
     wider = np.pad(rule.backend.asnumpy(X), [(0, 0), (0, more)])
     pending = rule.no_rows(sizes).with_rows(rule.backend.asarray(wider), Y)
-    return learner_of(rule, replace(state, sizes=sizes, arrays=rule.layout(sizes).start(fields), pending=pending))
+    return learner_of(
+        rule, replace(state, sizes=sizes, arrays=rule.layout(sizes).start(fields), pending=pending, feature_names=())
+    )
 
 
 def _unseen(learner: Learner, state: LearnerState, more: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ PREFIX = Struct("<8sHI")
 LENGTHS = Struct("<QII")
 START = PREFIX.size + LENGTHS.size
 DTYPES = ("<f8", "<f4")
-OF_THE_STATE = ("t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector", "classes")
+OF_THE_STATE = ("t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector", "classes", *serialization.NAMES)
 """The entries of a header that change while a learner learns."""
 
 _of_rules: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()

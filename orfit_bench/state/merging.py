@@ -41,6 +41,10 @@ def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None,
         raise ValueError(f"{act}: the learners differ in features")
     if a.sizes.y_is_1d != b.sizes.y_is_1d or (not labels and a.sizes.n_outputs != b.sizes.n_outputs):
         raise ValueError(f"{act}: the learners differ in outputs")
+    for what in ("feature_names", "target_names"):
+        one, other = getattr(a, what), getattr(b, what)
+        if one and other and one != other:
+            raise ValueError(f"{act}: the learners differ in {what.replace('_', ' ')}: {one} and {other}")
 
 
 def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerState) -> LearnerState:

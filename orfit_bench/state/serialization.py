@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -24,6 +25,8 @@ READ = (1, 2)
 """Formats that this version reads."""
 RENAMED = {"digits_lost": "precision_lost"}
 """Fields that have another name since format 1."""
+NAMES = ("feature_names", "target_names")
+"""The names of columns: attributes of a state, and keys of a header where there are any."""
 SETTING = "setting_"
 """Before the name of a setting that is an array, among the arrays of a state."""
 
@@ -61,14 +64,19 @@ def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
 def counts(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
     """What changes in the header while a learner learns."""
     sizes = Sizes(0, 0) if state is None else state.sizes
-    head = {
+    head: dict[str, Any] = {
         "t": state.n_steps if state else 0,
         "n_samples_seen": state.n_samples if state else 0,
         "n_features": sizes.n_features if state else None,
         "n_outputs": sizes.n_outputs if state else None,
         "y_is_vector": sizes.y_is_1d,
     }
-    return head | ({"classes": list(state.classes) if state else []} if rule.method.traits.labels else {})
+    if rule.method.traits.labels:
+        head["classes"] = list(state.classes) if state else []
+    for key in NAMES if state else ():
+        if names := getattr(state, key):
+            head[key] = list(names)
+    return head
 
 
 def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
@@ -111,7 +119,17 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     X, Y = (rule.backend.asarray(a) for a in rows)
     warned = bool(rule.method.state.warning and fields.get(rule.method.state.warning[0], False))
     waiting = rule.no_rows(sizes).with_rows(X, Y)
-    return LearnerState(sizes, layout.start(fields), waiting, steps, samples, classes, has_warned=warned)
+    names = _column_names(head, "feature_names", d), _column_names(head, "target_names", c)
+    return LearnerState(sizes, layout.start(fields), waiting, steps, samples, classes, *names, has_warned=warned)
+
+
+def _column_names(head: dict[str, Any], key: str, count: int) -> tuple[str, ...]:
+    """The names of columns in a header; none where it has no such key."""
+    names = head.get(key, [])
+    valid = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not valid or (names and len(set(names)) != count) or len(names) > count:
+        raise ValueError(f"state: {key} is {names!r}, want {count} different names")
+    return tuple(names)
 
 
 def _classes(head: dict[str, Any]) -> tuple[bool | int | str, ...]:
@@ -161,7 +179,19 @@ def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
         name: (_distinct(dims[name][: a.ndim]), a, {"long_name": meaning.get(name, "")} if name in meaning else {})
         for name, a in given.items()
     }
-    return xarray.Dataset(variables, attrs={"orfit_bench": json.dumps(head)} | _plain(head))
+    coordinates = {name: (name, list(names)) for name, names in _named_dimensions(rule, state, variables).items()}
+    return xarray.Dataset(variables, coordinates, attrs={"orfit_bench": json.dumps(head)} | _plain(head))
+
+
+def _named_dimensions(rule: StateRule, state: LearnerState | None, variables: Any) -> dict[str, tuple[str, ...]]:
+    """The names of the entries along the dimensions of features and outputs, where they are known."""
+    if state is None:
+        return {}
+    names = {"feature": state.feature_names, "output": state.target_names, "target": state.target_names}
+    if rule.is_linear:
+        names["parameter"] = state.feature_names
+    used = {dim for dims, _, _ in variables.values() for dim in dims}
+    return {dim: found for dim in sorted(used) if (found := names.get(re.sub(r"_\d+$", "", dim), ()))}
 
 
 def _plain(head: dict[str, Any]) -> dict[str, Any]:
@@ -203,7 +233,11 @@ def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostA
     """Header and arrays of what `state()` returned."""
     if "orfit_bench" not in getattr(state, "attrs", {}):
         raise ValueError(f"this {type(state).__name__} is no learner's state: its attrs have no 'orfit_bench'")
-    return json.loads(state.attrs["orfit_bench"]), {str(n): np.array(v.values) for n, v in state.variables.items()}
+    head = json.loads(state.attrs["orfit_bench"])
+    for dim, key in (("feature", "feature_names"), ("parameter", "feature_names"), ("output", "target_names")):
+        if dim in state.coords and (found := state.coords[dim].values.tolist()) != head.get(key):
+            raise ValueError(f"state: the coordinate {dim!r} is {found}, want {head.get(key)} in the order of {key}")
+    return head, {str(n): np.array(v.values) for n, v in state.data_vars.items()}
 
 
 def check_header(head: Any, where: str) -> None:

@@ -40,10 +40,16 @@ class LearnerState:
     """Rows taken in, pending ones included."""
     classes: tuple[Label, ...] = ()
     """The label of each output, in order of first appearance, where targets are labels."""
+    feature_names: tuple[str, ...] = ()
+    """The names of the columns of X, once rows came as a table."""
+    target_names: tuple[str, ...] = ()
+    """The names of the columns of y, once targets came as a table."""
     interrupted: str = ""
     """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
     has_warned: bool = False
     """Whether the user was warned that precision is lost."""
+    has_warned_of_names: bool = False
+    """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
     solved_weights: Any = field(default=None, init=False, compare=False)
     """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
 

@@ -1,0 +1,39 @@
+"""Rows whose columns may have names, read for a learner that may know some."""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners import validation
+from orfit_bench.learners.column_names import NamedValues, quoted
+from orfit_bench.learners.tables import read_columns, read_row
+from orfit_bench.state.state import LearnerState
+
+
+def read_features(state: LearnerState | None, X: Any, argument: str) -> tuple[Any, tuple[str, ...]]:
+    """The values of X in the order of the first table, and the names that are known with these rows.
+
+    A warning says, once for each learner, that the first rows had names and these have none, or the reverse.
+    """
+    known = state.feature_names if state else ()
+    if type(X) is np.ndarray and not known:
+        return X, known
+    values, names = X if isinstance(X, NamedValues) else read_columns(X, argument, known)
+    if state is None or not state.n_samples:
+        return values, known or names
+    if bool(names) != bool(known) and not state.has_warned_of_names:
+        state.has_warned_of_names = True
+        has, had = ("no names of columns", "had") if known else ("names of columns", "had none")
+        order = f": they are taken in the order {quoted(known)}" if known else ", so their order cannot be checked"
+        warnings.warn(f"{argument} has {has}, but the first rows {had}{order}", UserWarning, stacklevel=5)
+    return values, known
+
+
+def read_one_row(state: LearnerState | None, x: object, xp: ModuleType) -> NamedValues:
+    """A row x (d,), which may be a mapping, as rows (1, d), not yet validated."""
+    values, names = read_row(x, state.feature_names if state else ())
+    return NamedValues(validation.one_row(values, xp), names)

@@ -1,0 +1,211 @@
+"""Tables as arrays: pandas, polars, Arrow and all else that narwhals reads, xarray's arrays, and rows with names.
+
+narwhals is imported when the first table arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.column_names import NamedValues, check_distinct, checked_names, order_of, refuse_unnamed
+
+TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
+"""Attributes of the types of tables and of their columns; no array has one of them."""
+ENCODE = "encode it as numbers, with one column for each value, or drop it"
+REMEDIES = {
+    "String": ENCODE,
+    "Categorical": ENCODE,
+    "Enum": ENCODE,
+    "Object": "if it holds numbers, convert it with astype(float)",
+    "Datetime": "convert it to a number, such as seconds since a fixed date",
+    "Date": "convert it to a number, such as days since a fixed date",
+    "Time": "convert it to a number, such as seconds",
+    "Duration": "convert it to a number, such as seconds",
+    "Decimal": "convert it to float64",
+}
+
+
+def read_columns(value: Any, argument: str, known: tuple[str, ...] = (), missing: bool = False) -> NamedValues:
+    """The numbers of a table or column in the order of the known names; all else as it is, without names.
+
+    With `missing`, missing numbers are NaN. TypeError or ValueError names the columns that are refused.
+    """
+    if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
+        return NamedValues(value)
+    if _is_data_array(value):
+        return _read_data_array(value, argument, known)
+    if not any(hasattr(type(value), name) for name in TABLE_PROTOCOLS):
+        return NamedValues(value)
+    table = _as_narwhals(value, argument)
+    if table is None:
+        return NamedValues(value)
+    if not hasattr(table, "columns"):  # a single column
+        return NamedValues(_numbers(table, argument, table.name or "", missing))
+    names = checked_names(list(value.columns if hasattr(value, "iloc") else table.columns), argument)
+    order = order_of(names, known, argument) if known else list(range(len(table.columns)))
+    if _is_plain(value):
+        numbers = value.to_numpy(np.float64)
+        return NamedValues(numbers if order == sorted(order) else numbers[:, order], known or names)
+    columns = list(table.iter_columns())
+    return NamedValues(_side_by_side([columns[i] for i in order], argument, len(table), missing), known or names)
+
+
+def read_labels(value: Any) -> Any:
+    """The labels of a column, or of a table with one column, as an array or list; all else as it is."""
+    if type(value) is np.ndarray or isinstance(value, (list, tuple)):
+        return value
+    if not any(hasattr(type(value), name) for name in TABLE_PROTOCOLS):
+        return value
+    column = _as_narwhals(value, "y")
+    if column is None:
+        return value
+    if hasattr(column, "columns"):
+        if len(column.columns) != 1:
+            raise ValueError(f"y: got a table of {len(column.columns)} columns, want one column of labels")
+        column = next(column.iter_columns())
+    _check_no_gaps(column, "y", column.name or "")
+    return column.to_list()
+
+
+def read_row(x: Any, known: tuple[str, ...]) -> NamedValues:
+    """One row with names (a mapping, or a Series of pandas) in the order of the known names; all else as it is."""
+    if type(x) is np.ndarray:
+        return NamedValues(x)
+    if hasattr(type(x), "iloc") and hasattr(x, "to_dict") and not hasattr(x, "columns"):
+        x = x.to_dict()
+    elif not isinstance(x, Mapping):
+        return NamedValues(*read_columns(x, "x", known))
+    names = checked_names(list(x), "x")
+    if known:
+        order_of(names, known, "x")
+    for name, value in x.items():
+        if isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating):
+            continue
+        raise TypeError(f"x[{name!r}] is {value!r}, of type {type(value).__name__}: want a number")
+    values = [x[name] for name in known] if known else list(x.values())
+    return NamedValues(np.array(values, np.float64), known or names)
+
+
+def _is_data_array(value: Any) -> bool:
+    return hasattr(type(value), "coords") and hasattr(type(value), "dims") and hasattr(type(value), "to_numpy")
+
+
+def _read_data_array(value: Any, argument: str, known: tuple[str, ...]) -> NamedValues:
+    """An xarray.DataArray; the names are the coordinate of its last dimension, where these are strings."""
+    array = np.asarray(value.to_numpy())
+    dim = value.dims[-1] if value.ndim else None
+    if value.ndim < 2 or dim not in value.coords:
+        if known and value.ndim > 1:
+            refuse_unnamed(known, argument)
+        return NamedValues(array)
+    names = checked_names(value.coords[dim].to_numpy().tolist(), argument)
+    if not known:
+        return NamedValues(array, names)
+    return NamedValues(array[..., order_of(names, known, argument)], known)
+
+
+def _as_narwhals(value: Any, argument: str) -> Any:
+    """A DataFrame or Series of narwhals; None for what it does not know."""
+    import narwhals as nw
+
+    if type(value).__module__.partition(".")[0] == "pyarrow":
+        import pyarrow as pa
+
+        if isinstance(value, pa.RecordBatch):
+            value = pa.Table.from_batches([value])
+        elif isinstance(value, pa.Array):
+            value = pa.chunked_array([value])
+        check_distinct(getattr(value, "column_names", []), argument)
+    table = nw.from_native(_with_text_names(value, argument), allow_series=True, pass_through=True)
+    if isinstance(table, nw.LazyFrame):
+        kind = type(value).__name__
+        raise TypeError(f"{argument}: got a {kind}, whose rows are not in memory: pass the result of its collect()")
+    if isinstance(table, (nw.DataFrame, nw.Series)):
+        return table
+    if hasattr(value, "__arrow_c_stream__"):
+        try:
+            import pyarrow as pa
+
+            return nw.from_native(pa.table(value))
+        except ImportError:
+            raise TypeError(f"{argument}: a {type(value).__name__} is read by pyarrow: pip install pyarrow") from None
+    return None
+
+
+def _with_text_names(value: Any, argument: str) -> Any:
+    """A DataFrame of pandas with texts as names of its columns, since narwhals selects columns by texts alone."""
+    if not (hasattr(value, "iloc") and hasattr(value, "columns")):
+        return value
+    names = list(value.columns)
+    check_distinct(names, argument)
+    texts = all(isinstance(name, str) for name in names)
+    return value if texts else value.set_axis([str(i) for i in range(len(names))], axis=1)
+
+
+def _side_by_side(columns: list[Any], argument: str, rows: int, missing: bool) -> np.ndarray[Any, Any]:
+    """The columns side by side (rows, columns)."""
+    values = np.empty((rows, len(columns)))
+    refused = [refusal for column in columns if rows and (refusal := _refusal(column))]
+    if refused:
+        more = f" ({len(refused)} such columns in all)" if len(refused) > 1 else ""
+        raise TypeError(f"{argument}: {refused[0]}{more}")
+    for i, column in enumerate(columns if rows else ()):
+        values[:, i] = _numbers(column, argument, column.name, missing)
+    return values
+
+
+def _numbers(column: Any, argument: str, name: str, missing: bool) -> np.ndarray[Any, Any]:
+    """The numbers of one column as doubles."""
+    if not len(column):
+        return np.empty(0)
+    if not (missing and column.null_count() == len(column)) and (refusal := _refusal(column)):
+        raise TypeError(f"{argument}: {refusal}")
+    if not missing:
+        _check_no_gaps(column, argument, name)
+    if column.null_count() == len(column):
+        return np.full(len(column), np.nan)
+    import narwhals as nw
+
+    if column.dtype == nw.Boolean or column.null_count():
+        column = column.cast(nw.Float64)
+    return np.asarray(column.to_numpy(), np.float64)
+
+
+def _refusal(column: Any) -> str:
+    """Why a column is refused; empty if it holds numbers."""
+    import narwhals as nw
+
+    dtype = column.dtype
+    if (dtype.is_numeric() and not dtype.is_decimal()) or dtype == nw.Boolean:
+        return ""
+    native = getattr(column.to_native(), "dtype", None) or getattr(column.to_native(), "type", dtype)
+    remedy = REMEDIES.get(type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__, "")
+    if "Sparse" in str(native):
+        remedy = "convert the table with sparse.to_dense()"
+    named = f"column {column.name!r} is" if column.name else "got a column"
+    return f"{named} of dtype {native}, want real numbers: {remedy or 'convert it to numbers or drop it'}"
+
+
+def _check_no_gaps(column: Any, argument: str, name: str) -> None:
+    """ValueError where values are missing; NaN among floating-point numbers is found with all that is not finite."""
+    gaps = column.null_count() if len(column) and not _is_plain_float(column) else 0
+    if gaps:
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        where = f"column {name!r}" if name else "the column"
+        raise ValueError(
+            f"{argument}: {where} has {gaps} missing values, the first in row {row}: drop or fill these rows"
+        )
+
+
+def _is_plain(table: Any) -> bool:
+    """Whether all columns of a DataFrame of pandas are NumPy arrays of real numbers, which it converts at once."""
+    return hasattr(table, "iloc") and all(isinstance(t, np.dtype) and t.kind in "biuf" for t in table.dtypes)
+
+
+def _is_plain_float(column: Any) -> bool:
+    """Whether a column is a NumPy array of floats in pandas, where missing is NaN."""
+    dtype = getattr(column.to_native(), "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "f"
