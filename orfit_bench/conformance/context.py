@@ -19,11 +19,9 @@ from orfit_bench.conformance.tolerance import LearnFunction, learn_rows, toleran
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import LINEAR, Backend, Method
+from orfit_bench.spec import LINEAR, REFERENCE, Backend, Method
 
 Array = NDArray[Any]
-REFERENCE = "numpy"
-"""The backend that the others must agree with."""
 ROWS, FEATURES = 24, 5
 """Long enough to fill every memory, wide enough for two components and their complement."""
 

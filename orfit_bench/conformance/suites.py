@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from orfit_bench.conformance.result import EXPECTED, PASSED, SKIPPED, CheckResult, PlannedCheck
 from orfit_bench.conformance.runner import run_check
-from orfit_bench.plugins.registry import IN_PROCESS, registry
+from orfit_bench.plugins.discovery import IN_PROCESS
+from orfit_bench.plugins.registry import registry
 
 
 def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:

@@ -9,6 +9,7 @@ from orfit_bench.conformance.plan import DTYPES, Pair, checks_of, select_pairs
 from orfit_bench.conformance.result import SKIPPED, CheckResult, PlannedCheck, Report
 from orfit_bench.errors import UnavailableError, suggest
 from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import REFERENCE
 
 CATALOGUE = "orfit-bench"
 """The distribution whose methods a complete backend supports."""
@@ -28,7 +29,8 @@ def declarations(plan: Sequence[PlannedCheck]) -> Declarations:
     """The capabilities of the planned kernels, and what is wrong with their declarations."""
     checked = list(dict.fromkeys((item.backend, item.method) for item in plan))
     capabilities = {pair: registry().capabilities(*pair) for pair in checked}
-    return Declarations(capabilities, [*_unknown_expectations(checked), *_broken_plugins(checked)])
+    problems = [*_unknown_expectations(checked), *_broken_plugins(checked), *_missing_references(checked)]
+    return Declarations(capabilities, problems)
 
 
 def make_report(
@@ -114,6 +116,22 @@ def _broken_plugins(checked: Sequence[Pair]) -> Iterable[str]:
         for plugin in registry().plugins:
             if plugin.state == "broken":
                 yield f"plugin {plugin.name} ({plugin.supplier}) is broken: {plugin.reason}"
+
+
+def _missing_references(checked: Sequence[Pair]) -> Iterable[str]:
+    """Kernels that could not be compared with the reference backend, although it should be there.
+
+    A plugin may offer a method on its own backend only: then its laws and its batch solution decide.
+    """
+    known = registry()
+    lost = "it is not installed" if REFERENCE not in known.backends else known.backends[REFERENCE].reason
+    for backend, method in checked:
+        own = known.suppliers["methods", method].split()[0] == CATALOGUE
+        if backend != REFERENCE and (reason := lost or (known.absence(REFERENCE, method) if own else "")):
+            yield (
+                f"{method} on {backend} was not compared with the reference backend {REFERENCE}: {reason}. "
+                "Install or repair orfit-bench-numpy"
+            )
 
 
 def _missing_methods(backends: Iterable[str]) -> Iterable[str]:

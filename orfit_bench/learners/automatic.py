@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Method
+from orfit_bench.spec import REFERENCE, Method
 
 AUTO = "auto"
-COMPILED, REFERENCE = "numba", "numpy"
+COMPILED = "numba"
 
 
 def choose_backend(method: Method, wanted: Collection[str]) -> str:

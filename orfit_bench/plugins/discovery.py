@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint, entry_points
+from math import inf
+from pathlib import Path
 from typing import Any, Literal
 
 import pluggy
 
 from orfit_bench.plugins import hooks
-from orfit_bench.spec import SPEC_VERSION, Absent
+from orfit_bench.spec import SPEC_VERSION, Absent, Override
 
 PluginState = Literal["ok", "broken", "blocked"]
+IN_PROCESS = "this process"
+"""The distribution of plugins that were registered in this process."""
+OWN = "orfit-bench"
+"""The distribution of the host."""
 GROUP = "orfit_bench"
 ONLY = "ORFIT_BENCH_PLUGINS"
 """Environment variable: names of the plugins to load, separated by commas. The package's own is always loaded."""
@@ -32,6 +39,13 @@ class Plugin:
     trace: str = ""
     offers: Mapping[str, Any] = field(default_factory=dict)
     """The return value of each hook; empty unless state is "ok"."""
+    installed: float = inf
+    """When the distribution was installed, in seconds since the epoch; infinite if unknown, or in this process."""
+
+    @property
+    def own(self) -> bool:
+        """Whether the host itself provides it."""
+        return self.distribution == OWN
 
     @property
     def supplier(self) -> str:
@@ -48,7 +62,7 @@ def installed() -> Iterator[Plugin]:
         if wanted is not None and point.name not in wanted and not _own(point):
             yield Plugin(*identity, "blocked", f"not listed in {ONLY}={only}")
         else:
-            yield load(point.load, *identity)
+            yield replace(load(point.load, *identity), installed=_installation_time(point))
 
 
 def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
@@ -64,7 +78,7 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
 
 
 def _own(point: EntryPoint) -> bool:
-    return _supplier(point)[0] == "orfit-bench"
+    return _supplier(point)[0] == OWN
 
 
 def _supplier(point: EntryPoint) -> tuple[str, str]:
@@ -73,6 +87,16 @@ def _supplier(point: EntryPoint) -> tuple[str, str]:
         return (point.dist.name or "", point.dist.version or "") if point.dist else ("", "")
     except Exception:
         return "", ""
+
+
+def _installation_time(point: EntryPoint) -> float:
+    """When the metadata of the distribution were written; infinite if that is unknown."""
+    name, version = _supplier(point)
+    try:
+        folder = f"{re.sub(r'[-_.]+', '_', name)}-{version}.dist-info"
+        return float(Path(str(point.dist.locate_file(folder))).stat().st_mtime) if point.dist else inf
+    except OSError:
+        return inf
 
 
 def _offers(plugin: Any, name: str) -> dict[str, Any]:
@@ -112,9 +136,11 @@ def _checked(hook: str, offer: Any) -> Any:
         for key, value in offer.items():
             if not (isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, str) for k in key)):
                 raise TypeError(f"hook kernels: got the key {key!r}, want (backend, method)")
-            if not isinstance(value, (str, Absent)) and not hasattr(value, "learn") and not hasattr(value, "update"):
+            module = value.module if isinstance(value, Override) else value
+            if not isinstance(module, (str, Absent)) and not hasattr(module, "learn") and not hasattr(module, "update"):
                 raise TypeError(
-                    f"hook kernels: {key} is {value!r}, want the name of a module, a module or Absent(reason)"
+                    f"hook kernels: {key} is {value!r}, want the name of a module, a module, Override(module) or "
+                    "Absent(reason)"
                 )
         return dict(offer)
     kind = hooks.KINDS[hook]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from orfit_bench.errors import PluginError, UnavailableError, suggest
-from orfit_bench.plugins import discovery
-from orfit_bench.plugins.discovery import Plugin
+from orfit_bench.plugins import discovery, ownership
+from orfit_bench.plugins.discovery import IN_PROCESS, Plugin
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking
 
-IN_PROCESS = "this process"
-"""The distribution of plugins that were registered in this process."""
 Name = TypeVar("Name", bound=Hashable)
 Declared = TypeVar("Declared")
 
@@ -38,63 +35,53 @@ class Table(dict[Name, Declared]):
 
 
 class Registry:
-    """Declarations by name. The first plugin that claims a name keeps it; a second claimant is broken."""
+    """Declarations by name, filled by plugins; of two that claim a name, `orfit_bench.plugins.ownership` decides."""
 
-    def __init__(self) -> None:
+    def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
         self.methods: Table[str, Method] = Table("method")
         self.backends: Table[str, Backend] = Table("backend", " Backends are distributions such as orfit-bench-numpy.")
         self.streams: Table[str, Stream] = Table("stream")
         self.metrics: Table[str, Metric] = Table("metric")
         self.experiments: Table[str, Experiment] = Table("experiment")
-        self.kernels: Table[tuple[str, str], Any] = Table("kernel")
-        self.plugins: list[Plugin] = []
-        self.suppliers: dict[tuple[str, Any], str] = {}
-        """(hook, name) to distribution and version."""
-
-    @property
-    def tables(self) -> dict[str, Table[Any, Any]]:
-        """The tables by hook."""
-        return {
+        self.tables: dict[str, Table[str, Any]] = {
             "methods": self.methods,
             "backends": self.backends,
             "streams": self.streams,
             "metrics": self.metrics,
             "experiments": self.experiments,
-            "kernels": self.kernels,
         }
+        """The tables by hook."""
+        self.kernels: dict[tuple[str, str], Any] = {}
+        self.plugins: list[Plugin] = []
+        """Every plugin with its final state."""
+        self.suppliers: dict[tuple[str, Any], str] = {}
+        """(hook, name) to distribution and version."""
+        self._loaded: list[Plugin] = []
+        self._fill(plugins)
 
-    def add(self, plugin: Plugin) -> Plugin:
-        """Add everything that a plugin offers, or nothing if a name is taken. Returns it with its final state."""
-        if clash := self._clash(plugin):
-            plugin = replace(plugin, state="broken", reason=clash, offers={})
-        for hook, offer in plugin.offers.items():
-            for name, item in _by_name(hook, offer):
-                self.tables[hook][name] = item
-                self.suppliers[hook, name] = plugin.supplier
-        self.plugins.append(plugin)
-        return plugin
+    def _fill(self, loaded: Iterable[Plugin]) -> None:
+        """Set everything from the plugins as they were loaded."""
+        self._loaded = list(loaded)
+        self.plugins = ownership.resolve(self._loaded)
+        kernels = ownership.kernels_of(self.plugins)
+        self.kernels = {pair: kernel for pair, (kernel, _) in kernels.items()}
+        self.suppliers = {("kernels", pair): plugin.supplier for pair, (_, plugin) in kernels.items()}
+        for hook, table in self.tables.items():
+            offered = [(item, plugin.supplier) for plugin in self.plugins for item in plugin.offers.get(hook, ())]
+            table.clear()
+            table.update({item.name: item for item, _ in offered})
+            self.suppliers |= {(hook, item.name): supplier for item, supplier in offered}
 
-    def _clash(self, plugin: Plugin) -> str:
-        if any(p.name == plugin.name and p.state == "ok" for p in self.plugins) and plugin.state == "ok":
-            in_process = plugin.distribution == IN_PROCESS
-            remedy = f"call orfit_bench.unregister({plugin.name!r}) first" if in_process else "uninstall one"
-            return f"a plugin named {plugin.name!r} is already loaded: {remedy}"
-        for hook, offer in plugin.offers.items():
-            names = [name for name, _ in _by_name(hook, offer)]
-            for i, name in enumerate(names):
-                if name in self.tables[hook] or name in names[:i]:
-                    owner = self.suppliers.get((hook, name), "itself")
-                    kind = self.tables[hook].kind
-                    return f"its {kind} {name!r} is already supplied by {owner}: uninstall one or rename"
-        return ""
+    def add(self, plugin: Plugin) -> None:
+        """Add a plugin. Raises PluginError, and adds nothing, if it is broken or claims what belongs to another."""
+        states = ownership.resolve([*self._loaded, plugin])
+        if states[-1].state != "ok":
+            raise PluginError(f"plugin {plugin.name!r}: {states[-1].reason}")
+        self._fill([*self._loaded, plugin])
 
     def remove(self, name: str) -> None:
         """Remove a plugin that was registered in this process."""
-        for plugin in [p for p in self.plugins if p.name == name]:
-            for hook, offer in plugin.offers.items():
-                for key, _ in _by_name(hook, offer):
-                    del self.tables[hook][key], self.suppliers[hook, key]
-            self.plugins.remove(plugin)
+        self._fill(p for p in self._loaded if (p.name, p.distribution) != (name, IN_PROCESS))
 
     def kernel(self, backend: str, method: str) -> Any:
         """Return the module that computes a method on a backend. Raises UnavailableError if there is none."""
@@ -155,11 +142,6 @@ class Registry:
                 )
 
 
-def _by_name(hook: str, offer: Any) -> Iterable[tuple[Any, Any]]:
-    """The name and the declaration of everything that one hook returned."""
-    return offer.items() if hook == "kernels" else [(item.name, item) for item in offer]
-
-
 _registry: Registry | None = None
 
 
@@ -167,10 +149,7 @@ def registry() -> Registry:
     """Return the registry of this process, filled from the installed distributions on first use."""
     global _registry
     if _registry is None:
-        filling = Registry()
-        for plugin in discovery.installed():
-            filling.add(plugin)
-        _registry = filling
+        _registry = Registry(discovery.installed())
     return _registry
 
 
@@ -192,10 +171,7 @@ def register(plugin: Any, name: str | None = None) -> None:
     name = str(name or getattr(plugin, "__name__", type(plugin).__name__))
     if isinstance(plugin, type):
         raise PluginError(f"plugin {name!r}: got a class, want an instance: register({name}())")
-    added = registry().add(discovery.load(lambda: plugin, name, IN_PROCESS, ""))
-    if added.state != "ok":
-        registry().plugins.remove(added)
-        raise PluginError(f"plugin {name!r}: {added.reason}")
+    registry().add(discovery.load(lambda: plugin, name, IN_PROCESS, ""))
 
 
 def unregister(plugin: Any) -> None:

@@ -3,7 +3,7 @@
 It computes nothing and imports nothing heavy: a plugin may import it at start-up.
 """
 
-from orfit_bench.spec.backend import Absent, Backend
+from orfit_bench.spec.backend import REFERENCE, Absent, Backend, Override
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, nan_max
@@ -34,6 +34,7 @@ SPEC_VERSION = (1, 0)
 
 __all__ = [
     "LINEAR",
+    "REFERENCE",
     "SPEC_VERSION",
     "Absent",
     "Array",
@@ -62,6 +63,7 @@ __all__ = [
     "Model",
     "Number",
     "NumberOrSchedule",
+    "Override",
     "Params",
     "PrecisionWarning",
     "Record",

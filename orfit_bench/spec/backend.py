@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Array = Any
 """An array of the backend: C order, one dtype."""
+REFERENCE = "numpy"
+"""The backend that the others must agree with."""
 
 
 def _here() -> str:
@@ -76,3 +78,23 @@ class Absent:
     """What a plugin registers instead of a kernel module that it does not have, with the reason."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A kernel module with which a plugin replaces the kernel of another plugin for the same backend and method.
+
+    Without it, a plugin that claims a pair that already has a kernel is broken. The kernels of the reference backend
+    cannot be replaced: the others are compared with them.
+
+    Parameters
+    ----------
+    module : str or module
+        The name of the kernel module, or the module.
+
+    Examples
+    --------
+    >>> kernels = {("numba", "rls"): Override("my_package.rls")}
+    """
+
+    module: str | Any

@@ -18,10 +18,10 @@ from orfit_bench.conformance import conform
 from orfit_bench.conformance.check import CHECKS, Deviation, Violation, worst
 from orfit_bench.conformance.counting import Counted
 from orfit_bench.conformance.plan import contexts, plan_checks
-from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED
+from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, PlannedCheck
 from orfit_bench.conformance.runner import run_check
 from orfit_bench.conformance.tolerance import PerturbedKernel
-from orfit_bench.conformance.verdict import make_report
+from orfit_bench.conformance.verdict import declarations, make_report
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Absent
 
@@ -254,3 +254,13 @@ def test_a_cubic_product_is_counted_as_one_however_it_is_written(product):
     Counted.flops = 0.0
     assert isinstance(product(np.ones((8, 8)).view(Counted)), Counted)
     assert Counted.flops == 2 * 8**3
+
+
+def test_a_run_without_the_reference_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend is not conforming because the one that would contradict it has been lost."""
+    monkeypatch.delitem(registry().backends, "numpy")
+    plan = [PlannedCheck("one_row", "lms", "numba", "float64", 0)]
+    assert declarations(plan).problems == [
+        "lms on numba was not compared with the reference backend numpy: it is not installed. "
+        "Install or repair orfit-bench-numpy"
+    ]

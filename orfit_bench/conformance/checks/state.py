@@ -12,10 +12,11 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, Violation, check, ensure, worst
 from orfit_bench.conformance.checks.agreement import needs_reference
-from orfit_bench.conformance.context import REFERENCE, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import bits
 from orfit_bench.learners.restoring import load, restore
+from orfit_bench.spec import REFERENCE
 
 MOMENTS = (0, 1, 10, 20)
 PASSES = 30
