@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.learners.arguments import as_model
 from orfit_bench.learners.factory import create, learner_of
+from orfit_bench.learners.rule import Rule
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Model, Transition
 from orfit_bench.spec.model import as_transition
 from orfit_bench.state import binary, serialization
 
 if TYPE_CHECKING:
     import xarray
+
+MOST_RULES = 64
+_rules: dict[tuple[Any, ...], tuple[Rule, Any]] = {}
+"""The last rules that bytes were read for, with their headers; learners share a rule."""
 
 
 def restore(
@@ -121,7 +129,46 @@ def from_bytes(
     >>> ob.from_bytes(learner.to_bytes()).predict([[1.0]])
     array([1.])
     """
-    return _rebuilt(*binary.decode(data), "from_bytes", backend, model, transition)
+    found = binary.decode(data)
+    if model is not None or transition is not None:
+        return _rebuilt(found.header, found.arrays, "from_bytes", backend, model, transition)
+    key = (backend, found.of_rule, *_bytes_of_rule(found.arrays))
+    rule, header = _rules.get(key, (None, {}))
+    if rule is None or not _is_registered(rule):
+        learner = _rebuilt(header := found.header, found.arrays, "from_bytes", backend, model, transition)
+        if len(_rules) >= MOST_RULES:
+            del _rules[next(iter(_rules))]
+        _rules[key] = learner.rule, header
+        return learner
+    with _located("from_bytes"):
+        return learner_of(rule, serialization.rebuild(rule, header | found.of_state, found.arrays))
+
+
+def _is_registered(rule: Rule) -> bool:
+    """Whether the plugins still supply the method, the backend and the kernel of a rule."""
+    known, method, backend = registry(), rule.method, rule.backend
+    if known.methods.get(method.name) is not method or known.backends.get(backend.name) is not backend:
+        return False
+    supplied = known.kernels.get((backend.name, method.name))
+    return supplied is rule.kernel or supplied == getattr(rule.kernel, "__name__", None)
+
+
+def _bytes_of_rule(arrays: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The arrays that belong to the rule of a learner, by name."""
+    for name, a in arrays.items():
+        if name == "initial_weights" or name.startswith(serialization.SETTING):
+            yield f"{name} {a.shape}", a.tobytes()
+
+
+@contextmanager
+def _located(where: str) -> Iterator[None]:
+    """Errors in a state say where it came from."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{where}: the header lacks {error}, which format {serialization.FORMAT} has") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 def _rebuilt(
@@ -136,7 +183,7 @@ def _rebuilt(
     model = as_model(LINEAR if model is None else model)
     if model.name != (wanted := head.get("model")):
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
-    try:
+    with _located(where):
         blank = create(
             head["method"],
             backend=backend or head["backend"],
@@ -147,10 +194,6 @@ def _rebuilt(
             **_settings(head["settings"], arrays, transition),
         )
         return learner_of(blank.rule, serialization.rebuild(blank.rule, head, arrays))
-    except KeyError as error:
-        raise ValueError(f"{where}: the header lacks {error}, which format {serialization.FORMAT} has") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{where}: {error}") from error
 
 
 def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: object) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import math
 import sys
 import zlib
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,7 +35,7 @@ VERSION = 1
 PREFIX = Struct("<8sHI")
 LENGTHS = Struct("<QII")
 START = PREFIX.size + LENGTHS.size
-DTYPES = ("<f8", "<f4")
+ITEMSIZES = {"<f8": 8, "<f4": 4}
 OF_THE_STATE = ("t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector", "classes", *serialization.NAMES)
 """The entries of a header that change while a learner learns."""
 
@@ -59,8 +59,26 @@ def encode(rule: StateRule, state: LearnerState | None) -> bytes:
     return PREFIX.pack(MAGIC, VERSION, zlib.crc32(body)) + body
 
 
-def decode(data: bytes | bytearray | memoryview) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """Header and arrays of what `encode` returned; TypeError for no bytes, ValueError for damaged or other bytes."""
+class Decoded(NamedTuple):
+    """What the bytes of a learner hold."""
+
+    of_rule: bytes
+    """The header of the rule, JSON; learners of one rule have the same."""
+    of_state: dict[str, Any]
+    """The header of the state."""
+    arrays: dict[str, np.ndarray[Any, Any]]
+
+    @property
+    def header(self) -> Any:
+        """Both headers together; ValueError where that of the rule is no JSON."""
+        try:
+            return json.loads(self.of_rule) | self.of_state
+        except (TypeError, ValueError) as error:
+            raise _unreadable(error) from error
+
+
+def decode(data: bytes | bytearray | memoryview) -> Decoded:
+    """Headers and arrays of what `encode` returned; TypeError for no bytes, ValueError for damaged or other bytes."""
     try:
         view = memoryview(data).cast("B")
     except TypeError as error:
@@ -69,25 +87,28 @@ def decode(data: bytes | bytearray | memoryview) -> tuple[dict[str, Any], dict[s
     try:
         return _read(view)
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # a right checksum over a wrong table
-        raise ValueError(f"from_bytes: the header cannot be read ({type(error).__name__}: {error})") from error
+        raise _unreadable(error) from error
 
 
-def _read(view: memoryview) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """Header and arrays of bytes whose checksum is right."""
+def _unreadable(error: Exception) -> ValueError:
+    return ValueError(f"from_bytes: the header cannot be read ({type(error).__name__}: {error})")
+
+
+def _read(view: memoryview) -> Decoded:
+    """Headers and arrays of bytes whose checksum is right."""
     _, of_rule, of_state = LENGTHS.unpack_from(view, PREFIX.size)
-    head = json.loads(bytes(view[START : START + of_rule]))
-    head |= json.loads(bytes(view[START + of_rule : START + of_rule + of_state]))
+    changing = json.loads(bytes(view[START + of_rule : START + of_rule + of_state]))
     arrays, offset = {}, START + of_rule + of_state
-    for name, dtype, shape in head.pop("arrays"):
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        if dtype not in DTYPES or min(shape, default=0) < 0 or offset + size > len(view):
+    for name, dtype, shape in changing.pop("arrays"):
+        size = math.prod(shape) * ITEMSIZES.get(dtype, 0)
+        if dtype not in ITEMSIZES or min(shape, default=0) < 0 or offset + size > len(view):
             raise ValueError(f"the array {name!r} of dtype {dtype} and shape {shape} does not fit into the bytes")
         flat = np.frombuffer(view[offset : offset + size], dtype)
         arrays[name] = flat.reshape(shape).astype(dtype[1:])  # a copy, in the byte order of this machine
         offset += size
     if offset != len(view):
         raise ValueError(f"{len(view) - offset} bytes belong to no array")
-    return head, arrays
+    return Decoded(bytes(view[START : START + of_rule]), changing, arrays)
 
 
 def _check(view: memoryview) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -63,6 +63,13 @@ class StateLayout:
             if value is None:
                 value = self._started(f, draw)
             arrays[f.name] = self._placed(f, value)
+        if self.grows:
+            arrays["count"] = np.array([self._used(arrays)], np.int64)
+        return _record_type(tuple(arrays))(**arrays)
+
+    def place(self, given: Mapping[str, np.ndarray[Any, Any]]) -> Any:
+        """A new record on the backend of host arrays that have the shapes and the dtype of the fields."""
+        arrays = {f.name: self._backend.asarray(given[f.name]) if f.dims else given[f.name].copy() for f in self.fields}
         if self.grows:
             arrays["count"] = np.array([self._used(arrays)], np.int64)
         return _record_type(tuple(arrays))(**arrays)

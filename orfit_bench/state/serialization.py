@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     import xarray
 
 HostArray = np.ndarray[Any, Any]
-FORMAT = 2
-READ = (1, 2)
+FORMAT = 3
+READ = (1, 2, 3)
 """Formats that this version reads."""
 RENAMED = {"digits_lost": "precision_lost"}
 """Fields that have another name since format 1."""
@@ -104,28 +106,29 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     layout = rule.layout(sizes)
     if head["format"] == 1:
         given = {RENAMED.get(name, name): array for name, array in given.items()}
-    fields = {f.name: given.get(f.name) for f in layout.fields}
-    count = next((len(a) for f in layout.fields if layout.grows in f.dims and (a := fields[f.name]) is not None), 0)
+    grown = next((f.name for f in layout.fields if layout.grows in f.dims), "") if layout.grows else ""
+    count = len(given.get(grown, ()))
     if layout.limit is not None and count > layout.limit:
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
-    for f in layout.fields:
-        _check(f.name, fields[f.name], layout.shape(f.dims, count), rule.dtype)
+    fields = {f.name: _checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     if pending >= rule.batch_size or pending > samples:
         raise ValueError(f"state: {pending} rows wait, of {samples} seen, for a batch of {rule.batch_size}")
-    _check("pending_X", given.get("pending_X"), (pending, d), rule.dtype)
-    _check("pending_y", given.get("pending_y"), (pending, c), rule.dtype)
-    rows = (np.ascontiguousarray(given[name], rule.dtype) for name in ("pending_X", "pending_y"))
-    X, Y = (rule.backend.asarray(a) for a in rows)
+    X = _checked("pending_X", given, (pending, d), rule.dtype)
+    Y = _checked("pending_y", given, (pending, c), rule.dtype)
+    waiting = rule.no_rows(sizes)
+    if pending:
+        waiting = waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y))
     warned = bool(rule.method.state.warning and fields.get(rule.method.state.warning[0], False))
-    waiting = rule.no_rows(sizes).with_rows(X, Y)
     names = _column_names(head, "feature_names", d), _column_names(head, "target_names", c)
-    return LearnerState(sizes, layout.start(fields), waiting, steps, samples, classes, *names, has_warned=warned)
+    return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=warned)
 
 
 def _column_names(head: dict[str, Any], key: str, count: int) -> tuple[str, ...]:
     """The names of columns in a header; none where it has no such key."""
-    names = head.get(key, [])
+    names = head.get(key)
+    if names is None:
+        return ()
     valid = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not valid or (names and len(set(names)) != count) or len(names) > count:
         raise ValueError(f"state: {key} is {names!r}, want {count} different names")
@@ -149,13 +152,17 @@ def _count(head: dict[str, Any], key: str, least: int = 0) -> int:
     return int(value)
 
 
-def _check(name: str, array: np.ndarray[Any, Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def _checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
+    """The array of this name, in C order and the byte order of this machine; ValueError where it does not fit."""
+    array = given.get(name)
     if array is None:
         raise ValueError(f"state: the array {name!r} is missing")
     if array.shape != shape or array.dtype.newbyteorder("=") != dtype:
         raise ValueError(f"state: {name!r} has shape {array.shape} and dtype {array.dtype}, want {shape} of {dtype}")
-    if not np.isfinite(array).all():
+    array = np.ascontiguousarray(array, dtype).reshape(shape)
+    if not (math.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):  # the first is quick, but may overflow
         raise ValueError(f"state: {name!r} holds numbers that are not finite")
+    return array
 
 
 def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
@@ -207,12 +214,23 @@ def save(rule: StateRule, state: LearnerState | None, path: str | PathLike[str])
     """Write header and arrays to path, which holds the old file or the complete new one at every moment."""
     head = np.frombuffer(json.dumps(header(rule, state)).encode(), np.uint8)
     given = arrays(rule, state)
+    total = np.uint32(checksum(head, given))
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:  # a path would get the ending .npz
-            np.savez(file, allow_pickle=False, header=head, **given)
+            np.savez(file, allow_pickle=False, header=head, checksum=total, **given)
 
     replace(Path(path), write)
+
+
+def checksum(head: HostArray, given: Mapping[str, HostArray]) -> int:
+    """CRC-32 of the header and of the names, dtypes, shapes and values of all arrays, in alphabetical order."""
+    total = zlib.crc32(head.tobytes())
+    for name in sorted(given):
+        a = given[name]
+        total = zlib.crc32(f"{name} {a.dtype.str} {a.shape}".encode(), total)
+        total = zlib.crc32(np.ascontiguousarray(a).data if a.size else b"", total)
+    return total
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, HostArray]]:
@@ -221,11 +239,15 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, HostArray
         try:
             with np.load(raw, allow_pickle=False) as file:
                 given = {name: file[name] for name in file.files}
-            head = json.loads(given.pop("header").tobytes())
+            written, encoded = given.pop("checksum", None), given.pop("header")
+            head = json.loads(encoded.tobytes())
         except Exception as error:  # a flipped bit raises anything: struct.error, NotImplementedError, MemoryError, ...
             pickled = "it is no .npz file, or holds pickled objects, which are never read"
             reason = pickled if "pickle" in str(error) else f"{type(error).__name__}: {error}"
             raise ValueError(f"{path}: not a whole state saved by orfit_bench ({reason})") from error
+    check_header(head, str(path))
+    if head["format"] > 2 and (written is None or written != checksum(encoded, given)):
+        raise ValueError(f"{path}: the checksum of the content does not fit: the file is damaged or was changed")
     return head, given
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import multiprocessing
 import pickle
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orfit_bench as ob
+from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import NumberOrSchedule
 from orfit_bench.state import binary
 
@@ -131,6 +133,27 @@ def test_what_pickle_cannot_carry_is_refused_at_once(cubic: ob.Model, rows: Any)
         pickle.dumps(moving)
     twin = ob.from_bytes(moving.to_bytes(), transition=(np.copy, lambda w: np.eye(3)))
     assert twin.state().identical(moving.state())
+
+
+def test_learners_of_one_rule_share_it_and_nothing_else(rows: Any) -> None:
+    X, y = rows(9)
+    learners = [ob.create("kalman", backend="numpy", transition=0.5 * np.eye(3) * scale) for scale in (1.0, 2.0)]
+    first, second, other = (ob.from_bytes(a.partial_fit(X, y).to_bytes()) for a in (*learners[:1], *learners))
+    assert first.rule is second.rule
+    assert other.rule is not first.rule
+    assert other.settings["transition"][0, 0] == 1.0
+    assert ob.from_bytes(learners[0].to_bytes(), backend="numba").backend.name == "numba"
+    before = second.to_bytes()
+    first.partial_fit(X, y)
+    assert second.to_bytes() == before
+
+
+def test_bytes_are_read_by_the_plugins_of_now(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = ob.create("lms", backend="numpy").partial_fit(*rows(5)).to_bytes()
+    old = ob.from_bytes(data).rule
+    known = registry()
+    monkeypatch.setitem(known.methods, "lms", dataclasses.replace(old.method, summary="another"))
+    assert ob.from_bytes(data).rule.method.summary == "another"
 
 
 # ---------------------------------------------------------------------- changed bytes

@@ -16,6 +16,7 @@ import pytest
 import xarray
 
 import orfit_bench as ob
+from orfit_bench.state.serialization import checksum
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 
@@ -41,8 +42,32 @@ def rewritten(path: Path, header: dict[str, Any] | None = None, **arrays: Any) -
     head = json.loads(old.pop("header").tobytes()) | (header or {})
     head = {key: value for key, value in head.items() if value is not ...}
     new = {name: a for name, a in (old | arrays).items() if a is not None}
-    np.savez(path, header=np.frombuffer(json.dumps(head).encode(), np.uint8), **new)
+    encoded = np.frombuffer(json.dumps(head).encode(), np.uint8)
+    del new["checksum"]
+    np.savez(path, header=encoded, checksum=np.uint32(checksum(encoded, new)), **new)
     return path
+
+
+def test_content_that_does_not_fit_the_checksum_is_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    with np.load(saved) as file:
+        old = {name: file[name] for name in file.files}
+    head = json.loads(old["header"].tobytes()) | {"n_samples_seen": 7}
+    changes: dict[str, Any] = {
+        "w": np.nextafter(old["w"], 1),
+        "header": np.frombuffer(json.dumps(head).encode(), np.uint8),
+        "pending_X": old["pending_X"][::-1],
+        "checksum": old["checksum"] + 1,
+    }
+    for name, value in changes.items():
+        np.savez(saved, **(old | {name: value}))
+        refused(saved, "the checksum of the content does not fit: the file is damaged or was changed")
+    np.savez(saved, **{name: value for name, value in old.items() if name != "checksum"})
+    refused(saved, "checksum")
+    np.savez(saved, **dict(sorted(old.items())))  # the order of the arrays means nothing
+    ob.load(saved)
+    saved.write_bytes(whole)
+    ob.load(saved)
 
 
 def test_a_file_cut_short(saved: Path) -> None:
@@ -138,7 +163,7 @@ SPOILED_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
     "texts": ({"w": np.array([["a"], ["b"], ["c"]])}, "'w' has .* dtype <U1"),
 }
 SPOILED_HEADERS: dict[str, tuple[dict[str, Any], str]] = {
-    "newer": ({"format": 3}, "state of format 3, this version reads formats 1, 2"),
+    "newer": ({"format": 4}, "state of format 4, this version reads formats 1, 2, 3"),
     "no format": ({"format": ...}, "format None"),
     "no method": ({"method": ...}, "format"),
     "no settings": ({"settings": ...}, "format"),
