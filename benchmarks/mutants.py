@@ -84,12 +84,11 @@ def _program(code: str) -> str:
 
 SHARED = {
     "orfit_bench_numpy._gram_schmidt": ("icl", "orfit", "rls", "ogd"),
-    "orfit_bench_numpy._guard": ("rls", "kalman", "owm", "one_step_sgd", "orfit"),
     "orfit_bench_numpy._incremental_svd": ("orfit", "gp"),
     "orfit_bench_numpy._rts_smoother": ("kalman",),
     "orfit_bench.kernels.exact_observations": ("kalman",),
     "orfit_bench.kernels.filtering": ("kalman",),
-    "orfit_bench.kernels.guards": ("rls", "kalman", "owm", "class_rls", "sanger"),
+    "orfit_bench.kernels.guards": ("rls", "kalman", "owm", "one_step_sgd", "orfit"),
     "orfit_bench.kernels.information": ("ridge",),
     "orfit_bench.kernels.layers": ("gp", "owm"),
     "orfit_bench.kernels.linalg": ("apa", "nlms", "oja", "krasulina", "implicit_krasulina"),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 Array = NDArray[Any]
 REFUSED, ACCEPTED, DEGRADED = 0, 1, 2
@@ -119,6 +120,48 @@ def measure_precision(P: Array, J: Array, S: Array, L: Array, remaining: Array, 
     return Precision(bool(degraded), not (rounding <= max_error and cancellation <= max_error))  # so that NaN refuses
 
 
-def max_variance_after(P: Array, V: Array, ff: float) -> float:
-    """The largest entry on the diagonal of (P - V'V) / ff, for V (q, p)."""
-    return float((np.diagonal(P) - (V * V).sum(0)).max() / ff)
+def keeps_variances_finite(P: Array, V: Array, limits: Limits) -> bool:
+    """Whether no entry on the diagonal of (P - V'V) / ff, for V (q, p), is near the largest number."""
+    return bool((np.diagonal(P) - (V * V).sum(0)).max() / limits.ff < limits.max_variance)
+
+
+class Factor(NamedTuple):
+    """L (q, q), lower triangular, with L L' = S; `degraded` where half of the digits of P are lost along the rows."""
+
+    L: Array
+    degraded: bool
+
+
+def factor_covariance(
+    P: Array, J: Array, S: Array, R: Array, max_error: float, regained_variance: Any = 0.0
+) -> Factor | None:
+    """The factor of S = J P J' + R (q, q) for rows J (q, p) with noise R; None where too few digits of P are left.
+
+    `max_error` is the largest relative error of a variance that is accepted, `regained_variance` (q,) what the rows'
+    variances gain before the next step.
+    """
+    pivots = noise_pivots(R)
+    L = factor_innovation(S, pivots)
+    if L is None:
+        return None
+    precision = measure_precision(P, J, S, L, pivots + regained_variance, max_error)
+    return None if precision.exhausted else Factor(L, precision.degraded)
+
+
+def solve_lower(L: Array, B: Array) -> Array:
+    """L^-1 B for a lower triangular L."""
+    if len(L) == 1:
+        return B / L
+    X: Array = solve_triangular(L, B, lower=True, check_finite=False)
+    return X
+
+
+def is_bounded(G: Array) -> bool:
+    """Whether every unit vector's product with a row of G (q, p) is finite: it is at most sqrt(p) max |G|."""
+    return math.isfinite(np.abs(G).max(initial=0) * math.sqrt(G.shape[1]))
+
+
+def is_normal(energy: Any) -> bool:
+    """Whether a sum of squares neither over- nor underflowed."""
+    info = np.finfo(energy.dtype)
+    return bool(info.tiny / info.eps < energy < np.inf)

@@ -48,3 +48,29 @@ def test_a_large_variance_reduced_to_that_of_the_noise_loses_digits(variance, de
 
 def test_forgetting_tolerates_a_smaller_error():
     assert guards.max_error(0.99) < guards.max_error(1.0) == 1
+
+
+def test_squares_that_overflow_or_underflow_are_not_normal():
+    assert guards.is_normal(np.float64(1.0))
+    assert not guards.is_normal(np.float64(np.inf))
+    assert not guards.is_normal(np.float64(0.0))
+    assert not guards.is_normal(np.float64(1e-300))
+
+
+def test_variances_near_the_largest_number_are_refused():
+    V, limits = np.zeros((1, 2)), guards.forgetting_limits(0.5, np.dtype(float))
+    assert guards.keeps_variances_finite(np.eye(2), V, limits)
+    with np.errstate(over="ignore"):
+        assert not guards.keeps_variances_finite(1e308 * np.eye(2), V, limits)
+    assert not guards.keeps_variances_finite(np.nan * np.eye(2), V, limits)
+
+
+def test_covariance_without_correct_digits_has_no_factor():
+    J, R = np.array([[1.0, 0.0]]), np.ones((1, 1))
+    for variance, degraded in ((1.0, False), (1e12, True)):
+        P = variance * np.eye(2)
+        factor = guards.factor_covariance(P, J, J @ P @ J.T + R, R, 0.01)
+        assert factor is not None
+        assert factor.degraded == degraded
+    P = 1e15 * np.eye(2)
+    assert guards.factor_covariance(P, J, J @ P @ J.T + R, R, 0.01) is None

@@ -14,10 +14,8 @@ from scipy.linalg import get_blas_funcs
 from orfit_bench.kernels.guards import (
     NO_LIMITS,
     Limits,
-    factor_innovation,
-    max_variance_after,
-    measure_precision,
-    noise_pivots,
+    factor_covariance,
+    keeps_variances_finite,
 )
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_rls import learn_block
@@ -115,18 +113,14 @@ def compute_change(P: Array, J: Array, R: Array, max_error: float, regained: Any
     """The step by rows J of noise R, V = L^-1 J P with L L' = S = J P J' + R; None if too few digits would be left."""
     V = J @ P
     S = V @ J.T + R
-    r = noise_pivots(R)
-    L = factor_innovation(S, r)
-    if L is None:
-        return None
-    precision = measure_precision(P, J, S, L, r + regained, max_error)
-    return None if precision.exhausted else Change(solve_lower(L, V), L, precision.degraded)
+    factor = factor_covariance(P, J, S, R, max_error, regained)
+    return None if factor is None else Change(solve_lower(factor.L, V), *factor)
 
 
 def apply_change(P: Array, w: Array, change: Change, move: Array, degraded: Array, limits: Limits) -> bool:
     """w <- w + move and P <- (P - V'V) / ff; if a number would be too large, return False and change nothing."""
     moved = w + move
-    if not np.isfinite(moved).all() or not max_variance_after(P, change.V, limits.ff) < limits.max_variance:
+    if not np.isfinite(moved).all() or not keeps_variances_finite(P, change.V, limits):
         return False
     if change.degraded:
         degraded[...] = 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import forgetting_limits, max_variance_after
+from orfit_bench.kernels.guards import forgetting_limits, keeps_variances_finite
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import compute_change
@@ -22,7 +22,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     parts = layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "P", p), p.inputs
     for Theta, Delta, P, a in zip(*parts, strict=True):
         change = compute_change(P, a, noise, limits.max_error)
-        if change is None or not max_variance_after(P, change.V, limits.ff) < limits.max_variance:
+        if change is None or not keeps_variances_finite(P, change.V, limits):
             return False
         Theta += p.step_size[0] * change.move(propagated_errors(a[0], Delta))  # with the new P_l
         found.append((P, change))

@@ -11,9 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import max_error
+from orfit_bench.kernels.guards import (
+    factor_covariance,
+    forgetting_limits,
+    is_finite,
+    keeps_variances_finite,
+    solve_lower,
+)
 from orfit_bench.kernels.loops import Array
-from orfit_bench_numpy import _guard as guard
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -36,15 +41,15 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 def correct(s: Any, A: Array, E: Array, p: Any) -> bool:
     """One step; for a single row x, A = x' and S = s of the declaration."""
     P, ff, identity = s.P, p.forgetting_factor, np.eye(len(A), dtype=s.P.dtype)
-    R = ff * identity
+    R, limits = ff * identity, forgetting_limits(ff, P.dtype)
     S = A @ (U := P @ A.T) + R  # (q, q): S = ff I + A P A'
-    factor = guard.factor_covariance(P, A, S, R, max_error(ff))
+    factor = factor_covariance(P, A, S, R, limits.max_error)
     if factor is None:
         return False
-    V = guard.solve_lower(factor.L, U.T)  # (q, p): V = L^-1 A P for S = L L'
-    K = V.T @ guard.solve_lower(factor.L, identity)  # (p, q): K = P A' S^-1
+    V = solve_lower(factor.L, U.T)  # (q, p): V = L^-1 A P for S = L L'
+    K = V.T @ solve_lower(factor.L, identity)  # (p, q): K = P A' S^-1
     w = s.w + multiply_by_columns(K, E)  # survey, eq. (11)
-    if not guard.is_representable(w, P, V, ff):
+    if not (is_finite(w) and keeps_variances_finite(P, V, limits)):
         return False
     s.w[...] = w
     P -= V.T @ V  # survey, eq. (12): P - K A P, symmetric to the last bit

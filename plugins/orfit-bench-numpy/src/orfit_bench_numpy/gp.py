@@ -5,11 +5,10 @@ Shapes of a layer with n inputs and m outputs: Theta (n, m), Delta (n, m), U' (k
 
 from typing import Any
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, used_rows
 from orfit_bench.kernels.loops import Array
 from orfit_bench_numpy._gram_schmidt import new_directions
-from orfit_bench_numpy._guard import is_bounded
 from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
 
 

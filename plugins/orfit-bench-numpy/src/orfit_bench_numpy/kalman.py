@@ -19,9 +19,8 @@ import numpy as np
 
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
 from orfit_bench.kernels.filtering import filter_step, regained_variance
-from orfit_bench.kernels.guards import is_finite, is_singular, rounding_bound
+from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
-from orfit_bench_numpy import _guard as guard
 from orfit_bench_numpy._rts_smoother import rts_smooth
 
 __all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
@@ -62,11 +61,11 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return update_exactly(s, J, E, p)
     S = J @ (U := P @ J.T) + R  # (q, q): S = R + X'Sigma X
     max_error = 1.0 if p.transition is None else 0.01  # a transition may enlarge an error, as forgetting does
-    factor = guard.factor_covariance(P, J, S, R, max_error, regained_variance(J, p))
+    factor = factor_covariance(P, J, S, R, max_error, regained_variance(J, p))
     if factor is None:
         return False
-    V = guard.solve_lower(factor.L, U.T)  # (q, d): V = L^-1 X'Sigma for S = L L', so K = V' L^-1
-    mean = s.mean + V.T @ guard.solve_lower(factor.L, E)  # theta + K E with K = Sigma X S^-1
+    V = solve_lower(factor.L, U.T)  # (q, d): V = L^-1 X'Sigma for S = L L', so K = V' L^-1
+    mean = s.mean + V.T @ solve_lower(factor.L, E)  # theta + K E with K = Sigma X S^-1
     if not is_finite(mean):
         return False
     s.mean[...] = mean

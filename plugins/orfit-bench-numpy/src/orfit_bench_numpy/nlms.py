@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.guards import is_finite, is_normal
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
-from orfit_bench_numpy._guard import is_normal
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.loops import Array, make_learn, make_step
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
-from orfit_bench_numpy._guard import is_bounded
 from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
 
 

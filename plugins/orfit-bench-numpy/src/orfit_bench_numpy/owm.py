@@ -7,28 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite, max_error, max_variance_after
+from orfit_bench.kernels.guards import (
+    factor_covariance,
+    forgetting_limits,
+    is_finite,
+    keeps_variances_finite,
+    solve_lower,
+)
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
 from orfit_bench.kernels.loops import Array
-from orfit_bench_numpy import _guard as guard
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """One step of all layers: the gradient step of each, times the new P of its inputs."""
     w, ff, found = s.w.copy(), p.forgetting_factor, []
-    R = np.full((1, 1), ff, w.dtype)
+    R, limits = np.full((1, 1), ff, w.dtype), forgetting_limits(ff, w.dtype)
     gradient_step = J.T @ E  # descent on |y - f|^2 / 2 with step 1
     thetas, deltas = layer_matrices(w, p.shapes), layer_matrices(gradient_step, p.shapes)
     for Theta, Delta, P, a in zip(thetas, deltas, layer_fields(s, "P", p), p.inputs, strict=True):
         S = a @ (U := P @ a.T) + R  # (1, 1): ff + a'P a
-        factor = guard.factor_covariance(P, a, S, R, max_error(ff))
+        factor = factor_covariance(P, a, S, R, limits.max_error)
         if factor is None:
             return False
-        V = guard.solve_lower(factor.L, U.T)  # (1, n): V'V = P a a'P / (ff + a'P a)
-        if not max_variance_after(P, V, ff) < np.finfo(P.dtype).max / 4:
+        V = solve_lower(factor.L, U.T)  # (1, n): V'V = P a a'P / (ff + a'P a)
+        if not keeps_variances_finite(P, V, limits):
             return False
         # Theta + step P_new Delta; P_new Delta = P a S^-1 e' for Delta = a e'
-        Theta += p.step_size[0] * (V.T @ guard.solve_lower(factor.L, propagated_errors(a[0], Delta)))
+        Theta += p.step_size[0] * (V.T @ solve_lower(factor.L, propagated_errors(a[0], Delta)))
         found.append((P, V, factor.degraded))
     if not is_finite(w):
         return False

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite, max_error
+from orfit_bench.kernels.guards import (
+    factor_covariance,
+    forgetting_limits,
+    is_finite,
+    keeps_variances_finite,
+    solve_lower,
+)
 from orfit_bench.kernels.loops import Array, make_learn, make_step
-from orfit_bench_numpy import _guard as guard
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 
 
@@ -23,14 +28,14 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if p.ridge == 0 and p.t == 1:
         return start_without_prior(s, J, E)
     P, ff = s.P, p.forgetting_factor
-    R = ff * np.eye(len(J), dtype=P.dtype)
+    R, limits = ff * np.eye(len(J), dtype=P.dtype), forgetting_limits(ff, P.dtype)
     S = J @ (U := P @ J.T) + R  # (q, q): S = ff I + J P J'
-    factor = guard.factor_covariance(P, J, S, R, max_error(ff))
+    factor = factor_covariance(P, J, S, R, limits.max_error)
     if factor is None:
         return False
-    V = guard.solve_lower(factor.L, U.T)  # (q, p): V = L^-1 J P for S = L L'
-    w = s.w + V.T @ guard.solve_lower(factor.L, E)  # survey, eq. (11): w + P J' S^-1 E
-    if not guard.is_representable(w, P, V, ff):
+    V = solve_lower(factor.L, U.T)  # (q, p): V = L^-1 J P for S = L L'
+    w = s.w + V.T @ solve_lower(factor.L, E)  # survey, eq. (11): w + P J' S^-1 E
+    if not (is_finite(w) and keeps_variances_finite(P, V, limits)):
         return False
     s.w[...] = w
     P -= V.T @ V  # survey, eq. (12): P - P J' S^-1 J P, symmetric to the last bit
