@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
+
+PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 class DivergedError(ArithmeticError):
@@ -23,7 +29,7 @@ class DivergedError(ArithmeticError):
 
 
 class AccuracyWarning(UserWarning):
-    """Half of the digits are gone: what follows is still finite but less and less exact."""
+    """Half of the digits are lost: results stay finite but become less and less exact."""
 
 
 class UnavailableError(RuntimeError):
@@ -32,6 +38,14 @@ class UnavailableError(RuntimeError):
 
 class PluginError(RuntimeError):
     """A plugin is broken, and strict loading was asked for."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package that called into it, however deep the call is."""
+    frame, level = inspect.currentframe(), 1
+    while frame and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def suggest(name: object, known: Iterable[str]) -> str:

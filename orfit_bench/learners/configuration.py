@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import AccuracyWarning
+from orfit_bench.errors import AccuracyWarning, warn
 from orfit_bench.learners import layers, validation
 from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
@@ -164,7 +163,7 @@ class Configuration:
             if precision <= np.finfo(self.dtype).eps ** 0.5 and not state.has_warned and self.method.state.solution:
                 state.has_warned = True
                 text = f"{self.method.name}: {self.method.state.solution.warning}"
-                warnings.warn(text, AccuracyWarning, stacklevel=5)
+                warn(text, AccuracyWarning)
         return state.solved_weights
 
     # ------------------------------------------------------------------ what the kernel gets

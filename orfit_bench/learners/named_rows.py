@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import warn
 from orfit_bench.learners import validation
 from orfit_bench.learners.column_names import NamedValues, quoted
 from orfit_bench.learners.tables import read_columns, read_row
@@ -29,7 +29,7 @@ def read_features(state: LearnerState | None, X: Any, argument: str) -> tuple[An
         state.has_warned_of_names = True
         has, had = ("no names of columns", "had") if known else ("names of columns", "had none")
         order = f": they are taken in the order {quoted(known)}" if known else ", so their order cannot be checked"
-        warnings.warn(f"{argument} has {has}, but the first rows {had}{order}", UserWarning, stacklevel=5)
+        warn(f"{argument} has {has}, but the first rows {had}{order}", UserWarning)
     return values, known
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners import validation
 from orfit_bench.learners.configuration import Configuration, StepInputs
 from orfit_bench.learners.linearization import is_applied
@@ -124,12 +123,12 @@ class Rule(Configuration):
             row,
         )
 
-    def warn_of_lost_precision(self, state: LearnerState, stacklevel: int = 4) -> None:
+    def warn_of_lost_precision(self, state: LearnerState) -> None:
         """Warn once per state, at the caller of the learner. Called last, since the warning may be made an error."""
         warns = self.method.state.warning
         if warns and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
             state.has_warned = True
-            warnings.warn(f"{self.method.name}: {warns[1]}", AccuracyWarning, stacklevel=stacklevel)
+            warn(f"{self.method.name}: {warns[1]}", AccuracyWarning)
 
     # ------------------------------------------------------------------ one row per call
 

@@ -99,12 +99,12 @@ class SingleRow:
             return False
         if not learned:
             diverged = rule.diverged(state, 0)
-            rule.warn_of_lost_precision(state, stacklevel=5)
+            rule.warn_of_lost_precision(state)
             raise diverged
         state.n_steps = t
         state.n_samples += 1
         if self._is_dynamic and t > 1:
             state.arrays.moved[...] = 1
         if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
-            rule.warn_of_lost_precision(state, stacklevel=5)
+            rule.warn_of_lost_precision(state)
         return True
