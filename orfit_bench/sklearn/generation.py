@@ -5,7 +5,7 @@ from __future__ import annotations
 from orfit_bench.generated import Parameters, camel_case, make_class, setting_parameters
 from orfit_bench.sklearn.base import StreamingEstimator
 from orfit_bench.sklearn.classifier import StreamingClassifier, WeightedClassifier
-from orfit_bench.sklearn.regressor import StreamingRegressor, WeightedRegressor
+from orfit_bench.sklearn.regressor import ProbabilisticRegressor, StreamingRegressor, WeightedRegressor
 from orfit_bench.sklearn.transformer import StreamingTransformer
 from orfit_bench.spec import Method
 
@@ -19,7 +19,7 @@ ATTRIBUTES: dict[type, str] = {
     "explained_variance_ : ndarray, shape (k,)\n    Variance along each of them.\n"
     "mean_ : ndarray, shape (d,)\n    Mean of the rows.",
 }
-ATTRIBUTES[WeightedRegressor] = ATTRIBUTES[StreamingRegressor]
+ATTRIBUTES[WeightedRegressor] = ATTRIBUTES[ProbabilisticRegressor] = ATTRIBUTES[StreamingRegressor]
 ATTRIBUTES[WeightedClassifier] = ATTRIBUTES[StreamingClassifier]
 LEARNER = "learner_ : learner\n    What computes; see `orfit_bench.create`."
 
@@ -32,6 +32,8 @@ def base_class(method: Method) -> type[StreamingEstimator]:
     weighted = weighting is not None and weighting.rule != "repetitions"  # which depend on the order of the rows
     if traits.labels:
         return WeightedClassifier if weighted else StreamingClassifier
+    if weighted and (method.state.covariance or traits.gaps):
+        return ProbabilisticRegressor
     return WeightedRegressor if weighted else StreamingRegressor
 
 

@@ -99,3 +99,31 @@ class WeightedRegressor(StreamingRegressor):
     def partial_fit(self, X: Array, y: Array, sample_weight: Array = None) -> Self:
         """Learn further rows in order; parameters and return value as in `fit`."""
         return self._fit(X, y, not hasattr(self, "learner_"), sample_weight)
+
+
+class ProbabilisticRegressor(WeightedRegressor):
+    """A regressor that knows the uncertainty of its predictions."""
+
+    def predict(self, X: Array, return_std: bool = False, noise_variance: float = 1.0) -> Array:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        return_std : bool, default False
+            Whether the standard deviations of the targets, noise included, are returned too.
+        noise_variance : float, default 1.0
+            The variance of the noise in the targets; ignored by filters, which have a parameter `observation_noise`.
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, outputs)
+            Predictions, in the shape that y had; with `return_std` a pair of arrays of this shape.
+        """
+        if not return_std:
+            return super().predict(X)
+        self._check_is_fitted()
+        rows = self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        noise = {} if self.method.traits.gaps else {"noise_variance": noise_variance}
+        return tuple(map(self.learner_.backend.asnumpy, self.learner_.predict(rows, return_std=True, **noise)))

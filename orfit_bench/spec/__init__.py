@@ -23,6 +23,7 @@ from orfit_bench.spec.state import (
     Sizes,
     Solution,
     StateSpec,
+    WeightCovariance,
 )
 from orfit_bench.spec.stream import Data, Stream
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
@@ -81,6 +82,7 @@ __all__ = [
     "Text",
     "Theory",
     "Transition",
+    "WeightCovariance",
     "Weighting",
     "bound",
     "deviation",

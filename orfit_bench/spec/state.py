@@ -111,6 +111,28 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightCovariance:
+    """The covariance of the weights when the next row comes, for observation noise of variance 1.
+
+    Parameters
+    ----------
+    scale : callable
+        scale(settings, steps) returns its factor after so many steps: the covariance is the field by this factor.
+    field : str, optional
+        The field (parameter, parameter).
+    right_side : str, optional
+        Instead of a field: the right side of the equations of a `solution`, whose matrix is the inverse.
+    refuses : callable, optional
+        refuses(settings, steps) returns why there is none, or an empty text.
+    """
+
+    scale: Callable[[Settings, int], float]
+    field: str = ""
+    right_side: str = ""
+    refuses: Callable[[Settings, int], str] = lambda settings, steps: ""
+
+
+@dataclass(frozen=True, slots=True)
 class StateSpec:
     """What a learner of the method keeps, and how it predicts.
 
@@ -132,6 +154,8 @@ class StateSpec:
         What to tell users when precision is lost.
     solution : Solution, optional
         How weights that are no field follow from the fields; `weights` is then their name in `learner.state()`.
+    covariance : WeightCovariance, optional
+        The covariance of the weights, from which the standard deviation of predictions follows.
     """
 
     fields: tuple[Field, ...]
@@ -142,6 +166,7 @@ class StateSpec:
     lengths: Mapping[str, Callable[[Settings, Sizes], int]] = field(default_factory=dict)
     warning: PrecisionWarning | None = None
     solution: Solution | None = None
+    covariance: WeightCovariance | None = None
 
     def __post_init__(self) -> None:
         """Refuse fields of one name, and a warning about a field that does not exist."""

@@ -265,3 +265,15 @@ def test_divergence_is_an_error_that_says_so():
     X, y = data()
     with pytest.raises(ValueError, match="lms diverged at step"):
         ESTIMATORS["lms"](step_size=1e6).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["kalman", "ridge", "rls"])
+def test_standard_deviations(method):
+    X, y = data()
+    estimator = ESTIMATORS[method](**({} if method == "kalman" else {"fit_intercept": False})).fit(X, y)
+    mean, std = estimator.predict(X, return_std=True)
+    np.testing.assert_array_equal(mean, estimator.predict(X))
+    P = np.linalg.inv(np.eye(4) + X.T @ X)
+    np.testing.assert_allclose(std, np.sqrt(1 + np.einsum("ni,ij,nj->n", X, P, X)), rtol=1e-9)
+    if method != "kalman":
+        np.testing.assert_allclose(estimator.predict(X, return_std=True, noise_variance=4.0)[1], 2 * std)

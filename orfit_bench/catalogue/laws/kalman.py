@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws import weights
+from orfit_bench.catalogue.laws import uncertainty, weights
 from orfit_bench.catalogue.laws.covariance import filter_warns_on_precision_loss
 from orfit_bench.catalogue.laws.helpers import condition, is_refused, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.laws.smoothing import (
@@ -177,5 +177,6 @@ LAWS = (
     Law(smoothing_keeps_exact_directions, "survey, (RTS-Sigma)", exponent=2),
     Law(noise_free_smoothing, "survey, (RTS-Sigma) with Q = 0", exponent=1, shape="own"),
     Law(smoothing_shrinks_covariance, "survey, Theorem 7", exponent=1),
+    *uncertainty.OF_FILTER,
     *weights.OF_NOISE,
 )

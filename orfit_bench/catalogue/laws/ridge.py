@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws import weights
+from orfit_bench.catalogue.laws import uncertainty, weights
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
@@ -93,5 +93,6 @@ LAWS = (
     Law(starts_from_prior, "thesis, eq. (2.2)", exponent=2),
     Law(least_norm_without_prior, "thesis, Proposition 2", exponent=2, shape="wide"),
     Law(merge_is_exact, "survey, eq. (9)", exponent=2),
+    *uncertainty.OF_REGRESSION,
     *weights.OF_SUMS,
 )

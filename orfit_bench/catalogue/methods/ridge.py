@@ -10,7 +10,7 @@ from orfit_bench.catalogue.shared.merging import remaining_weight
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, Solution, StateSpec
+from orfit_bench.spec.state import Array, Diagonal, Field, Settings, Sizes, Solution, StateSpec, WeightCovariance
 from orfit_bench.spec.theory import Cost, Theory
 from orfit_bench.spec.types import Number
 from orfit_bench.spec.weighting import Weighting
@@ -35,6 +35,17 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
 
 def _prior_moment(w0: Array, settings: Settings) -> dict[str, Array]:
     return {"moment": settings["ridge"] * w0}
+
+
+def _covariance_scale(settings: Settings, steps: int) -> float:
+    """The factor of the inverse information at the next step; above 1 the information is divided by ff^t."""
+    ff = settings["forgetting_factor"]
+    return float(ff ** -(1 if ff <= 1 else steps + 1))
+
+
+def _has_no_covariance(settings: Settings, steps: int) -> str:
+    """Why nothing is known about the uncertainty of the weights."""
+    return "" if settings["ridge"] or steps else "without a prior and rows the variance is infinite"
 
 
 METHOD = Method(
@@ -80,6 +91,7 @@ METHOD = Method(
             "others, and those with none get no weight. Remedies: a larger ridge, a forgetting factor nearer 1, fewer "
             "or less correlated features",
         ),
+        covariance=WeightCovariance(_covariance_scale, right_side="moment", refuses=_has_no_covariance),
     ),
     kernel=KernelSpec(weighting=Weighting("errors", sums=("information", "moment")), blocks=True),
     theory=Theory(

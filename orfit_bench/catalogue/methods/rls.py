@@ -15,7 +15,7 @@ from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
-from orfit_bench.spec.state import Array, Diagonal, Field, Growth, Settings, Sizes, StateSpec
+from orfit_bench.spec.state import Array, Diagonal, Field, Growth, Settings, Sizes, StateSpec, WeightCovariance
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
 from orfit_bench.spec.types import Number
 from orfit_bench.spec.weighting import Weighting
@@ -59,6 +59,17 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
     return Diagonal(1 / settings["ridge"] if settings["ridge"] else 0.0, sizes["parameter"])
 
 
+def _covariance_scale(settings: Settings, steps: int) -> float:
+    return float(1 / settings["forgetting_factor"])
+
+
+def _has_no_covariance(settings: Settings, steps: int) -> str:
+    """Why nothing is known about the uncertainty of the weights."""
+    if not _forgets(settings):
+        return "with forgetting_factor=0 it fits every row as if there was no noise"
+    return "" if settings["ridge"] or steps else "without a prior and rows the variance is infinite"
+
+
 METHOD = Method(
     name="rls",
     summary="recursive least squares with a forgetting factor: below 1 forgets, above 1 favours old rows, 0 "
@@ -92,6 +103,7 @@ METHOD = Method(
         ),
         growth=Growth("direction", max_directions),
         warning=P_LOSES_PRECISION,
+        covariance=WeightCovariance(_covariance_scale, "P", refuses=_has_no_covariance),
     ),
     kernel=KernelSpec(weighting=Weighting("errors"), models=True, blocks=True, validate_rows=validate_rows),
     theory=Theory(

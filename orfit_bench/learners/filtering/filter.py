@@ -121,11 +121,43 @@ class Filter(Regressor):
         self._update(rows, self.rule.step, rows.X, rows.Y, rows.inputs)
         return self
 
-    def predict(self, X: ArrayLike, *, transition: object = None) -> Array:
-        """Forecasts (n,) or (n, c) of the next row, after the transition, were it each row of X (n, d)."""
+    def predict(  # type: ignore[override]  # what comes with the rows says the noise
+        self,
+        X: ArrayLike,
+        *,
+        transition: object = None,
+        process_noise: object = None,
+        observation_noise: object = None,
+        return_std: bool = False,
+    ) -> Array | tuple[Array, Array]:
+        """Forecasts of the next row, after the transition, were it each row of X; the learner is unchanged.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        transition, process_noise, observation_noise : array_like, optional
+            Of the next step. Default: the settings.
+        return_std : bool, default False
+            Whether the standard deviations of the observations, noise included, are returned too.
+
+        Returns
+        -------
+        array of the backend, shape (n,) or (n, c)
+            Forecasts; with `return_std` a pair of arrays of this shape.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> kalman = ob.create("kalman", backend="numpy", process_noise=1.0).partial_fit([[1.0]], [2.0])
+        >>> mean, std = kalman.predict([[1.0]], return_std=True)
+        >>> mean, std.round(3)
+        (array([1.]), array([1.581]))
+        """
         X, state = self._question(X), self._begun()
-        inputs = self.rule.step_inputs(state.sizes, (transition,), 1, block=True)
-        return self._shaped(self.rule.predict(state, X, inputs))
+        inputs = self.rule.step_inputs(state.sizes, (transition, process_noise, observation_noise), 1, block=True)
+        mean = self._shaped(self.rule.predict(state, X, inputs))
+        return (mean, self._shaped(self.rule.forecast_deviations(state, X, inputs))) if return_std else mean
 
     def smooth(
         self,

@@ -119,6 +119,20 @@ class FilterRule(Rule):
             return apply_transition(mean, F)
         return mean if F is None else as_matrix(F[0], len(mean)) @ mean
 
+    def forecast_deviations(self, state: LearnerState, X: Array, inputs: StepInputs) -> Array:
+        """Standard deviations (n, c) of the observations of rows X (n, d), if each were the next row."""
+        xp, shape = self.namespace, (len(X), state.sizes.n_outputs)
+        if not len(X):
+            return xp.empty(shape, self.dtype)
+        extended, s = self.new_linearized(*state.sizes[:2]), self.copy(state).arrays
+        p = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1).at(0)
+        with np.errstate(all="ignore"):
+            extended.predict_step(s, p)
+            J = X if self.is_linear else extended.jacobian(s.mean, X)
+            variances = ((J @ s.covariance) * J).sum(axis=1).reshape(len(X), -1)
+            found = xp.sqrt(variances + xp.diagonal(p.observation_noise)[None])
+        return xp.ascontiguousarray(xp.broadcast_to(found, shape))
+
     def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> tuple[Array, Array]:
         """Means and covariances given all rows; the state becomes the filtered one after the last row."""
         extended = self.new_linearized(*state.sizes[:2])

@@ -1,0 +1,118 @@
+"""Standard deviations and likelihoods: their values are laws; here shapes, models, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+import orfit_bench as ob
+
+BACKENDS = [name for name in ("numpy", "numba") if ob.backends()[name].available]
+rng = np.random.default_rng(0)
+X, Y = rng.standard_normal((30, 4)), rng.standard_normal((30, 2))
+y = Y[:, 0]
+WITH_DISTRIBUTION = ["kalman", "ridge", "rls"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", WITH_DISTRIBUTION)
+def test_shapes_follow_the_targets(name, backend):
+    one, two = (ob.create(name, backend=backend).partial_fit(X, targets) for targets in (y, Y))
+    mean, std = one.predict(X, return_std=True)
+    np.testing.assert_array_equal(mean, one.predict(X))
+    assert std.shape == (30,)
+    means, stds = two.predict(X, return_std=True)
+    assert means.shape == stds.shape == (30, 2)
+    np.testing.assert_allclose(stds, np.stack([std, std], axis=1), rtol=1e-12)
+    assert one.predict(X[:0], return_std=True)[1].shape == (0,)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_three_methods_say_the_same(backend):
+    stds = [ob.create(n, backend=backend).partial_fit(X, y).predict(X, return_std=True)[1] for n in WITH_DISTRIBUTION]
+    P = np.linalg.inv(np.eye(4) + X.T @ X)
+    for std in stds:
+        np.testing.assert_allclose(std, np.sqrt(1 + np.einsum("ni,ij,nj->n", X, P, X)), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["ridge", "rls"])
+def test_likelihood_of_several_outputs_changes_nothing(name):
+    learner = ob.create(name, backend="numpy", ridge=2.0).partial_fit(X[:10], Y[:10])
+    before = learner.state()
+    got = learner.log_likelihood(X[10:], Y[10:], noise_variance=0.5)
+    assert before.identical(learner.state())
+    P = np.linalg.inv(2 * np.eye(4) + X[:10].T @ X[:10])
+    covariance = 0.5 * (np.eye(20) + X[10:] @ P @ X[10:].T)
+    E = Y[10:] - X[10:] @ (P @ X[:10].T @ Y[:10])
+    assert got == pytest.approx(sum(multivariate_normal(cov=covariance).logpdf(e) for e in E.T), rel=1e-12)
+    evidence = ob.create(name, backend="numpy", ridge=2.0).log_likelihood(X, y)
+    assert evidence == pytest.approx(multivariate_normal(cov=np.eye(30) + X @ X.T / 2).logpdf(y), rel=1e-12)
+    assert ob.create(name, backend="numpy").log_likelihood(X[:0], y[:0]) == 0.0
+
+
+@pytest.mark.parametrize("name", ["ridge", "rls"])
+@pytest.mark.parametrize("ff", [0.5, 0.99, 1.3])
+def test_likelihood_of_long_chunks_is_the_sum_over_rows(name, ff):
+    A = rng.standard_normal((600, 3))
+    b, learner, want = A.sum(axis=1), ob.create(name, backend="numpy", forgetting_factor=ff), 0.0
+    got = learner.log_likelihood(A, b)
+    for row, target in zip(A, b, strict=True):
+        (mean,), (std,) = (
+            learner.predict(row[None], return_std=True)
+            if learner.n_samples_seen_
+            else ([0.0], [np.hypot(1, np.linalg.norm(row) / ff**0.5)])
+        )
+        want += norm(mean, std).logpdf(target)
+        learner.learn_one(row, target)
+    assert got == pytest.approx(want, rel=1e-9)
+
+
+def test_a_nonlinear_model():
+    learner = ob.create("rls", backend="numpy", model=ob.MLP(hidden=(3,))).partial_fit(X, Y)
+    mean, std = learner.predict(X[:5], return_std=True)
+    assert mean.shape == std.shape == (5, 2)
+    w, P = learner.state()["w"].values[:, 0], learner.state()["P"].values
+    J = learner.model.jacobian(w, X[0])
+    np.testing.assert_allclose(std[0], np.sqrt(1 + np.einsum("ki,ij,kj->k", J, P, J)), rtol=1e-10)
+    joint = multivariate_normal(cov=np.eye(2) + J @ P @ J.T)
+    assert learner.log_likelihood(X[:1], Y[:1]) == pytest.approx(joint.logpdf(Y[0] - mean[0]), rel=1e-10)
+    linear = [
+        ob.create("rls", backend="numpy", **model).partial_fit(X, y)
+        for model in ({}, {"model": ob.MLP(hidden=(), bias=False)})
+    ]
+    scores = [learner.log_likelihood(X, y) for learner in linear]
+    assert np.isfinite(scores).all()
+
+
+def test_forecasts_of_a_filter():
+    motion = np.array([[1.0, 1.0], [0.0, 1.0]])
+    kalman = ob.create("kalman", backend="numpy", transition=motion, process_noise=0.1, observation_noise=0.5)
+    kalman.partial_fit(X[:, :2], y)
+    before = kalman.state()
+    _, std = kalman.predict(X[:3, :2], return_std=True)
+    P = motion @ before["covariance"].values @ motion.T + 0.1 * np.eye(2)
+    np.testing.assert_allclose(std, np.sqrt(0.5 + np.einsum("ni,ij,nj->n", X[:3, :2], P, X[:3, :2])), rtol=1e-10)
+    assert before.identical(kalman.state())
+    wider = kalman.predict(X[:3, :2], return_std=True, observation_noise=5.0)[1]
+    np.testing.assert_allclose(wider**2 - std**2, 4.5, rtol=1e-9)
+
+
+def test_what_has_no_distribution():
+    for name in ("lms", "sgd", "orfit"):
+        learner = ob.create(name, backend="numpy").partial_fit(X, y)
+        with pytest.raises(TypeError, match="these methods have one: kalman, ridge, rls"):
+            learner.predict(X, return_std=True)
+        with pytest.raises(TypeError, match="without a distribution"):
+            learner.log_likelihood(X, y)
+    rls = ob.create("rls", backend="numpy", forgetting_factor=0.0).partial_fit(X[:2], y[:2])
+    with pytest.raises(ValueError, match="as if there was no noise"):
+        rls.predict(X, return_std=True)
+    for name in ("rls", "ridge"):
+        empty = ob.create(name, backend="numpy", ridge=0.0).partial_fit(X[:0], y[:0])
+        with pytest.raises(ValueError, match="the variance is infinite"):
+            empty.predict(X, return_std=True)
+        for wrong in (0.0, -1.0, np.nan, np.inf, "1", None):
+            with pytest.raises(ValueError, match=r"noise_variance=.*: want a positive number"):
+                ob.create(name, backend="numpy").partial_fit(X, y).predict(X, return_std=True, noise_variance=wrong)
+    few = ob.create("ridge", backend="numpy", ridge=0.0).partial_fit(X[:2], y[:2])
+    with pytest.raises(ValueError, match="do not determine all weights"), pytest.warns(ob.AccuracyWarning):
+        few.predict(X, return_std=True)
