@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
+from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.learners.targets import with_labels
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label
@@ -151,6 +152,39 @@ class Classifier(Learner):
         """Labels (n,) of the rows of X (n, d): the class of highest score, the first one on ties."""
         return self._labels(self.decision_function(X))
 
+    def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray, shape (n, classes)
+            Columns as in `classes_`; each row adds up to 1.
+
+        Raises
+        ------
+        TypeError
+            If the method defines none.
+
+        Notes
+        -----
+        For `class_rls` they are the distribution that is nearest to the scores in the sum of squares, which is not
+        calibrated: least squares estimates probabilities without knowing their bounds.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> learner = ob.create("class_rls", backend="numpy").partial_fit([[1.0, 0.0], [0.0, 1.0]], ["cat", "dog"])
+        >>> learner.predict_proba([[1.0, 0.0], [1.0, 1.0]])
+        array([[0.75, 0.25],
+               [0.5 , 0.5 ]])
+        """
+        return class_probabilities(self.rule, self._with_classes(self.decision_function(X)))
+
     def predict_one(self, x: ArrayLike) -> Label:
         """Predict the label of one row.
 
@@ -185,11 +219,14 @@ class Classifier(Learner):
 
     def _labels(self, scores: Array) -> np.ndarray[Any, Any]:
         """The classes of highest score."""
-        scores = self.backend.asnumpy(scores)
+        labels: np.ndarray[Any, Any] = self.classes_[self._with_classes(scores).argmax(axis=1)]
+        return labels
+
+    def _with_classes(self, scores: Array) -> np.ndarray[Any, Any]:
+        """The scores in host memory; ValueError if no class is known."""
         if not scores.shape[1]:
             raise ValueError(f"{self.method.name} has seen no class yet: call partial_fit with labelled rows first")
-        labels: np.ndarray[Any, Any] = self.classes_[scores.argmax(axis=1)]
-        return labels
+        return self.backend.asnumpy(scores)
 
 
 def _as_array(classes: list[Label]) -> np.ndarray[Any, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from orfit_bench.learners import uncertainty, validation, weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
+from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.spec.backend import Array
 
@@ -180,6 +181,39 @@ class Regressor(Learner):
         uncertainty.require(self.method)
         noise = uncertainty.validate_noise(noise_variance)
         return mean, self._shaped(uncertainty.standard_deviations(self.rule, self._begun(), X, noise))
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+        """Probabilities of y = -1 and y = 1, for `sgd` with the logistic loss.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray, shape (n, 2)
+            P(y = -1) and P(y = 1) = 1 / (1 + exp(-f)) for the margin f that `predict` returns.
+
+        Raises
+        ------
+        TypeError
+            If the method or its loss defines no probabilities.
+        ValueError
+            If y had several columns, or as `predict`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> sgd = ob.create("sgd", backend="numpy", loss="logistic", step_size=1.0).partial_fit([[1.0]], [1.0])
+        >>> sgd.predict_proba([[0.0], [2.0]]).round(2)
+        array([[0.5 , 0.5 ],
+               [0.27, 0.73]])
+        """
+        margins = self.backend.asnumpy(self.rule.predict(self._begun(), self._question(X)))
+        if margins.shape[1] > 1:
+            raise ValueError(f"predict_proba: y had {margins.shape[1]} columns, want one; create a learner for each")
+        return class_probabilities(self.rule, margins)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike, *, noise_variance: float = 1.0) -> float:
         """The logarithm of the density of y given X and the rows learned so far; the learner is unchanged.

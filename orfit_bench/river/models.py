@@ -68,7 +68,7 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         self._learner.partial_fit(rows, [self._number(label) for label in y])
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
-        """Probabilities of the labels: the distribution that is nearest to the scores."""
+        """Probabilities of the labels, as `predict_proba` of the learner returns them."""
         return next(iter(self._probabilities(self._features.row(x)[None])), {})
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -80,8 +80,8 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
     def _probabilities(self, rows: Any) -> list[dict[Any, float]]:
         if not self._has_begun():
             return []
-        scores = self._learner.backend.asnumpy(self._learner.decision_function(rows))
-        return [dict(zip(self._labels, nearest_distribution(s).tolist(), strict=True)) for s in scores]
+        found = self._learner.predict_proba(rows)
+        return [dict(zip(self._labels, row.tolist(), strict=True)) for row in found]
 
 
 class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
@@ -113,12 +113,3 @@ class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
         return pd.DataFrame(
             self._learner.backend.asnumpy(self._learner.transform(self._features.rows(X))), index=X.index
         )
-
-
-def nearest_distribution(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The probabilities with the least sum of squared differences from scores (k,)."""
-    descending = np.sort(scores)[::-1]
-    excess = (np.cumsum(descending) - 1) / np.arange(1, len(scores) + 1)
-    shift = excess[np.flatnonzero(descending > excess)[-1]]
-    found = np.maximum(scores - shift, 0.0)
-    return np.asarray(found / found.sum())

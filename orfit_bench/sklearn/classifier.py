@@ -97,12 +97,33 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
 
     def _answer(self, X: Array) -> Array:
         """Scores (n, classes), columns as in `classes_`; 0 for classes without a row."""
-        found = self.learner_.backend.asnumpy(self.learner_.decision_function(X))
-        scores = np.zeros((len(X), len(self.classes_)))
+        scores = self._in_order(self.learner_.backend.asnumpy(self.learner_.decision_function(X)))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _in_order(self, found: Array) -> Array:
+        """Columns as in `classes_` from columns in order of first appearance; 0 for classes without a row."""
+        columns = np.zeros((len(found), len(self.classes_)))
         for i, label in enumerate(self.classes_.tolist()):
             if label in self._known:
-                scores[:, i] = found[:, self._known[label]]
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+                columns[:, i] = found[:, self._known[label]]
+        return columns
+
+    def predict_proba(self, X: Array) -> Array:
+        """Probabilities of the classes, as those of the learner: see `orfit_bench.create`.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray, shape (n, classes)
+            Columns as in `classes_`; each row adds up to 1.
+        """
+        self._check_is_fitted()
+        rows = self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        return self._in_order(self.learner_.predict_proba(rows))
 
     def decision_function(self, X: Array) -> Array:
         """Scores of the classes.

@@ -156,6 +156,9 @@ class StateSpec:
         How weights that are no field follow from the fields; `weights` is then their name in `learner.state()`.
     covariance : WeightCovariance, optional
         The covariance of the weights, from which the standard deviation of predictions follows.
+    probabilities : callable, optional
+        probabilities(predictions, settings) returns those of the classes (n, k) in host memory, or None where the
+        settings define none.
     """
 
     fields: tuple[Field, ...]
@@ -167,6 +170,7 @@ class StateSpec:
     warning: PrecisionWarning | None = None
     solution: Solution | None = None
     covariance: WeightCovariance | None = None
+    probabilities: Callable[[Array, Settings], Array | None] | None = None
 
     def __post_init__(self) -> None:
         """Refuse fields of one name, and a warning about a field that does not exist."""

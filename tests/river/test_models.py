@@ -15,7 +15,6 @@ from river import checks, compose, datasets, evaluate, metrics, preprocessing
 import orfit_bench as ob
 from orfit_bench.learners.widening import widened
 from orfit_bench.river import ESTIMATORS
-from orfit_bench.river.models import nearest_distribution
 
 BACKENDS = [name for name in ("numpy", "numba") if name in ob.backends() and ob.backends()[name].available]
 REGRESSORS = [name for name in ESTIMATORS if ob.methods()[name].traits.numbers]
@@ -209,10 +208,3 @@ def test_pipelines(backend):
     for x, y in datasets.TrumpApproval().take(200):
         chain.learn_one(x, y)
     assert np.isfinite(chain.predict_one(x))
-
-
-def test_the_nearest_distribution():
-    np.testing.assert_allclose(nearest_distribution(np.array([0.2, 0.8])), [0.2, 0.8])
-    np.testing.assert_allclose(nearest_distribution(np.array([2.0, 0.5, -1.0])), [1.0, 0.0, 0.0])
-    np.testing.assert_allclose(nearest_distribution(np.array([0.5, 0.3])), [0.6, 0.4])
-    np.testing.assert_allclose(nearest_distribution(np.array([-3.0])), [1.0])

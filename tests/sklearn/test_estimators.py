@@ -277,3 +277,13 @@ def test_standard_deviations(method):
     np.testing.assert_allclose(std, np.sqrt(1 + np.einsum("ni,ij,nj->n", X, P, X)), rtol=1e-9)
     if method != "kalman":
         np.testing.assert_allclose(estimator.predict(X, return_std=True, noise_variance=4.0)[1], 2 * std)
+
+
+def test_probabilities_of_a_classifier():
+    X, y = data()
+    labels = np.array(["z", "b", "a"])[np.digitize(y, np.quantile(y, [0.3, 0.6]))]
+    estimator = ESTIMATORS["class_rls"]().partial_fit(X, labels, classes=["a", "b", "never", "z"])
+    found = estimator.predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_array_equal(found[:, 2], 0)
+    np.testing.assert_array_equal(estimator.classes_[found.argmax(axis=1)], estimator.predict(X))

@@ -8,6 +8,7 @@ from orfit_bench.catalogue.laws.class_rls import LAWS
 from orfit_bench.catalogue.shared.declarations import P_LOSES_PRECISION
 from orfit_bench.catalogue.shared.least_squares import information_rows, solve_ridge
 from orfit_bench.catalogue.shared.merging import add_information, remaining_weight
+from orfit_bench.catalogue.shared.probabilities import nearest_distributions
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.setting import Setting
@@ -37,7 +38,8 @@ METHOD = Method(
     use_when="You classify with a linear model and want an exact solution after every row, without a step size, "
     "while new classes may appear at any time. All classes share one matrix P, so many classes are cheap.",
     avoid_when="Calibrated probabilities or robustness to mislabelled rows matter: a squared error on one-hot "
-    "targets gives scores only; sgd offers logistic and hinge losses for two classes. There are many features: each "
+    "targets gives scores, and predict_proba is the distribution nearest to them; sgd offers logistic and hinge losses "
+    "for two classes. There are many features: each "
     "row costs O(d^2) operations.",
     formulas="y = the unit vector of the label's class; a new class has a new column of w, zero\n"
     "P x: the gain's direction, s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"
@@ -61,6 +63,7 @@ METHOD = Method(
             Field("precision_lost", (), "1 once half of the digits of P are lost"),
         ),
         warning=P_LOSES_PRECISION,
+        probabilities=lambda scores, settings: nearest_distributions(scores),
     ),
     kernel=KernelSpec(weighting=Weighting("errors"), blocks=True),
     theory=Theory(

@@ -14,6 +14,7 @@ from orfit_bench.catalogue.laws.sgd import LAWS
 from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS
 from orfit_bench.catalogue.shared.merging import weighted_mean
+from orfit_bench.catalogue.shared.probabilities import logistic_probabilities
 from orfit_bench.catalogue.shared.recursions import gradient_steps, momentum_steps
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
@@ -181,6 +182,7 @@ METHOD = Method(
             Field("average_weight", (), "sum of their weights", when=_averages),
         ),
         prediction_weights=prediction_weights,
+        probabilities=lambda f, settings: logistic_probabilities(f) if settings["loss"] == "logistic" else None,
     ),
     kernel=KernelSpec(
         weighting=Weighting("repetitions"),

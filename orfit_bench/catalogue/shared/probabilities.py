@@ -1,0 +1,26 @@
+"""Probabilities of classes from what a method predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from orfit_bench.spec import Array
+
+
+def nearest_distributions(scores: Array) -> Array:
+    """For each row of scores (n, k) the probabilities with the least sum of squared differences from them.
+
+    Scores of least squares on one-hot targets add up to about 1, but may be negative: the projection onto the simplex
+    subtracts the same number from all, so that the positive ones add up to 1.
+    """
+    descending = np.sort(scores, axis=1)[:, ::-1]
+    excess = (np.cumsum(descending, axis=1) - 1) / np.arange(1, scores.shape[1] + 1)
+    last = (descending > excess).sum(axis=1) - 1
+    found = np.maximum(scores - np.take_along_axis(excess, last[:, None], axis=1), 0.0)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def logistic_probabilities(margins: Array) -> Array:
+    """P(y = -1) and P(y = 1) of margins (n, 1), as the logistic loss models them."""
+    return np.hstack([expit(-margins), expit(margins)])

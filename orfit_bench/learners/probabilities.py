@@ -1,0 +1,21 @@
+"""Probabilities of classes, where the method declares how they follow from its predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.rule import Rule
+
+
+def class_probabilities(rule: Rule, predictions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The probabilities (n, k) for predictions (n, r) in host memory; TypeError if the method defines none."""
+    declared = rule.method.state.probabilities
+    found = declared(predictions, rule.settings) if declared else None
+    if found is None:
+        raise TypeError(
+            f"predict_proba: {rule.method.name} with these settings predicts no probabilities; class_rls does, and sgd "
+            f"with loss='logistic'"
+        )
+    return np.asarray(found)
