@@ -79,9 +79,10 @@ class Commands(click.Group):
         except Exception as error:
             if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _is_stdout_closed()):
                 raise  # a reader such as head may close the pipe: not an error, click exits quietly
+            text = ", ".join([str(error), *getattr(error, "__notes__", ())])
             if isinstance(error, USER_ERRORS):
-                raise UsageError(str(error)) from None
-            message = f"{type(error).__name__}: {error} (internal error; run with --debug for a traceback)"
+                raise UsageError(text) from None
+            message = f"{type(error).__name__}: {text} (internal error; run with --debug for a traceback)"
             raise click.ClickException(message) from None
 
 

@@ -200,4 +200,5 @@ def _describe(error: BaseException) -> str:
     message = " ".join(str(error).split())
     if len(message) > MAX_MESSAGE:  # a compiler's, say; the command that repeats the check shows all of it
         message = f"{message[:MAX_MESSAGE]} ..."
-    return f"raised {type(error).__name__}: {message} ({last.filename.rpartition('/')[2]}, line {last.lineno})"
+    notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))  # the data set of a law
+    return f"raised {type(error).__name__}: {message} ({last.filename.rpartition('/')[2]}, line {last.lineno}){notes}"

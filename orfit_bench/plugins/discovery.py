@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import traceback
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 import pluggy
 
+from orfit_bench import spec
 from orfit_bench.plugins import hooks
 from orfit_bench.spec import SPEC_VERSION, Absent, Override
 
@@ -25,6 +27,12 @@ OWN = "orfit-bench"
 GROUP = "orfit_bench"
 ONLY = "ORFIT_BENCH_PLUGINS"
 """Environment variable: names of the plugins to load, separated by commas. The package's own is always loaded."""
+
+NOT_OF_PLUGINS = (
+    "<",
+    *(str(Path(module.__file__).parent) for module in (hooks, importlib, pluggy, spec) if module.__file__),
+)
+"""How the paths of files begin whose code loads plugins or checks what they declare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,15 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit: a plugin must not end the process
-        reason = f"{type(error).__name__}: {error}".replace("\n", " ")
+        reason = f"{type(error).__name__}: {error}{_place(error)}".replace("\n", " ")
         return Plugin(name, distribution, version, "broken", reason, traceback.format_exc())
     return Plugin(name, distribution, version, "ok", offers=offers)
+
+
+def _place(error: BaseException) -> str:
+    """The line of the plugin at which an error was raised, also where the specification raised it; empty if none."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(NOT_OF_PLUGINS)]
+    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
 
 
 def _own(point: EntryPoint) -> bool:

@@ -24,13 +24,15 @@ class Table(dict[Name, Declared]):
         self.kind = kind
         """What the table contains, in the singular."""
         self._advice = advice
+        self.missing = ""
+        """Why declarations may be missing, as the end of a message."""
 
     def find(self, name: Name) -> Declared:
         """Return a declaration by name. Raises ValueError that suggests the nearest name."""
         if not isinstance(name, str):
             raise TypeError(f"{self.kind}={name!r}: want a name (str)")
         if name not in self:
-            raise ValueError(f"no {self.kind} {name!r}{suggest(name, map(str, self))}{self._advice}")
+            raise ValueError(f"no {self.kind} {name!r}{suggest(name, map(str, self))}{self._advice}{self.missing}")
         return self[name]
 
 
@@ -66,7 +68,9 @@ class Registry:
         kernels = ownership.kernels_of(self.plugins)
         self.kernels = {pair: kernel for pair, (kernel, _) in kernels.items()}
         self.suppliers = {("kernels", pair): plugin.supplier for pair, (_, plugin) in kernels.items()}
+        broken = [f"{p.name} ({p.supplier}): {p.reason}" for p in self.plugins if p.state == "broken"]
         for hook, table in self.tables.items():
+            table.missing = f" Broken plugins: {'; '.join(broken)}" if broken else ""
             offered = [(item, plugin.supplier) for plugin in self.plugins for item in plugin.offers.get(hook, ())]
             table.clear()
             table.update({item.name: item for item, _ in offered})
@@ -123,7 +127,11 @@ class Registry:
             return reason
         module = self.kernels.get((backend, method))
         if module is None:
-            return f"no installed plugin provides a {backend} kernel for {method}: name its module in a kernels hook"
+            return (
+                f"no installed plugin has a {backend} kernel for {method}: choose another backend, or write one, in a "
+                f"file {method}.py of the package of the backend {backend} or in a module that the hook kernels of a "
+                f"plugin names"
+            )
         return module.reason if isinstance(module, Absent) else ""
 
     def require_sound(self) -> None:

@@ -9,7 +9,17 @@ from __future__ import annotations
 from orfit_bench.catalogue.shared.modules import declared
 from orfit_bench.spec import Method
 
-METHODS: tuple[Method, ...] = declared(Method, __name__, __path__)
-"""Every method of the catalogue, ordered by name."""
+LAWS = "orfit_bench.catalogue.laws."
+try:
+    METHODS: tuple[Method, ...] = declared(Method, __name__, __path__)
+    """Every method of the catalogue, ordered by name."""
+except ModuleNotFoundError as error:
+    if not (error.name or "").startswith(LAWS):
+        raise
+    name = str(error.name).removeprefix(LAWS)
+    raise ImportError(
+        f"a method imports its laws from {error.name}, which does not exist: create the file "
+        f"orfit_bench/catalogue/laws/{name}.py with LAWS = (), a tuple of the theorems of the method"
+    ) from error
 
 __all__ = ["METHODS"]

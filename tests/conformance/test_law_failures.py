@@ -1,0 +1,43 @@
+"""Failures of laws in reports of the kit and of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from helpers.methods import change
+
+from orfit_bench.cli import main
+from orfit_bench.conformance.result import PlannedCheck
+from orfit_bench.conformance.runner import run_check
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Law, Measured, Rows
+
+
+def raising(create: Callable[..., Any], rows: Rows) -> Measured:
+    """A law that fails."""
+    raise KeyError("no such field")
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = registry().methods
+    monkeypatch.setitem(methods, "lms", change(methods["lms"], theory={"laws": (Law(raising, "a test"),)}))
+
+
+@pytest.mark.usefixtures("faulty")
+def test_result_of_a_raising_law_names_the_data_set() -> None:
+    result = run_check(PlannedCheck("law_raising", "lms", "numpy", "float64", 0))
+    assert (
+        "raised KeyError: 'no such field' (test_law_failures.py, line 18), in the law raising of lms" in result.reason
+    )
+    assert "data set '" in result.reason
+
+
+@pytest.mark.usefixtures("faulty")
+def test_command_names_the_data_set_of_a_raising_law() -> None:
+    result = CliRunner().invoke(main, ["laws", "lms"])
+    assert result.exit_code == 1
+    assert "KeyError: 'no such field', in the law raising of lms on numpy, float64, data set '" in result.stderr

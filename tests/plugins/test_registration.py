@@ -1,0 +1,92 @@
+"""Registration of plugins in the running process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from helpers.plugins import Plugin
+
+import orfit_bench as ob
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Absent, Backend
+
+
+def last_row(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    if out is not None:
+        out[...] = X @ s.w
+    s.w[...] = Y[-1]
+    return len(X)
+
+
+def test_register_and_unregister(registered: Callable[..., str]) -> None:
+    name = registered(Plugin(kernels={"mine": SimpleNamespace(learn=last_row), "rls": Absent("not yet")}))
+    assert ob.create("mine", backend="own").partial_fit([[1.0]], [2.0]).predict([[3.0]]) == [6.0]
+    with pytest.raises(ob.UnavailableError, match="rls on own: not yet"):
+        ob.create("rls", backend="own")
+    with pytest.raises(ob.UnavailableError, match="mine on numpy: no installed plugin has a numpy kernel"):
+        ob.create("mine")
+    ob.unregister(name)
+    with pytest.raises(ValueError, match="no method 'mine'"):
+        ob.create("mine")
+    ob.unregister(name)  # unregistering twice is no error
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        (Plugin(method="lms", backend="other"), "plugin 'second': its method 'lms' is already supplied by orfit-bench"),
+        (Plugin(method="other", backend="numpy"), "its backend 'numpy' is already supplied by orfit-bench-numpy"),
+        (Plugin(method="other"), "its backend 'own' is already supplied by this process"),
+        (object(), "declares no SPEC_VERSION"),
+        (SimpleNamespace(SPEC_VERSION=(2, 0)), "requires spec 2.0"),
+    ],
+    ids=["method", "backend", "both mine", "no version", "newer"],
+)
+def test_refused_plugin_changes_nothing(plugin: Any, message: str, registered: Callable[..., str]) -> None:
+    registered(Plugin())
+    held = set(ob.methods()), set(ob.backends()), len(registry().plugins)
+    with pytest.raises(ob.PluginError, match=message):
+        ob.register(plugin, "second")
+    assert (set(ob.methods()), set(ob.backends()), len(registry().plugins)) == held
+    with pytest.raises(ob.PluginError, match="a plugin named 'mine' is already loaded"):
+        ob.register(Plugin("third", "third"), "mine")
+
+
+def test_tables_are_read_only() -> None:
+    for declared in (ob.methods(), ob.backends(), ob.streams(), ob.metrics()):
+        with pytest.raises(TypeError):
+            declared["x"] = 1  # type: ignore[index]
+
+
+def test_registry_of_the_repository_is_sound() -> None:
+    registry().require_sound()
+
+
+def test_errors_of_register_state_the_remedy(registered: Callable[..., str]) -> None:
+    registered(Plugin(kernels={}), "mine")
+    with pytest.raises(ob.PluginError, match=r"call orfit_bench.unregister\('mine'\) first"):
+        ob.register(Plugin(kernels={}), "mine")
+    with pytest.raises(ob.PluginError, match="got a class, want an instance"):
+        ob.register(Plugin)
+
+
+def test_failing_device_info_is_reported_as_a_description():
+    def broken():
+        raise RuntimeError("driver gone")
+
+    backend = Backend("mine", "", namespace=lambda: None, device_info=broken)
+    assert backend.described == {"unknown": "its device_info failed: RuntimeError: driver gone"}
+
+
+def test_registry_keeps_the_declared_objects():
+    from orfit_bench.catalogue import METHODS, METRICS, STREAMS
+
+    for declared, table in (
+        (METHODS, registry().methods),
+        (STREAMS, registry().streams),
+        (METRICS, registry().metrics),
+    ):
+        assert all(table[item.name] is item for item in declared)

@@ -1,0 +1,70 @@
+"""Declarations that contradict themselves are refused when they are made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from helpers.methods import declare
+
+from orfit_bench.spec import Field, Integer, Matrix, MatrixOrTransition, Number, Setting
+
+W = Field("w", ("parameter", "output"), "weights")
+MOMENTS = Field("mean", ("parameter", "output"), ""), Field("covariance", ("parameter", "parameter"), "")
+MOVED = Field("moved", (), "")
+MOTION = (
+    Setting("transition", MatrixOrTransition(), 1.0, ""),
+    Setting("process_noise", Matrix(covariance=True), 0.0, ""),
+    Setting("observation_noise", Matrix(covariance=True), 1.0, ""),
+    Setting("initial_mean", Matrix(), None, "", optional=True),
+)
+BATCH = Setting("batch_size", Integer(1, 9), 1, "")
+STEP = Setting("step", Number(0, 1, closed="right"), 1.0, "")
+
+declared = partial(declare, "mine")
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda: Setting("step", "float", 1.0, ""), "setting 'step': type='float', want for example Number"),
+        (lambda: Setting("t", Number(0, 1, closed="right"), 1.0, ""), "a Python identifier other than t, draws, at"),
+        (lambda: Setting("step", Number(1, 0), 0.5, ""), "low=1, high=0, closed='both': no interval"),
+        (
+            lambda: Setting("step", Number(0, 1, closed="right"), 2.0, ""),
+            "setting 'step': its default is wrong: step=2.0: want a number in",
+        ),
+        (lambda: declared(Field("w", ("parametr", "output"), "")), "field 'w' has the dimension 'parametr'"),
+        (lambda: declared(Field("v", ("parameter",), "")), "neither a field 'w' nor a solution nor predict"),
+        (lambda: declared(W, combine={"averages": ("v",)}), "'v' is averaged, but no field"),
+        (lambda: declared(W, theory={"inverse_gram": ("P", max)}), "'P' is an inverse Gram matrix, but no field"),
+        (lambda: declared(W, settings=(STEP, STEP)), "two settings are named 'step'"),
+        (
+            lambda: declared(W, settings=(Setting("batch_size", Number(1, 9), 1.0, ""),)),
+            "batch_size is no integer",
+        ),
+        (lambda: declared(W, settings=(BATCH,)), "batch_size needs kernel=KernelSpec(blocks=True)"),
+        (
+            lambda: declared(W, kind="subspace"),
+            "a subspace needs a field 'basis'",
+        ),
+        (
+            lambda: declared(Field("basis", ("feature",), ""), kind="subspace"),
+            "a subspace needs a setting 'n_components'",
+        ),
+        (
+            lambda: declared(*MOMENTS, kind="filter", state={"weights": "mean"}, settings=MOTION),
+            "a filter needs a field 'moved': every filter has mean, covariance, moved",
+        ),
+        (
+            lambda: declared(*MOMENTS, MOVED, kind="filter", state={"weights": "mean"}, settings=MOTION[1:]),
+            "a filter needs a setting 'transition'",
+        ),
+    ],
+)
+def test_contradictory_declaration_is_refused(declare: Callable[[], Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        declare()
