@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from orfit_bench.catalogue import methods
 from orfit_bench.plugins import discovery
 from orfit_bench.plugins.registry import Registry
 
@@ -46,7 +47,7 @@ def test_error_of_the_loader_itself_has_no_place() -> None:
 
 
 def test_missing_file_of_laws_is_reported_with_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Path(str(methods.__file__)).read_text()
+    source = inspect.getsource(sys.modules["orfit_bench.catalogue.methods"])
 
     def declared(*arguments: object) -> None:
         raise ModuleNotFoundError("No module named ...", name="orfit_bench.catalogue.laws.toy")
