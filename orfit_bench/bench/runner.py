@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
+from orfit_bench.bench.compilation import compile_ahead
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import InProcessExecutor, SubprocessExecutor
 from orfit_bench.jobs.files import ensure_writable
@@ -85,13 +86,29 @@ def run(
             worker.measure_machine()
         journal = None if target is None else Journal(target, origin, suite.files)
         run_cell = partial(worker.run, timeout=timeout, memory_budget=memory_budget)
-        records = _run_all(planned, run_cell, journal, fresh, progress or (lambda done, total, record: None))
+        finished = journal.read() if journal and not fresh else {}
+        waiting = [cell for cell, absent in planned if not absent and cell.key not in finished]
+        compiled = compile_ahead(waiting, worker) if isinstance(worker, SubprocessExecutor) else {}
+        report = progress or (lambda done, total, record: None)
+        records = _run_all(planned, _with_compilation(run_cell, compiled), journal, fresh, report)
     table = results.to_dataset(records, origin, suite.config())
     if target is not None and journal is not None:
         if not results.is_empty(table):  # it must not replace earlier results
             results.write(table, target)
         journal.remove(cell.key for cell, _ in planned)
     return table
+
+
+def _with_compilation(run_cell: Callable[[Cell], Record], compiled: Mapping[str, float]) -> Callable[[Cell], Record]:
+    """A function that runs a cell, and adds the seconds for which it was compiled ahead to its first use."""
+
+    def run_compiled(cell: Cell) -> Record:
+        record = run_cell(cell)
+        if "seconds_compile" in record:
+            record["seconds_compile"] += compiled.get(cell.key, 0.0)
+        return record
+
+    return run_compiled
 
 
 def _run_all(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -107,6 +105,8 @@ def new_folder(target: Path, contents: Mapping[str, str]) -> None:
             resolved.rmdir()  # some systems cannot rename onto an empty folder
         temporary.rename(resolved)
     except BaseException as error:
+        import shutil  # slow to import
+
         shutil.rmtree(temporary, ignore_errors=True)
         if isinstance(error, OSError) and str(temporary) in str(error):
             raise type(error)(f"{target}: cannot be written ({error.strerror or type(error).__name__})") from error
@@ -115,6 +115,8 @@ def new_folder(target: Path, contents: Mapping[str, str]) -> None:
 
 def digest(paths: Iterable[Path]) -> str:
     """Return a hash of the names and contents of the files."""
+    import hashlib  # slow to import
+
     hashes = [f"{path.name} {_hash(path, path.stat().st_size, path.stat().st_mtime_ns)}" for path in paths]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
@@ -122,5 +124,7 @@ def digest(paths: Iterable[Path]) -> str:
 @cache
 def _hash(path: Path, size: int, changed: int) -> str:
     """Hash of the contents of a file, which is read again only if its size or modification time changes."""
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,16 +8,18 @@ import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import EntryPoint, entry_points
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
 from orfit_bench import spec
 from orfit_bench.plugins import hooks
 from orfit_bench.spec import SPEC_VERSION, Absent, Override
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PluginState = Literal["ok", "broken", "blocked"]
 IN_PROCESS = "this process"
@@ -63,6 +65,8 @@ class Plugin:
 
 def installed() -> Iterator[Plugin]:
     """Load the plugins of all installed distributions, the package's own first, then by name."""
+    from importlib.metadata import entry_points
+
     only = os.environ.get(ONLY)
     wanted = None if only is None else {n.strip() for n in only.split(",")}
     for point in sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, _supplier(p))):

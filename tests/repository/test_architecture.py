@@ -94,7 +94,7 @@ def test_a_kernel_offers_what_its_method_declares():
         assert hasattr(kernel, "ahead") == method.kernel.lookahead
 
 
-@pytest.mark.parametrize("module", ["xarray", "scipy", "rich", "click", "pooch", "numba", "orfit_bench_numpy"])
+@pytest.mark.parametrize("module", ["xarray", "scipy", "rich", "click", "pooch", "numba", "orfit_bench_numpy", "email"])
 def test_import_is_light(module):
     code = f"import sys, orfit_bench; sys.exit({module!r} in sys.modules)"
     assert subprocess.call([sys.executable, "-c", code]) == 0

@@ -35,6 +35,8 @@ FLAGS: dict[str, Any] = {
     "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, without a branch
     "fastmath": {"contract"},  # a * b + c with one rounding; nothing that depends on the width of vectors
 }
+CALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Flags of functions that only compiled functions call: no entry points for others, which take a tenth of the time."""
 KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True)}
 """Arrays: number of dimensions, and whether they are only read.
 
@@ -115,7 +117,7 @@ def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
 
 def inline(function: Function) -> Function:
     """Compile a helper together with the compiled functions that call it."""
-    helper: Function = numba.njit(**FLAGS)(function)
+    helper: Function = numba.njit(**FLAGS, **CALLED)(function)
     return helper
 
 
@@ -124,5 +126,5 @@ def inline_reordered(function: Function) -> Function:
 
     In order, each addition waits for the one before: four sums in the loop of `_delayed_rank1` took twice the time.
     """
-    helper: Function = numba.njit(**{**FLAGS, "fastmath": {"contract", "reassoc"}})(function)
+    helper: Function = numba.njit(**{**FLAGS, **CALLED, "fastmath": {"contract", "reassoc"}})(function)
     return helper

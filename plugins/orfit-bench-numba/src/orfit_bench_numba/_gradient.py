@@ -180,8 +180,11 @@ def step_pseudo_inverse(w: Array, J: Array, E: Array, step: Scalar, eps: Scalar,
 @inline
 def apply_move(w: Array, move: Array, step: Scalar) -> Any:
     """w <- w + step move; if that is not finite, return False and change nothing."""
-    new = w + step * move
-    if not np.isfinite(new).all():
-        return False
-    w[:] = new
+    for i in range(len(w)):
+        for k in range(w.shape[1]):
+            if not np.isfinite(w[i, k] + step * move[i, k]):
+                return False
+    for i in range(len(w)):
+        for k in range(w.shape[1]):
+            w[i, k] += step * move[i, k]
     return True

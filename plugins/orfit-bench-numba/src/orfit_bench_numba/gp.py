@@ -56,7 +56,8 @@ def new_direction(U: Array, a: Array, q: Array) -> Any:
     size, zero = np.abs(a).max(), U.dtype.type(0)
     if not size > 0:
         return zero
-    q[:] = a / size  # so that no square over- or underflows
+    for j in range(len(a)):
+        q[j] = a[j] / size  # so that no square over- or underflows
     norm = math.sqrt(np.dot(q, q))
     if len(U):
         for _ in range(2):

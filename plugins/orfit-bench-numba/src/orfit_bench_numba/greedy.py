@@ -6,6 +6,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._precision_guard import copy
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -17,6 +18,6 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 @compiled("w R W")
 def predict_last(last: Array, Y: Array, out: Array) -> None:
     """The predictions of each row, where they are wanted, and the last label."""
-    if len(out):
-        out[0], out[1:] = last, Y[:-1]
-    last[:] = Y[-1]
+    for i in range(len(out)):
+        copy(out[i], last if i == 0 else Y[i - 1])
+    copy(last, Y[-1])

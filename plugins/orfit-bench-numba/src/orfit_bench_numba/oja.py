@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
+from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._subspace import make_delayed_rows, make_learn
 from orfit_bench_numpy.oja import rule, step
 
@@ -34,7 +35,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
         if not size <= (several if i else single):
             learned = i
             break
-        R[m] = y
+        copy(R[m], y)
         for j in range(len(c)):
             V[m, j] = g * c[j]
     apply_delayed(B, V, R, P, X, learned)

@@ -1,0 +1,59 @@
+"""Compiling kernels in several processes before a suite is measured, one cell at a time, by a single one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+from orfit_bench.bench.cell import Cell
+from orfit_bench.bench.measuring import warm_up
+from orfit_bench.jobs.processes import Call, Process, cores, spread
+from orfit_bench.plugins.registry import registry
+
+SECONDS = 300.0
+"""Time limit for the cells of one kernel."""
+
+
+def compile_ahead(cells: Iterable[Cell], process: Process) -> dict[str, float]:
+    """Compile what cells need, in this process and more of them, and return the seconds of those that took it.
+
+    One cell for each method, backend, dtype, model and stream: what others compile is the same, or is compiled when
+    they are run. Errors are left to the run, which records them. Nothing is done for a single kernel or core, and for
+    backends that compile nothing.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        The cells that will be run.
+    process : Process
+        A process that is running, one of those that compile.
+
+    Returns
+    -------
+    dict
+        Key of a cell to the seconds of its first rows.
+    """
+    kernels: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for cell in cells:
+        if registry().backends[cell.backend].compile:
+            variants = kernels.setdefault((cell.backend, cell.method, cell.dtype), {})
+            variants.setdefault(f"{cell.stream} {sorted(cell.model.items())}", cell)
+    more = min(cores(), len(kernels)) - 1
+    if more < 1:
+        return {}
+    with ExitStack() as stack:
+        processes = [process, *(stack.enter_context(Process()) for _ in range(more))]
+        calls = enumerate(Call(_first_rows, (list(variants.values()),), SECONDS) for variants in kernels.values())
+        found = [seconds for _, seconds in spread(processes, calls) if isinstance(seconds, dict)]
+    return {key: seconds for of_kernel in found for key, seconds in of_kernel.items()}
+
+
+def _first_rows(cells: list[Cell]) -> dict[str, float]:
+    """The seconds of the first rows of each cell that can be learned."""
+    seconds = {}
+    for cell in cells:
+        try:
+            seconds[cell.key] = warm_up(cell.create, cell.data())
+        except (Exception, SystemExit):
+            continue
+    return seconds
