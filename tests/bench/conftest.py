@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.bench import Suite, run
 
 
 @pytest.fixture
@@ -21,3 +22,9 @@ def plugin():
     yield add
     for made in added:
         ob.unregister(made)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Results of two methods on one stream."""
+    return run(Suite(methods=["lms", "rls"], backends=["numpy"], streams=["drift"], rows=[40]), isolate=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from orfit_bench.spec import Array
 
@@ -23,4 +22,6 @@ def nearest_distributions(scores: Array) -> Array:
 
 def logistic_probabilities(margins: Array) -> Array:
     """P(y = -1) and P(y = 1) of margins (n, 1), as the logistic loss models them."""
+    from scipy.special import expit  # slow to import
+
     return np.hstack([expit(-margins), expit(margins)])

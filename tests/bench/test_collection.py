@@ -1,0 +1,120 @@
+"""Merging and exporting of results."""
+
+import csv
+import json
+
+import numpy as np
+import pandas
+import pytest
+from helpers.results import call, changed, files
+
+from orfit_bench.bench import collection, comparison, load, results
+from orfit_bench.plugins.registry import registry
+
+
+class TestMerge:
+    def elsewhere(self, measured, **machine):
+        there = measured.copy(deep=True)
+        there.attrs["machine"] = json.dumps(json.loads(there.attrs["machine"]) | machine)
+        return there
+
+    def test_machines_stand_side_by_side(self, measured):
+        table = collection.merge([measured, self.elsewhere(measured, cpu="a longer name of a processor" * 3)])
+        assert table.sizes["cell"] == 4
+        assert len(set(table["run"].values)) == 2
+        assert {json.loads(m)["cpu"] for m in table["machine"].values} >= {"a longer name of a processor" * 3}
+
+    @pytest.mark.parametrize(
+        ("name", "other"),
+        [("machine", {"host": "another of the same kind"}), ("commit", {"plugins": {"my-plugin": {"id": "another"}}})],
+    )
+    def test_what_is_alike_but_not_the_same_stays(self, measured, name, other):
+        there = measured.copy(deep=True)
+        there.attrs |= {name: json.dumps(json.loads(there.attrs[name]) | other), "date": "2999-01-01T00:00:00+00:00"}
+        assert collection.merge([measured, there]).sizes["cell"] == 4
+
+    def test_the_later_of_one_machine_stays(self, measured):
+        later = changed(measured, seconds=2)
+        later.attrs["date"] = "2999-01-01T00:00:00+00:00"
+        for order in ([measured, later], [later, measured]):
+            table = collection.merge(order)
+            assert table.sizes["cell"] == 2
+            assert set(table["date"].values) == {"2999-01-01T00:00:00+00:00"}
+            np.testing.assert_array_equal(np.sort(table["seconds"]), np.sort(later["seconds"]))
+
+    def test_merged_again_and_of_other_lengths(self, measured, tmp_path):
+        short = self.elsewhere(measured, cpu="b").isel(point=slice(2))
+        table = collection.merge([collection.merge([measured]), short])
+        results.write(table, tmp_path / "m.nc")
+        table = load(tmp_path / "m.nc")
+        assert table.sizes["cell"] == 4
+        assert table.sizes["point"] == measured.sizes["point"]
+        assert np.isnan(table["rows_learned"].values[-1, 2:]).all()
+        assert "4 ok" in call("show", tmp_path / "m.nc").output
+
+    def test_units_and_meanings_stay(self, measured):
+        less = self.elsewhere(measured, cpu="b").drop_vars("regret")
+        for parts in ([measured, less], [less, measured]):
+            table = collection.merge(parts)
+            for name in measured.variables:
+                assert table[name].attrs == measured[name].attrs, name
+
+    def test_every_table_tells_runs_apart(self, measured, tmp_path):
+        of = files(tmp_path, m=collection.merge([measured, self.elsewhere(measured, cpu="another CPU")]))
+        told = call("show", of["m"]).output
+        rows = [line.split() for line in told.splitlines() if line.startswith((" lms ", " rls "))]
+        assert sorted(row[3:5] for row in rows) == [["run", "1"], ["run", "1"], ["run", "2"], ["run", "2"]]
+        assert "another CPU" in told.splitlines()[0]
+        assert sum(line.startswith(("run 1: ", "run 2: another CPU")) for line in told.splitlines()) == 2
+        assert call("export", of["m"], tmp_path / "m.md").exit_code == 0
+        head, _, *rows = [line.strip("| ").split(" | ") for line in (tmp_path / "m.md").read_text().splitlines()]
+        told = [(row[head.index("method")], row[head.index("run")], row[head.index("processor")]) for row in rows]
+        assert len(set(told)) == 4
+        assert ("lms", "run 2", "another CPU") in told
+
+    def test_a_merged_cell_is_compared_with_where_it_comes_from(self, measured):
+        one, other = measured.isel(cell=[0]), self.elsewhere(measured.isel(cell=[1]), cpu="another CPU")
+        both = collection.merge([one, other])
+        (line,) = comparison.differences(both, measured)
+        assert line.startswith("machine: cpu was another CPU, is ")
+        assert line.endswith(" (1 of 2 cells)")
+        assert comparison.differences(both.isel(cell=[0]), measured) == []
+
+    def test_nothing(self):
+        with pytest.raises(ValueError, match="no results"):
+            collection.merge([])
+
+    def test_command(self, measured, tmp_path):
+        of = files(tmp_path, a=measured, b=self.elsewhere(measured, cpu="b"))
+        told = call("merge", of["a"], of["b"], "--output", tmp_path / "all.nc")
+        assert told.exit_code == 0, told.output
+        assert load(tmp_path / "all.nc").sizes["cell"] == 4
+        assert call("merge", of["a"], "--output", tmp_path).exit_code == 2
+
+
+class TestExport:
+    def test_csv_holds_every_number(self, measured, tmp_path):
+        collection.export(measured, tmp_path / "r.csv")
+        rows = list(csv.DictReader((tmp_path / "r.csv").read_text().splitlines()))
+        assert [row["method"] for row in rows] == list(measured["method"].values)
+        assert [float(row["test_error"]) for row in rows] == measured["test_error"].values.tolist()
+        assert set(registry().metrics) <= set(rows[0])
+
+    def test_markdown_is_a_table(self, measured, tmp_path):
+        collection.export(measured, tmp_path / "r.md")
+        head, rule, *rows = [line.strip("| ").split(" | ") for line in (tmp_path / "r.md").read_text().splitlines()]
+        assert len(rows) == 2
+        assert {len(head), len(rule), *map(len, rows)} == {len(head)}
+        assert "device_memory" not in head
+
+    def test_parquet(self, measured, tmp_path):
+        pytest.importorskip("pyarrow")
+        collection.export(measured, tmp_path / "r.parquet")
+        assert list(pandas.read_parquet(tmp_path / "r.parquet")["method"]) == list(measured["method"].values)
+
+    def test_another_ending(self, measured, tmp_path):
+        of = files(tmp_path, a=measured)
+        told = call("export", of["a"], tmp_path / "r.xls")
+        assert told.exit_code == 2
+        assert ".csv, .parquet, .md" in told.output
+        assert call("export", of["a"], tmp_path / "r.csv").exit_code == 0

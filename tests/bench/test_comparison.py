@@ -1,0 +1,110 @@
+"""Comparison of results."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from helpers.results import call, changed, files
+
+from orfit_bench.bench import comparison
+
+
+class TestCompare:
+    def test_nothing_changed(self, measured):
+        assert comparison.changes(measured, measured.copy(deep=True)) == []
+
+    @pytest.mark.parametrize(
+        ("metric", "factor", "worse"),
+        [
+            ("seconds_per_sample", 1.5, True),
+            ("seconds_per_sample", 0.5, False),
+            ("host_memory", 1.3, True),
+            ("test_error", 1.02, True),
+            ("backward_transfer", 1.5, None),
+        ],
+    )
+    def test_names_who_got_worse_in_what(self, measured, metric, factor, worse):
+        (found,) = comparison.changes(measured, changed(measured, "rls", **{metric: factor}))
+        old = float(measured[metric].values[measured["method"].values == "rls"].item())
+        if worse is None:  # more is better
+            worse = factor * old < old
+        assert (found.cell["method"], found.metric, found.worse) == ("rls", metric, worse)
+        assert found.relative == pytest.approx(np.sign(old) * (factor - 1))
+
+    @pytest.mark.parametrize(("factor", "seen"), [(1.19, 0), (1.21, 2)])
+    def test_as_much_as_the_metric_tolerates(self, measured, factor, seen):
+        assert len(comparison.changes(measured, changed(measured, seconds_per_sample=factor))) == seen
+
+    def test_as_much_as_the_user_tolerates(self, measured):
+        after = changed(measured, seconds_per_sample=1.19)
+        assert len(comparison.changes(measured, after, {"seconds_per_sample": 0.1})) == 2
+        assert comparison.changes(measured, after, {"seconds_per_sample": 0.5}) == []
+
+    def test_rounding_is_no_change_and_a_lost_digit_is(self, measured):
+        deviation = measured["deviation"].values.max()
+        assert comparison.changes(measured, changed(measured, deviation=50)) == []
+        (found, *_) = comparison.changes(measured, changed(measured, deviation=1e-6 / deviation))
+        assert found.worse
+        assert found.metric == "deviation"
+
+    def test_a_number_that_is_gone_is_worse(self, measured):
+        gone = comparison.changes(measured, changed(measured, test_error=math.nan))
+        assert [c.worse for c in gone] == [True, True]
+        back = comparison.changes(changed(measured, test_error=math.nan), measured)
+        assert [c.worse for c in back] == [False, False]
+        assert not comparison.changes(measured, changed(measured, share_of_limit=math.nan))  # whatever it was
+
+    def test_a_cell_that_fails_is_worse(self, measured):
+        after = measured.copy(deep=True)
+        after["status"] = "cell", np.array(["failed", "ok"])
+        (found,) = comparison.changes(measured, after)
+        assert (found.metric, found.before, found.after, found.worse) == ("status", "ok", "failed", True)
+        (found,) = comparison.changes(after, measured)
+        assert not found.worse
+
+    def test_cells_of_one_alone(self, measured):
+        lost, added = comparison.unmatched(measured, measured.isel(cell=[1]))
+        assert (len(lost), added) == (1, [])
+        assert lost[0].startswith(str(measured["method"].values[0]))
+
+    def test_other_runs_are_said(self, measured):
+        after = measured.copy(deep=True)
+        after.attrs["machine"] = json.dumps(json.loads(after.attrs["machine"]) | {"cpu": "another"})
+        (line,) = comparison.differences(measured, after)
+        assert "cpu was" in line
+        assert "is another" in line
+
+    @pytest.mark.parametrize(
+        ("tolerated", "said"), [({"test_eror": 1}, "test_error"), ({"test_error": -1}, "want a relative change >= 0")]
+    )
+    def test_wrong_thresholds(self, measured, tolerated, said):
+        with pytest.raises(ValueError, match=said):
+            comparison.changes(measured, measured, tolerated)
+
+    def test_nothing_in_common(self, measured):
+        with pytest.raises(ValueError, match="no cell in common"):
+            comparison.changes(measured.isel(cell=[0]), measured.isel(cell=[1]))
+
+    def test_several_runs_in_one_file(self, measured):
+        with pytest.raises(ValueError, match="several runs"):
+            comparison.changes(measured, xr.concat([measured, measured], "cell"))
+
+    def test_command(self, measured, tmp_path):
+        slow = changed(measured, "lms", seconds_per_sample=3)
+        of = files(tmp_path, a=measured, b=slow)
+        same = call("compare", of["a"], of["a"])
+        assert (same.exit_code, same.output) == (0, "0 values got worse, 0 got better\n")
+        worse = call("compare", of["a"], of["b"])
+        assert worse.exit_code == 1
+        row = next(line.split() for line in worse.output.splitlines() if "lms" in line)
+        assert row[:4] == ["lms", "numpy", "drift", "seconds_per_sample"]
+        assert row[-2:] == ["+200.0%", "worse"]
+        better = call("compare", of["b"], of["a"])
+        assert better.exit_code == 0
+        assert "lms" not in better.output
+        assert "-66.7% better" in call("compare", of["b"], of["a"], "--all").output
+        assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample=3").exit_code == 0
+        assert call("compare", of["a"], of["b"], "--tolerate", "seconds_per_sample").exit_code == 2
+        assert call("compare", of["a"], tmp_path / "none.nc").exit_code == 2

@@ -1,0 +1,89 @@
+"""Files of results: shown, of earlier versions, damaged."""
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from helpers.results import call, files
+
+from orfit_bench.bench import Suite, collection, comparison, load, results, run
+from orfit_bench.plugins.registry import registry
+
+
+def test_show_prints_the_tables_of_the_run(measured, tmp_path):
+    of = files(tmp_path, a=measured)
+    told = call("show", of["a"])
+    assert told.exit_code == 0, told.output
+    assert told.output.endswith(f"2 ok. Results: {of['a']}\n")
+    for file, said in ((tmp_path / "none.nc", "no such file"), (tmp_path, "this is a folder, want a file of results")):
+        told = call("show", file)
+        assert (told.exit_code, told.output) == (2, f"Error: {file}: {said}\n")
+
+
+def test_file_with_the_name_of_an_earlier_version_is_read(measured, tmp_path):
+    results.write(measured.rename({new: old for old, new in results.RENAMED.items()}), tmp_path / "old.nc")
+    xr.testing.assert_identical(load(tmp_path / "old.nc"), measured)
+
+
+def test_numbers_of_a_file_of_an_earlier_version_are_read(tmp_path):
+    packed = Path(__file__).with_name("data") / "results-old-metric-names.nc.gz"
+    (tmp_path / "old.nc").write_bytes(gzip.decompress(packed.read_bytes()))
+    old = load(tmp_path / "old.nc")
+    assert old["method"].values.tolist() == ["rls", "oja", "oja"]
+    assert old["inverse_gram_error"].values[0] == pytest.approx(4.2658e-16, rel=1e-4)
+    assert "deviation_P" not in old
+    assert set(registry().metrics) <= set(old)
+    again = run(Suite(["rls", "oja"], ["numpy"], ["regression", "digits_pca"], rows=[40]), isolate=False)
+    assert comparison.unmatched(old, again) == ([], [])
+    np.testing.assert_allclose(again["test_error"], old["test_error"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda r: r.drop_vars("status"), "a damaged file of orfit_bench results 2: status missing; run"),
+        (lambda r: r.drop_vars(["d", "test_error"]), "d, test_error missing"),
+        (lambda r: r.assign_attrs(machine="a CPU"), "machine is not JSON (Expecting value: line 1 column 1"),
+        (lambda r: r.assign_attrs(machine="{}"), "machine is not a table of cpu, cores, memory, platform: '{}'"),
+        (lambda r: r.assign_attrs(commit="[]"), "commit is not a table: '[]'"),
+        (lambda r: r.assign_coords(settings=("cell", ["{}", "{"])), "settings is not JSON"),
+        (lambda r: r.isel(cell=[]), "the results have no cells"),
+        (lambda r: r.isel(cell=0), "select cells with a list, as in isel(cell=[0])"),
+        (lambda r: r.isel(task=0), "task_error has dimensions ('cell', 'task_after'), want ('cell',"),
+        (lambda r: collection.merge([r]).drop_vars("machine"), "machine missing"),
+    ],
+)
+def test_missing_variable_of_a_file_is_named(measured, tmp_path, change, said):
+    results.write(change(measured), tmp_path / "wrong.nc")
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        load(tmp_path / "wrong.nc")
+    assert str(caught.value).startswith(f"{tmp_path / 'wrong.nc'}: ")
+
+
+def test_cell_of_results_is_restored(measured, tmp_path):
+    of = files(tmp_path, one=measured.isel(cell=[0]))
+    assert call("show", of["one"]).exit_code == 0
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("tries", [5, pytest.param(60, marks=pytest.mark.slow)])
+def test_damaged_file_is_a_usage_error(measured, tmp_path, tries):
+    of = files(tmp_path, a=measured)
+    whole, rng = (tmp_path / "a.nc").read_bytes(), np.random.default_rng(0)
+    for _ in range(tries):
+        damaged = bytearray(whole)
+        for place in rng.integers(len(whole), size=20):
+            damaged[place] = rng.integers(256)
+        (tmp_path / "b.nc").write_bytes(damaged)
+        told = call("show", tmp_path / "b.nc")
+        assert told.exit_code in (0, 2), told.output  # 0 where no number of the table is hit
+    part = measured.copy()
+    del part.attrs["machine"]
+    of |= files(tmp_path, c=part)
+    for command in (["show", of["c"]], ["compare", of["a"], of["c"]], ["merge", of["a"], of["c"], tmp_path / "d.nc"]):
+        told = call(*command)
+        assert told.exit_code == 2, told.output
+        assert "machine missing" in told.output

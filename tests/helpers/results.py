@@ -1,0 +1,26 @@
+"""Results of the tests, changed and written to files."""
+
+import numpy as np
+from click.testing import CliRunner
+
+from orfit_bench.bench import results
+from orfit_bench.cli import main
+
+
+def changed(before, method=None, **numbers):
+    """The results with other numbers: for the metric a factor, or a value where it is no number yet."""
+    after = before.copy(deep=True)
+    at = after["method"].values == method if method else np.ones(after.sizes["cell"], bool)
+    for name, factor in numbers.items():
+        after[name].values[at] *= factor
+    return after
+
+
+def files(tmp_path, **named):
+    for name, dataset in named.items():
+        results.write(dataset, tmp_path / f"{name}.nc")
+    return {name: str(tmp_path / f"{name}.nc") for name in named}
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])

@@ -1,0 +1,80 @@
+"""Observations without noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.filters import Same, X, moments, y
+
+import orfit_bench as ob
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
+from orfit_bench.catalogue.shared.gaussian_states import joint_prior as prior
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("d", [1, 4, 30])
+def test_constant_state_without_noise_is_interpolated(d: int, dtype: str) -> None:
+    """As icl: rows that earlier ones determine change nothing, even where they contradict these."""
+    rng = np.random.default_rng(2)
+    A = np.linalg.qr(rng.standard_normal((d, d)))[0] + 0.1 * rng.standard_normal((d, d))
+    rows, targets = np.vstack([A, A[:1], A.sum(0, keepdims=True)]), rng.standard_normal(d + 2)
+    learner = ob.create("kalman", observation_noise=0.0, dtype=dtype)
+    tol = 1e-9 if dtype == "float64" else 1e-2
+    for n in (1, d // 2, d, d + 2):
+        learner = ob.create("kalman", observation_noise=0.0, dtype=dtype).partial_fit(rows[:n], targets[:n])
+        kept = min(n, d)
+        off = np.eye(d) - np.linalg.pinv(rows[:kept]) @ rows[:kept]
+        np.testing.assert_allclose(
+            moments(learner)[0][:, 0], np.linalg.pinv(rows[:kept]) @ targets[:kept], rtol=tol, atol=tol
+        )
+        np.testing.assert_allclose(moments(learner)[1], off, atol=tol)
+    assert learner.state()["precision_lost"] == 0
+
+
+def test_repeated_rows_of_a_block_without_noise() -> None:
+    A = np.vstack([X[:2], X[:1], 1e9 * X[1:2]])
+    learner = ob.create("kalman", observation_noise=0.0).step(A, A @ [1, 2, 3])
+    np.testing.assert_allclose(A @ moments(learner)[0][:, 0], A @ [1, 2, 3], rtol=1e-9)
+    off = np.eye(3) - np.linalg.pinv(X[:2]) @ X[:2]
+    np.testing.assert_allclose(moments(learner)[1], off, atol=1e-9)
+
+
+def test_common_noise_of_two_rows_cancels_in_their_difference() -> None:
+    """R = [[1, 1], [1, 1]]: y_1 - y_2 is exact."""
+    learner = ob.create("kalman").step(X[:2], y[:2], observation_noise=np.ones((2, 2)))
+    rows = [(0, X[:2], y[:2, None], np.ones((2, 2)))]
+    want = conditioned(prior(np.eye(3)[None], np.zeros((1, 3, 3)), np.zeros((3, 1)), np.eye(3)), rows).of(0)
+    for a, b in zip(moments(learner), want, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_exact_rows_with_process_noise_between_them() -> None:
+    """Position seen without noise, velocity driven by noise, a vague prior: no word, and the right moments."""
+    F, Q = np.array([[1.0, 1], [0, 1]]), np.diag([0, 0.01])
+    rng = np.random.default_rng(4)
+    learner = ob.create("kalman", transition=F, process_noise=Q, observation_noise=0.0, initial_covariance=1e7)
+    position = np.cumsum(np.cumsum(0.1 * rng.standard_normal(500)))
+    learner.partial_fit(np.tile([1.0, 0], (500, 1)), position)
+    mean, P = moments(learner)
+    np.testing.assert_allclose(mean[:, 0], [position[-1], position[-1] - position[-2]], rtol=1e-7)
+    np.testing.assert_allclose(P, Q, atol=1e-9)  # x_t - x_(t-1) is the velocity before it was shaken
+    assert learner.state()["precision_lost"] == 0
+
+
+def test_rounding_of_exact_rows_is_relative_to_the_last_transition() -> None:
+    """A start that says nothing is forgotten at once, and what is small beside it is not rounding."""
+    learner = ob.create(
+        "kalman", transition=0.0, process_noise=1e-3, observation_noise=0.0, initial_covariance=1e20
+    ).partial_fit(X, np.nan_to_num(y))
+    x, target = X[-1], y[-1]
+    np.testing.assert_allclose(moments(learner)[0][:, 0], x * target / (x @ x), rtol=1e-9)
+    np.testing.assert_allclose(moments(learner)[1], 1e-3 * (np.eye(3) - np.outer(x, x) / (x @ x)), atol=1e-12)
+    np.testing.assert_allclose(learner.state()["scale"], 1e-3)
+
+
+def test_known_state_is_not_changed(same_state: Same) -> None:
+    for noise in (0.0, 1.0):
+        learner = ob.create("kalman", initial_covariance=0.0, initial_mean=2.0, observation_noise=noise)
+        learner.partial_fit(X, y)
+        np.testing.assert_array_equal(moments(learner)[0], np.full((3, 1), 2.0))
+        assert not moments(learner)[1].any()

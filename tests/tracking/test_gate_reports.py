@@ -1,0 +1,77 @@
+"""Reports and usage errors of the gate."""
+
+import json
+import math
+
+from click.testing import CliRunner
+from helpers.gate import KEY, commit
+
+from orfit_bench.cli import main
+from orfit_bench.report.gate import as_json, as_markdown, notes, summary
+from orfit_bench.tracking import environment
+from orfit_bench.tracking.commit_process import MeasureError, MissingError
+from orfit_bench.tracking.comparison import Comparison, classify
+
+
+class TestReport:
+    FOUND = (
+        Comparison("seconds_per_sample", *KEY, 1e-6, 2e-6, "worse"),
+        Comparison("frozen_deviation", "lms", "numpy", 64, 0.0, 1e-6, "worse"),
+        Comparison("peak_bytes", "gp", "numpy", 64, 5000.0, math.nan, "broken", "ValueError: no"),
+        Comparison("peak_bytes", "lms", "numpy", 64, 5000.0, 5000.0, "same"),
+    )
+
+    def test_markdown_holds_what_changed_and_no_more(self):
+        text = as_markdown(self.FOUND, "a", "b")
+        assert "| rls | numba | 64 | seconds_per_sample | 1e-06 s | 2e-06 s | +100% worse |" in text
+        assert "| lms | numpy | 64 | frozen_deviation | 0.0e+00 | 1.0e-06 | worse |" in text
+        assert "broken: gp on numpy, peak_bytes: ValueError: no" in text
+        assert text.count("\n| ") == 5
+        assert summary(self.FOUND) == "4 values: 2 worse, 1 broken, 1 same"
+        assert notes(self.FOUND[:2]) == []
+
+    def test_what_nobody_could_measure_is_said(self):
+        missing = [classify("peak_bytes", KEY, (MissingError("no memray"),) * 2, {}) for _ in range(2)]
+        same = classify("state_bytes", KEY, (1.0, 1.0), {})
+        failing = classify("state_bytes", KEY, (MeasureError("died"),) * 2, {})
+        found = [*missing, same, failing]
+        assert notes(found) == [
+            "peak_bytes was not measured: no memray", "failing: rls on numba, state_bytes: died"
+        ]  # fmt: skip
+        assert summary(found) == "4 values: 1 failing, 1 same, 2 n/a"
+        assert "| rls | numba | 64 | state_bytes | n/a | n/a | failing |" in as_markdown(found, "a", "b")
+        assert not any(f.is_regression for f in found)
+
+    def test_json_holds_all(self):
+        findings = json.loads(as_json(self.FOUND, "a", "b"))["findings"]
+        assert len(findings) == 4
+        assert findings[2]["head"] is None
+
+
+class TestMistakes:
+    def said(self, *arguments):
+        result = CliRunner().invoke(main, ["gate", *arguments])
+        assert result.exit_code == 2, result.output
+        return result.output
+
+    def test_no_repository(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert "not in a git repository" in self.said("main")
+
+    def test_no_such_commit(self, repository, monkeypatch):
+        monkeypatch.chdir(repository)
+        assert "no commit 'nowhere'" in self.said("nowhere")
+
+    def test_no_distribution(self, repository, monkeypatch):
+        monkeypatch.chdir(repository)
+        assert "contains no pyproject.toml in its root, plugins/*, packages/*" in self.said("main")
+
+    def test_a_distribution_that_cannot_be_built(self, repository, monkeypatch):
+        (repository / "pyproject.toml").write_text("[build-system]\nrequires = []\nbuild-backend = 'nothing_here'\n")
+        commit(repository, "broken")
+        monkeypatch.chdir(repository)
+        assert "the root of" in self.said("main")
+        assert not [p for p in (repository / environment.FOLDER).iterdir() if p.name != ".gitignore"]
+
+    def test_other_endings_of_the_output(self):
+        assert "want a file ending in .md or .json" in self.said("main", "--output", "gate.txt")
