@@ -13,6 +13,7 @@ BLOCK = 64  # rows for which a covariance is read and written once
 LIMITS = {
     "lms": lambda d, c: (4 * d * c, (1 + 2 * c) * d),  # x, w; w is written
     "sgd": lambda d, c: (4 * d * c, (1 + 2 * c) * d),
+    "softmax": lambda d, c: (4 * d * c, (1 + 2 * c) * d),
     "nlms": lambda d, c: ((4 * c + 2) * d, (1 + 2 * c) * d),
     "one_step_sgd": lambda d, c: ((4 * c + 2) * d, (1 + 2 * c) * d),
     "greedy": lambda d, c: (0, c),

@@ -111,6 +111,7 @@ CASES = [
     Case("krasulina", MANY, falling(n_components=20), K, vectors=22),
     Case("ogd", MANY, falling(memory=300), {"m": 300} | ONE, vectors=302),
     Case("sgd", MANY, falling(), ONE),
+    Case("softmax", MANY, falling(), {"c": 10}, vectors=0),
     Case("nlms", MANY, fixed(), ONE),
     Case("one_step_sgd", MANY, fixed(), ONE),
 ]
@@ -163,4 +164,4 @@ def data(case: Case, d: int, n: int, dtype: str) -> tuple[NDArray[Any], ...]:
     X = np.stack([series[begin : begin + features] for begin in range(0, SHIFT * n, SHIFT)])
     if "k" in case.letters and not case.layered:
         return (X,)
-    return X, (np.arange(n) % 10 if case.method == "class_rls" else rng.standard_normal(n).astype(dtype))
+    return X, (np.arange(n) % 10 if case.method in ("class_rls", "softmax") else rng.standard_normal(n).astype(dtype))

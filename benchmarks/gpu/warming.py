@@ -20,7 +20,7 @@ def warm(tell: Tell, backend: str, method: str, dtype: str, small: bool) -> None
     for d in WIDTHS[: 1 if small else None]:
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((300, d)).astype(dtype), rng.standard_normal(300).astype(dtype)
-        targets = () if kind.kind == "subspace" else (y if method != "class_rls" else np.arange(300) % 3,)
+        targets = () if kind.kind == "subspace" else (y if kind.kind != "classification" else np.arange(300) % 3,)
         learner = create(method, backend=backend, dtype=dtype, **settings(kind, d))
         for begin, end in ((0, 1), (1, 3), (3, 20), (20, 40 if small else 300)):
             rows = X[begin:end]

@@ -7,6 +7,6 @@ from typing import Literal
 RegressorName = Literal[
     "apa", "gp", "greedy", "icl", "lms", "nlms", "ogd", "one_step_sgd", "orfit", "owm", "ridge", "rls", "sgd"
 ]
-ClassifierName = Literal["class_rls"]
+ClassifierName = Literal["class_rls", "softmax"]
 FilterName = Literal["kalman"]
 SubspaceName = Literal["implicit_krasulina", "incremental_pca", "krasulina", "oja", "sanger"]

@@ -15,7 +15,7 @@ def class_probabilities(rule: Rule, predictions: np.ndarray[Any, Any]) -> np.nda
     found = declared(predictions, rule.settings) if declared else None
     if found is None:
         raise TypeError(
-            f"predict_proba: {rule.method.name} with these settings predicts no probabilities; class_rls does, and sgd "
-            f"with loss='logistic'"
+            f"predict_proba: {rule.method.name} with these settings predicts no probabilities; class_rls and "
+            f"softmax do, and sgd with loss='logistic'"
         )
     return np.asarray(found)

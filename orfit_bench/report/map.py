@@ -26,6 +26,7 @@ PLACES = {
     "ridge": (4.4, 2.0),
     "kalman": (5.8, 3.0),
     "class_rls": (5.8, 2.0),
+    "softmax": (5.8, 1.0),
     "owm": (4.4, 4.0),
     "incremental_pca": (3.2, 0.0),
     "batch PCA": (5.4, 0.0),

@@ -11,7 +11,7 @@ CUBIC, EPS = make_cubic(), np.finfo(float).eps
 def data(method, n, d, seed=0):
     """Rows with the targets that the method learns."""
     X, y = make_rows(n, d, seed=seed)
-    return X, (np.where(y > 0.5, "high", "low") if method == "class_rls" else y)
+    return X, (np.where(y > 0.5, "high", "low") if method in ("class_rls", "softmax") else y)
 
 
 def of(method, **settings):

@@ -26,7 +26,7 @@ def learned(method, settings, backend, dtype, X, y, cuts=(0, 64, 150)):
             told.append(learner.backend.asnumpy(learner.prequential(X[begin:end], y[begin:end])))
         except ob.DivergedError as error:
             return learner, begin + error.row
-    return learner, np.concatenate([a[:, :2] if method == "class_rls" else a for a in told])
+    return learner, np.concatenate([a[:, :2] if method in ("class_rls", "softmax") else a for a in told])
 
 
 def rows(method, dtype, outputs=2):
@@ -34,7 +34,7 @@ def rows(method, dtype, outputs=2):
     X, Y = rng.standard_normal((150, D)).astype(dtype), rng.standard_normal((150, outputs)).astype(dtype)
     if method == "kalman":
         Y[5::7, 0] = np.nan
-    return X, (np.arange(150) % 2 if method == "class_rls" else Y)
+    return X, (np.arange(150) % 2 if method in ("class_rls", "softmax") else Y)
 
 
 def alike(got, want, dtype):

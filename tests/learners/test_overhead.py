@@ -14,7 +14,7 @@ BACKENDS = ["numpy", pytest.param("numba", marks=pytest.mark.slow)]
 METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
 METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
-METHODS += ["ridge"]
+METHODS += ["ridge", "softmax"]
 
 
 @pytest.fixture(scope="module")

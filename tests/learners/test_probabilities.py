@@ -24,15 +24,25 @@ def test_nearest_distribution_solves_its_problem():
         (got,) = nearest_distributions(scores[None])
         simplex = {"type": "eq", "fun": lambda q: q.sum() - 1}
         distance = partial(squared_distance, scores)
-        want = minimize(distance, np.full(4, 0.25), bounds=[(0, 1)] * 4, constraints=[simplex]).x
+        want = minimize(distance, np.full(4, 0.25), bounds=[(0, 1)] * 4, constraints=[simplex], tol=1e-12).x
         np.testing.assert_allclose(got, want, atol=1e-5)
         assert got.sum() == pytest.approx(1, abs=1e-15)
     np.testing.assert_array_equal(nearest_distributions(np.array([[0.2, 0.8], [5.0, -1.0]])), [[0.2, 0.8], [1, 0]])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_labels(backend):
-    learner = ob.create("class_rls", backend=backend).partial_fit(X, LABELS)
+def test_softmax_models_the_probabilities(backend):
+    learner = ob.create("softmax", backend=backend, step_size=0.3).partial_fit(X, LABELS)
+    q, scores = learner.predict_proba(X), learner.decision_function(X)
+    np.testing.assert_allclose(np.log(q / q[:, :1]), scores - scores[:, :1], rtol=1e-9, atol=1e-12)
+    assert np.mean(learner.predict(X) == LABELS) > 0.4
+    assert np.isfinite(learner.predict_proba(1e300 * X)).all()
+
+
+@pytest.mark.parametrize("name", ["class_rls", "softmax"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_labels(backend, name):
+    learner = ob.create(name, backend=backend).partial_fit(X, LABELS)
     found = learner.predict_proba(X)
     assert type(found) is np.ndarray
     assert found.shape == (60, 3)
@@ -40,10 +50,10 @@ def test_labels(backend):
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15)
     np.testing.assert_array_equal(learner.classes_[found.argmax(axis=1)], learner.predict(X))
     assert learner.predict_proba(X[:0]).shape == (0, 3)
-    alone = ob.create("class_rls", backend=backend).partial_fit(X[:1], ["a"])
+    alone = ob.create(name, backend=backend).partial_fit(X[:1], ["a"])
     np.testing.assert_array_equal(alone.predict_proba(X), np.ones((60, 1)))
     with pytest.raises(ValueError, match="seen no class yet"):
-        ob.create("class_rls", backend=backend).partial_fit(X[:0], []).predict_proba(X)
+        ob.create(name, backend=backend).partial_fit(X[:0], []).predict_proba(X)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -59,7 +69,9 @@ def test_margins_of_the_logistic_loss(backend):
 def test_what_predicts_no_probabilities():
     y = np.sign(X[:, 0])
     for name, settings in (("rls", {}), ("lms", {}), ("sgd", {"loss": "hinge"}), ("sgd", {})):
-        with pytest.raises(TypeError, match="predicts no probabilities; class_rls does, and sgd with loss='logistic'"):
+        with pytest.raises(
+            TypeError, match="predicts no probabilities; class_rls and softmax do, and sgd with loss='logistic'"
+        ):
             ob.create(name, backend="numpy", **settings).partial_fit(X, y).predict_proba(X)
     two = ob.create("sgd", backend="numpy", loss="logistic").partial_fit(X, np.stack([y, y], axis=1))
     with pytest.raises(ValueError, match="y had 2 columns"):

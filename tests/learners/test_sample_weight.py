@@ -13,7 +13,7 @@ LABELS = ["a", "b", "c"] * 10
 
 
 def targets(name):
-    return LABELS if name == "class_rls" else y
+    return LABELS if name in ("class_rls", "softmax") else y
 
 
 def learned(name, *chunks, **settings):
@@ -24,17 +24,18 @@ def learned(name, *chunks, **settings):
 
 
 def weights_of(learner):
-    return learner.state()[learner.method.state.weights].values
+    w = learner.state()[learner.method.state.weights].values
+    return w[:, np.argsort(learner.classes_)] if hasattr(learner, "classes_") else w
 
 
 def test_methods_with_a_rule():
-    assert WEIGHTED == ["class_rls", "kalman", "ridge", "rls", "sgd"]
+    assert WEIGHTED == ["class_rls", "kalman", "ridge", "rls", "sgd", "softmax"]
 
 
 @pytest.mark.parametrize("name", sorted(set(ob.methods()) - set(WEIGHTED)))
 def test_methods_without_a_rule_say_which_have_one(name):
     learner = ob.create(name, backend="numpy", **({"model": ob.MLP()} if ob.methods()[name].state.layered else {}))
-    with pytest.raises(TypeError, match="have one: class_rls, kalman, ridge, rls, sgd"):
+    with pytest.raises(TypeError, match="have one: class_rls, kalman, ridge, rls, sgd, softmax"):
         learner.partial_fit(X, y, sample_weight=np.ones(30))
 
 
@@ -63,7 +64,7 @@ def test_one_row_at_a_time(name):
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_predictions_before_each_row(name):
     v = np.array([2, 0, 1, 0.5, 0, 0] * 5)
-    kind = "decision_function" if name == "class_rls" else "predict"
+    kind = "decision_function" if name in ("class_rls", "softmax") else "predict"
     learner = ob.create(name, backend="numpy").partial_fit(X, targets(name))
     twin = learner.copy()
     got = learner.prequential(X, targets(name), sample_weight=v)

@@ -64,7 +64,9 @@ def test_a_P_without_digits_is_refused(wrong, dtype, method, same_state):
     """A state that learning would not have let come so far, on either side; no class of the other's stays behind."""
     X, y = data(method, 9, 3)
     a = ob.create(method, dtype=dtype).partial_fit(X, y)
-    state = ob.create(method, dtype=dtype).partial_fit(X, ["new"] * 9 if method == "class_rls" else y).state()
+    state = (
+        ob.create(method, dtype=dtype).partial_fit(X, ["new"] * 9 if method in ("class_rls", "softmax") else y).state()
+    )
     eps = np.finfo(dtype).eps
     state["P"].values[...] = 1 + np.diag([0, {"negative": -4.0, "singular": 0.0, "rounding": eps}[wrong], 1.0])
     b = ob.restore(state)

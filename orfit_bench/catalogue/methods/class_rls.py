@@ -38,8 +38,8 @@ METHOD = Method(
     use_when="You classify with a linear model and want an exact solution after every row, without a step size, "
     "while new classes may appear at any time. All classes share one matrix P, so many classes are cheap.",
     avoid_when="Calibrated probabilities or robustness to mislabelled rows matter: a squared error on one-hot "
-    "targets gives scores, and predict_proba is the distribution nearest to them; sgd offers logistic and hinge losses "
-    "for two classes. There are many features: each "
+    "targets gives scores, and predict_proba is the distribution nearest to them; softmax and "
+    "sgd with the logistic loss model probabilities. There are many features: each "
     "row costs O(d^2) operations.",
     formulas="y = the unit vector of the label's class; a new class has a new column of w, zero\n"
     "P x: the gain's direction, s = ff + x'P x\nw <- w + P x (y - w'x)' / s\nP <- (P - P x x'P / s) / ff\n"

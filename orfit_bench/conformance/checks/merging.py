@@ -50,7 +50,7 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     one, other = _train_two(context)
     chunk = context.rows(n=12 * context.batch_size)
     weights = "basis" if not context.method.traits.supervised else context.method.state.weights
-    before = [np.asarray(a.state()[weights].values, float) for a in (one, other) if weights in a.state()]
+    parts = [(getattr(a, "classes_", ()), a.state()) for a in (one, other)]
     rows = np.array([one.n_samples_seen_, other.n_samples_seen_])
     merged = _merge(context, one, other)
     ensure(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
@@ -59,9 +59,20 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     if kind == "exact":
         return context.compare(chunk, (merged, context.train(chunk)))
     if kind == "averaged":
+        before = [_columns(state[weights].values, classes, merged) for classes, state in parts]
         mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
         return context.compare(chunk, (np.asarray(merged.state()[weights].values), mean), of=weights)
     return None
+
+
+def _columns(weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
+    """The weights with the columns of the merged learner's classes, zero for a class that was not known."""
+    own = np.asarray(weights, float)
+    if not len(classes):
+        return own
+    wide, known = np.zeros((len(own), len(merged.classes_))), merged.classes_.tolist()
+    wide[:, [known.index(label) for label in classes.tolist()]] = own
+    return wide
 
 
 @check(needs_merge)

@@ -6,7 +6,7 @@ from __future__ import annotations
 METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
 METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
 METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
-METHODS += ["ridge"]
+METHODS += ["ridge", "softmax"]
 BACKENDS = ["numpy", "numba", "cupy"]
 QUICK_SIZE = 64
 FULL_SIZES = [16, 256, 784]

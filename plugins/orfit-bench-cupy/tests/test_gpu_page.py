@@ -50,7 +50,7 @@ def test_the_page_of_what_was_measured_so_far(measured, tmp_path):
     text = target.read_text()
     assert text.startswith(before)
     assert "2026-05-04, `python3 dev.py gpu`. A device; host A host, ? cores; cupy 14, numpy 2." in text
-    assert "- check-float64: of 20, 18 not done, 2 failed\n" in text
+    assert "- check-float64: of 21, 19 not done, 2 failed\n" in text
     assert "The kit in float64, of 1 methods, seed 3: 7 passed, 1 failed." in text
     assert "- one_row of rls: off by 1\n- lms: it hangs\n" in text
     assert "| rls | 500 | float64 | 256 | 20,000 (of 8 rows) | 10,000 | 0.5 | n/a | 0.1% |" in text

@@ -69,7 +69,7 @@ def steps(in_place, method, given, act):
     for d in (200, 400):
         learner = ob.create(method, backend=in_place, **given)
         X = np.random.default_rng(0).standard_normal((6, d))
-        y = np.arange(6) % 2 if method == "class_rls" else X[:, 0]
+        y = np.arange(6) % 2 if method in ("class_rls", "softmax") else X[:, 0]
         act(learner, X[:3], y[:3])
         before = cupy.COUNTS.copy()
         act(learner, X[3:], y[3:])
