@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from orfit_bench.bench import learning, limit, measuring, models, roofline
 from orfit_bench.bench.protocol import Protocol
+from orfit_bench.bench.selection import find_stream
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error, one_line
@@ -65,7 +66,7 @@ class Cell:
 
     def data(self) -> Data:
         """Load the data. Raises ValueError for an impossible size, UnavailableError if the data are missing."""
-        stream = with_sampling(registry().streams.find(self.stream))
+        stream = with_sampling(find_stream(self.stream))
         seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
         return stream.load(**self.stream_settings, **seeded)
 

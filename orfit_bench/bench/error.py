@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.spec.stream import Rows
+from orfit_bench.spec.stream import Data, Rows
+from orfit_bench.tables.rows import View
 
+ROWS = 10_000
+"""Rows of a file that are predicted at once."""
 Array = NDArray[Any]
 
 
@@ -56,7 +59,17 @@ class ErrorMeasure:
 
     def mean(self, learner: Any, rows: Rows) -> float:
         """Return the mean over the rows with observed y."""
+        if isinstance(rows[0], View):
+            return self._mean_in_chunks(learner, rows)
         return float(self.rows(learner, *rows)[observed(rows[1])].mean())
+
+    def _mean_in_chunks(self, learner: Any, rows: Rows) -> float:
+        """Return the mean over rows that are read from a file."""
+        total, n = 0.0, 0
+        for X, y in Data(*rows).chunks(ROWS):
+            errors = self.rows(learner, X, y)[observed(y)]
+            total, n = total + float(errors.sum()), n + len(errors)
+        return total / n if n else float("nan")
 
     def summary(self, learner: Any, rows: Rows) -> float:
         """Return the mean, or its root if `root` is set."""

@@ -7,6 +7,7 @@ by the overhead of the calls. Both runs end in the same state, since chunking do
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ def learn(
     stops: Collection[int] = (),
     observe: Callable[[int], None] | None = None,
     a_priori: Array | None = None,
-) -> None:
+) -> float:
     """Learn all passes of the protocol.
 
     Parameters
@@ -62,15 +63,23 @@ def learn(
     a_priori : array (n,), optional
         Receives the squared error on each row of the first pass just before it is learned.
 
+    Returns
+    -------
+    float
+        Seconds for reading the rows.
+
     Notes
     -----
     Pending rows are learned before learners are averaged and after the last row.
     """
     n, M = len(data.X), len(learners)
     total = protocol.passes * n
+    reading = 0.0
     for done in range(0, total, n):
         for a, b, round_ends in protocol.chunks(n, [s - done for s in stops]):
+            begin = perf_counter()
             X, y = data.cut(a, b)
+            reading += perf_counter() - begin
             for j, learner in enumerate(learners):
                 mine = slice((j - a) % M, None, M)
                 rows = X[mine], None if y is None else y[mine]
@@ -84,6 +93,7 @@ def learn(
                 learners[0].flush()
             if observe:
                 observe(done + b)
+    return reading
 
 
 def average_in_place(learners: list[Any]) -> None:
@@ -111,7 +121,7 @@ def learn_and_record(learners: list[Any], data: Data, protocol: Protocol) -> Rec
             task_error[i, : i + 1] = [error.mean(learner, data.cut(*data.tasks[j : j + 2])) for j in range(i + 1)]
 
     learn(learners, data, protocol, {*points.tolist(), *ends}, observe, a_priori)
-    return RecordedErrors(points, test_error, task_error, error.mean(learners[0], data.cut(0, n)), a_priori)
+    return RecordedErrors(points, test_error, task_error, error.mean(learners[0], (data.X, data.y)), a_priori)
 
 
 def average_of(learners: list[Any]) -> Any:

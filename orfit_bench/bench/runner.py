@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
 from orfit_bench.bench.compilation import compile_ahead
+from orfit_bench.bench.progress import print_progress
 from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import InProcessExecutor, SubprocessExecutor
 from orfit_bench.jobs.files import ensure_writable
@@ -33,7 +34,7 @@ def run(
     timeout: float = TIMEOUT,
     memory_budget: float = MEMORY_BUDGET,
     fresh: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | None = print_progress,
 ) -> xarray.Dataset:
     """Measure every cell of a suite.
 
@@ -53,9 +54,9 @@ def run(
         results note why.
     fresh : bool
         Whether to discard the finished cells of an interrupted run.
-    progress : callable
+    progress : callable, optional
         Called as progress(done, total, record): first with the number of resumed cells and None, then after each cell.
-        Absent cells are not counted.
+        Absent cells are not counted. By default lines on stderr; None shows nothing.
 
     Returns
     -------

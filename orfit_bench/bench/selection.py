@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from orfit_bench.errors import suggest
-from orfit_bench.plugins.registry import registry
+from orfit_bench.plugins.discovery import IN_PROCESS
+from orfit_bench.plugins.hooks import hookimpl
+from orfit_bench.plugins.registry import register, registry, unregister
 from orfit_bench.sampling import with_sampling
-from orfit_bench.spec import Method, Stream
+from orfit_bench.spec import SPEC_VERSION, Method, Stream
+from orfit_bench.spec.file_stream import FILE
 from orfit_bench.spec.setting import check_settings
 from orfit_bench.state.serialization import config
 
-Selector = str | Mapping[str, Any]
-"""A name, or {"name": ..., "settings": {...}}; for a method also with "model": {"hidden": [32], ...}."""
+Selector = str | Mapping[str, Any] | Stream
+"""A name, or {"name": ..., "settings": {...}}; for a method also with "model": {"hidden": [32], ...}.
+
+A stream may also be a Stream, from a file or table for example.
+"""
 Declared = TypeVar("Declared", Method, Stream)
 
 
@@ -36,10 +42,52 @@ def resolve_method(selector: Any) -> Selection[Method]:
     return Selection(registry().methods.find(table["name"]), table.get("settings", {}), table.get("model"))
 
 
-def resolve_stream(selector: Any) -> Selection[Stream]:
-    """Look up a stream, with sampling settings. Raises ValueError or TypeError if the selector is wrong."""
+def resolve_stream(selector: Any, overriding: Mapping[str, Mapping[str, Any]]) -> Selection[Stream]:
+    """Look up a stream, with sampling settings. Raises ValueError or TypeError if the selector is wrong.
+
+    `overriding` holds settings by the name of the stream, on which may depend what it offers.
+    """
+    if isinstance(selector, Stream):
+        _ensure_registered(selector)
+        return Selection(with_sampling(selector), {})
     table = _as_table(selector, "streams", ("name", "settings"))
-    return Selection(with_sampling(registry().streams.find(table["name"])), table.get("settings", {}))
+    stream, given = find_stream(table["name"]), table.get("settings", {})
+    if stream.configure:
+        stream, given = stream.configure({**given, **overriding.get(stream.name, {})}), {}
+    return Selection(with_sampling(stream), given)
+
+
+def find_stream(name: str) -> Stream:
+    """The stream of a name: one of the plugins, or that of the user's files. Raises ValueError if there is none."""
+    return FILE if name == FILE.name and name not in registry().streams else registry().streams.find(name)
+
+
+class _Supplier:
+    """A plugin of this process with one stream."""
+
+    SPEC_VERSION = SPEC_VERSION
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    @hookimpl
+    def streams(self) -> list[Stream]:
+        """The stream."""
+        return [self._stream]
+
+
+def _ensure_registered(stream: Stream) -> None:
+    """Register a stream of this process under its name, so that cells find it; that of a file is found anyway."""
+    known = registry().streams.get(stream.name)
+    if stream.name == FILE.name or known is stream:
+        return
+    if known is None:
+        register(_Supplier(stream), stream.name)
+    else:
+        if registry().suppliers["streams", stream.name] != IN_PROCESS:
+            raise ValueError(f"a stream {stream.name!r} exists already: give this one another name")
+        unregister(stream.name)
+        register(_Supplier(stream), stream.name)
 
 
 def _as_table(selector: Any, field: str, keys: Sequence[str]) -> Mapping[str, Any]:

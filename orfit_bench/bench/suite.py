@@ -49,7 +49,8 @@ class Suite:
     Parameters
     ----------
     methods, streams : sequence of str or mapping
-        Names, or tables {"name": ..., "settings": {...}}; a method may have a "model" {"hidden": [32], ...}. By
+        Names, or tables {"name": ..., "settings": {...}}; a method may have a "model" {"hidden": [32], ...}, and a
+        stream may be a `Stream`, such as `Stream.from_file("rides.parquet", "fare")`. By
         default all methods, and for each method the `DEFAULT_STREAMS` of its kind. Every named method must be able to
         learn at least one of the streams, and every stream must be learned by at least one method.
     backends : sequence of str
@@ -156,7 +157,7 @@ class Suite:
         """The methods and streams, with defaults for those not named. Raises ValueError if they do not fit together."""
         candidates = [resolve_method(m) for m in self.methods or list(registry().methods)]
         defaults = dict.fromkeys(name for m in candidates for name in DEFAULT_STREAMS[m.declared.kind])
-        streams = [resolve_stream(s) for s in self.streams or defaults]
+        streams = [resolve_stream(s, self.settings) for s in self.streams or defaults]
         methods = [m for m in candidates if any(self._learns(m.declared, s.declared) for s in streams)]
         if self.methods and (unmatched := [m for m in candidates if m not in methods]):
             raise ValueError(no_stream_message(unmatched[0].declared, [s.name for s in streams]))
@@ -172,6 +173,8 @@ class Suite:
     def _learns(self, method: Method, stream: Stream) -> bool:
         """Whether the suite has cells of this method on this stream."""
         if self.streams:
+            if stream.offers == "integers" and method.traits.labels and not self.methods:
+                return False  # integers are numbers, unless a method for labels is named
             return stream.suits(method.kind)
         return stream.name in DEFAULT_STREAMS[method.kind]
 

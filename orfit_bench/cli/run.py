@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from orfit_bench.bench import Suite
 
 TIMEOUT = 300.0
-GOOD = ("ok", "absent")
 
 
 @click.command("run")
@@ -39,6 +38,13 @@ GOOD = ("ok", "absent")
     metavar="NAME",
     help="Run on this stream. Default: depends on the kind of method.",
 )
+@click.option("--data", metavar="FILE", help="Run on the rows of this file or URL.")
+@click.option("--target", "targets", multiple=True, metavar="COLUMN", help="Column of FILE to predict. Default: none.")
+@click.option("--test", type=float, metavar="SHARE", help="Share of the rows of FILE, the last ones, to test on.")
+@click.option("--time", metavar="COLUMN", help="Column of FILE that orders the rows; it is not learned.")
+@click.option("--drop", "dropped", multiple=True, metavar="COLUMN", help="Column of FILE that is not learned.")
+@click.option("--one-hot", is_flag=True, help="Make one column of each text in the columns of texts of FILE.")
+@click.option("--indicators", is_flag=True, help="Make missing values of FILE 0, with a column that says where.")
 @click.option(
     "--rows",
     multiple=True,
@@ -107,9 +113,14 @@ def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool,
     class_digits for classification, digits_pca for subspace methods. It is an error to combine a method with a stream
     that it cannot learn.
 
+    With --data, methods run on the rows of a file: .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr, local or
+    by URL, read in batches. All columns but the --target are features. A target of texts is for classification, one of
+    numbers for regression; integers are numbers, unless a method for labels is named. Columns of texts and missing
+    values are refused by name, without --one-hot and --indicators.
+
     Each cell runs in its own process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
-    run is resumed by giving the same command again. --method, --backend, --stream, --rows, --features, --seed and --set
-    may be given repeatedly.
+    run is resumed by giving the same command again. --method, --backend, --stream, --target, --drop, --rows,
+    --features, --seed and --set may be given repeatedly.
 
     \b
     Examples:
@@ -119,6 +130,7 @@ def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool,
       orfit-bench run --stream drift --set drift.drift=0.1 --rows 10000
       orfit-bench run --stream regression --features 16 --features 64
       orfit-bench run --method lms --learners 4 --round 100
+      orfit-bench run --data rides.parquet --target fare --time pickup --test 0.2
       orfit-bench run --suite mine.toml --output mine.nc
       orfit-bench run --seed 0 --seed 1 --seed 2 --report
 
@@ -136,6 +148,7 @@ def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool,
     cell failed, crashed or timed out, or nothing was measured; 2 for a usage error.
     """
     from orfit_bench import bench
+    from orfit_bench.bench.progress import GOOD
 
     plugins()
     suite = _suite(chosen)
@@ -170,12 +183,32 @@ def _suite(chosen: dict[str, Any]) -> Suite:
     suite = read(chosen["file"]) if chosen["file"] else Suite()
     lists = {name: chosen[name] for name in ("methods", "backends", "streams", "rows", "features", "seeds")}
     suite = replace(suite, **{name: value for name, value in lists.items() if value})
+    if stream := _stream_of_file(chosen):
+        suite = replace(suite, streams=[*(chosen["streams"] or ()), stream])
     if chosen["dtype"]:
         suite = replace(suite, dtype=chosen["dtype"])
     given = {"passes": chosen["passes"], "learners": chosen["learners"], "round": chosen["rounds"]}
     changed = {name: value for name, value in given.items() if value is not None}
     suite = replace(suite, protocol=replace(suite.protocol, **changed))
     return _with_settings(suite, chosen["sets"])
+
+
+def _stream_of_file(chosen: dict[str, Any]) -> dict[str, Any] | None:
+    """The selector of the user's file, if one is named. Raises ValueError if only options of it are given."""
+    options = {
+        "target": ("--target", list(chosen["targets"])),
+        "test": ("--test", chosen["test"]),
+        "time": ("--time", chosen["time"]),
+        "drop": ("--drop", list(chosen["dropped"])),
+        "texts": ("--one-hot", "one_hot" if chosen["one_hot"] else None),
+        "missing": ("--indicators", "indicators" if chosen["indicators"] else None),
+    }
+    given = {name: value for name, (_, value) in options.items() if value not in (None, [])}
+    if chosen["data"] is None:
+        if given:
+            raise ValueError(f"{options[next(iter(given))][0]} names a column or a part of a file: add --data FILE")
+        return None
+    return {"name": "file", "settings": {"path": chosen["data"], **given}}
 
 
 def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
@@ -200,8 +233,9 @@ def _kind(text: str, name: str) -> str:
     from orfit_bench.plugins.registry import registry
 
     known = registry()
-    if name not in known.methods and name not in known.streams:
-        raise ValueError(f"--set {text}: no method or stream {name!r}{suggest(name, {*known.methods, *known.streams})}")
+    streams = {*known.streams, "file"}
+    if name not in known.methods and name not in streams:
+        raise ValueError(f"--set {text}: no method or stream {name!r}{suggest(name, {*known.methods, *streams})}")
     return "method" if name in known.methods else "stream"
 
 
@@ -226,6 +260,8 @@ def _parsed(text: str) -> tuple[str, str, Any]:
 @contextmanager
 def _progress() -> Iterator[Any]:
     """Yield the callback that reports progress on stderr: a bar and failures on a terminal, else a line per cell."""
+    from orfit_bench.bench.progress import GOOD, describe
+
     with bar() as shown:
 
         def report_progress(done: int, total: int, record: dict[str, Any] | None) -> None:
@@ -233,15 +269,8 @@ def _progress() -> Iterator[Any]:
                 if done:
                     shown.say(f"resuming: {done} of {total} cells are already finished")
             elif not shown.moves or record["status"] not in GOOD:
-                shown.say(f"[{done}/{total}] {_line(record)}")
+                shown.say(f"[{done}/{total}] {describe(record)}")
             now = f"{record['cell']['method']} on {record['cell']['backend']}" if record else ""
             shown.update(done, total, now)
 
         yield report_progress
-
-
-def _line(record: dict[str, Any]) -> str:
-    cell = record["cell"]
-    size = ", ".join(f"{k} {v}" for k, v in cell["stream_settings"].items() if k in ("n", "d"))
-    what = f"{cell['method']} on {cell['backend']}, {cell['stream']} ({size}, seed {cell['seed']})"
-    return f"{what}: {record['status']}{': ' if record['reason'] else ''}{record['reason']}"

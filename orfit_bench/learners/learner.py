@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
-from orfit_bench.learners.column_names import NamedValues
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
 from orfit_bench.learners.rule import Rule
@@ -21,6 +20,7 @@ from orfit_bench.spec.capability import require
 from orfit_bench.spec.setting import describe_value
 from orfit_bench.state import binary, serialization
 from orfit_bench.state.state import LearnerState
+from orfit_bench.tables.names import NamedValues
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -9,9 +9,9 @@ import numpy as np
 
 from orfit_bench.errors import warn
 from orfit_bench.learners import validation
-from orfit_bench.learners.column_names import NamedValues, quoted
-from orfit_bench.learners.tables import read_columns, read_row
 from orfit_bench.state.state import LearnerState
+from orfit_bench.tables.columns import read_columns, read_row
+from orfit_bench.tables.names import NamedValues, quoted
 
 
 def read_features(state: LearnerState | None, X: Any, argument: str) -> tuple[Any, tuple[str, ...]]:

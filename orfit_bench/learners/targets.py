@@ -10,9 +10,9 @@ import numpy as np
 from orfit_bench.learners import validation
 from orfit_bench.learners.named_rows import read_features
 from orfit_bench.learners.rule import Rule
-from orfit_bench.learners.tables import read_columns, read_labels
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label, LearnerState, Sizes
+from orfit_bench.tables.columns import read_columns, read_labels
 
 
 class Rows(NamedTuple):

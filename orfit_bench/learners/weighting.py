@@ -11,12 +11,12 @@ import numpy as np
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
-from orfit_bench.learners.tables import read_columns
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.weighting import Weighting
 from orfit_bench.state.state import LearnerState
+from orfit_bench.tables.columns import read_columns
 
 HostArray = np.ndarray[Any, Any]
 MOST_REPETITIONS = 1000

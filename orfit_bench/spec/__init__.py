@@ -27,7 +27,7 @@ from orfit_bench.spec.state import (
 )
 from orfit_bench.spec.stream import Data, Stream
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
-from orfit_bench.spec.types import Choice, Integer, Matrix, MatrixOrTransition, Number, NumberOrSchedule, Text
+from orfit_bench.spec.types import Choice, Integer, Matrix, MatrixOrTransition, Names, Number, NumberOrSchedule, Text
 from orfit_bench.spec.weighting import Weighting
 
 SPEC_VERSION = (1, 0)
@@ -62,6 +62,7 @@ __all__ = [
     "Method",
     "Metric",
     "Model",
+    "Names",
     "Number",
     "NumberOrSchedule",
     "Override",

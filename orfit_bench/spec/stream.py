@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,11 +17,12 @@ Array = NDArray[Any]
 Pair = tuple[Array, Array]
 Rows = tuple[Array, Array | None]
 """X and y; y is None where the stream offers rows alone."""
-Offers = Literal["numbers", "labels", "rows"]
+Offers = Literal["numbers", "labels", "rows", "integers"]
 OFFERS: dict[str, tuple[KindName, ...]] = {
     "numbers": ("regression", "filter", "subspace"),
     "labels": ("classification", "subspace"),
     "rows": ("subspace",),
+    "integers": ("regression", "filter", "classification", "subspace"),
 }
 """What a stream may offer, and the kinds of methods that can learn it: a subspace needs no y and ignores it."""
 
@@ -37,6 +39,8 @@ class Data:
     """Rows for choosing settings; neither learned nor tested on."""
     tasks: tuple[int, ...] = ()
     """Row numbers at which the tasks begin, with the end: task i is rows tasks[i] to tasks[i + 1]."""
+    feature_names: tuple[str, ...] = ()
+    """The names of the columns of X, where they have any."""
 
     def cut(self, start: int, stop: int) -> Rows:
         """The rows from start to before stop."""
@@ -62,7 +66,9 @@ class Stream:
     files: Callable[[], list[Path]] = list
     """The user's files that are here and that the rows are made of: a killed run goes on with the same ones alone."""
     offers: Offers = "numbers"
-    """One of OFFERS: what y holds, and so which kinds of methods learn the stream."""
+    """One of OFFERS: what y holds, and so which kinds of methods learn the stream; integers may be labels too."""
+    configure: Callable[[Mapping[str, Any]], Stream] | None = None
+    """Returns the stream with these settings as defaults, where what it offers depends on them."""
 
     def __post_init__(self) -> None:
         """Refuse an offer that no method could be planned for."""
@@ -76,3 +82,127 @@ class Stream:
     def load(self, **settings: object) -> Data:
         """Make the data. TypeError for an unknown setting, ValueError outside a range."""
         return self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
+
+    @staticmethod
+    def from_file(
+        path: str | PathLike[str],
+        target: str | Sequence[str] | None = None,
+        *,
+        test: float = 0.0,
+        time: str | None = None,
+        drop: Sequence[str] = (),
+        one_hot: bool = False,
+        indicators: bool = False,
+    ) -> Stream:
+        """Return a stream of the rows of a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr file, a folder of Parquet files, or the URL of
+            one. Columns of .npy files and of matrices in Zarr files are named "0", "1", ...
+        target : str or sequence of str, optional
+            The column to predict, or several columns of numbers. Texts, integers and booleans may be labels. Without
+            it, the stream offers rows alone, for subspaces.
+        test : float
+            The share of the rows, the last ones, that are never learned: `Data.test`.
+        time : str, optional
+            A column of numbers, dates or times that orders the rows; it is not learned. By default the rows are in
+            order.
+        drop : sequence of str
+            Further columns that are not learned.
+        one_hot : bool
+            Whether a column of texts becomes one column of 0 and 1 for each text. Otherwise such columns are refused.
+        indicators : bool
+            Whether missing values become 0, with a further column that is 1 where one is missing. Otherwise they are
+            refused.
+
+        Returns
+        -------
+        Stream
+            For `orfit_bench.bench.Suite(streams=[...])`, and for a loop over `load().chunks(rows)`. Files of more than
+            100 MB of numbers are read in batches.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError, TypeError
+            If the format or a column is unknown, or the target holds neither numbers nor labels.
+        UnavailableError
+            If a library that reads the file is not installed; the extra `files` has all of them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from orfit_bench.spec import Stream
+        >>> path = Path(tempfile.mkdtemp(), "rides.csv")
+        >>> _ = path.write_text("distance,night,fare\\n1,0,5\\n2,1,9\\n4,0,14\\n")
+        >>> for X, y in Stream.from_file(path, "fare").load().chunks(2):
+        ...     print(X.tolist(), y.tolist())
+        [[1.0, 0.0], [2.0, 1.0]] [5, 9]
+        [[4.0, 0.0]] [14]
+        """
+        from orfit_bench.spec.file_stream import stream_of_file
+
+        return stream_of_file({"path": fspath(path), **_options(target, test, time, drop, one_hot, indicators)})
+
+    @staticmethod
+    def from_table(
+        table: Any,
+        target: str | Sequence[str] | None = None,
+        *,
+        name: str = "table",
+        test: float = 0.0,
+        time: str | None = None,
+        drop: Sequence[str] = (),
+        one_hot: bool = False,
+        indicators: bool = False,
+    ) -> Stream:
+        """Return a stream of the rows of a table in memory: pandas, polars, Arrow, or what narwhals reads.
+
+        Parameters
+        ----------
+        table : table
+            With named columns. It is not copied and must not be changed while the stream is used.
+        name : str
+            The name of the stream.
+        target, test, time, drop, one_hot, indicators
+            As in `from_file`.
+
+        Returns
+        -------
+        Stream
+            As from `from_file`; suites run it with `isolate=False`, since a worker process does not have the table.
+
+        Raises
+        ------
+        TypeError
+            If it is no table.
+        ValueError, UnavailableError
+            As in `from_file`.
+        """
+        from orfit_bench.spec.file_stream import stream_of_table
+        from orfit_bench.tables.files import open_table
+
+        return stream_of_table(open_table(table), name, _options(target, test, time, drop, one_hot, indicators))
+
+
+def _options(
+    target: str | Sequence[str] | None,
+    test: float,
+    time: str | None,
+    drop: Sequence[str],
+    one_hot: bool,
+    indicators: bool,
+) -> dict[str, Any]:
+    """The settings of a stream from a file or table."""
+    return {
+        "target": () if target is None else target,
+        "test": test,
+        "time": time,
+        "drop": drop,
+        "texts": "one_hot" if one_hot else "refuse",
+        "missing": "indicators" if indicators else "refuse",
+    }

@@ -189,6 +189,31 @@ class Text(SettingType):
 
 
 @dataclass(frozen=True, slots=True)
+class Names(SettingType):
+    """Several different texts; one text stands for itself."""
+
+    kind: ClassVar[str] = "names"
+
+    @property
+    def range(self) -> str:
+        """Any."""
+        return "any"
+
+    def __str__(self) -> str:
+        return "a text or a list of different texts"
+
+    def check(self, value: object) -> list[str]:
+        """The texts as a list."""
+        given: list[Any] = list(value) if isinstance(value, (list, tuple)) else [value]
+        names = [name for name in given if isinstance(name, str)]
+        if len(names) < len(given):
+            raise TypeError(f"want {self}")
+        if len(set(names)) < len(names):
+            raise ValueError(f"want {self}")
+        return names
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix(SettingType):
     """A number, a vector or a matrix of finite numbers; with `covariance`, symmetric and positive semidefinite."""
 

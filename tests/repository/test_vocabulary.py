@@ -26,6 +26,7 @@ PACKAGES = (
     "orfit_bench/plugins",
     "orfit_bench/report",
     "orfit_bench/state",
+    "orfit_bench/tables",
     "orfit_bench/tracking",
     "plugins/orfit-bench-cupy/src",
     "plugins/orfit-bench-numba",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.column_names import NamedValues, check_distinct, checked_names, order_of, refuse_unnamed
+from orfit_bench.tables.names import NamedValues, check_distinct, checked_names, order_of, refuse_unnamed
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
 """Attributes of the types of tables and of their columns; no array has one of them."""

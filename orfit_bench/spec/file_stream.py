@@ -1,0 +1,177 @@
+"""Streams from files and tables of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.errors import suggest
+from orfit_bench.spec.setting import Setting
+from orfit_bench.spec.stream import Data, Offers, Stream
+from orfit_bench.spec.types import Choice, Integer, Names, Number, Text
+from orfit_bench.tables.encoding import as_numbers, check_columns, find_encoding
+from orfit_bench.tables.files import is_url, open_file
+from orfit_bench.tables.rows import Cursor, View
+from orfit_bench.tables.sources import Source
+
+IN_MEMORY = 100e6
+"""Bytes up to which rows are kept in memory; more are read in batches, again in each pass."""
+SETTINGS = (
+    Setting("path", Text(), "", "path or URL of a .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr file"),
+    Setting("target", Names(), [], "column to predict, or several; none for methods that learn rows alone"),
+    Setting("test", Number(0, 1, closed="left"), 0.0, "share of the rows, the last ones, that only measure the error"),
+    Setting(
+        "time", Text(), None, "column that orders the rows and is not learned; None: as in the file", optional=True
+    ),
+    Setting("drop", Names(), [], "columns that are not learned"),
+    Setting("texts", Choice(("refuse", "one_hot")), "refuse", "what columns of texts become"),
+    Setting("missing", Choice(("refuse", "indicators")), "refuse", "what missing values become"),
+    Setting("n", Integer(1), None, "how many rows are used; None: all", optional=True),
+)
+
+
+def stream_of_file(settings: Mapping[str, Any]) -> Stream:
+    """The stream with these settings as its defaults, and what its target offers."""
+    defaults = tuple(replace(s, default=s.check(settings.get(s.name, s.default))) for s in SETTINGS)
+    given = {s.name: s.default for s in defaults}
+    source = open_file(given["path"])
+    check_columns(source, _features(source, given), given["texts"] == "one_hot")
+    path, targets = given["path"], given["target"]
+    files = list if is_url(path) or not Path(path).is_file() else partial(_only, Path(path))
+    return replace(FILE, settings=defaults, offers=_offered(source, targets), files=files)
+
+
+def stream_of_table(source: Source, name: str, settings: Mapping[str, Any]) -> Stream:
+    """A stream of the rows of a table in memory."""
+    check_columns(source, _features(source, settings), settings["texts"] == "one_hot")
+    defaults = tuple(replace(s, default=s.check(settings[s.name])) for s in SETTINGS if s.name not in ("path", "n"))
+    summary = f"a table of {source.rows} rows"
+    return Stream(
+        name,
+        summary,
+        lambda **given: load(source, **given),
+        (*defaults, SETTINGS[-1]),
+        "a table in memory",
+        offers=_offered(source, Names().check(settings["target"])),
+    )
+
+
+def load(
+    source: Source,
+    target: Sequence[str],
+    test: float,
+    time: str | None,
+    drop: Sequence[str],
+    texts: str,
+    missing: str,
+    n: int | None,
+) -> Data:
+    """The rows of a source. ValueError or TypeError that names the column or row that cannot be learned."""
+    columns = _features(source, {"target": target, "drop": drop, "time": time})
+    rows = source.rows if n is None else n
+    if not source.rows:
+        raise ValueError(f"{source.name}: the file has no rows")
+    if rows > source.rows:
+        raise ValueError(f"{source.name}: n={rows}: want at most {source.rows}, the file has no more rows")
+    encoding = find_encoding(source, columns, texts == "one_hot", missing == "indicators")
+    cursor, learned = Cursor(source, encoding, tuple(target)), rows - round(test * rows)
+    if not 0 < learned <= rows - (test > 0):
+        raise ValueError(f"{source.name}: test={test} of {rows} rows leaves no row to learn, or none to test on")
+    fits = 8.0 * rows * (len(encoding.names) + len(target)) <= IN_MEMORY
+    order = None if time is None else _order(source, time, rows, fits)
+    parts = (0, learned), (learned, rows)
+    if fits:
+        X, y = (a if order is None else a[order] for a in cursor.read(0, rows))
+        (X, rest), (y, labels) = ([a[slice(*part)] for part in parts] for a in (X, y))
+        held_out, data = (rest, labels), (X, y)
+    else:
+        data, held_out = ([View(cursor, i, *part) for i in (0, 1)] for part in parts)  # type: ignore[assignment]
+    has_y = bool(target)
+    return Data(
+        data[0],
+        data[1] if has_y else None,
+        (held_out[0], held_out[1] if has_y else None) if test else None,
+        feature_names=encoding.names,
+    )
+
+
+def _load_file(path: str, **settings: Any) -> Data:
+    return load(open_file(path), **settings)
+
+
+def _only(path: Path) -> list[Path]:
+    return [path]
+
+
+def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
+    """The columns that are learned. ValueError for a column that does not exist, or if none is left."""
+    named = {what: Names().check(settings[what] or ()) for what in ("target", "drop", "time")}
+    for what, names in named.items():
+        for name in names:
+            if name not in source.kinds:
+                raise ValueError(f"{source.name}: no column {name!r} ({what}){suggest(name, source.kinds)}")
+    left_out = {name for names in named.values() for name in names}
+    columns = [name for name in source.kinds if name not in left_out]
+    if not columns:
+        raise ValueError(f"{source.name}: no column is left to learn: all are target, time or dropped")
+    return columns
+
+
+def _offered(source: Source, targets: Sequence[str]) -> Offers:
+    """What y holds; TypeError where the target holds neither numbers nor labels."""
+    kinds = [source.kinds[name] for name in targets]
+    allowed = ("number", "integer", "boolean", *["text"] * (len(targets) == 1))
+    for name, kind in zip(targets, kinds, strict=True):
+        if kind not in allowed:
+            raise TypeError(f"{source.name}: the target {name!r} is of type {kind}, want one of {', '.join(allowed)}")
+    if len(kinds) != 1:
+        return "numbers" if kinds else "rows"
+    return "labels" if kinds == ["text"] else "numbers" if kinds == ["number"] else "integers"
+
+
+def _order(source: Source, time: str, rows: int, fits: bool) -> Any:
+    """The order of the rows by time; None where they have it. ValueError where they do not fit into memory."""
+    kind = source.kinds[time]
+    if kind not in ("number", "integer", "date"):
+        raise TypeError(f"{source.name}: the time {time!r} is of type {kind}, want numbers, dates or times")
+    parts, last = [], -np.inf
+    is_sorted = True
+    for batch in source.read([time], 0):
+        column = batch[time]
+        if kind == "date":
+            column = (
+                column.view("int64") if isinstance(column, np.ndarray) else column.cast(_ticks(column)).cast("int64")
+            )
+        values = as_numbers(column)
+        if np.isnan(values).any():
+            raise ValueError(f"{source.name}: the time {time!r} has missing values: leave out these rows")
+        is_sorted = is_sorted and bool(values[0] >= last and (np.diff(values) >= 0).all())
+        last = values[-1]
+        if not is_sorted and not fits:
+            raise ValueError(
+                f"{source.name}: the rows are not in the order of {time!r}, and too many to be sorted in memory: "
+                f"sort the file by this column"
+            )
+        if fits:
+            parts.append(values)
+    return None if is_sorted else np.argsort(np.concatenate(parts)[:rows], kind="stable")
+
+
+def _ticks(column: Any) -> str:
+    """The type through which dates and times become integers."""
+    return "int32" if str(column.type) == "date32[day]" else "int64"
+
+
+FILE = Stream(
+    "file",
+    "rows of a file: CSV, Parquet, Arrow, Feather, NPY or Zarr, local or by URL",
+    _load_file,
+    SETTINGS,
+    source="the user",
+    configure=stream_of_file,
+)

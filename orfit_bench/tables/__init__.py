@@ -1,0 +1,1 @@
+"""Tables: their columns as arrays, the names of these, and files of rows."""

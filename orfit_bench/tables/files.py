@@ -1,0 +1,164 @@
+"""Files as sources: CSV, Parquet, Arrow, Feather, NPY and Zarr, local or by URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.errors import UnavailableError
+from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source, arrow_kind, readable
+
+FORMATS = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".npy": "npy",
+    ".zarr": "zarr",
+}
+"""Formats by the ending of the file."""
+EXTRA = "install it by: pip install 'orfit-bench[files]'"
+
+
+def open_file(path: str) -> Source:
+    """A file, a folder of Parquet files, or a URL as a source.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the ending is unknown, or the content is not of this format.
+    UnavailableError
+        If a library that reads it is not installed.
+    """
+    kind = _format(path)
+    if kind == "npy":
+        return _open_npy(path)
+    if kind == "zarr":
+        return _open_zarr(path)
+    try:
+        import pyarrow.dataset as ds
+    except ImportError as error:
+        raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
+    place, filesystem = _located(path)
+    with readable(path):
+        found = ds.dataset(place, format=_arrow_format(kind), filesystem=filesystem)
+        return ArrowSource(path, found) if kind != "csv" else _open_csv(path, place, filesystem, found.schema)
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is a URL such as s3://bucket/rides.parquet."""
+    return "://" in path
+
+
+def _format(path: str) -> str:
+    if not path:
+        raise ValueError("no file is named: want the path or URL of a file with columns")
+    name = path.rstrip("/").rsplit("/", 1)[-1].lower().partition("?")[0]
+    if not is_url(path) and not Path(path).exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    for ending, kind in FORMATS.items():
+        if name.endswith(ending):
+            return kind
+    if not is_url(path) and Path(path).is_dir():
+        return "parquet"
+    raise ValueError(f"{path}: the format is not known by its ending, want one of {', '.join(FORMATS)}")
+
+
+def _located(path: str) -> tuple[str, Any]:
+    """Path and file system for pyarrow."""
+    if not is_url(path):
+        return path, None
+    import pyarrow.fs
+
+    fs, place = _fsspec(path).core.url_to_fs(path)
+    if not fs.exists(place):
+        raise FileNotFoundError(f"{path}: no such file")
+    return place, pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(fs))
+
+
+def _fsspec(path: str) -> Any:
+    try:
+        import fsspec
+    except ImportError as error:
+        raise UnavailableError(f"{path}: URLs are read by fsspec: {EXTRA}") from error
+    return fsspec
+
+
+def _arrow_format(kind: str) -> Any:
+    """The format for pyarrow; Parquet files are read column by column in small buffers."""
+    import pyarrow.dataset as ds
+
+    if kind != "parquet":
+        return kind
+    options = ds.ParquetFragmentScanOptions(use_buffered_stream=True, buffer_size=BUFFER, pre_buffer=False)
+    return ds.ParquetFileFormat(default_fragment_scan_options=options)
+
+
+def _open_csv(path: str, place: str, filesystem: Any, guessed: Any) -> Source:
+    """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.dataset as ds
+
+    types = {f.name: pa.float64() for f in guessed if pa.types.is_null(f.type) or pa.types.is_integer(f.type)}
+    convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+    found = ds.dataset(place, format=ds.CsvFileFormat(convert_options=convert), filesystem=filesystem)
+    return ArrowSource(path, found, {f.name: arrow_kind(f.type) for f in guessed})
+
+
+def _open_npy(path: str) -> Source:
+    local = path
+    if is_url(path):
+        local = _fsspec(path).open_local(f"simplecache::{path}")
+    try:
+        array = np.load(local, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path}: cannot be read: {error}") from error
+    return ArraySource(path, _columns_of(path, "", array))
+
+
+def _open_zarr(path: str) -> Source:
+    try:
+        import zarr
+    except ImportError as error:
+        raise UnavailableError(f"{path}: Zarr files are read by zarr: {EXTRA}") from error
+    found = zarr.open(path, mode="r")
+    arrays = {"": found} if isinstance(found, zarr.Array) else dict(sorted(found.arrays()))
+    columns: dict[str, tuple[Any, Any]] = {}
+    for name, array in arrays.items():
+        columns |= _columns_of(path, name, array)
+    return ArraySource(path, columns)
+
+
+def _columns_of(path: str, name: str, array: Any) -> dict[str, tuple[Any, Any]]:
+    """The columns of an array: its fields, itself, or those of a matrix by number."""
+    if array.dtype.names:
+        return {field: (array, field) for field in array.dtype.names}
+    if array.ndim == 1:
+        return {name or "0": (array, None)}
+    if array.ndim != 2:
+        raise ValueError(f"{path}: {name or 'the array'} has shape {array.shape}, want (rows,) or (rows, columns)")
+    return {f"{name}_{i}" if name else str(i): (array, i) for i in range(array.shape[1])}
+
+
+def open_table(table: Any) -> Source:
+    """A table in memory (pandas, polars, Arrow, ...) as a source."""
+    try:
+        import narwhals as nw
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+    except ImportError as error:
+        raise UnavailableError(f"tables become streams through pyarrow: {EXTRA}") from error
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    try:
+        found = nw.from_native(table, eager_only=True).to_arrow()
+    except TypeError as error:
+        raise TypeError(f"got {type(table).__name__}, want a table with named columns, e.g. a DataFrame") from error
+    return ArrowSource("table", ds.dataset(found))

@@ -1,0 +1,104 @@
+"""Rows X and y of a source, read in batches where they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.tables.encoding import Array, Encoding, as_numbers, as_texts
+from orfit_bench.tables.sources import Batch, Source
+
+
+class Cursor:
+    """Reads ranges of rows; ranges that follow one another are read without going back."""
+
+    def __init__(self, source: Source, encoding: Encoding, targets: tuple[str, ...]) -> None:
+        self.source, self.encoding, self.targets = source, encoding, targets
+        self._columns = [*encoding.columns, *targets]
+        self._batches: Iterator[Batch] = iter(())
+        self._block = (np.empty((0, len(encoding.names))), self._read_targets({}, 0))
+        self._start = self._end = -1  # nothing was read
+        self._last: tuple[int, int, tuple[Array, Array]] = (0, 0, self._block)
+
+    def read(self, start: int, stop: int) -> tuple[Array, Array]:
+        """X (stop - start, d) and y of these rows."""
+        if (start, stop) == self._last[:2]:  # X and y of a chunk are asked for one after the other
+            return self._last[2]
+        if start < self._start or start > self._end:
+            self._batches, self._start, self._end = self.source.read(self._columns, start), start, start
+        parts = [self._block] if start < self._end else []
+        offset = self._start
+        while self._end < stop and (batch := next(self._batches, None)) is not None:
+            block = self.encoding.encode(batch, self._end), self._read_targets(batch, self._end)
+            self._block, self._start, self._end = block, self._end, self._end + len(block[0])
+            if not parts:
+                offset = self._start
+            parts.append(block)
+        X, y = (np.concatenate(a) if len(a) > 1 else a[0] for a in zip(*(parts or [self._block]), strict=True))
+        rows = slice(start - offset, stop - offset) if parts else slice(0, 0)
+        self._last = start, stop, (X[rows], y[rows])
+        return self._last[2]
+
+    def _read_targets(self, batch: Batch, first: int) -> Array:
+        """Y (n, c) of several columns, y (n,) of one: numbers, integers or texts."""
+        if len(self.targets) == 1 and self.source.kinds[self.targets[0]] == "text":
+            texts = as_texts(batch[self.targets[0]]) if batch else []
+            if None in texts:
+                self._refuse_missing(self.targets[0], first + texts.index(None))
+            return np.array(texts, object)
+        Y = np.empty((len(next(iter(batch.values()), ())), len(self.targets)))
+        for i, name in enumerate(self.targets if batch else ()):
+            Y[:, i] = as_numbers(batch[name])
+        if np.isnan(Y).any():
+            row, column = (int(i) for i in np.argwhere(np.isnan(Y))[0])
+            self._refuse_missing(self.targets[column], first + row)
+        if len(self.targets) != 1:
+            return Y
+        are_integers = self.source.kinds[self.targets[0]] in ("integer", "boolean") and not (Y % 1).any()
+        return Y[:, 0].astype(np.int64) if are_integers else Y[:, 0]
+
+    def _refuse_missing(self, name: str, row: int) -> None:
+        raise ValueError(
+            f"{self.source.name}: the target {name!r} has no value in row {row}: leave out rows without a target"
+        )
+
+
+class View:
+    """X or y of the rows from start to before stop. Supports `len` and slices; np.asarray reads all of them."""
+
+    def __init__(self, cursor: Cursor, which: int, start: int, stop: int) -> None:
+        self._cursor, self._which, self._start, self._stop = cursor, which, start, stop
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, followed by the shape of a row."""
+        return (len(self), *self[0:0].shape[1:])
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return int(np.prod(self.shape))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the entries."""
+        return np.dtype(self[0:0].dtype)
+
+    def __getitem__(self, piece: slice) -> Array:
+        if not isinstance(piece, slice) or piece.step not in (None, 1):
+            raise TypeError(f"rows of a file support slices only: got {piece!r}, want X[a:b] or np.asarray(X)")
+        start, stop, _ = piece.indices(len(self))
+        return self._cursor.read(self._start + start, self._start + max(start, stop))[self._which]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self[:], dtype)

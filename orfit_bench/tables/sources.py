@@ -1,0 +1,147 @@
+"""Sources of columns that are read in batches: files of Arrow's formats, arrays, and tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+BATCH = 16_384
+"""Rows that are read at once."""
+BUFFER = 1 << 16
+"""Bytes that are read ahead in each column of a Parquet file."""
+Batch = Mapping[str, Any]
+"""Columns by name: arrays of NumPy or Arrow."""
+
+
+class Source(Protocol):
+    """Columns of equal length under one name."""
+
+    name: str
+    """For messages: the path or URL, or "table"."""
+    kinds: Mapping[str, str]
+    """For each column what it holds: "number", "integer", "boolean", "text", "date", or a type that cannot be read."""
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+
+    def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
+        """The rows from `start` on, in batches."""
+
+
+class ArrowSource:
+    """A dataset of pyarrow: Parquet, CSV, Arrow and Feather files, or a table in memory."""
+
+    def __init__(self, name: str, dataset: Any, kinds: Mapping[str, str] | None = None) -> None:
+        """A dataset; `kinds` says what its columns hold where their types do not."""
+        self.name, self._dataset = name, dataset
+        self.kinds: Mapping[str, str] = kinds or {field.name: arrow_kind(field.type) for field in dataset.schema}
+
+    @cached_property
+    def _parts(self) -> list[tuple[int, Any]]:
+        """Parts of the dataset that can be skipped, with the number of their rows."""
+        parts = []
+        for fragment in self._dataset.get_fragments():
+            groups = getattr(fragment, "row_groups", None)
+            if groups:
+                parts += [(group.num_rows, fragment.subset(row_group_ids=[group.id])) for group in groups]
+            else:
+                parts.append((self._counted(fragment), fragment))
+        return parts
+
+    def _counted(self, fragment: Any) -> int:
+        with readable(self.name):
+            return int(fragment.count_rows())
+
+    @property
+    def rows(self) -> int:
+        """The number of rows; in a CSV file they are counted once."""
+        return sum(rows for rows, _ in self._parts)
+
+    def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
+        """The rows from `start` on, in batches."""
+        with readable(self.name):
+            for rows, part in self._parts:
+                if start >= rows:
+                    start -= rows
+                    continue
+                scanned = part.to_batches(
+                    self._dataset.schema, list(columns), batch_size=BATCH, batch_readahead=1, fragment_readahead=1
+                )
+                for batch in scanned:
+                    skipped = min(start, batch.num_rows)
+                    start -= skipped
+                    if skipped < batch.num_rows:
+                        yield dict(zip(columns, batch.slice(skipped).columns, strict=True))
+
+
+class ArraySource:
+    """Arrays that lie in files and are read by slices: .npy and Zarr."""
+
+    def __init__(self, name: str, columns: Mapping[str, tuple[Any, Any]]) -> None:
+        """Columns by name: an array, and the index of the column in it; None where it is the column itself."""
+        self.name, self._columns = name, columns
+        self.kinds: Mapping[str, str] = {column: _kind_of(*place) for column, place in columns.items()}
+        lengths = {array.shape[0] for array, _ in columns.values()}
+        if len(lengths) > 1:
+            raise ValueError(f"{name}: its arrays have {', '.join(map(str, sorted(lengths)))} rows, want equally many")
+        self.rows = lengths.pop() if lengths else 0
+
+    def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
+        """The rows from `start` on, in batches."""
+        for a in range(start, self.rows, BATCH):
+            blocks: dict[int, Any] = {}
+            batch = {}
+            for name in columns:
+                array, column = self._columns[name]
+                if id(array) not in blocks:
+                    blocks[id(array)] = np.asarray(array[a : a + BATCH])
+                block = blocks[id(array)]
+                batch[name] = block if column is None else block[column] if block.dtype.names else block[:, column]
+            yield batch
+
+
+class readable:  # used as a statement: with readable(name)
+    """Errors of pyarrow while a source is read become a ValueError that names the source."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        """Nothing."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        """Convert the error."""
+        if error is not None and type(error).__module__.startswith("pyarrow"):
+            raise ValueError(f"{self._name}: cannot be read: {error}") from error
+
+
+def arrow_kind(dtype: Any) -> str:
+    """What a column of this Arrow type holds."""
+    import pyarrow.types as t
+
+    if t.is_dictionary(dtype):
+        dtype = dtype.value_type
+        return "text" if t.is_string(dtype) or t.is_large_string(dtype) else f"dictionary of {dtype}"
+    if t.is_floating(dtype) or t.is_null(dtype):
+        return "number"
+    if t.is_integer(dtype):
+        return "integer"
+    if t.is_boolean(dtype):
+        return "boolean"
+    if t.is_string(dtype) or t.is_large_string(dtype) or t.is_string_view(dtype):
+        return "text"
+    return "date" if t.is_timestamp(dtype) or t.is_date(dtype) else str(dtype)
+
+
+def _kind_of(array: Any, column: Any) -> str:
+    return numpy_kind(array.dtype[column] if isinstance(column, str) else array.dtype)
+
+
+def numpy_kind(dtype: Any) -> str:
+    """What a column of this NumPy dtype holds."""
+    kinds = {"f": "number", "i": "integer", "u": "integer", "b": "boolean", "U": "text", "T": "text", "M": "date"}
+    return kinds.get(dtype.kind, str(dtype))

@@ -1,0 +1,314 @@
+"""Files as streams: every format gives the same rows, in batches, and what cannot be learned is refused by name."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+from click.testing import CliRunner
+
+import orfit_bench as ob
+from orfit_bench.bench import Suite, load, run
+from orfit_bench.cli import main
+from orfit_bench.spec import Stream, file_stream
+from orfit_bench.tables import sources
+
+N = 60
+rng = np.random.default_rng(0)
+TABLE = pd.DataFrame(rng.standard_normal((N, 3)), columns=["a", "b", "c"]).assign(
+    fare=lambda t: t.a - 2 * t.b,
+    kind=lambda t: np.where(t.a > 0, "warm", "cold"),
+    flag=lambda t: t.c > 0,
+    count=np.arange(N) % 3,
+    when=pd.date_range("2020-01-01", periods=N, freq="h"),
+)
+NUMBERS = TABLE[["a", "b", "c", "fare"]]
+
+
+def write_zarr(table: pd.DataFrame, path: str) -> None:
+    group = zarr.open_group(path, mode="w")
+    for name in table.columns:
+        group.create_array(name, data=table[name].to_numpy())
+
+
+WRITERS: dict[str, Callable[[pd.DataFrame, str], Any]] = {
+    ".csv": lambda t, path: t.to_csv(path, index=False),
+    ".csv.gz": lambda t, path: t.to_csv(path, index=False),
+    ".parquet": lambda t, path: t.to_parquet(path, row_group_size=17),
+    ".feather": lambda t, path: t.to_feather(path),
+    ".arrow": lambda t, path: t.to_feather(path, compression="uncompressed"),
+    ".zarr": write_zarr,
+    ".npy": lambda t, path: np.save(path, t.to_records(index=False)),
+}
+formats = pytest.mark.parametrize("ending", WRITERS)
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read 7 rows at once, and keep nothing in memory."""
+    monkeypatch.setattr(sources, "BATCH", 7)
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+
+
+def written(folder: Path, ending: str, table: pd.DataFrame = NUMBERS) -> str:
+    path = str(folder / f"rides{ending}")
+    WRITERS[ending](table, path)
+    return path
+
+
+@formats
+@pytest.mark.parametrize("rows", [1, 5, 23, 1000])
+def test_every_format_gives_the_same_rows(ending: str, rows: int, tmp_path: Path, small_batches: None) -> None:
+    data = Stream.from_file(written(tmp_path, ending), "fare", test=0.25).load()
+    assert data.feature_names == ("a", "b", "c")
+    assert data.X.shape == (45, 3)
+    assert data.test is not None
+    X, y = (np.concatenate(parts) for parts in zip(*data.chunks(rows), strict=True))
+    for found, want in (
+        (X, TABLE[["a", "b", "c"]][:45]),
+        (y, TABLE.fare[:45]),
+        (data.test[0][:], TABLE[["a", "b", "c"]][45:]),
+    ):
+        np.testing.assert_allclose(found, want.to_numpy(), rtol=1e-12)
+    np.testing.assert_array_equal(data.X[13:29], X[13:29])  # back to an earlier row
+    np.testing.assert_array_equal(np.asarray(data.test[1]), data.test[1][0:])
+
+
+@formats
+def test_rows_in_memory_are_the_same(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, ending)
+    kept = Stream.from_file(path, "fare", test=0.25).load()
+    assert isinstance(kept.X, np.ndarray)
+    monkeypatch.setattr(file_stream, "IN_MEMORY", 0)
+    read = Stream.from_file(path, "fare", test=0.25).load()
+    for one, other in ((kept.X, read.X), (kept.y, read.y), (kept.test[0], read.test[0]), (kept.test[1], read.test[1])):  # type: ignore[index]
+        np.testing.assert_array_equal(one, np.asarray(other))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_texts_flags_and_missing_values_become_columns_on_request(
+    ending: str, tmp_path: Path, small_batches: None
+) -> None:
+    table = TABLE.copy()
+    table.loc[3, "a"] = np.nan
+    table.loc[20, "kind"] = None
+    path = written(tmp_path, ending, table)
+    chosen: dict[str, Any] = {"target": "fare", "drop": ["when", "count"]}
+    data = Stream.from_file(path, **chosen, one_hot=True, indicators=True).load()
+    assert data.feature_names == ("a", "a is missing", "b", "c", "kind=cold", "kind=warm", "kind is missing", "flag")
+    X = np.asarray(data.X)
+    assert X[3, :2].tolist() == [0, 1]
+    assert X[20, 4:7].tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(X[:, 7], table.flag)
+    np.testing.assert_array_equal(X[:20, 5], table.kind[:20] == "warm")
+    with pytest.raises(ValueError, match=r"column 'a' has no value in row 3: ask for indicators .*--indicators"):
+        np.asarray(Stream.from_file(path, **chosen, one_hot=True).load().X)
+    with pytest.raises(TypeError, match=r"rides.*: 'kind': want numbers, got texts: .* \(--one-hot\)"):
+        Stream.from_file(path, **chosen)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+@pytest.mark.parametrize("time", ["when", "a"])
+def test_rows_are_ordered_by_time(ending: str, time: str, tmp_path: Path) -> None:
+    shuffled = TABLE.drop(columns=["kind", "flag"]).sample(frac=1, random_state=0)
+    data = Stream.from_file(
+        written(tmp_path, ending, shuffled.reset_index(drop=True)),
+        "fare",
+        time=time,
+        test=0.5,
+        drop=["count"] if time == "when" else ["count", "when"],
+    ).load()
+    want = TABLE.sort_values(time)
+    np.testing.assert_allclose(np.concatenate([data.y, data.test[1]]), want.fare, rtol=1e-12)  # type: ignore[index, list-item]
+    assert time not in data.feature_names
+
+
+def test_long_files_must_be_in_order(tmp_path: Path, small_batches: None) -> None:
+    table = TABLE[["a", "b", "when"]]
+    assert len(Stream.from_file(written(tmp_path, ".csv", table), "a", time="when").load().X) == N
+    with pytest.raises(
+        ValueError, match="the rows are not in the order of 'when', and too many to be sorted in memory"
+    ):
+        Stream.from_file(written(tmp_path, ".csv", table[::-1]), "a", time="when").load()
+
+
+def test_errors_name_the_file_and_the_column(tmp_path: Path) -> None:
+    path = written(tmp_path, ".csv", TABLE)
+    cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: Stream.from_file(tmp_path / "nowhere.csv", "fare"), FileNotFoundError, "nowhere.csv: no such file"),
+        (lambda: Stream.from_file(path, "fair"), ValueError, "no column 'fair' .target.. Did you mean 'fare'"),
+        (lambda: Stream.from_file(path, "fare", drop=["x"]), ValueError, "no column 'x' .drop."),
+        (lambda: Stream.from_file(path, "when", drop=["kind"]), TypeError, "the target 'when' is of type date"),
+        (
+            lambda: Stream.from_file(path, ["fare", "kind"], drop=["when"]),
+            TypeError,
+            "the target 'kind' is of type text",
+        ),
+        (
+            lambda: Stream.from_file(path, "fare", drop=["kind"]),
+            TypeError,
+            "column 'when' is of type date, want numbers",
+        ),
+        (
+            lambda: Stream.from_file(path, "fare", drop=["a", "b", "c", "kind", "flag", "count", "when"]),
+            ValueError,
+            "no column is left",
+        ),
+    ]
+    (tmp_path / "rides.xls").write_text("")
+    cases.append(
+        (lambda: Stream.from_file(tmp_path / "rides.xls", "a"), ValueError, r"the format is not known .* \.csv")
+    )
+    (tmp_path / "empty.csv").write_text("")
+    cases.append((lambda: Stream.from_file(tmp_path / "empty.csv", "a"), ValueError, "empty.csv: "))
+    (tmp_path / "head.csv").write_text("a,b\n")
+    cases.append(
+        (lambda: Stream.from_file(tmp_path / "head.csv", "a").load(), ValueError, "head.csv: the file has no rows")
+    )
+    (tmp_path / "fake.parquet").write_text("no parquet")
+    cases.append((lambda: Stream.from_file(tmp_path / "fake.parquet", "a"), ValueError, "fake.parquet: cannot be read"))
+    (tmp_path / "fake.npy").write_text("no array")
+    cases.append((lambda: Stream.from_file(tmp_path / "fake.npy", "0"), ValueError, "fake.npy: cannot be read"))
+    stream = Stream.from_file(path, "fare", drop=["kind", "when"])
+    cases.append((lambda: stream.load(n=N + 1), ValueError, f"n={N + 1}: want at most {N}"))
+    cases.append((lambda: stream.load(test=0.999), ValueError, "leaves no row to learn"))
+    for call, error, message in cases:
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_a_csv_file_whose_integers_become_fractions_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("a,y\n" + "1,2\n" * 200_000 + "1.5,2.5\n")
+    data = Stream.from_file(path, "y").load()
+    assert (data.X[-1], data.y[-1]) == (1.5, 2.5)  # type: ignore[index]
+
+
+def test_a_column_that_changes_its_kind_is_refused_with_the_name_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    path.write_text("a,y\n" + "1,2\n" * 400_000 + "x,2\n")
+    with pytest.raises(ValueError, match=r"late.csv: cannot be read: .*'x'"):
+        Stream.from_file(path, "y").load()
+
+
+def test_too_many_texts_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, ".parquet", pd.DataFrame({"id": [f"r{i}" for i in range(200)], "y": 1.0}))
+    with pytest.raises(ValueError, match="column 'id' has more than 100 different texts"):
+        Stream.from_file(path, "y", one_hot=True).load()
+
+
+@pytest.mark.parametrize(
+    ("target", "offers"),
+    [
+        ("fare", "numbers"),
+        ("kind", "labels"),
+        ("count", "integers"),
+        ("flag", "integers"),
+        (None, "rows"),
+        (["a", "b"], "numbers"),
+    ],
+)
+def test_the_target_decides_what_is_offered(target: Any, offers: str, tmp_path: Path) -> None:
+    stream = Stream.from_file(written(tmp_path, ".csv", TABLE.drop(columns="when")), target, one_hot=True)
+    assert stream.offers == offers
+    data = stream.load()
+    assert (data.y is None) == (target is None)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The URL of a web server for tmp_path."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
+        threading.Thread(target=found.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{found.server_port}"
+        found.shutdown()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".npy"])
+def test_urls_are_read(ending: str, server: str, tmp_path: Path) -> None:
+    written(tmp_path, ending)
+    data = Stream.from_file(f"{server}/rides{ending}", "fare").load()
+    np.testing.assert_allclose(data.X, TABLE[["a", "b", "c"]], rtol=1e-12)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        Stream.from_file(f"{server}/nowhere.csv", "fare")
+
+
+def test_a_folder_of_parquet_files_is_one_stream(tmp_path: Path, small_batches: None) -> None:
+    for i in range(3):
+        NUMBERS[20 * i : 20 * i + 20].to_parquet(tmp_path / f"part-{i}.parquet")
+    np.testing.assert_array_equal(np.asarray(Stream.from_file(tmp_path, "fare").load().y), TABLE.fare)
+
+
+# ---------------------------------------------------------------------- suites and the command
+
+
+def error_of(stream: Any, method: str, **settings: Any) -> float:
+    results = run(Suite([method], ["numpy"], [stream]), isolate=False, progress=None)
+    assert results["status"].values.tolist() == ["ok"], results["reason"].values
+    return float(results["test_error"].values[0])
+
+
+@pytest.mark.slow
+def test_suites_take_files_and_tables(tmp_path: Path, small_batches: None) -> None:
+    path = written(tmp_path, ".parquet")
+    rls = ob.create("rls", backend="numpy").partial_fit(TABLE[["a", "b", "c"]][:45], TABLE.fare[:45])
+    want = float(np.sqrt(((rls.predict(TABLE[["a", "b", "c"]][45:]) - TABLE.fare[45:]) ** 2).mean()))
+    for stream in (
+        Stream.from_file(path, "fare", test=0.25),
+        Stream.from_table(NUMBERS, "fare", test=0.25),
+        Stream.from_table(NUMBERS[["b", "a", "c", "fare"]], "fare", test=0.25),
+        {"name": "file", "settings": {"path": path, "target": "fare", "test": 0.25}},
+    ):
+        assert error_of(stream, "rls") == pytest.approx(want, rel=1e-8)
+    labelled = Stream.from_table(TABLE[["a", "b", "kind"]], "kind", name="kinds", test=0.25)
+    assert error_of(labelled, "class_rls") < 0.3
+    with pytest.raises(ValueError, match=r"method 'rls' \(regression\) cannot learn from kinds"):
+        Suite(["rls"], ["numpy"], [labelled]).cells()
+    with pytest.raises(ValueError, match="pass isolate=False"):
+        run(Suite(["class_rls"], ["numpy"], [labelled]), progress=None)
+    for name in ("table", "kinds"):
+        ob.unregister(name)
+
+
+def test_integers_are_labels_for_a_method_of_labels(tmp_path: Path) -> None:
+    path = written(tmp_path, ".csv", TABLE[["a", "b", "count"]])
+    planned = Suite(backends=["numpy"], streams=[Stream.from_file(path, "count")]).cells()
+    assert "class_rls" not in {cell.method for cell, _ in planned}
+    assert error_of(Stream.from_file(path, "count", test=0.25), "class_rls") <= 1
+
+
+def test_progress_is_shown_in_process(capsys: pytest.CaptureFixture[str]) -> None:
+    run(Suite(["lms"], ["numpy"], [Stream.from_table(NUMBERS, "fare")]), isolate=False)
+    ob.unregister("table")
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[0] == "1 cells to measure"
+    assert shown[1].startswith("[1/1] lms on numpy, table (seed 0): ok, ")
+
+
+@pytest.mark.slow
+def test_the_command_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, ".csv", TABLE)
+    asked = ["run", "--method", "rls", "--method", "incremental_pca", "--backend", "numpy", "--data", path, "--target"]
+    done = CliRunner().invoke(main, [*asked, "fare", "--time", "when", "--test", "0.25", "--one-hot", "--drop", "flag"])
+    assert done.exit_code == 0, done.output
+    assert "rides.csv" in done.output
+    results = load(tmp_path / "results.nc")
+    assert results["stream"].values.tolist() == ["file", "file"]
+    assert CliRunner().invoke(main, [*asked, "fair"]).exit_code == 2
+    for arguments, message in (
+        (["run", "--target", "y"], "--target names a column or a part of a file: add --data FILE"),
+        (["run", "--data", "nowhere.csv", "--target", "y"], "nowhere.csv: no such file"),
+    ):
+        done = CliRunner().invoke(main, arguments)
+        assert (done.exit_code, message in done.output) == (2, True), done.output
