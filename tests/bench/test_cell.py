@@ -68,7 +68,7 @@ class TestCell:
         assert run_cell(cell(protocol=Protocol()))["metrics"]["deviation"] < 1e-12
         assert run_cell(cell(protocol=protocol))["metrics"]["deviation"] is None
 
-    def test_key_is_of_all_it_says(self):
+    def test_key_depends_on_every_field(self):
         assert cell().key == cell(settings={}).key == "".join(cell().key)
         others = [cell("rls"), cell(protocol=Protocol(2)), cell(sizes={}), dataclasses.replace(cell(), seed=1)]
         assert len({c.key for c in [cell(), *others]}) == 5

@@ -18,7 +18,7 @@ class TestMerge:
         there.attrs["machine"] = json.dumps(json.loads(there.attrs["machine"]) | machine)
         return there
 
-    def test_machines_stand_side_by_side(self, measured):
+    def test_machines_are_kept_separate(self, measured):
         table = collection.merge([measured, self.elsewhere(measured, cpu="a longer name of a processor" * 3)])
         assert table.sizes["cell"] == 4
         assert len(set(table["run"].values)) == 2
@@ -28,7 +28,7 @@ class TestMerge:
         ("name", "other"),
         [("machine", {"host": "another of the same kind"}), ("commit", {"plugins": {"my-plugin": {"id": "another"}}})],
     )
-    def test_what_is_alike_but_not_the_same_stays(self, measured, name, other):
+    def test_similar_cells_are_kept(self, measured, name, other):
         there = measured.copy(deep=True)
         there.attrs |= {name: json.dumps(json.loads(there.attrs[name]) | other), "date": "2999-01-01T00:00:00+00:00"}
         assert collection.merge([measured, there]).sizes["cell"] == 4
@@ -59,7 +59,7 @@ class TestMerge:
             for name in measured.variables:
                 assert table[name].attrs == measured[name].attrs, name
 
-    def test_every_table_tells_runs_apart(self, measured, tmp_path):
+    def test_tables_distinguish_runs(self, measured, tmp_path):
         of = files(tmp_path, m=collection.merge([measured, self.elsewhere(measured, cpu="another CPU")]))
         told = call("show", of["m"]).output
         rows = [line.split() for line in told.splitlines() if line.startswith((" lms ", " rls "))]
@@ -72,7 +72,7 @@ class TestMerge:
         assert len(set(told)) == 4
         assert ("lms", "run 2", "another CPU") in told
 
-    def test_a_merged_cell_is_compared_with_where_it_comes_from(self, measured):
+    def test_merged_cell_is_compared_with_its_origin(self, measured):
         one, other = measured.isel(cell=[0]), self.elsewhere(measured.isel(cell=[1]), cpu="another CPU")
         both = collection.merge([one, other])
         (line,) = comparison.differences(both, measured)

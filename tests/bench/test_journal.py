@@ -40,7 +40,7 @@ class TestJournal:
         assert not journal.folder.exists()
         journal.remove(["a"])
 
-    def test_goes_on_where_it_was_stopped(self, tmp_path):
+    def test_resumes_where_it_was_stopped(self, tmp_path):
         path = tmp_path / "r.nc"
         self.interrupted(path, 2)
         assert not path.exists()

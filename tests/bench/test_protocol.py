@@ -44,7 +44,7 @@ class TestProtocol:
         assert [b for _, b, _ in found] == [30, 45, 60, 90, 100]
         assert [b for _, b, round_ends in found if round_ends] == [30, 60, 90, 100]
 
-    def test_long_streams_come_in_chunks(self):
+    def test_long_streams_are_learned_in_chunks(self):
         assert max(b - a for a, b, _ in Protocol().chunks(5000)) == 1024
 
 

@@ -127,7 +127,7 @@ def test_a_run_tells_its_share(cache, monkeypatch):
 
 
 class TestCommands:
-    def test_roofline_prints_what_it_keeps(self, cache, monkeypatch):
+    def test_printed_roofline_is_the_stored_one(self, cache, monkeypatch):
         roofline_of_worker = roofline.path().with_name("worker.json")
         roofline_of_worker.parent.mkdir(parents=True)
         roofline_of_worker.write_text(
@@ -143,12 +143,12 @@ class TestCommands:
         assert str(roofline_of_worker) in told.output.replace("\n", "")
 
     @pytest.mark.slow
-    def test_warm_compiles_what_can_be_compiled(self):
+    def test_warm_compiles_all_compiled_backends(self):
         told = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
         assert told.exit_code == 0, told.output
         assert "2 kernels compiled for numba" in told.output
 
-    def test_what_cannot_be_compiled_is_said(self):
+    def test_backend_without_a_compiler_is_reported(self):
         assert compile_kernel("numba", "no_method", "float64").startswith("UnavailableError: no_method on numba: ")
 
     @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ class TestCommands:
             (["--dtype", "int8"], "want one of float64"),
         ],
     )
-    def test_warm_says_what_is_wrong(self, words, said):
+    def test_warm_reports_errors(self, words, said):
         told = CliRunner().invoke(main, ["warm", *words])
         assert told.exit_code == 2
         assert said in told.output
@@ -184,7 +184,7 @@ class TestThreads:
         assert [library["num_threads"] for library in blas.info()] == before
 
     @pytest.mark.parametrize("text", ["two", "0", "-1", "1.5"])
-    def test_a_wrong_number_is_said(self, monkeypatch, text):
+    def test_invalid_number_is_reported(self, monkeypatch, text):
         threads = pytest.importorskip("orfit_bench_numba._threads")
         monkeypatch.setenv(threads.VARIABLE, text)
         with pytest.raises(ValueError, match=f"ORFIT_BENCH_THREADS={text}: want a number of threads"):

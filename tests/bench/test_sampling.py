@@ -106,7 +106,7 @@ def test_the_seed_alone_decides(maker):
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_only_what_is_asked_for_is_read_and_by_slices_alone(maker):
+def test_only_the_needed_rows_are_read_by_slices(maker):
     rows = np.arange(6000.0).reshape(2000, 3)
     X, y = OnlySlices(rows), OnlySlices(-rows[:, 0])
     data, plain = (MAKERS[maker](Data(*pair), 0) for pair in ((X, y), (rows, -rows[:, 0])))
@@ -172,7 +172,7 @@ def test_multi_pass_sgd_ends_where_one_pass_of_orfit_does():
         (lambda: ob.streams()["drift"].load(sampling="uniform", passes=0), ValueError, "passes=0"),
     ],
 )
-def test_what_is_refused(call, error, message):
+def test_refused_settings(call, error, message):
     with pytest.raises(error, match=message):
         call()
 

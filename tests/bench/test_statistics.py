@@ -29,12 +29,12 @@ class TestEstimate:
         found = estimate(values)
         assert (found.mean - found.half, found.mean + found.half) == pytest.approx((low, high), rel=1e-12)
 
-    def test_holds_the_truth_as_often_as_it_says(self):
+    def test_interval_has_its_nominal_coverage(self):
         draws = np.random.default_rng(1).standard_normal((2000, 4))
         held = np.mean([abs(e.mean) < e.half for e in map(estimate, draws)])
         assert 0.935 < held < 0.965  # three standard deviations of 2,000 draws
 
-    def test_what_has_no_interval(self):
+    def test_missing_intervals(self):
         assert estimate([]) == pytest.approx((nan, nan, 0), nan_ok=True)
         assert estimate([2.0, nan]) == pytest.approx((2.0, nan, 1), nan_ok=True)
 

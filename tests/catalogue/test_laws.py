@@ -71,7 +71,7 @@ def test_batch_solutions_agree_with_the_learners(name, settings):
     np.testing.assert_allclose(learner.state()["w"].values, want, rtol=1e-9, atol=1e-12)
 
 
-def test_bound_grows_with_what_it_derives_from():
+def test_bound_increases_with_rows_and_condition():
     assert bound("float64", 100, 10.0, 1) == pytest.approx(100 * bound("float64", 1, 1.0, 1))
     assert bound("float32", 4, 5.0, 2) > 1e8 * bound("float64", 4, 5.0, 2)
 

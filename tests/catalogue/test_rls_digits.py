@@ -104,7 +104,7 @@ def test_a_column_that_wakes_late_is_refused_rather_than_wrong():
     assert np.isfinite(learner.predict(np.ones((1, 10)))).all()
 
 
-def test_the_warning_names_what_helps():
+def test_warning_names_the_remedies():
     rng = np.random.default_rng(0)
     X = rank_deficient(rng, 2_000, 10)
     with pytest.warns(ob.AccuracyWarning, match="forgetting factor nearer 1, a larger ridge, fewer features"):
@@ -130,7 +130,7 @@ def test_a_pivot_that_lost_its_sign_is_refused(curvature):
 
 
 @pytest.mark.parametrize(("ff", "energy", "says"), [(0.1, 1e10, True), (0.1, 1e9, False), (1.0, 1e14, True)])
-def test_a_row_that_is_large_beside_the_prior(ff, energy, says):
+def test_row_much_larger_than_the_prior(ff, energy, says):
     """What a step leaves of x'P x is rounded by eps s / ff; without forgetting that is said, not refused."""
     learner = ob.create("rls", forgetting_factor=ff)
     with warnings.catch_warnings(record=True) as caught:

@@ -40,7 +40,7 @@ def test_a_small_start_is_a_gaussian_of_scale_1e_4() -> None:
 
 
 @pytest.mark.parametrize("method", STEPPED)
-def test_a_given_basis_is_where_it_starts(method: str, same_state: Same) -> None:
+def test_initial_basis_is_the_start(method: str, same_state: Same) -> None:
     given = np.random.default_rng(11).standard_normal((4, 2))
     learner = ob.create(method, initial_basis=given)
     want = positive_qr(given) if method in ORTHONORMAL else given.copy()

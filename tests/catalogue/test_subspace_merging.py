@@ -60,7 +60,7 @@ def test_incremental_pca_merges_exactly_while_the_rank_allows(same_state: Same) 
     assert not basis(a)[:, 2].any()
 
 
-def test_incremental_pca_merges_to_the_best_of_what_both_kept() -> None:
+def test_merged_incremental_pca_is_the_best_of_both_bases() -> None:
     a, b = pair("incremental_pca")
     kept = [basis(one) * one.state()["singular_values"].values for one in (a, b)]
     values, V = np.linalg.eigh(sum(C @ C.T for C in kept))

@@ -106,7 +106,7 @@ def test_implicit_krasulina_takes_one_row_alike_by_both_equations() -> None:
     np.testing.assert_allclose(by_row.state()["inverse"], by_batch.state()["inverse"], rtol=1e-12)
 
 
-def test_incremental_pca_is_scikit_learns_on_centred_rows_that_it_can_hold() -> None:
+def test_incremental_pca_equals_that_of_scikit_learn_on_centred_rows() -> None:
     decomposition = pytest.importorskip("sklearn.decomposition")
     rows = np.random.default_rng(9).standard_normal((40, 5)) * [5.0, 4.0, 3.0, 2.0, 1.0]
     rows -= rows.mean(axis=0)
@@ -128,7 +128,7 @@ def test_defaults_learn_standardised_rows(method: str) -> None:
     assert loss(learned, rows) < 1.05 * least
 
 
-def test_incremental_pca_fills_its_basis_as_directions_come() -> None:
+def test_basis_of_incremental_pca_grows_with_the_rank() -> None:
     learner = ob.create("incremental_pca", n_components=3).partial_fit(X[:0])
     assert learner.components_.shape == (0, 4)
     assert learner.transform(X).shape == (9, 0)
@@ -141,7 +141,7 @@ def test_incremental_pca_fills_its_basis_as_directions_come() -> None:
         assert (np.diff(state["singular_values"].values) <= 0).all()
 
 
-def test_incremental_pca_drops_a_direction_that_is_rounding_beside_the_others() -> None:
+def test_incremental_pca_drops_directions_at_rounding_level() -> None:
     learner = ob.create("incremental_pca").partial_fit([[0, 0, 1e-20], [1e-20, 0, 0]])
     assert learner.components_.shape == (2, 3)
     learner.partial_fit([[1, 2, 0]])
@@ -235,7 +235,7 @@ def test_a_basis_stays_orthonormal_on_long_streams(method: str, dtype: str) -> N
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_orfit_renews_the_basis_that_it_rotates(dtype: str) -> None:
+def test_orfit_reorthonormalizes_a_rotated_basis(dtype: str) -> None:
     """Each of the 97 steps between renewals may cost two roundings; without any, 12,000 steps cost ten times that."""
     data = ob.streams()["digits"].load()
     learner = ob.create("orfit", memory=10, dtype=dtype)

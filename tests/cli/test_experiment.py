@@ -47,7 +47,7 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("plugin")
 class TestCommand:
-    def test_lists_what_the_plugins_declare(self) -> None:
+    def test_experiments_of_plugins_are_listed(self) -> None:
         result = invoke()
         assert result.exit_code == 0
         for text in (FIGURE.name, FIGURE.source, FIGURE.summary, "digits, mnist", "5 s"):

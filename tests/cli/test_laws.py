@@ -30,7 +30,7 @@ class TestLaws:
         assert "0 of 2 laws hold" in result.output
         assert " !" in result.output
 
-    def test_float32_and_mistakes(self):
+    def test_float32_and_usage_errors(self):
         assert "float32" in invoke("laws", "greedy", "--dtype", "float32").output
         for arguments, said in (
             (("gready",), "Did you mean 'greedy'"),

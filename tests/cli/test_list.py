@@ -52,7 +52,7 @@ class TestList:
     def test_other_names(self, name, said):
         assert said in invoke("list", name).output
 
-    def test_what_streams_offer_and_why_one_is_not_here(self, tmp_path, monkeypatch):
+    def test_streams_are_listed_with_reasons_for_absence(self, tmp_path, monkeypatch):
         monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
         text = invoke("list").output
         lines = [line.split() for line in text.partition("\nStreams\n")[2].partition("\nMetrics\n")[0].splitlines()]

@@ -51,7 +51,7 @@ def site(folder: Path) -> Path:
     return install(folder)
 
 
-def test_it_conforms(kind: str, site: Path) -> None:
+def test_new_plugin_conforms(kind: str, site: Path) -> None:
     done = python("-c", CONFORMS, site=site)
     assert done.returncode == 0, done.stderr
     passed, *who = done.stdout.split(maxsplit=1)
@@ -60,7 +60,7 @@ def test_it_conforms(kind: str, site: Path) -> None:
     assert who == [f"{['my_own', 'numpy'] if kind == 'both' else backends} {methods}\n"]
 
 
-def test_it_is_listed_and_runs(kind: str, site: Path, tmp_path: Path) -> None:
+def test_new_plugin_is_listed_and_runs(kind: str, site: Path, tmp_path: Path) -> None:
     listed = python("-m", "orfit_bench", "list", "my_own", site=site)
     assert listed.returncode == 0, listed.stderr
     assert "supplied by: my-own 0.1.0" in listed.stdout
@@ -85,7 +85,7 @@ def test_its_laws_can_fail(right: str, tmp_path: Path) -> None:
     assert failed >= {"law_repeated_row", "law_rests_at_ridge", "agrees_with_batch_solution"}
 
 
-def test_it_states_the_contract_of_today_and_no_other_name(folder: Path) -> None:
+def test_new_plugin_declares_the_current_spec_version(folder: Path) -> None:
     texts = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".py", ".md", ".toml")}
     assert {line for text in texts.values() for line in re.findall(r"^SPEC_VERSION = .*", text, re.M)} == {
         f"SPEC_VERSION = {SPEC_VERSION}"
@@ -98,7 +98,7 @@ def test_it_states_the_contract_of_today_and_no_other_name(folder: Path) -> None
 
 @pytest.mark.skipif(not find_spec("ruff"), reason="ruff is not installed")
 @pytest.mark.parametrize("name", ["z", "my-own", "recursive-total-least-squares"])
-def test_it_is_clean(kind: str, name: str, tmp_path: Path) -> None:
+def test_new_plugin_passes_linting_and_typing(kind: str, name: str, tmp_path: Path) -> None:
     rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
     files.new_folder(tmp_path / "made", filled(kind, named(name)))
     chosen = ["--select", ",".join(rules["select"]), "--ignore", ",".join(rules["ignore"])]
@@ -166,14 +166,14 @@ def test_folders_that_are_not_new(tmp_path: Path) -> None:
     assert (tmp_path / "empty" / "pyproject.toml").exists()
 
 
-def test_the_folder_is_named_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_has_the_given_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert CliRunner().invoke(main, ["new-plugin", "My_Own"]).exit_code == 0
     assert (tmp_path / "My_Own/src/my_own/method.py").exists()
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=repr)
-def test_what_is_interrupted_leaves_nothing(
+def test_interrupted_command_leaves_no_files(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, written = Path.write_text, []

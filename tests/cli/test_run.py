@@ -30,7 +30,7 @@ class TestRun:
         settings = json.loads(load(path)["settings"].values[0])
         assert settings == {"step_size": {"power": {"eta0": 0.1, "power": 0.5}}}
 
-    def test_table_ranks_and_names_what_differs(self, tmp_path):
+    def test_table_is_ranked_and_shows_differing_settings(self, tmp_path):
         arguments = words("--method greedy --method rls --stream regression --rows 50 --seed 0 --seed 1 --passes 2")
         output = invoke("run", *arguments, "--output", tmp_path / "r.nc").stdout
         cells, _, statistics = output.partition("Means over seeds")
@@ -51,7 +51,7 @@ class TestRun:
         for whole in ("lms step_size=0.001 ", "0.123456789,", "drift seed=1000000000 "):
             assert whole in output
 
-    def test_na_is_explained_where_it_stands(self, tmp_path):
+    def test_legend_explains_not_applicable(self, tmp_path):
         common = ["run", *words("--method rls --rows 50"), "--output", tmp_path / "r.nc"]
         assert "n/a" not in invoke(*common, "--stream", "drift").stdout
         said = [s for s in invoke(*common, "--stream", "regression").stdout.splitlines() if s.startswith("n/a: ")]
@@ -79,7 +79,7 @@ class TestRun:
             "1 absent. Nothing was measured, so no file is written.",
         ]
 
-    def test_what_was_measured_before_stays_where_nothing_is(self, tmp_path):
+    def test_earlier_results_are_kept_if_nothing_runs(self, tmp_path):
         good = "--method lms --backend numpy --stream regression --rows 30"
         assert invoke("run", *words(good), "--output", tmp_path / "r.nc").exit_code == 0
         before = (tmp_path / "r.nc").read_bytes()
@@ -88,7 +88,7 @@ class TestRun:
         assert (tmp_path / "r.nc").read_bytes() == before
         assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
 
-    def test_without_a_backend_says_what_to_install(self, tmp_path, monkeypatch):
+    def test_missing_backend_names_the_distribution_to_install(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(registry(), "backends", Table("backend"))
         for arguments in ([], ["--backend", "numpy"]):

@@ -76,7 +76,7 @@ class TestUsage:
             (("--output", ".."), "Error: ..: this is a folder, want a file"),
         ],
     )
-    def test_a_mistake_is_one_line_and_writes_nothing(self, arguments, said, tmp_path, monkeypatch):
+    def test_usage_error_is_one_line_and_writes_nothing(self, arguments, said, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         result = invoke("run", *arguments)
         assert result.exit_code == 2
@@ -110,13 +110,13 @@ class TestUsage:
         assert result.stderr == "Error: KeyError: 'oh' (internal error; run with --debug for a traceback)\n"
 
     @pytest.mark.skipif(not hasattr(select, "poll"), reason="no poll on this system")
-    def test_a_reader_that_stops_is_no_mistake(self):
+    def test_closed_stdout_is_no_error(self):
         """As `orfit-bench list | head -1`: the rest has nowhere to go."""
         with subprocess.Popen([*COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
             started.stdout.close()
             assert (started.stderr.read(), started.wait()) == ("", 1)
 
-    def test_another_pipe_that_breaks_is_said(self, monkeypatch):
+    def test_other_broken_pipes_are_errors(self, monkeypatch):
         def broken(known):
             raise BrokenPipeError(32, "Broken pipe")
 

@@ -50,7 +50,7 @@ def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("reference", [None, PLAIN_KERNEL])
 @pytest.mark.parametrize("method", [PLAIN, BATCHES])
-def test_what_the_faults_are_put_into_is_right(method, reference, dtype):
+def test_base_of_the_faults_is_correct(method, reference, dtype):
     found = Fault("nothing", frozenset(), method, reference=reference, dtype=dtype).report()
     assert found.passed, [r.reason for r in found.results if r.status != PASSED] + found.problems
 
@@ -190,7 +190,7 @@ def test_a_complete_backend_has_every_method_of_the_catalogue():
     assert conform("greedy", backends=["numpy"], dtypes=["float64"]).passed
 
 
-def test_what_a_plugin_raises_is_a_failure_with_the_line_that_raised_it():
+def test_exception_of_a_plugin_is_a_failure_with_its_line():
     def raises(*arguments: Any) -> int:
         raise SystemExit("enough")
 
@@ -250,7 +250,7 @@ def test_exact_states_may_not_differ_by_a_rounding():
     ],
     ids=["@", ".dot", "dot", "einsum", "tensordot", "multi_dot"],
 )
-def test_a_cubic_product_is_counted_as_one_however_it_is_written(product):
+def test_flops_of_a_product_do_not_depend_on_its_form(product):
     Counted.flops = 0.0
     assert isinstance(product(np.ones((8, 8)).view(Counted)), Counted)
     assert Counted.flops == 2 * 8**3

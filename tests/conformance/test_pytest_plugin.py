@@ -88,7 +88,7 @@ def test_a_suite_of_three_lines_is_one_test_a_check_in_the_order_of_the_plan(run
     assert result.ret == 0
 
 
-def test_a_failure_says_how_far_off_and_how_to_repeat_it_without_a_traceback(run):
+def test_failure_shows_deviation_and_command_without_a_traceback(run):
     result = run(echo("Y + 1e-3"), "-k", "float64")
     result.stdout.fnmatch_lines(
         [
@@ -105,7 +105,7 @@ def test_a_failure_says_how_far_off_and_how_to_repeat_it_without_a_traceback(run
     assert result.ret == 1
 
 
-def test_what_is_installed_is_repeated_by_the_command(run, monkeypatch):
+def test_failures_of_installed_plugins_show_the_command(run, monkeypatch):
     monkeypatch.setattr("orfit_bench.conformance.suites.IN_PROCESS", "somewhere else")
     again = "repeat: orfit-bench conform lms --backend echo --dtype float64 --seed 0 --check agrees_with_reference"
     run(echo("Y + 1e-3")).stdout.fnmatch_lines([again])
@@ -168,7 +168,7 @@ def test_a_suite_of_which_nothing_ran_fails_the_session(run):
     assert result.ret == 1
 
 
-def test_what_the_user_leaves_out_does_not_fail_the_session(run):
+def test_deselected_checks_do_not_fail_the_session(run):
     others = "def test_other():\n    pass\n"
     for choice in (["-k", "float32 or other"], ["--deselect", ID("float64", "any_chunking")], ["-k", "other"]):
         result = run(echo(), "test_echo.py", "test_other.py", *choice, test_other=others)
@@ -252,7 +252,7 @@ def test_json_of_no_checks_fails(run, pytester):
     assert not json.loads((pytester.path / "records.json").read_text())["passed"]
 
 
-def test_the_slow_checks_come_when_asked_for(run, monkeypatch):
+def test_slow_checks_run_on_request(run, monkeypatch):
     slow = next(check for check in plan.CHECKS if check.name == "any_chunking")
     monkeypatch.setattr("orfit_bench.conformance.check.CHECKS", [slow])
     object.__setattr__(slow, "slow", True)
@@ -264,7 +264,7 @@ def test_the_slow_checks_come_when_asked_for(run, monkeypatch):
         object.__setattr__(slow, "slow", False)
 
 
-def test_the_packaged_suite_checks_what_is_named(pytester):
+def test_packaged_suite_runs_the_named_checks(pytester):
     result = pytester.runpytest_subprocess(
         *("-p", "orfit_bench_pytest", "--pyargs", "orfit_bench.conformance", "--orfit", "lms", "-k", "any_chunking")
     )

@@ -9,7 +9,7 @@ import pytest
 from orfit_bench.jobs.processes import BLAS_THREADS, Call, DiedError, Process, result_of, spread, threads
 
 
-def test_every_call_has_its_value_or_what_became_of_it():
+def test_every_call_returns_a_value_or_a_failure():
     calls = [
         Call(sum, ((1, 2),), 60),
         Call(os._exit, (3,), 60),
@@ -46,14 +46,14 @@ def test_no_calls_have_no_values():
     assert list(spread([], [])) == []
 
 
-def test_a_process_that_does_not_start_says_what_helps(monkeypatch):
+def test_failure_to_start_a_process_states_the_remedy(monkeypatch):
     monkeypatch.setattr("orfit_bench.jobs.processes.threads", os.abort)  # what it is asked first
     with Process() as process, pytest.raises(RuntimeError, match=r"the worker process does not start.*conform\(\)"):
         process.begin(Call(sum, ((),), 60))
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")
-def test_ctrl_c_never_reaches_a_process_even_while_it_starts():
+def test_interrupt_does_not_reach_worker_processes():
     blocked = Call(signal.pthread_sigmask, (signal.SIG_BLOCK, ()), 60)
     with Process() as process:
         for _ in range(2):  # as it was started, and as it was started again

@@ -20,7 +20,7 @@ mine = "my_plugin"
 ASK = "import json; from orfit_bench.jobs.provenance import plugin_commits; print(json.dumps(plugin_commits()))"
 
 
-def test_two_machines_alike_are_told_apart_and_neither_is_named(monkeypatch):
+def test_equal_machines_have_different_anonymous_keys(monkeypatch):
     here = provenance.machine()
     assert provenance.machine() == here
     monkeypatch.setattr("platform.node", lambda: "a-private-name")

@@ -20,7 +20,7 @@ def test_used_rows_end_before_the_zero_rows():
     assert used_rows(basis).shape == (1, 2)
 
 
-def test_what_is_projected_off_a_basis_is_orthogonal_to_it():
+def test_projection_is_orthogonal_to_the_basis():
     rng = np.random.default_rng(0)
     U = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
     rest = project_off(U, U.T @ rng.standard_normal((2, 1)) + 1e-6 * rng.standard_normal((5, 1)))

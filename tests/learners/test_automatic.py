@@ -18,7 +18,7 @@ def numba(monkeypatch):
     monkeypatch.setattr(automatic, "COMPILED", "numba")
 
 
-def test_numba_is_taken_where_it_is_installed():
+def test_auto_backend_is_numba_if_installed():
     learner = ob.create("lms").partial_fit(np.eye(2), [1.0, 2.0])
     assert "numba" in repr(learner)
     assert learner.state().attrs["backend"] == "numba"
@@ -39,7 +39,7 @@ def test_backend_that_is_named_is_taken():
         ({"models": "later"}, {"model": ob.MLP((3,))}, "numpy"),
     ],
 )
-def test_numba_is_not_taken_for_what_its_kernel_lacks(monkeypatch, lacks, settings, taken):
+def test_auto_backend_is_numpy_if_numba_lacks_a_capability(monkeypatch, lacks, settings, taken):
     monkeypatch.setattr(registry().kernel("numba", "rls"), "LACKS", lacks, raising=False)
     assert ob.create("rls", **settings).backend.name == taken
 

@@ -102,7 +102,7 @@ def test_any_division_into_calls_gives_the_same_result(
 @pytest.mark.parametrize("case", MODELS, ids=names)
 @given(stream=streams())
 @settings(max_examples=5)
-def test_a_model_diverges_at_the_same_step_however_the_rows_come(
+def test_divergence_of_a_model_does_not_depend_on_the_chunks(
     case: tuple[str, dict[str, Any]], stream: Any, cubic: ob.Model, same_state: Same
 ) -> None:
     """Bit for bit: the functions of a model are called for one step at a time."""

@@ -133,7 +133,7 @@ def test_a_diverged_error_crosses_to_another_process():
     assert (str(error), error.step, error.row) == ("far off", 7, 3)
 
 
-def test_learners_to_average_may_come_from_a_generator():
+def test_average_accepts_a_generator():
     learners = [ob.create("lms", step_size=0.5).partial_fit([[1.0]], [y]) for y in (1.0, 3.0)]
     ob.average(learner for learner in learners)
     assert [learner.predict([[1.0]])[0] for learner in learners] == [1.0, 1.0]

@@ -83,7 +83,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_what_fails_is_refused_by_name(what):
+def test_failed_conversion_names_the_array(what):
     given, said = BROKEN[what]
     learner = ob.create("lms")
     with pytest.raises(TypeError, match=r"X: got a .* that cannot be taken over by DLPack .* a NumPy array") as error:

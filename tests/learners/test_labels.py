@@ -20,7 +20,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_labels_of_every_kind_come_back(kind):
+def test_labels_of_every_type_are_predicted(kind):
     labels, answer = KINDS[kind]
     X = np.eye(4)[: len(labels)]
     learner = ob.create("class_rls", ridge=1e-3).partial_fit(X, labels)

@@ -101,7 +101,7 @@ class TestCost:
 
 
 class TestThroughput:
-    def test_bars_beside_the_limit(self, draw):
+    def test_bars_are_drawn_with_the_roofline_limit(self, draw):
         cells = [made("lms", throughput=1e6, share_of_limit=0.5), made("rls", throughput=1e3)]
         axes = draw(*cells)["throughput-drift"].figure.axes[0]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["lms", "rls"]
@@ -175,7 +175,7 @@ class TestAll:
         assert all(fits(rendered.figure) for rendered in found.values())
 
     @pytest.mark.parametrize("ratio", [1.0, 1.9, 2.1, 9.0, 30.0, 1e5])
-    def test_ticks_are_apart_and_there(self, draw, ratio):
+    def test_ticks_exist_and_do_not_overlap(self, draw, ratio):
         more = dict.fromkeys(("seconds_per_sample", "host_memory", "throughput", "test_error"), ratio)
         found = draw(made(), made("rls", **{name: NUMBERS[name] * factor for name, factor in more.items()}))
         assert all(fits(rendered.figure) for rendered in found.values())
@@ -211,7 +211,7 @@ class TestAll:
         norm = found["forgetting-drift-root-mean-squared-error"].figure.axes[0].images[0].norm
         assert norm.vmax < 40
 
-    def test_what_failed_is_not_drawn(self, draw):
+    def test_failed_cells_are_not_drawn(self, draw):
         found = draw(made("lms"), failed("rls"))
         assert names(found["error-drift"].figure) == ["lms"]
 
@@ -223,7 +223,7 @@ class TestAll:
             for of in ("regression", "drift-mean-compression-loss")
         }
 
-    def test_machines_apart_and_of_each_the_latest_run(self):
+    def test_latest_run_of_each_machine_is_drawn(self):
         def run(cpu, date, error):
             one = table([made(test_error=error)], machine={"cpu": cpu, "cores": 1, "memory": 1e9, "platform": "x"})
             return one.assign_attrs(date=date, commit=f'{{"id": "{date}"}}')
@@ -252,7 +252,7 @@ class TestPlot:
         assert written == {f"{k}-{s}.svg" for k in kinds for s in ("drift", "regression")} | {"forgetting-drift.svg"}
         assert all(str(tmp_path / "p" / name) in done.output for name in written)
 
-    def test_says_what_is_not_drawn(self, tmp_path):
+    def test_omitted_figures_are_reported(self, tmp_path):
         many = [made(settings={"step_size": k}) for k in range(40)]
         results.write(table([*many, failed("rls", stream="regression")]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
@@ -275,7 +275,7 @@ class TestPlot:
             (["r.nc", "--output", "r.nc"], "this is a file, want a folder"),
         ],
     )
-    def test_mistakes_end_with_2(self, arguments, said, tmp_path, monkeypatch):
+    def test_usage_errors_exit_with_2(self, arguments, said, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         results.write(table([made()]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", *arguments])

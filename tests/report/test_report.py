@@ -103,7 +103,7 @@ class TestPage:
         assert "<metadata" not in svg
         assert "<style" not in svg
 
-    def test_numbers_stand_right_with_their_values_and_missing_ones_without(self):
+    def test_numeric_cells_are_aligned_and_sortable(self):
         listing = Listing("", ("a", "b"), [("x", Number(2.0, "2 kB")), ("y", Number(np.nan, "n/a"))])
         assert listing.numeric == [False, True]
         page = render("T", "", [Section("A", [listing])])
@@ -128,7 +128,7 @@ class TestPage:
 
 
 class TestResults:
-    def test_holds_what_there_is_to_know(self):
+    def test_page_contains_all_sections(self):
         records = [made("lms", test_error=0.123), made("rls", "numba", test_error=0.0456), failed("ogd", HOSTILE)]
         read = Read(results_page(table(records)))
         for told in ("0.123", "0.0456", "10,000", "10 us", "100 us", "800 B", "10 kB", "0123456789", "a CPU", "8 GB"):
@@ -170,7 +170,7 @@ class TestResults:
         assert told.count("|drift, run 2 (right)|") == 4  # a picture of each kind
         assert "2 runs in one file" in told
 
-    def test_transfer_is_shown_where_it_was_recorded(self):
+    def test_backward_transfer_is_shown_if_recorded(self):
         one = table([made()])
         assert "thereof transfer" not in times(one).columns
         timed = times(one.assign(seconds_transfer=("cell", [0.25])))
@@ -219,7 +219,7 @@ class TestCommands:
             ("export", "r.csv", "r.csv"),
         ],
     )
-    def test_results_are_never_replaced_by_what_is_made_of_them(self, arguments, file, tmp_path, monkeypatch):
+    def test_output_may_not_replace_the_results(self, arguments, file, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("orfit_bench.bench.run", lambda *given, **more: pytest.fail("a run began"))
         (tmp_path / "link").symlink_to("r.nc")
@@ -253,7 +253,7 @@ class TestCommands:
         report_cli.show_page(tmp_path / "r.html")
         assert seen == [(tmp_path / "r.html").as_uri()] * opened
 
-    def test_what_pages_need_is_asked_for_before_the_run(self, tmp_path, monkeypatch):
+    def test_missing_libraries_of_the_page_are_reported_before_the_run(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         done = self.call("run", "--method", "lms", "--output", tmp_path / "r.nc", "--report")
         assert done.exit_code == 2

@@ -74,7 +74,7 @@ def test_a_method_is_a_module_of_its_name_with_laws_of_its_name():
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
-def test_a_method_says_when_to_use_it_and_when_not(method):
+def test_every_method_has_use_when_and_avoid_when(method):
     for text in (method.use_when, method.avoid_when):
         assert text.endswith(".")
         assert 1 <= len(re.findall(r"\.(?: |$)", text)) <= 3
@@ -84,7 +84,7 @@ def test_the_methods_that_are_tracked_are_those_of_the_catalogue():
     assert sorted(workloads.METHODS) == [method.name for method in METHODS]
 
 
-def test_a_kernel_offers_what_its_method_declares():
+def test_kernels_have_the_declared_functions():
     for method in METHODS:
         kernel = registry().kernel("numpy", method.name)
         assert hasattr(kernel, "learn") == (not method.state.layered)

@@ -35,14 +35,14 @@ def test_metadata_takes_the_place_of_an_installation(tmp_path):
     assert ("console_scripts", "orfit-bench", "orfit_bench.cli:main") in points
 
 
-def test_what_is_needed_of_others():
+def test_required_distributions():
     needed = own.requirements()
     assert needed["numpy"] == "2.1"
     assert {"scipy", "numba", "pebble", "threadpoolctl"} < {*needed}
     assert not [name for name in needed if name.startswith("orfit")]
 
 
-def test_what_an_interpreter_lacks_is_said(tmp_path):
+def test_missing_packages_of_an_interpreter_are_named(tmp_path):
     one = launch.inspect_interpreter(sys.executable, {"numpy": "99.1", "no_such": "", "json": ""}, {**os.environ})
     assert one.wrong["numpy"].endswith("wants 99.1")
     assert "No module named 'no_such'" in one.wrong["no_such"]

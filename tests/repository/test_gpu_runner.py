@@ -97,7 +97,7 @@ def test_units_are_done_in_one_process_and_once(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="the system has no groups of processes")
-def test_a_killed_call_loses_the_unit_that_it_was_in(folder):
+def test_killed_call_loses_only_its_running_unit(folder):
     (folder / "hold").touch()
     part = Part("tables", units(folder, "note", "note", "hold", "note"))
     with subprocess.Popen([sys.executable, "-c", RUN.format(part, str(folder))]) as process:
@@ -130,7 +130,7 @@ def ended(process):
     return state.exists() and state.read_text().split()[2] == "Z"
 
 
-def test_what_goes_wrong_costs_its_own_unit_alone(folder):
+def test_failure_affects_only_its_own_unit(folder):
     wrong = {
         "fail": "MemoryError: too large for this (acts.py, line",
         "leave": "SystemExit: 5",
@@ -150,7 +150,7 @@ def test_what_goes_wrong_costs_its_own_unit_alone(folder):
     assert "failed: 0 fail: MemoryError: too large for this" in said
 
 
-def test_what_failed_is_done_again_where_it_is_asked_for(folder):
+def test_failed_units_are_repeated_on_request(folder):
     part = Part("look", units(folder, "note", "fail", "end", "note"))
     do(folder, part)
     do(folder, part)
@@ -162,7 +162,7 @@ def test_what_failed_is_done_again_where_it_is_asked_for(folder):
     assert log(folder) == ["0", "3"]
 
 
-def test_what_failed_longest_ago_is_first_again(folder):
+def test_oldest_failure_is_repeated_first(folder):
     part = Part("look", units(folder, "fail", "end"))
     do(folder, part._replace(units=part.units[::-1]))
     _, _, said = do(folder, part, again=True)

@@ -89,7 +89,7 @@ def kinds_compared(tree):
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_what_a_kind_of_method_means_is_said_in_the_specification(path):
+def test_kinds_are_compared_only_in_the_specification(path):
     """Elsewhere the properties of orfit_bench.spec.kinds.Kind are asked."""
     if path.parent.name not in ("spec", "workloads"):  # the workloads of the gate also run on earlier commits
         assert not list(kinds_compared(ast.parse(path.read_text())))

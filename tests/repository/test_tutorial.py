@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return install(folder)
 
 
-def test_the_page_is_short_and_says_what_to_run() -> None:
+def test_tutorial_is_short_and_names_its_commands() -> None:
     assert list(FILES) == [f"src/frequent_directions/{name}.py" for name in ("kernel", "method")]
     assert sum(len(text.splitlines()) for text in FILES.values()) < 110
     assert "orfit-bench new-plugin frequent-directions" in TEXT

@@ -51,7 +51,7 @@ def test_importing_the_package_imports_no_river():
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
-def test_signatures_and_docstrings_come_from_the_declaration(method):
+def test_signatures_and_docstrings_are_generated_from_the_declaration(method):
     model, declared = ESTIMATORS[method], ob.methods()[method]
     shown = inspect.signature(model).parameters
     for s in declared.settings:
@@ -111,7 +111,7 @@ def test_p_of_a_new_feature():
 
 
 @pytest.mark.parametrize("method", SUBSPACES)
-def test_a_subspace_starts_orthogonal_to_what_it_has_not_seen(method):
+def test_new_features_start_orthogonal_to_the_basis(method):
     X, _, dicts = rows()
     model, narrow = ESTIMATORS[method](), ob.create(method)
     start = narrow.partial_fit(np.zeros((0, 2))).state()["basis"].values
@@ -123,7 +123,7 @@ def test_a_subspace_starts_orthogonal_to_what_it_has_not_seen(method):
     np.testing.assert_allclose(one, other, atol=1e-10)
 
 
-def test_labels_and_features_come_and_go():
+def test_labels_and_features_may_appear_and_disappear():
     X, _, dicts = rows()
     labels = np.array(["u", "v", "w"])[np.minimum(np.arange(40) // 12, 2)]
     model = ESTIMATORS["class_rls"](fit_intercept=False, forgetting_factor=0.95)
@@ -149,7 +149,7 @@ def test_a_missing_feature_is_zero_and_an_unknown_one_has_no_weight():
     assert one.predict_one({"a": 1.0, "z": 5.0}) == other.predict_one({"a": 1.0})
 
 
-def test_what_has_no_exact_rule_is_refused_by_name():
+def test_methods_without_a_rule_for_new_features_are_refused():
     model = ESTIMATORS["kalman"](transition=np.eye(2))
     model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
     before = model.learner.to_bytes()

@@ -52,7 +52,7 @@ def test_importing_the_package_imports_no_scikit_learn():
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
-def test_signatures_and_docstrings_come_from_the_declaration(method):
+def test_signatures_and_docstrings_are_generated_from_the_declaration(method):
     estimator, declared = ESTIMATORS[method], ob.methods()[method]
     shown = inspect.signature(estimator).parameters
     for s in declared.settings:
@@ -92,7 +92,7 @@ def test_rls_equals_linear_regression(outputs):
     assert mine.score(X, y) == pytest.approx(theirs.score(X, y))
 
 
-def test_without_an_intercept_it_equals_ridge():
+def test_rls_without_intercept_equals_ridge():
     X, y = data()
     mine, theirs = ESTIMATORS["rls"](ridge=2.0, fit_intercept=False), Ridge(alpha=2.0, fit_intercept=False)
     np.testing.assert_allclose(mine.fit(X, y).coef_, theirs.fit(X, y).coef_, rtol=1e-10)
@@ -201,7 +201,7 @@ def test_components_equal_those_of_pca():
 
 
 @pytest.mark.parametrize("method", SUBSPACES)
-def test_chunks_make_no_difference_to_what_a_subspace_learns(method):
+def test_subspace_does_not_depend_on_the_chunks(method):
     X, _ = data(100)
     whole, parts = ESTIMATORS[method]().fit(X), ESTIMATORS[method]()
     for chunk in np.array_split(np.arange(100), 9):

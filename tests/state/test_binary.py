@@ -125,7 +125,7 @@ def test_other_processes(rows: Any) -> None:
         assert pool.map(total, [learner]) == [want]
 
 
-def test_what_pickle_cannot_carry_is_refused_at_once(cubic: ob.Model, rows: Any) -> None:
+def test_unpicklable_rule_is_refused(cubic: ob.Model, rows: Any) -> None:
     with pytest.raises(TypeError, match=r"rls with the model 'cubic' cannot be pickled.*from_bytes\(data, model="):
         pickle.dumps(ob.create("rls", model=cubic))
     moving = ob.create("kalman", transition=(np.copy, lambda w: np.eye(3))).partial_fit(*rows(5))
@@ -135,7 +135,7 @@ def test_what_pickle_cannot_carry_is_refused_at_once(cubic: ob.Model, rows: Any)
     assert twin.state().identical(moving.state())
 
 
-def test_learners_of_one_rule_share_it_and_nothing_else(rows: Any) -> None:
+def test_unpickled_learners_share_only_the_rule(rows: Any) -> None:
     X, y = rows(9)
     learners = [ob.create("kalman", backend="numpy", transition=0.5 * np.eye(3) * scale) for scale in (1.0, 2.0)]
     first, second, other = (ob.from_bytes(a.partial_fit(X, y).to_bytes()) for a in (*learners[:1], *learners))
@@ -230,7 +230,7 @@ def test_a_right_checksum_over_wrong_contents(data: bytes, message: str) -> None
 
 
 @pytest.mark.parametrize("data", [None, 3, "text", [1, 2]])
-def test_what_is_no_bytes(data: Any) -> None:
+def test_from_bytes_refuses_other_types(data: Any) -> None:
     with pytest.raises(TypeError, match=r"want the bytes that to_bytes\(\) returned"):
         ob.from_bytes(data)
 

@@ -163,7 +163,7 @@ def test_learners_on_different_backends_are_not_averaged(same_state):
         ob.unregister("twin")
 
 
-def test_settings_that_differ_in_a_matrix_are_said_by_their_shapes():
+def test_differing_matrices_are_reported_by_shape():
     starts = (np.eye(60)[:, :2], np.eye(60)[:, 1:3])
     learners = [ob.create("sanger", backend="numpy", n_components=2, initial_basis=C) for C in starts]
     with pytest.raises(

@@ -183,7 +183,7 @@ def test_python_copies_are_independent(rows: Any, same_state: Same) -> None:
         assert not np.array_equal(twin.predict(X), learner.predict(X))
 
 
-def test_restoring_names_what_was_passed_wrongly(rows: Any) -> None:
+def test_restore_names_the_invalid_argument(rows: Any) -> None:
     state = ob.create("lms").partial_fit(*rows(5)).state()
     ob.restore(state, model="linear")
     with pytest.raises(TypeError, match=r"model: got int, want orfit_bench\.MLP"):

@@ -46,7 +46,7 @@ class TestPairs:
         assert keys == [("lms", "numba", 64)]
 
     @pytest.mark.parametrize("asked", [{"methods": ["lms", "lmss"]}, {"backends": ["numpy", "nunpy"]}])
-    def test_a_misspelt_name_beside_a_good_one(self, asked):
+    def test_misspelt_name_is_refused_beside_a_valid_one(self, asked):
         with pytest.raises(ValueError, match=r"(lmss|nunpy): neither commit has it\. Did you mean '(lms|numpy)'"):
             self.keys(self.BOTH, self.BOTH, [self.NUMPY, self.NUMBA], **asked)
 
@@ -94,7 +94,7 @@ class TestSide:
                     process.ask(measure, *KEY)
                 assert process.ask("gives", *KEY) == 1.5
 
-    def test_it_runs_the_code_that_was_installed(self, tmp_path, monkeypatch):
+    def test_process_runs_the_installed_code(self, tmp_path, monkeypatch):
         pytest.importorskip("execnet", reason="execnet is not installed")
         workloads, site = tmp_path / "workloads.py", tmp_path / "site"
         site.mkdir()

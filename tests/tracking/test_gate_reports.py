@@ -21,7 +21,7 @@ class TestReport:
         Comparison("peak_bytes", "lms", "numpy", 64, 5000.0, 5000.0, "same"),
     )
 
-    def test_markdown_holds_what_changed_and_no_more(self):
+    def test_markdown_contains_only_changes(self):
         text = as_markdown(self.FOUND, "a", "b")
         assert "| rls | numba | 64 | seconds_per_sample | 1e-06 s | 2e-06 s | +100% worse |" in text
         assert "| lms | numpy | 64 | frozen_deviation | 0.0e+00 | 1.0e-06 | worse |" in text
@@ -30,7 +30,7 @@ class TestReport:
         assert summary(self.FOUND) == "4 values: 2 worse, 1 broken, 1 same"
         assert notes(self.FOUND[:2]) == []
 
-    def test_what_nobody_could_measure_is_said(self):
+    def test_quantities_without_values_are_reported(self):
         missing = [classify("peak_bytes", KEY, (MissingError("no memray"),) * 2, {}) for _ in range(2)]
         same = classify("state_bytes", KEY, (1.0, 1.0), {})
         failing = classify("state_bytes", KEY, (MeasureError("died"),) * 2, {})

@@ -143,7 +143,7 @@ class TestFrozen:
             got = {name: value * (1 + 1e-6) for name, value in want.items()}
             assert 0.9e-6 < workloads.trajectory_deviation(got, want) < 1.1e-6
 
-    def test_what_is_not_a_number_is_an_error_and_not_left_out(self):
+    def test_value_that_is_no_number_is_an_error(self):
         want = {"w": np.ones(3)}
         with pytest.raises(ValueError, match="not finite"):
             workloads.trajectory_deviation({"w": np.array([1, np.nan, 1])}, want)
@@ -162,7 +162,7 @@ class TestWorkloads:
         np.testing.assert_allclose(X.T @ X / 4000, np.eye(5), atol=0.06)
         np.testing.assert_array_equal(rows(10, 5), X[:10])
 
-    def test_the_kernel_is_a_part_of_the_chunk_and_left_as_it_was(self):
+    def test_kernel_is_timed_within_a_chunk_and_restored(self):
         kernel = registry().kernel("numpy", "apa")
         before = kernel.learn
         work = workloads.Workload("apa", "numpy", 6)
@@ -191,7 +191,7 @@ class TestWorkloads:
         assert 0.99e6 < work.peak_bytes() - before < 1.1e6
 
     @pytest.mark.parametrize("what", [("quantum", "numpy"), ("lms", "quantum")])
-    def test_what_a_commit_has_not_is_missing(self, what):
+    def test_features_that_a_commit_lacks_are_missing(self, what):
         with pytest.raises(workloads.Missing, match="is not in this commit"):
             workloads.Workload(*what)
 
@@ -203,7 +203,7 @@ class TestAsv:
         monkeypatch.setattr(benchmarks, "peaks", lambda backends, sizes: {"peak_bytes rls numpy 64": 5.0})
         return benchmarks.Quick()
 
-    def test_numbers_are_looked_up(self, few):
+    def test_numbers_are_read_from_the_cache(self, few):
         cache = few.setup_cache()
         few.setup(cache, "rls", "numpy")
         assert few.track_state_bytes(cache, "rls", "numpy") == 8 * (64 * 65 + 1)
@@ -212,13 +212,13 @@ class TestAsv:
         assert few.track_peak_bytes(cache, "rls", "numpy") == 5.0
         assert json.loads(json.dumps(cache)) == cache
 
-    def test_what_does_not_apply_is_nan_and_what_is_absent_is_not_run(self, few):
+    def test_inapplicable_is_nan_and_absent_is_not_run(self, few):
         cache = few.setup_cache()
         assert np.isnan(few.track_batch_deviation(cache, "greedy", "numpy"))
         with pytest.raises(NotImplementedError, match="gp on numpy is not in this commit"):
             few.setup(cache, "gp", "numpy")
 
-    def test_what_breaks_is_an_error(self, few, benchmarks):
+    def test_failing_benchmark_is_an_error(self, few, benchmarks):
         broken = SimpleNamespace(state_bytes=lambda: 1 / 0)
         cache = {"state_bytes rls numpy 64": benchmarks.answered(broken, "state_bytes")}
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):

@@ -37,7 +37,7 @@ class TestVerdict:
         assert verdict("latency", 1.0, 1.8, latency=0.9) == "same"
         assert verdict("latency", 1.0, 1.1, latency=0.05) == "worse"
 
-    def test_what_is_not_there(self):
+    def test_missing_values(self):
         gone, broken = MissingError("not here"), MeasureError("died")
         assert verdict("peak_bytes", 1.0, gone) == "gone"
         assert verdict("peak_bytes", 1.0, broken) == "broken"
@@ -109,14 +109,14 @@ class TestOnceMore:
         assert (found.verdict, found.head) == ("same", 1.02)
         assert left == [9.9]
 
-    def test_what_always_is_slower_is_worse(self, monkeypatch):
+    def test_consistently_slower_is_worse(self, monkeypatch):
         found, left = self.looked(monkeypatch, 2.3, [2.0, 1.9, 2.1])
         assert (found.verdict, found.head, left) == ("worse", 1.9, [])
 
     def test_a_lucky_look_does_not_count_either(self, monkeypatch):
         assert self.looked(monkeypatch, 0.6, [1.01])[0].verdict == "same"
 
-    def test_what_breaks_on_the_way_is_broken(self, monkeypatch):
+    def test_failure_while_repeating_is_broken(self, monkeypatch):
         assert self.looked(monkeypatch, 2.0, [MeasureError("died")])[0].verdict == "broken"
 
     def test_a_look_at_which_the_older_commit_breaks_hides_nothing(self, monkeypatch):
@@ -126,7 +126,7 @@ class TestOnceMore:
         found = classify("seconds_per_sample", KEY, (1.0, 2.0), {})
         assert gate.Gate(here, here)._retry([found]) == [found]
 
-    def test_what_is_not_timed_is_not_measured_again(self, monkeypatch):
+    def test_only_times_are_measured_again(self, monkeypatch):
         here = environment.Environment("0" * 40, (), Path("home"))
         found = classify("peak_bytes", KEY, (1.0, 2.0), {})
         assert gate.Gate(here, here)._retry([found]) == [found]

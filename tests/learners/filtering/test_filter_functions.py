@@ -52,7 +52,7 @@ def test_chunks_of_an_extended_filter(dtype: str, cubic: ob.Model, same_state: S
         assert whole.state()["moved"] == 1
 
 
-def test_a_transition_in_functions_may_come_with_the_rows(same_state: Same) -> None:
+def test_transition_functions_may_be_passed_per_call(same_state: Same) -> None:
     turn = (pendulum, slope)
     want = ob.create("kalman", transition=turn).partial_fit(X, y)
     got = ob.create("kalman").partial_fit(X[:4], y[:4], transition=turn)
@@ -88,7 +88,7 @@ def test_a_transition_in_functions_is_passed_again(way: str, same_state: Same, t
     same_state(other.partial_fit(X[5:], y[5:]), learner.partial_fit(X[5:], y[5:]))
 
 
-def test_a_function_that_nobody_asked_for_is_refused(tmp_path: Path) -> None:
+def test_unexpected_function_is_refused(tmp_path: Path) -> None:
     learner = ob.create("kalman", transition=np.eye(3) / 2).partial_fit(X, y)
     with pytest.raises(ValueError, match="got 'pendulum', but the state has its own or none: leave it out"):
         ob.restore(learner.state(), transition=(pendulum, slope))
@@ -130,7 +130,7 @@ def test_a_function_that_fails_half_way_changes_nothing(same_state: Same) -> Non
     refused(still, lambda it: it.partial_fit(X, y, transition=pair), RuntimeError, "no more", same_state)
 
 
-def test_functions_may_write_to_what_they_are_given(same_state: Same) -> None:
+def test_functions_may_modify_their_arguments(same_state: Same) -> None:
     def halved(w: Any) -> Any:
         w /= 2
         return w

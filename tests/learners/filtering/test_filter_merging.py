@@ -47,7 +47,7 @@ def test_merging_keeps_the_word_on_digits() -> None:
     assert a.merge(b).state()["precision_lost"] == 1
 
 
-def test_what_cannot_be_merged(cubic: ob.Model, same_state: Same) -> None:
+def test_refused_merges(cubic: ob.Model, same_state: Same) -> None:
     for settings, message in (
         ({"process_noise": 0.1}, "the state moves between the rows"),
         ({"transition": 0.9}, "the state moves between the rows"),

@@ -70,7 +70,7 @@ def test_at_rest_every_smoothed_state_is_the_last() -> None:
             np.testing.assert_allclose(value, found[name].values[-1], rtol=1e-9, atol=1e-13)
 
 
-def test_smoothing_what_is_known_exactly() -> None:
+def test_smoothing_of_exactly_known_states() -> None:
     """A predicted covariance without an inverse: the pseudo-inverse knows that nothing is to be learnt there."""
     start = {"initial_covariance": [1, 0, 2], "transition": GIVEN["transition"][0], "observation_noise": 0.0}
     found = ob.create("kalman", **start).smooth(X[:4], y[:4])
@@ -91,7 +91,7 @@ def test_smoothing_with_functions_is_that_of_their_slopes() -> None:
     assert np.isfinite(ob.create("kalman", transition=(pendulum, slope)).smooth(X, y)["mean"]).all()
 
 
-def test_variances_that_grew_by_knowing_more_are_said():
+def test_increased_smoothed_variances_cause_a_warning():
     """A transition that turns what is known into what is not, without noise at some steps: see what 80 digits give."""
     rng = np.random.default_rng(89)
     d, n = int(rng.choice([5, 9])), 40
