@@ -1,4 +1,4 @@
-"""Copies, states, merges and averages are the host's: the host with one of them wrong."""
+"""Faults in copies, states, merges and averages, which are common to all learners."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def _sharing(self: Any, other: Any) -> Any:
 
 
 fault(
-    "merged_learners_share",
-    "the learner that was merged into another shares its arrays from then on",
+    "merged_learners_share_arrays",
+    "after a merge the two learners share their arrays",
     "merge_leaves_other_unchanged",
     method=change(PLAIN, combine={"merge": Merge("approximate", "the first", lambda a, b, settings: {})}),
     host=(Learner, "merge", _sharing),
@@ -60,8 +60,8 @@ def _forgetful(self: Any) -> Any:
 
 
 fault(
-    "a_copy_forgets_its_settings",
-    "a copy of a learner that has learned nothing learns with the defaults",
+    "copy_loses_settings",
+    "a copy of a new learner has the default settings",
     "copy_continues_identically",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
@@ -77,8 +77,8 @@ def _half_shared(self: Any) -> Any:
 
 
 fault(
-    "a_copy_shares_a_field",
-    "a copy has weights of its own, and shares a field that no prediction depends on",
+    "copy_shares_a_field",
+    "a copy shares a field on which no prediction depends",
     "copy_is_independent",
     method=WITH_LAST,
     kernel=KernelModule(learn=_notes_the_last),
@@ -87,8 +87,8 @@ fault(
 
 
 fault(
-    "a_state_with_swapped_bytes",
-    "the arrays of `state` have their bytes swapped",
+    "state_with_swapped_bytes",
+    "the arrays of `state` have swapped bytes",
     "state_matches_declaration",
     host=(
         serialization,
@@ -105,19 +105,19 @@ def _in_half(found: Any) -> Any:
 
 fault(
     "restored_in_half_precision",
-    "what is restored from a state was rounded to half precision",
+    "restore rounds the arrays to half precision",
     "restored_state_continues_identically",
     host=(serialization, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(
     "loaded_in_half_precision",
-    "what is read from a file was rounded to half precision",
+    "load rounds the arrays to half precision",
     "saved_state_continues_identically",
     host=(serialization, "read", lambda path: _in_half(read(path))),
 )
 fault(
-    "the_first_is_the_mean",
-    "the mean of some learners is the first of them",
+    "average_is_the_first",
+    "the average of several learners is the first of them",
     "averages_as_declared",
     method=change(DOUBLE, combine={"averages": ("w",), "derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=KernelModule(learn=carries_the_double),

@@ -27,8 +27,8 @@ from orfit_bench.spec import Field, InverseGram, Merge
 # ------------------------------------------------------------------------------------------ methods
 
 fault(
-    "information_without_the_prior",
-    "the rows that P is declared to be the inverse of leave out the prior",
+    "information_without_prior",
+    "the declared information matrix, whose inverse is P, omits the prior",
     "agrees_with_inverse_gram",
     method=change(
         METHODS["rls"],
@@ -41,8 +41,8 @@ fault(
 )
 
 fault(
-    "an_undeclared_matrix",
-    "the state has a matrix of features by features, the declared cost is linear in them",
+    "undeclared_matrix",
+    "the state has a matrix (d, d), but its declared size is linear in d",
     "state_size_grows_as_declared",
     method=change(PLAIN, state={"fields": (WEIGHTS, Field("Q", ("feature", "feature"), "nothing"))}),
 )
@@ -61,23 +61,23 @@ def _outer(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 fault(
-    "an_undeclared_product",
+    "undeclared_product",
     "x (x'w) is computed as (x x') w",
     "flops_grow_as_declared",
     kernel=KernelModule(learn=_outer),
 )
 
 fault(
-    "answers_in_double",
-    "predictions of a learner in single precision are in double",
+    "predictions_in_double",
+    "predictions of a float32 learner are float64",
     "dtype_is_preserved",
     method=change(PLAIN, state={"predict": lambda s, X, settings: X.astype(float) @ s.w}),
     dtype="float32",
 )
 
 fault(
-    "a_default_for_few_features",
-    "the default step is stable for a few features only",
+    "default_for_few_features",
+    "the default step size is stable for few features only",
     "defaults_learn_standardized_rows",
     method=replace(LINEAR_LMS, settings=(replace(LINEAR_LMS.settings[0], default=0.9),), examples=()),
     kernel=reference_with("lms"),
@@ -85,8 +85,8 @@ fault(
 )
 
 fault(
-    "merged_into_the_sum",
-    "a merge that is declared the mean of the weights is their sum",
+    "merge_adds_weights",
+    "a merge that is declared as the mean of the weights adds them",
     "merges_as_declared",
     method=change(
         PLAIN, combine={"merge": Merge("averaged", "", lambda a, b, settings: {"w": a.fields["w"] + b.fields["w"]})}
@@ -95,8 +95,8 @@ fault(
 
 
 fault(
-    "averaged_by_half",
-    "a field that follows from the averaged one stays what it was",
+    "average_omits_a_field",
+    "averaging does not update a field that is derived from the averaged one",
     "averages_as_declared",
     method=change(DOUBLE, combine={"averages": ("w",)}),
     kernel=KernelModule(learn=carries_the_double),
@@ -110,8 +110,8 @@ def _asked(s: Any, X: Any, settings: Any) -> Any:
 
 
 fault(
-    "questions_are_counted",
-    "a question of one row is counted in the state",
+    "predict_counts_rows",
+    "predict of one row increases a counter in the state",
     "predicting_changes_nothing",
     method=change(
         PLAIN, state={"fields": (WEIGHTS, Field("asked", (), "questions", compared="nothing")), "predict": _asked}
@@ -119,8 +119,8 @@ fault(
 )
 
 fault(
-    "one_answer_at_the_start",
-    "while the weights are zero there is one answer, however many rows are asked for",
+    "one_prediction_at_the_start",
+    "while the weights are zero, predict returns one value for any number of rows",
     "predicts_before_first_row",
     method=change(PLAIN, state={"predict": lambda s, X, settings: (X if s.w.any() else X[:1]) @ s.w}),
 )
@@ -129,11 +129,11 @@ fault(
 
 
 class Tile(np.ndarray):  # type: ignore[type-arg]
-    """The array type that a backend claims."""
+    """The array type that the backend declares."""
 
 
 class Tiles:
-    """NumPy, with another array type."""
+    """NumPy with another array type."""
 
     ndarray = Tile
 
@@ -144,38 +144,38 @@ class Tiles:
 TILES = Tiles()
 fault(
     "arrays_of_another_type",
-    "the backend claims an array type of its own and hands NumPy's to its kernels",
+    "the backend declares an array type of its own and passes NumPy arrays to its kernels",
     "arrays_have_backend_type",
     backend=replace(ON_NUMPY, namespace=lambda: TILES),
 )
 fault(
-    "a_device_that_is_not_used",
-    "the backend claims a GPU, and its arrays lie in host memory",
+    "unused_device",
+    "the backend declares a GPU, but its arrays are in host memory",
     "arrays_are_on_device",
     backend=replace(ON_NUMPY, device="cuda"),
 )
 fault(
-    "nothing_compiled",
-    "the backend says that it compiles, and has no signature to show",
+    "not_compiled",
+    "the backend declares that it compiles, but has no compiled signature",
     "kernel_is_compiled",
     backend=replace(ON_NUMPY, compiled=lambda kernel: []),
 )
 fault(
-    "less_than_all",
-    "the backend promises all, its kernel leaves single precision out",
+    "incomplete_backend",
+    "the backend declares itself complete, but its kernel lacks float32",
     "backend_is_complete",
     backend=replace(ON_NUMPY, complete=True),
     kernel=KernelModule(learn=plain, LACKS={"float32": "too lazy"}),
 )
 fault(
-    "a_view_for_a_copy",
-    "what is copied to the host is a view of the state",
+    "view_instead_of_copy",
+    "the conversion to NumPy returns a view of the state",
     "returned_arrays_are_copies",
     backend=replace(ON_NUMPY, asnumpy=np.asarray),
 )
 fault(
-    "bytes_in_another_order",
-    "arrays are copied to the host with their bytes swapped",
+    "swapped_bytes",
+    "the conversion to NumPy swaps the bytes",
     "state_matches_declaration",
     "dtype_is_preserved",
     backend=replace(ON_NUMPY, asnumpy=lambda a: np.array(a).astype(a.dtype.newbyteorder())),

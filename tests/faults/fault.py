@@ -1,4 +1,4 @@
-"""A fault: a learner with one thing wrong, and the checks of the kit that catch it, all others passing."""
+"""A fault: a learner with one mistake, and the checks of the kit that detect it; all others pass."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Fault:
     """A correct kernel as the reference; None: there is no reference to compare with."""
     backend: Backend = ON_NUMPY
     host: tuple[Any, str, Any] | None = None
-    """What of the host is broken, because the host alone keeps the rule: (object, attribute, instead)."""
+    """The common code that is replaced: (object, attribute, replacement)."""
     dtype: str = "float64"
     slow: bool = False
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """The fault as a plugin of this process."""
+        """Register the fault as a plugin of this process."""
         ob.register(_plugin(self), NAME)
         try:
             if self.host:
@@ -55,7 +55,7 @@ class Fault:
             ob.unregister(NAME)
 
     def report(self) -> Report:
-        """What the whole kit says of it."""
+        """The report of the whole kit."""
         with self.installed():
             return conform(NAME, backends=[NAME], dtypes=[self.dtype], slow=self.slow)
 
@@ -86,13 +86,13 @@ FAULTS: dict[str, Fault] = {}
 
 
 def fault(name: str, description: str, *caught: str, **parts: Any) -> None:
-    """Take a fault in."""
+    """Add a fault."""
     assert name not in FAULTS
     FAULTS[name] = Fault(description, frozenset(caught), **parts)
 
 
 def faulty_learn(*caught: str, **parts: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Take in a kernel whose `learn` is wrong, by name and docstring."""
+    """Add a kernel with a wrong `learn`, described by its name and docstring."""
 
     def taken(learn: Callable[..., int]) -> Callable[..., int]:
         kernel = KernelModule(learn=learn, step=block)

@@ -1,4 +1,4 @@
-"""Rules that the host alone keeps, so that no plugin can break them: the host with one guard taken out."""
+"""Faults in code that is common to all learners, which no plugin can cause: one guard is removed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _learned_twice(self: Any, state: Any) -> None:
 
 
 fault(
-    "waiting_rows_are_learned_twice",
-    "a flush learns the rows that wait twice",
+    "pending_rows_are_learned_twice",
+    "flush learns the pending rows twice",
     "incomplete_batch_is_pending",
     method=BATCHES,
     host=(Rule, "flush", _learned_twice),
@@ -43,14 +43,14 @@ def _as_it_lies(value: Any, name: str, dtype: Any, *more: Any) -> Any:
 
 
 fault(
-    "numbers_as_they_lie",
-    "an array that is not in C order is read in the order of its memory",
+    "memory_order_is_ignored",
+    "an array in Fortran order is read in the order of its memory",
     "any_memory_layout",
     host=(validation, "_convert", _as_it_lies),
 )
 fault(
-    "one_row_without_brackets",
-    "a vector is taken for one row",
+    "vector_as_one_row",
+    "a vector is accepted as one row",
     "invalid_shapes_are_refused",
     method=OJA,
     kernel=reference_kernel("oja"),
@@ -64,30 +64,30 @@ def _cut_off(X: Any, name: str, dtype: Any, columns: int | None, *more: Any, **n
 
 
 fault(
-    "columns_too_many_are_cut_off",
-    "columns beyond those of the first chunk are ignored",
+    "additional_columns_are_dropped",
+    "additional columns of a later chunk are dropped",
     "changed_sizes_are_refused",
     method=OJA,
     kernel=reference_kernel("oja"),
     host=(validation, "matrix", _cut_off),
 )
 fault(
-    "nothing_looks_for_nan",
-    "rows that are not finite come to the kernel",
+    "nonfinite_rows_are_accepted",
+    "rows with NaN or infinities are passed to the kernel",
     "nonfinite_input_is_refused",
     host=(validation, "check_finite", lambda value, name: None),
 )
 fault(
     "masks_are_dropped",
-    "a masked array is learned with what its mask hides",
+    "masked entries of a masked array are learned",
     "non_numeric_input_is_refused",
     host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 
 
 fault(
-    "any_number_is_in_range",
-    "whatever the range of a setting, a number is in it",
+    "ranges_are_ignored",
+    "numbers outside the range of a setting are accepted",
     "invalid_settings_are_refused",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
@@ -103,8 +103,8 @@ def _rounded_for_nothing(self: Any, state: Any, X: Any, *more: Any, **options: A
 
 
 fault(
-    "no_rows_round",
-    "learning no rows moves the weights by a rounding",
+    "empty_chunk_changes_weights",
+    "learning an empty chunk changes the weights by rounding",
     "empty_chunk_changes_nothing",
     host=(Rule, "learn", _rounded_for_nothing),
 )

@@ -1,4 +1,4 @@
-"""Kernels that some rows are too much for: zeros, equal ones, large ones, many, few."""
+"""Kernels that fail for special rows: zeros, equal rows, large numbers, many or few rows or features."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from orfit_bench.spec import Field
 
 @faulty_learn("float32_is_close_to_float64", dtype="float32")
 def a_constant_of_three_digits(s, X, Y, p, out):
-    """In single precision a constant has three digits."""
+    """In float32 a constant has three digits."""
     return plain(s, X, Y * Y.dtype.type(1.001 if s.w.dtype == np.float32 else 1), p, out)
 
 
 @faulty_learn("full_precision_is_used")
 def single_precision_in_double(s, X, Y, p, out):
-    """Whatever the learner's precision, the step is computed in single."""
+    """Steps are computed in float32 for every dtype."""
     for i in range(len(X)):
         x, y, single = X[i : i + 1], Y[i : i + 1], SimpleNamespace(w=s.w.astype(np.float32))
         if out is not None:
@@ -43,7 +43,7 @@ def single_precision_in_double(s, X, Y, p, out):
 
 @faulty_learn("rows_of_zeros")
 def divides_by_the_row(s, X, Y, p, out):
-    """Normalised LMS that divides by x'x, without a thought of zeros."""
+    """Normalized LMS that divides by x'x, also for a row of zeros."""
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         f = x @ s.w
         if out is not None:
@@ -57,7 +57,7 @@ def divides_by_the_row(s, X, Y, p, out):
 
 @faulty_learn("repeated_rows")
 def equal_rows_are_learned_once(s, X, Y, p, out):
-    """Of equal rows in a chunk only the first is learned."""
+    """Only the first of several equal rows of a chunk is learned."""
     first = set(np.unique(X, axis=0, return_index=True)[1])
     for i in range(len(X)):
         at = slice(i, i + 1)
@@ -71,7 +71,7 @@ def equal_rows_are_learned_once(s, X, Y, p, out):
 
 @faulty_learn("constant_columns")
 def constant_columns_are_left_out(s, X, Y, p, out):
-    """Columns that are constant in a chunk of more than three rows are taken for zeros."""
+    """Columns that are constant in a chunk of more than three rows count as zeros."""
     return plain(s, X * (np.ptp(X, axis=0) > 0), Y, p, out) if len(X) > 3 else plain(s, X, Y, p, out)
 
 
@@ -85,7 +85,7 @@ def tiny_rows_are_refused(s, X, Y, p, out):
 
 @faulty_learn("no_step_is_skipped_silently")
 def a_row_too_large_is_skipped(s, X, Y, p, out):
-    """A row whose step would not be finite is passed over, and counted as learned."""
+    """A row whose step would not be finite is skipped and counted as learned."""
     n = 0
     while n < len(X):
         n += plain(s, X[n:], Y[n:], p, None if out is None else out[n:]) + 1
@@ -94,21 +94,21 @@ def a_row_too_large_is_skipped(s, X, Y, p, out):
 
 @faulty_learn("overflowing_step_is_refused", "no_step_is_skipped_silently")
 def one_row_too_few_is_reported(s, X, Y, p, out):
-    """Where a row is refused, the kernel says that one row fewer was learned than it learned."""
+    """When a row is refused, the returned number of learned rows is too small by one."""
     learned = plain(s, X, Y, p, out)
     return max(0, learned - 1) if learned < len(X) else learned
 
 
 @faulty_learn("thousands_of_rows")
 def a_table_of_a_thousand_steps(s, X, Y, p, out):
-    """A table made beforehand holds a thousand steps."""
+    """The step sizes come from a table of a thousand entries."""
     steps = np.full(1000, STEP)
     return plain(s, X, Y, p, out) if steps[p.t - 1] else 0
 
 
 @faulty_learn("hundred_thousand_rows", slow=True)
 def steps_are_counted_in_sixteen_bits(s, X, Y, p, out):
-    """The number of the step is kept in sixteen bits."""
+    """The number of the step is an int16."""
     return plain(s, X, Y, p, out) if np.int16(p.t) else 0
 
 
@@ -124,8 +124,8 @@ def _corrected(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 fault(
-    "a_correction_of_one_row",
-    "n / (n - 1) is kept, which after one row is infinite",
+    "infinite_correction_of_one_row",
+    "the state contains n / (n - 1), which is infinite after one row",
     "one_row",
     "huge_and_tiny_scales",
     "no_step_is_skipped_silently",
@@ -138,18 +138,18 @@ fault(
 
 @faulty_learn("one_feature")
 def squeezes(s, X, Y, p, out):
-    """Dimensions of length one are dropped, and one column with the rest of them."""
+    """Dimensions of length one are dropped, also that of the features."""
     return plain(s, np.atleast_2d(X.squeeze()), Y, p, out)
 
 
 @faulty_learn("more_features_than_rows", reference=PLAIN_KERNEL)
 def features_in_fives(s, X, Y, p, out):
-    """Features are taken five at a time, and what is left over of more than ten is forgotten."""
+    """Features are processed five at a time; the remainder of more than ten is omitted."""
     rest = X.shape[1] % 5 if X.shape[1] > 10 else 0
     return plain(s, np.hstack([X[:, : X.shape[1] - rest], 0 * X[:, X.shape[1] - rest :]]), Y, p, out)
 
 
 @faulty_learn("more_rows_than_features", reference=PLAIN_KERNEL)
 def four_features_at_once(s, X, Y, p, out):
-    """The path for exactly four features takes three."""
+    """The special case of four features uses three."""
     return plain(s, X * [1, 1, 1, 0] if X.shape[1] == 4 else X, Y, p, out)

@@ -1,4 +1,4 @@
-"""Bugs that published libraries of the field had or have, rebuilt in a few lines, and the checks that catch each."""
+"""Bugs of published libraries, rebuilt in a few lines, and the checks that detect each of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orfit_bench.spec import Cost, Field, InverseGram, Number, Setting
 
 
 def information(X: Any, settings: Any) -> Any:
-    """The rows of the information that P is the inverse of, the prior's first."""
+    """Rows whose Gram matrix is the inverse of P, those of the prior first."""
     ff = settings["forgetting_factor"]
     weights = np.sqrt(ff ** np.arange(len(X) - 1.0, -1, -1))
     return np.vstack([np.sqrt(ff ** len(X)) * np.eye(X.shape[1]), weights[:, None] * X])
@@ -45,7 +45,7 @@ OUR_RLS = change(METHODS["rls"], kernel={"models": False}, examples=({"forgettin
 
 
 def rls(lost: Any) -> Any:
-    """RLS row by row, as in the textbooks: lost(P, k, x) is what P loses by a row x of gain k."""
+    """RLS row by row as in textbooks; lost(P, k, x) is subtracted from P for a row x with gain k."""
 
     def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
         ff = s.w.dtype.type(p.forgetting_factor)
@@ -64,7 +64,7 @@ def rls(lost: Any) -> Any:
 
 
 def of_ours(learn: Any) -> Any:
-    """The same as a kernel of our `rls`; settings that the textbooks do not know are left to the reference."""
+    """The same as a kernel of `rls`; other settings are left to the reference."""
 
     def chosen(s: Any, *more: Any) -> int:
         p = more[2]
@@ -74,17 +74,17 @@ def of_ours(learn: Any) -> Any:
 
 
 def cubic(P: Any, k: Any, x: Any) -> Any:
-    """The outer product is multiplied by P as a matrix."""
+    """The outer product is multiplied by P as a matrix product."""
     return np.outer(k, x) @ P
 
 
 def lopsided(P: Any, k: Any, x: Any) -> Any:
-    """k (P x)' is symmetric as long as P is, to rounding: what is lopsided grows by 1 / ff with every row."""
+    """k (P x)' is symmetric only to rounding; the asymmetry of P grows by 1 / ff with every row."""
     return np.outer(k, P @ x)
 
 
 def divides_by_zero(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """NLMS that divides by x'x: after a row of zeros the weights are NaN for ever."""
+    """NLMS that divides by x'x: after a row of zeros the weights stay NaN."""
     for i, x in enumerate(X):
         f = x @ s.w
         if out is not None:
@@ -97,14 +97,14 @@ def divides_by_zero(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def adapts(s: Any, X: Any, settings: Any) -> Any:
-    """A prediction that moves the weights a little."""
+    """predict changes the weights slightly."""
     f = X @ s.w
     s.w[...] *= 0.999
     return f
 
 
 class Buffered:
-    """A filter that reads the row before in the caller's buffer."""
+    """A filter that reads the previous row from the caller's buffer."""
 
     def __init__(self) -> None:
         self.before: dict[int, Any] = {}
@@ -122,7 +122,7 @@ class Buffered:
 
 
 def in_single(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """Whatever the data are, all is computed in float32, as it is by default."""
+    """Everything is computed in float32, the default dtype of the library."""
     narrow = KernelModule(w=s.w.astype(np.float32))
     told = None if out is None else np.empty(out.shape, np.float32)
     n = plain(narrow, X.astype(np.float32), Y.astype(np.float32), p, told)
@@ -133,7 +133,7 @@ def in_single(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def without_the_last(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """The history that is handed back ends before the last step, and the weights are its last ones."""
+    """The returned history ends before the last step, and its last entry becomes the weights."""
     history = [s.w.copy()]
     history += [s.w.copy() for _ in one_by_one(plain, s, X, Y, p, out)]
     if len(history) > 1:
@@ -142,7 +142,7 @@ def without_the_last(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def shuffles(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """The rows of a chunk are learned in an order drawn for the chunk."""
+    """The rows of a chunk are learned in random order."""
     order = np.random.default_rng(p.t).permutation(len(X))
     if out is not None:
         out[...] = X @ s.w
@@ -155,19 +155,19 @@ PCA, IMPLICIT = METHODS["incremental_pca"], METHODS["implicit_krasulina"]
 
 
 def drops_short_chunks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """A chunk of fewer rows than components is passed over."""
+    """A chunk with fewer rows than components is skipped."""
     return len(X) if len(X) < s.basis.shape[1] else int(reference_kernel("incremental_pca").learn(s, X, Y, p, out))
 
 
 def wants_k_rows(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """A chunk of fewer rows than components is refused."""
+    """A chunk with fewer rows than components is refused."""
     if len(X) < s.basis.shape[1]:
         raise ValueError(f"{len(X)} rows are fewer than {s.basis.shape[1]} components")
     return int(reference_kernel("incremental_pca").learn(s, X, Y, p, out))
 
 
 def implicit(share: float) -> Any:
-    """Krasulina's implicit rule with a (C'C)^-1 that is carried along, of whose changes a share is made."""
+    """Implicit Krasulina that applies only a part of each change to its stored (C'C)^-1."""
 
     def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
         B = p.batch_size
@@ -198,71 +198,71 @@ def bug(method: Any, kernel: Any = PLAIN_KERNEL, reference: Any = None, dtype: s
 
 
 BUGS: dict[str, tuple[set[str], Fault]] = {
-    "an RLS that multiplies P by a matrix": (
+    "RLS with a matrix product of cubic cost": (
         {"flops_grow_as_declared"},
         bug(OWN_RLS, KernelModule(learn=rls(cubic))),
     ),
-    "the same, as a kernel of ours": (
+    "RLS with a matrix product of cubic cost, as a kernel of rls": (
         {"flops_grow_as_declared"},
         bug(OUR_RLS, of_ours(rls(cubic)), reference_kernel("rls")),
     ),
-    "an RLS whose P loses its symmetry": (
+    "RLS whose P loses its symmetry": (
         {"thousands_of_rows", "agrees_with_inverse_gram"},
         bug(OWN_RLS, KernelModule(learn=rls(lopsided))),
     ),
-    "the same in single precision": (
+    "RLS whose P loses its symmetry, float32": (
         {"thousands_of_rows"},
         bug(OWN_RLS, KernelModule(learn=rls(lopsided)), dtype="float32"),
     ),
-    "the same, as a kernel of ours in double": (
+    "RLS whose P loses its symmetry, as a kernel of rls": (
         {"thousands_of_rows", "agrees_with_inverse_gram", "agrees_with_reference"},
         bug(OUR_RLS, of_ours(rls(lopsided)), reference_kernel("rls")),
     ),
-    "the same, as a kernel of ours in single": (
+    "RLS whose P loses its symmetry, as a kernel of rls, float32": (
         {"thousands_of_rows", "float32_is_close_to_float64", "agrees_with_reference"},
         bug(OUR_RLS, of_ours(rls(lopsided)), reference_kernel("rls"), dtype="float32"),
     ),
-    "an NLMS that is NaN for ever after a row of zeros": (
+    "NLMS that stays NaN after a row of zeros": (
         {"rows_of_zeros"},
         bug(PLAIN, KernelModule(learn=divides_by_zero)),
     ),
-    "a prediction that moves the weights": (
+    "predict changes the weights": (
         {"predicting_changes_nothing"},
         bug(change(PLAIN, state={"predict": adapts})),
     ),
-    "a filter that reads the caller's buffer later": (
+    "filter that reads the buffer of the caller later": (
         {"inputs_are_not_kept"},
         bug(WITH_LAST, Buffered()),
     ),
-    "a learner that computes in float32 by default": (
+    "computation in float32 by default": (
         {"full_precision_is_used"},
         bug(PLAIN, KernelModule(learn=in_single)),
     ),
-    "a history without the last weights": (
+    "history without the last weights": (
         {"any_chunking", "row_by_row"},
         bug(PLAIN, KernelModule(learn=without_the_last)),
     ),
-    "rows that are shuffled within a chunk": (
+    "rows shuffled within a chunk": (
         {"any_chunking", "row_by_row"},
         bug(PLAIN, KernelModule(learn=shuffles)),
     ),
-    "an incremental PCA that wants k rows a chunk": (
+    "incremental PCA that requires k rows per chunk": (
         {"one_row", "row_by_row"},
         bug(PCA, reference_with("incremental_pca", learn=wants_k_rows)),
     ),
-    "an incremental PCA that drops a chunk of fewer than k rows": (
+    "incremental PCA that drops chunks of fewer than k rows": (
         {"row_by_row", "no_step_is_skipped_silently"},
         bug(PCA, reference_with("incremental_pca", learn=drops_short_chunks)),
     ),
-    "a kept inverse whose change has the wrong sign": (
+    "updated inverse whose change has the wrong sign": (
         {"law_inverse_is_maintained", "derived_fields_are_consistent", "thousands_of_rows"},
         bug(IMPLICIT, implicit(-1.0)),
     ),
-    "a kept inverse that drifts": (
+    "updated inverse that drifts": (
         {"law_inverse_is_maintained", "derived_fields_are_consistent"},
         bug(IMPLICIT, implicit(0.99)),
     ),
-    "the same, as a kernel of the method": (
+    "updated inverse that drifts, as a kernel of the method": (
         {
             "law_inverse_is_maintained",
             "agrees_with_reference",
@@ -272,4 +272,4 @@ BUGS: dict[str, tuple[set[str], Fault]] = {
         bug(IMPLICIT, implicit(0.99), reference_kernel("implicit_krasulina")),
     ),
 }
-"""What is wrong, and the checks (there may be more) that catch it."""
+"""The bug, and checks that detect it; there may be more."""

@@ -1,4 +1,4 @@
-"""Small correct learners and kernels, into which the faults are put."""
+"""Small correct learners and kernels, to which the faults are added."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCHES = change(PLAIN, kernel={"blocks": True}, settings=(Setting("batch_size",
 
 
 def plain(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """The right kernel of PLAIN and BATCHES."""
+    """The correct kernel of PLAIN and BATCHES."""
     B = p.batch_size
     for i in range(0, len(X), B):
         f = X[i : i + B] @ s.w
@@ -42,7 +42,7 @@ def block(s: Any, A: Any, Y: Any, p: Any) -> bool:
 
 
 def one_by_one(learn: Callable[..., int], s: Any, X: Any, Y: Any, p: Any, out: Any) -> Iterator[tuple[int, int]]:
-    """Learn row after row with a kernel of one-row steps; between them the caller sees (i, the row's step)."""
+    """Learn row after row with a kernel of one-row steps, and yield (i, step of row i) between them."""
     for i in range(len(X)):
         if not learn(s, X[i : i + 1], Y[i : i + 1], p.at(i), None if out is None else out[i : i + 1]):
             return
@@ -65,7 +65,7 @@ DOUBLE = change(PLAIN, state={"fields": (WEIGHTS, Field("double", ("parameter", 
 
 
 def with_momentum(s: Any, X: Any, Y: Any, p: Any, out: Any, sign: int = 1) -> int:
-    """The right kernel of WITH_LAST; with another sign it keeps the row before so."""
+    """The correct kernel of WITH_LAST; `sign` is that of the stored previous row."""
     for i in range(len(X)):
         f = X[i] @ s.w
         if out is not None:
@@ -78,7 +78,7 @@ def with_momentum(s: Any, X: Any, Y: Any, p: Any, out: Any, sign: int = 1) -> in
 
 
 def carries_the_double(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """PLAIN's kernel, with the field `double`."""
+    """The kernel of PLAIN, with the field `double`."""
     n = plain(s, X, Y, p, out)
     s.double[...] = 2 * s.w
     return n

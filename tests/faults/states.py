@@ -1,4 +1,4 @@
-"""Kernels that touch what is not theirs, or keep what is no part of the state."""
+"""Kernels that modify or keep arrays of the caller, or store something outside the state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from orfit_bench.spec import Field, Growth
 
 @faulty_learn("inputs_are_not_written_to")
 def rows_serve_as_scratch(s, X, Y, p, out):
-    """Rows that may be written to are, once they are learned."""
+    """Writable rows are overwritten after they were learned."""
     learned = plain(s, X, Y, p, out)
     if X.flags.writeable:
         X[...] = 0
@@ -39,7 +39,7 @@ def rows_serve_as_scratch(s, X, Y, p, out):
 
 
 class ChecksTooLate:
-    """It says that it checks the rows, and finds the one that is not finite after it learned those before."""
+    """The kernel declares that it checks rows, but learns the rows before one that is not finite."""
 
     CHECKS_ROWS = True
     step = staticmethod(block)
@@ -59,7 +59,7 @@ fault(
 
 
 class KeepsRows:
-    """LMS that adds a share of the row before to the direction, and reads that row in the caller's array."""
+    """LMS that adds a part of the previous row to the direction, read from the array of the caller."""
 
     def __init__(self) -> None:
         self.kept: dict[int, Any] = {}
@@ -77,7 +77,7 @@ fault("keeps_rows", KeepsRows.__doc__, "inputs_are_not_kept", method=WITH_LAST, 
 
 
 class SharesGains:
-    """Gains are remembered by the number of the step, for all learners since the last one that began."""
+    """Gains are cached by the number of the step, for all learners together."""
 
     def __init__(self) -> None:
         self.gains: dict[int, Any] = {}
@@ -102,13 +102,13 @@ fault("shares_gains", SharesGains.__doc__, "learners_are_independent", kernel=Sh
 
 @faulty_learn("result_depends_only_on_seed")
 def uses_up_the_shared_generator(s, X, Y, p, out):
-    """A number is drawn from NumPy's shared generator, and not used."""
+    """An unused number is drawn from NumPy's global generator."""
     np.random.random()  # noqa: NPY002
     return plain(s, X, Y, p, out)
 
 
 class KeepsEverything:
-    """A list of all rows that ever were."""
+    """All rows are kept in a list."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -124,7 +124,7 @@ fault("keeps_everything", KeepsEverything.__doc__, "no_memory_outside_state", ke
 
 
 class Hidden:
-    """The row before is kept by the address of the weights, beside the state."""
+    """The previous row is kept outside the state, by the address of the weights."""
 
     def __init__(self) -> None:
         self.last: dict[int, Any] = {}
@@ -148,8 +148,8 @@ fault(
 )
 
 fault(
-    "its_own_sign",
-    "a field that is compared by nothing is kept with another sign than the reference keeps it",
+    "different_sign_of_a_field",
+    "a field has the opposite sign of that of the reference",
     "state_moves_between_backends",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, replace(LAST, compared="nothing"))}),
     kernel=KernelModule(learn=partial(with_momentum, sign=-1)),
@@ -159,7 +159,7 @@ fault(
 
 @faulty_learn("rows_are_counted")
 def says_twice_the_rows(s, X, Y, p, out):
-    """The number of rows learned is returned twice too large."""
+    """Twice the number of learned rows is returned."""
     learned = plain(s, X, Y, p, out)
     return 2 * learned if learned == len(X) else learned
 
@@ -175,8 +175,8 @@ def _stores(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 fault(
-    "counts_past_the_limit",
-    "what a full memory has no room for is counted in all the same",
+    "counts_beyond_the_memory",
+    "rows are counted although the memory is full",
     "state_size_is_bounded",
     method=change(
         PLAIN,
@@ -196,8 +196,8 @@ def _loses_the_double(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 fault(
-    "what_is_carried_along_drifts",
-    "a field that follows from the weights is off after two thousand rows",
+    "derived_field_drifts",
+    "a field that is derived from the weights is wrong after two thousand rows",
     "derived_fields_are_consistent",
     method=change(DOUBLE, combine={"derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=KernelModule(learn=_loses_the_double),
@@ -211,8 +211,8 @@ def _counts_attempts(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 fault(
-    "a_refused_row_is_counted",
-    "a field of the state counts a row that is then refused",
+    "refused_row_is_counted",
+    "a field counts a row that is refused afterwards",
     "overflowing_step_is_refused",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("attempts", (), "rows tried"))}),
     kernel=KernelModule(learn=_counts_attempts),

@@ -1,4 +1,4 @@
-"""Kernels that learn the wrong thing, or another one when a stream is cut otherwise."""
+"""Kernels with wrong steps, or with steps that depend on the chunks."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def _swapped_at_thirteen(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 fault(
-    "wrong_in_between",
-    "after row 13 two features are swapped, and before row 14 swapped back",
+    "temporarily_wrong",
+    "two weights are swapped after row 13 and swapped back before row 14",
     "agrees_with_reference",
     method=OJA,
     kernel=reference_with("oja", learn=_swapped_at_thirteen),
@@ -48,8 +48,8 @@ fault(
 )
 
 fault(
-    "twice_the_step",
-    "every step is twice as long as declared",
+    "doubled_step",
+    "every step is twice as large as declared",
     "agrees_with_batch_solution",
     method=LINEAR_LMS,
     kernel=reference_with(
@@ -63,8 +63,8 @@ def _doubled(p: Any) -> Any:
 
 
 fault(
-    "one_gradient_counts_twice",
-    "a block of one gradient is learned twice, blocks of several are right",
+    "single_gradient_is_learned_twice",
+    "a block of one gradient is learned twice; larger blocks are correct",
     "linear_model_agrees_with_rows",
     method=LMS,
     kernel=reference_with(
@@ -74,8 +74,8 @@ fault(
 )
 
 fault(
-    "two_gradients_count_twice",
-    "a block of two gradients is learned twice, those of other lengths are right",
+    "two_gradients_are_learned_twice",
+    "a block of two gradients is learned twice; other blocks are correct",
     "separate_gradients_agree_with_shared",
     method=LMS,
     kernel=reference_with(
@@ -88,7 +88,7 @@ fault(
 
 @faulty_learn("any_chunking")
 def a_block_of_twelve_is_read_backwards(s, X, Y, p, out):
-    """Twelve rows at once, where they are not the first, are learned from the last one on."""
+    """Later chunks of twelve rows are learned in reverse order."""
     if len(X) == 12 and p.t > 1:
         return plain(s, X[::-1], Y[::-1], p, None if out is None else out[::-1])
     return plain(s, X, Y, p, out)
@@ -99,8 +99,8 @@ def _skips_single_rows(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 fault(
-    "single_rows_late_are_skipped",
-    "a row that comes alone after the tenth step is not learned",
+    "late_single_rows_are_skipped",
+    "after the tenth step a chunk of one row is not learned",
     "row_by_row",
     method=OJA,
     kernel=reference_with("oja", learn=_skips_single_rows),
@@ -114,8 +114,8 @@ def _nothing_asked(s: Any, X: Any, settings: Any) -> Any:
 
 
 fault(
-    "an_empty_question_rounds",
-    "predictions for no rows, as the host asks for where rows wait, move the weights by a rounding",
+    "empty_prediction_changes_weights",
+    "predicting no rows changes the weights by rounding",
     "empty_chunk_changes_nothing",
     "incomplete_batch_is_pending",
     "overflowing_step_is_refused",
@@ -125,7 +125,7 @@ fault(
 
 @faulty_learn("predicts_before_each_step")
 def predicts_after_the_step(s, X, Y, p, out):
-    """The prediction handed out is that of the weights after the step."""
+    """The a-priori prediction is computed after the step."""
     n = 0
     for i, _ in one_by_one(plain, s, X, Y, p, None):
         if out is not None:
@@ -135,8 +135,8 @@ def predicts_after_the_step(s, X, Y, p, out):
 
 
 fault(
-    "a_step_counts_twice",
-    "`step` moves twice as far as `learn` does on the same rows",
+    "step_moves_twice",
+    "`step` moves the weights twice as far as `learn`",
     "batch_is_one_step",
     method=BATCHES,
     kernel=KernelModule(learn=plain, step=lambda s, A, Y, p: block(s, A, Y, p) and block(s, A, Y, p)),
@@ -159,16 +159,16 @@ def _off_at_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
 
 
 fault(
-    "smoothed_means_are_off",
-    "the smoothed means are off, except for the last, which the filter knows",
+    "smoothed_means_are_wrong",
+    "all smoothed means but the last are wrong",
     "smoothing_agrees_with_reference",
     method=KALMAN,
     kernel=reference_with("kalman", rts_smooth=_off_before_the_last),
     reference=reference_kernel("kalman"),
 )
 fault(
-    "the_last_smoothed_mean_is_off",
-    "the last smoothed mean is not that of the filter",
+    "last_smoothed_mean_is_wrong",
+    "the last smoothed mean differs from that of the filter",
     "last_smoothed_state_is_filtered",
     method=KALMAN,
     kernel=reference_with("kalman", rts_smooth=_off_at_the_last),
