@@ -16,6 +16,7 @@ from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Record
+from orfit_bench.tables.rows import View
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
@@ -149,6 +150,8 @@ def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | N
     for metric in registry().metrics.values():
         try:
             needed = metric.memory(record) if metric.memory else 0.0
+            if needed and isinstance(record.data.X, View):
+                needed += 8.0 * record.data.X.size  # rows that are in a file are read
             if needed > memory_budget:
                 values[metric.name] = None
                 notes.append(

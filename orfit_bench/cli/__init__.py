@@ -16,6 +16,7 @@ from orfit_bench.cli.gate import gate_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
 from orfit_bench.cli.new_plugin import new_plugin_command
+from orfit_bench.cli.output import say
 from orfit_bench.cli.report import plot_command, report_command
 from orfit_bench.cli.reproduce import reproduce_command
 from orfit_bench.cli.results import compare_command, export_command, merge_command, show_command
@@ -32,13 +33,21 @@ USER_ERRORS = (ValueError, TypeError, OSError, PluginError, UnavailableError)
 """Errors that the user can correct."""
 
 
-class UsageError(click.ClickException):
-    """An error that the user can correct, reported in one line."""
+class Error(click.ClickException):
+    """An error, reported in one line; on a terminal it is broken between words."""
+
+    def show(self, file: Any = None) -> None:
+        """Print the message."""
+        say(f"Error: {self.format_message()}", err=True)
+
+
+class UsageError(Error):
+    """An error that the user can correct."""
 
     exit_code = 2
 
 
-class Interrupted(click.ClickException):
+class Interrupted(Error):
     """The user pressed Ctrl-C."""
 
     exit_code = 130
@@ -83,7 +92,7 @@ class Commands(click.Group):
             if isinstance(error, USER_ERRORS):
                 raise UsageError(text) from None
             message = f"{type(error).__name__}: {text} (internal error; run with --debug for a traceback)"
-            raise click.ClickException(message) from None
+            raise Error(message) from None
 
 
 @click.group(cls=Commands)

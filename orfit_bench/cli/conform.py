@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import bar, show
+from orfit_bench.cli.output import bar, say, show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_writable, replace
 
@@ -57,6 +57,7 @@ FILE = click.Path(path_type=Path)
     "--junit", "as_junit", type=FILE, metavar="PATH", help="Also write a JUnit XML file, for continuous integration."
 )
 @click.option("--markdown", "as_page", type=FILE, metavar="PATH", help="Also write a summary in Markdown.")
+@with_wide
 def conform_command(
     names: tuple[str, ...],
     timeout: float,
@@ -178,10 +179,10 @@ def _show(report: Report, run: export.RunInfo) -> None:
         show(tables.results_table(report))
         show(tables.capabilities_table(report))
     for line in tables.lacking(report):
-        click.echo(line)
+        say(line)
     for status in (SKIPPED, EXPECTED, FAILED):
         for line in tables.lines(report, status):
-            click.echo(line)
+            say(line)
     for problem in report.problems:
-        click.echo(f"problem: {problem}")
-    click.echo(tables.summary(report, run))
+        say(f"problem: {problem}")
+    say(tables.summary(report, run))

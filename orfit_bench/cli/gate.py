@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from orfit_bench.cli.output import bar, show
+from orfit_bench.cli.output import bar, show, with_wide
 from orfit_bench.jobs.files import ensure_writable, replace
 
 PROFILES = ("quick", "full")
@@ -40,6 +40,7 @@ PROFILES = ("quick", "full")
     metavar="PATH",
     help="Also write the changes (.md) or all measurements (.json) to this file.",
 )
+@with_wide
 def gate_command(
     base: str, head: str, profile: str, methods: Sequence[str], backends: Sequence[str], shares: Sequence[str],
     output: Path | None,

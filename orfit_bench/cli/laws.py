@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orfit_bench.cli.output import console, show
+from orfit_bench.cli.output import console, show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_replaceable
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.argument("method", required=False)
 @click.option("--backend", default="numpy", show_default=True, metavar="NAME", help="Backend to test.")
 @click.option("--dtype", default="float64", show_default=True, metavar="DTYPE", help="float64 or float32.")
+@with_wide
 def laws_command(method: str | None, backend: str, dtype: str) -> None:
     """Measure the laws of all methods, or of METHOD.
 

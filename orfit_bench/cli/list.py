@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orfit_bench.cli.output import show
+from orfit_bench.cli.output import show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.errors import suggest
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("list")
 @click.argument("name", required=False)
+@with_wide
 def list_command(name: str | None) -> None:
     """List what is installed, or describe NAME.
 

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+WIDE = "orfit_bench.wide"
+"""The key of --wide in the context of a command."""
 NARROWEST = 60
 """Least width at which no name in a list is cut; a narrower terminal wraps the lines itself."""
+
+
+def with_wide(command: Decorated) -> Decorated:
+    """Add the option --wide, which `show` obeys."""
+    text = "Show all columns of tables, even if the lines are longer than the terminal is wide."
+    return click.option("--wide", is_flag=True, expose_value=False, callback=_remember_wide, help=text)(command)
+
+
+def _remember_wide(context: click.Context, option: click.Parameter, value: bool) -> None:
+    context.meta[WIDE] = value
+
+
+def width_of(err: bool = False) -> int | None:
+    """The width that lines must fit: that of the terminal, or COLUMNS; None in a file or pipe."""
+    stream = sys.stderr if err else sys.stdout
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdigit() and int(asked):
+        return int(asked)
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def console(err: bool = False) -> Console:
@@ -22,8 +47,7 @@ def console(err: bool = False) -> Console:
 
     from orfit_bench.report.table import WIDTH
 
-    terminal = (sys.stderr if err else sys.stdout).isatty()
-    out = Console(stderr=err, width=None if terminal else WIDTH, highlight=False, soft_wrap=False)
+    out = Console(stderr=err, width=width_of(err) or WIDTH, highlight=False, soft_wrap=False)
     if not err:
         widen(out, NARROWEST)
     return out
@@ -37,18 +61,41 @@ def widen(out: Console, columns: int) -> None:
 
 
 def show(item: RenderableType) -> None:
-    """Print to stdout without trailing blanks; a table that must not wrap is printed at its full width."""
+    """Print to stdout without trailing blanks.
+
+    A table that must not wrap leaves out columns until it fits, the least important first, unless --wide is given; in a
+    file or pipe it has all of them.
+    """
     from rich.measure import Measurement
     from rich.table import Table
 
+    from orfit_bench.report.table import without_columns
+
     out = console()
+    left_out: list[str] = []
     if isinstance(item, Table) and all(column.no_wrap for column in item.columns):
         endless = out.options.update(max_width=100_000)
-        widen(out, Measurement.get(out, endless, item).maximum)
+
+        def full_width(table: Table) -> int:
+            return Measurement.get(out, endless, table).maximum
+
+        context, width = click.get_current_context(silent=True), width_of()
+        if width and not (context and context.meta.get(WIDE)):
+            item, left_out = without_columns(item, lambda table: full_width(table) <= width)
+        widen(out, full_width(item))
     with out.capture() as captured:
         out.print(item, markup=False)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
+    if left_out:
+        say(f"not shown for lack of space: {', '.join(left_out)} (--wide shows all columns)")
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print a line of text, broken between words where it is longer than the terminal is wide."""
+    width = width_of(err)
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) if width else [text]
+    click.echo("\n".join(lines) or text, err=err)
 
 
 class Bar(NamedTuple):

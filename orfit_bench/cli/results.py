@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from orfit_bench.cli.output import show
+from orfit_bench.cli.output import say, show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 
@@ -17,6 +17,7 @@ FILE = click.Path(path_type=Path)
 
 @click.command("show")
 @click.argument("file", type=FILE)
+@with_wide
 def show_command(file: Path) -> None:
     """Print the result tables in FILE.
 
@@ -48,9 +49,9 @@ def show_results(results: Any, path: Path) -> None:
         show(line)
     counts = ", ".join(f"{sum(results['status'].values == s)} {s}" for s in sorted(set(results["status"].values)))
     if is_empty(results):
-        click.echo(f"{counts}. Nothing was measured, so no file is written.")
+        say(f"{counts}. Nothing was measured, so no file is written.")
     else:
-        click.echo(f"{counts}. Results: {path}")
+        say(f"{counts}. Results: {path}")
 
 
 @click.command("compare")
@@ -64,6 +65,7 @@ def show_results(results: Any, path: Path) -> None:
     help="Relative change of a metric to ignore, e.g. 0.5 for 50 %; may be repeated.",
 )
 @click.option("--all", "everything", is_flag=True, help="Also show improvements.")
+@with_wide
 def compare_command(before: Path, after: Path, shares: Sequence[str], everything: bool) -> None:
     """Report what got worse between two result files.
 
@@ -91,12 +93,12 @@ def compare_command(before: Path, after: Path, shares: Sequence[str], everything
     if shown:
         show(changes_table(shown))
     for line in comparison.differences(old, new):
-        click.echo(f"different conditions: {line}")
+        say(f"different conditions: {line}")
     for cells, where in ((lost, before), (added, after)):
         if cells:
-            click.echo(f"only in {where}: {len(cells)} cells, e.g. {cells[0]}")
+            say(f"only in {where}: {len(cells)} cells, e.g. {cells[0]}")
     worse = sum(c.worse for c in found)
-    click.echo(f"{worse} values got worse, {len(found) - worse} got better")
+    say(f"{worse} values got worse, {len(found) - worse} got better")
     if worse or lost:
         raise click.exceptions.Exit(1)
 
@@ -132,7 +134,7 @@ def merge_command(files: Sequence[Path], output: Path) -> None:
     ensure_writable(output)
     table = collection.merge([load(file) for file in files])
     results.write(table, output)
-    click.echo(f"{table.sizes['cell']} cells of {len(files)} files. Results: {output}")
+    say(f"{table.sizes['cell']} cells of {len(files)} files. Results: {output}")
 
 
 @click.command("export")
@@ -149,4 +151,4 @@ def export_command(file: Path, output: Path) -> None:
     plugins()
     ensure_distinct(file, output)
     collection.export(load(file), output)
-    click.echo(f"Written: {output}")
+    say(f"Written: {output}")

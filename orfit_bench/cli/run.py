@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import bar
+from orfit_bench.cli.output import bar, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
@@ -103,6 +103,7 @@ TIMEOUT = 300.0
 )
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 @click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
+@with_wide
 def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool, report: bool, **chosen: Any) -> None:
     """Benchmark methods on backends and streams.
 

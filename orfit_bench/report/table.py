@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -49,6 +50,38 @@ COLUMNS: dict[str, Columns] = {
     },
 }
 """Columns by kind of test error; errors of different kinds are never shown in one column."""
+
+
+DROPPED_FIRST = (
+    *("state", "roofline", "device", "expected", "skipped", "forgetting", "ties", "effect size", "p", "deviation"),
+    *("latency", "samples/s", "losses", "seeds", "backend"),
+)
+"""Headings of columns that a narrow terminal does without, the least important first."""
+
+
+def without_columns(table: Table, fits: Callable[[Table], bool]) -> tuple[Table, list[str]]:
+    """The table with as many columns as fit, and the headings of the others; the whole table if none of these helps."""
+    shown, left_out = table, list[str]()
+    headings = [str(column.header) for column in table.columns]
+    for heading in DROPPED_FIRST:
+        if fits(shown):
+            return shown, left_out
+        if heading in headings:
+            left_out.append(heading)
+            shown = _with_columns(table, [name for name in headings if name not in left_out])
+    return (shown, left_out) if fits(shown) else (table, [])
+
+
+def _with_columns(table: Table, headings: Sequence[str]) -> Table:
+    """The table with these columns alone."""
+    kept = [column for column in table.columns if str(column.header) in headings]
+    part = copy.copy(table)
+    part.columns, part.rows = [], []
+    for column in kept:
+        part.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow)
+    for cells in zip(*(column.cells for column in kept), strict=True):
+        part.add_row(*cells)
+    return part
 
 
 def results_tables(results: xarray.Dataset) -> Iterator[Table]:

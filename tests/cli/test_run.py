@@ -137,12 +137,13 @@ class TestRun:
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals to open")
 class TestNarrowTerminal:
-    def on_terminal(self, columns, *arguments, folder, kind):
+    def on_terminal(self, columns, *arguments, folder, kind, stderr=False):
         """What the command writes on a terminal of so many columns."""
         reader, writer = os.openpty()
         environment = {**os.environ, "COLUMNS": str(columns), "TERM": kind}
         command = [*COMMAND, *map(str, arguments)]
-        process = subprocess.Popen(command, stdout=writer, stderr=subprocess.DEVNULL, env=environment, cwd=folder)
+        error = writer if stderr else subprocess.DEVNULL
+        process = subprocess.Popen(command, stdout=writer, stderr=error, env=environment, cwd=folder)
         os.close(writer)
         parts = []
         with process, open(reader, "rb", buffering=0) as read, contextlib.suppress(OSError):  # Linux's end of file
@@ -166,14 +167,29 @@ class TestNarrowTerminal:
         lines = re.sub("\x1b\\[[0-9;]*m", "", output).splitlines()
         done = load(tmp_path / "r.nc")
         (heads,) = [line.split() for line in lines if line.startswith(" method ")]
-        assert heads == words("method backend stream samples/s roofline state test RMSE forgetting deviation")
+        fits = columns == 80
+        more, last = ("", "") if fits else (" roofline state", " forgetting")
+        assert heads == words(f"method backend stream samples/s{more} test RMSE{last} deviation")
+        left_out = "not shown for lack of space: state, roofline, forgetting (--wide shows all columns)"
+        assert (left_out in lines) == fits
+        assert not fits or max(map(len, lines)) <= columns
         for i, method in enumerate(done["method"].values):
             (row,) = [line.split() for line in lines if line.strip().startswith(f"{method} ")]
             assert row[:3] == [method, "numpy", "rotated_digits"]
             assert row[3] == format(float(done["throughput"].values[i]), ",.0f")
-            assert row[-3] == format(float(done["test_error"].values[i]), ".4g")
-            assert row[-2] == format(float(done["forgetting"].values[i]), ".3g")
+            assert row[-2 if fits else -3] == format(float(done["test_error"].values[i]), ".4g")
+            assert fits or row[-2] == format(float(done["forgetting"].values[i]), ".3g")
             assert row[-1] == format(float(done["deviation"].values[i]), ".1e")
+        if fits:
+            wide = self.on_terminal(columns, "show", "--wide", "r.nc", folder=tmp_path, kind=kind)
+            assert re.search(r"^ method +backend +stream +samples/s +roofline +state ", wide, re.M)
+
+    def test_errors_are_broken_between_words(self, tmp_path):
+        output = self.on_terminal(50, "list", "nowhere", folder=tmp_path, kind="xterm", stderr=True)
+        lines = output.replace("\r", "").splitlines()
+        assert lines[0].startswith("Error: no method, backend, stream")
+        assert max(map(len, lines)) <= 50
+        assert "rotated_digits" in output  # names are whole
 
     def test_the_names_of_settings_are_whole(self, tmp_path):
         output = self.on_terminal(30, "list", "rls", folder=tmp_path, kind="xterm")
