@@ -1,4 +1,4 @@
-"""Step sizes as functions of the step t = 1, 2, ...: plain values that are saved with a learner.
+"""Step sizes as functions of the step t = 1, 2, ...; they are values, saved with a learner.
 
 In a file a schedule is a table, for instance {power = {eta0 = 1.0, power = 0.8}}.
 """
@@ -17,7 +17,7 @@ Values = NDArray[np.float64]
 
 
 class Schedule:
-    """A step size for each step. Subclasses are frozen dataclasses, so that two may be compared."""
+    """A step size for each step. Subclasses are frozen dataclasses, so that they can be compared."""
 
     def __call__(self, t: Steps) -> Values:
         """Values at the steps t (counted from 1), same shape as t."""
@@ -59,7 +59,7 @@ class Power(Schedule):
         return self.eta0 / t.astype(float) ** self.power
 
     def extremes(self) -> tuple[float, ...]:
-        """The first value: far steps may underflow to 0, which is no mistake of the user."""
+        """The first value; values of late steps may underflow to 0, which is accepted."""
         return (self.eta0,)
 
 
@@ -77,7 +77,7 @@ class Slide(Schedule):
 
 @dataclass(frozen=True)
 class Sequence(Schedule):
-    """The given values in turn; the last one holds for ever."""
+    """The given values in order; after the last one it stays constant."""
 
     values: tuple[float, ...]
 
@@ -97,21 +97,21 @@ def constant(value: float) -> Constant:
 
 
 def power(eta0: float, power: float) -> Power:
-    """eta0 / t**power: large first, smaller later (power in [0, 1] keeps learning)."""
+    """eta0 / t**power, a decreasing step size; with power in [0, 1] the sum of the steps is infinite."""
     if _number("power", power) < 0:
-        raise ValueError(f"power={power}: want a number >= 0, else the steps would grow without end")
+        raise ValueError(f"power={power}: want a number >= 0, otherwise the step size would grow without bound")
     return Power(_number("eta0", eta0), float(power))
 
 
 def slide(B: float, G: float) -> Slide:
-    """B / (G sqrt(t)), the step of the slides' "SGD convergence"."""
+    """B / (G sqrt(t)), the step size of "SGD convergence" in the slides."""
     if not (_number("B", B) > 0 and _number("G", G) > 0):
         raise ValueError(f"slide(B={B}, G={G}): want both > 0")
     return Slide(float(B), float(G))
 
 
 def sequence(values: Any) -> Sequence:
-    """The given values in turn; the last one holds for ever."""
+    """The given values in order; after the last one it stays constant."""
     if isinstance(values, str) or not np.iterable(values):
         raise TypeError(f"sequence(values={values!r}): want a list of numbers")
     numbers = tuple(_number("values", v) for v in values)
@@ -125,7 +125,7 @@ def _number(name: str, value: Any) -> float:
         raise TypeError(f"{name}={value!r}: want a number")
     if not np.isfinite(value):
         raise ValueError(f"{name}={value!r}: want a finite number")
-    return float(value)  # type: ignore[arg-type]  # a real scalar, as was just seen
+    return float(value)  # type: ignore[arg-type]  # a real scalar, as checked above
 
 
 MAKERS: dict[str, Callable[..., Schedule]] = {

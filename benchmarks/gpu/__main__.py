@@ -86,7 +86,7 @@ def start_cold(output: Path) -> None:
 
 
 def write_page(call: Call, options: argparse.Namespace, backend: str) -> bool:
-    """The page in the output, and where it is asked for, docs/gpu.md; whether that went well."""
+    """Write the page to the output and, on request, to docs/gpu.md; return whether that succeeded."""
     small = options.sizes == "small"
     targets = [options.output / "gpu.md"]
     if "page" in options.parts and (options.page or not small):

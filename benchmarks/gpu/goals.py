@@ -70,6 +70,6 @@ GOALS = [
         3.0,
         times_numba,
         "the host works on the block's coordinates row by row, about k^2 operations each: 10 to 14 ms for 256 rows, "
-        "where Numba takes 19 ms for the whole of them. 10 times wants the coordinates on the device",
+        "where Numba takes 19 ms for all of them. A factor of 10 requires the coordinates on the device",
     ),
 ]

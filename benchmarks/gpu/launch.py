@@ -34,7 +34,7 @@ for name, least in json.loads(sys.argv[1]).items():
         continue
     number = lambda text: tuple(int(part) for part in text.split(".")[:2] if part.isdecimal())
     if number(have) < number(least):
-        wrong[name] = f"{have}, wants {least}"
+        wrong[name] = f"{have}, required {least}"
 have = {re.sub("[-_.]+", "-", str(d.name)).lower() for d in distributions()}
 print(json.dumps({"wrong": wrong, "have": sorted(have), "version": "%d.%d" % sys.version_info[:2]}))
 """

@@ -25,7 +25,7 @@ def libraries(tell: Tell, device: Any) -> None:
     """Versions of all that computes, as CuPy tells them."""
     get_runtime_info = importlib.import_module("cupyx").get_runtime_info
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is missing stands in what it says
+        warnings.simplefilter("ignore")  # the output names missing libraries
         lines = str(get_runtime_info()).splitlines()
     tell(**{name.strip(): value.strip()[:200] for name, _, value in (line.partition(" : ") for line in lines) if value})
 
@@ -54,7 +54,7 @@ def reason(tell: Tell, device: Any) -> None:
 
 
 def memory(tell: Tell, device: Any) -> None:
-    """The count of memory, asked three times with and without an array of 8 MB."""
+    """The measured memory, three times with and without an array of 8 MB."""
     device.memory()
     there = device.asarray(np.zeros(10**6))
     most = device.memory()
@@ -104,7 +104,7 @@ def subnormal(tell: Tell, device: Any) -> None:
 
 
 def repeatable(tell: Tell, device: Any) -> None:
-    """Products: the same ones again have the same bits; those of fewer rows differ, told in units of the last place."""
+    """Repeated products have the same bits; the difference for fewer rows is reported in units of the last place."""
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         eps, name = float(np.finfo(dtype).eps), np.dtype(dtype).name

@@ -76,7 +76,7 @@ def copied(A: Any, _: int) -> Any:
 
 
 def free(device: Backend) -> int:
-    """Bytes of the device that nobody uses."""
+    """Free bytes of device memory."""
     return int(device.namespace().cuda.runtime.memGetInfo()[0])
 
 

@@ -13,7 +13,7 @@ PARTS = {
     "warm": "compile CuPy's kernels, in one process, before checks and times need them",
     "check-float64": "the conformance kit in float64, one method after another",
     "check-float32": "the conformance kit in float32",
-    "tables": "rows a second beside Numba on the host, the most important sizes first",
+    "tables": "rows per second compared with Numba on the CPU, the most important sizes first",
     "profile": "where the host spends its time",
     "page": "docs/gpu.md with all that was measured so far",
 }
@@ -61,9 +61,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--sizes", choices=("full", "small"), default="full", help="small: a trial of all that is here"
     )
-    options.add_argument(
-        "--page", type=Path, help="the page to write, where `page` is asked for (default: docs/gpu.md)"
-    )
+    options.add_argument("--page", type=Path, help="the page to write, with the part `page` (default: docs/gpu.md)")
     return options
 
 
@@ -74,10 +72,10 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     if wrong := [part for part in found.parts if part not in PARTS]:
         options.error(f"no part {wrong[0]!r}: want one of {', '.join(PARTS)}")
     if found.workers < 1 or found.seed < 0:
-        options.error("--workers wants a number above 0, and --seed one of 0 or more")
+        options.error("--workers must be above 0, and --seed at least 0")
     if found.wheels and not found.wheels.is_dir():
         options.error(f"--wheels {found.wheels}: there is no such folder")
     if found.page and (found.sizes == "small") and found.page.resolve() == ROOT / "docs" / "gpu.md":
-        options.error("--sizes small measures nothing that docs/gpu.md should say: want another --page")
+        options.error("--sizes small is not for docs/gpu.md: choose another --page")
     found.output = found.output.resolve()
     return found

@@ -1,4 +1,4 @@
-"""The dated record of docs/gpu.md, from the files of all parts, whole or not."""
+"""The dated record of docs/gpu.md, from the files of all parts, complete or not."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def done(call: Call, journal: Journal, unit: Unit, worker: Worker, first: bool) 
     journal.begin(unit)
     status, why = worker.do(unit, seconds, keep)
     if status == LEFT and (seconds >= unit.limit or first):  # else it has all of the next call
-        status, why = FAILED, why if seconds >= unit.limit else f"{why}, the whole call: it wants more --minutes"
+        status, why = FAILED, why if seconds >= unit.limit else f"{why}, the call: choose more --minutes"
     journal.write(unit=unit.name, status=status, why=why, seconds=round(monotonic() - begin, 3))
     if status != DONE:
         call.say(f"    {status}: {why}")

@@ -43,7 +43,7 @@ def results_of(found: dict[str, Found], name: str) -> Results:
 
 
 def row(case: Case, d: int, dtype: str, one: Found, limits: Results) -> str:
-    """A row of the main table: what was measured before a unit failed stands in it."""
+    """A row of the main table, with what was measured before a unit failed."""
     results, ratio = one.results, NONE
     rows = str(results.get("rows", f"{NONE} ({results.get('why') or one.why or 'not finished'})"))
     if "numba" in results and "cupy" in results:

@@ -55,14 +55,14 @@ class Journal:
         self.path = path
 
     def write(self, **line: Any) -> None:
-        """Append a line, on a line of its own."""
+        """Append a line, after a line break if the last line is incomplete."""
         with self.path.open("ab+") as file:
             file.seek(max(0, file.tell() - 1))
             cut = file.read(1) not in (b"", b"\n")
             file.write(("\n" * cut + json.dumps(line) + "\n").encode())
 
     def lines(self) -> Iterable[dict[str, Any]]:
-        """All lines that are whole."""
+        """All complete lines."""
         if not self.path.exists():
             return
         for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():

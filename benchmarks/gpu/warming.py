@@ -31,5 +31,5 @@ def warm(tell: Tell, backend: str, method: str, dtype: str, small: bool) -> None
 
 
 def settings(kind: Any, d: int) -> dict[str, Any]:
-    """Those that a method needs beside its defaults."""
+    """Settings that a method needs in addition to its defaults."""
     return {"model": MLP((d, d))} if kind.state.layered else {}

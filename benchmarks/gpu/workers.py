@@ -107,7 +107,7 @@ def listen(lines: Any, queue: Queue[Any]) -> None:
 def serve() -> None:
     """The process, from inside: units come by its input, answers go to what was its output; ends with its caller."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what anybody prints is no answer
+    os.dup2(2, 1)  # so that printed text is not read as a result
     calls: Queue[Any] = Queue()
     Thread(target=end_with_caller, args=(calls,), daemon=True).start()
     while True:

@@ -1,4 +1,4 @@
-"""Rounds of learning apart: all learners get the mean of their weights."""
+"""Averaging of learners: all of them get the mean of their weights."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from orfit_bench.state.pending import PendingRows
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
 StepInputs = Mapping[str, Any]
-"""What comes with the rows beside their targets: dynamics of a filter by name, or factors that follow from weights."""
+"""Further inputs of rows: dynamics of a filter by name, or factors that follow from the weights of rows."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +68,7 @@ class Configuration:
 
     @cached_property
     def kernel_checks_rows(self) -> bool:
-        """Whether the kernel itself looks for rows that are not finite."""
+        """Whether the kernel itself checks that rows are finite."""
         return self.is_linear and self.batch_size == 1 and bool(getattr(self.kernel, "CHECKS_ROWS", False))
 
     def place(self, a: Array) -> Array:
@@ -121,7 +121,7 @@ class Configuration:
 
     @property
     def given_weights(self) -> tuple[str, Any]:
-        """The start that the user asked for, and the name of the argument."""
+        """The start that the user has set, and the name of the argument."""
         return "initial_weights", self.initial_weights
 
     def first_weights(self, d: int, c: int, shape: tuple[int, ...], draw: Draw) -> Any:
@@ -186,7 +186,7 @@ class Configuration:
         return self._make_parameters.constant(self.layout(sizes).sizes["gradients"])
 
     def kernel_for(self, sizes: Sizes, inputs: StepInputs | None) -> Any:
-        """What rows are handed to: on a linear model the kernel itself."""
+        """The object whose `learn` gets the rows: for a linear model the kernel."""
         return self.kernel if self.is_linear else self.linearized(sizes)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What is asked of a layered model: matrices that make up its parameters, inputs that its gradients agree with."""
+"""Checks of a layered model: its matrices are its parameters, its inputs agree with its gradients."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ class Learner:
             return None
         return self.rule.single_row(state.sizes)
 
-    # ------------------------------------------------------------------ what may not be asked
+    # ------------------------------------------------------------------ checks of calls
 
     def _usable(self) -> LearnerState | None:
         """The state; RuntimeError where an interrupted kernel may have left it half written."""

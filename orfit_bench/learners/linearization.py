@@ -92,7 +92,7 @@ class LinearizedKernel:
         return self._xp.ascontiguousarray(self._xp.concatenate(blocks))
 
     def _with_more(self, p: Params, w: Array, x: Array, y: Array, J: Array) -> Any:
-        """P with what the method asked for beside gradients and errors."""
+        """p with the further arguments that the method declares."""
         if self._method.kernel.needs_targets:
             p = p._replace(targets=y.reshape(-1, 1))
         if self._shapes:

@@ -18,9 +18,9 @@ from orfit_bench.state.state import LearnerState, Sizes
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(Configuration):
-    """How rows change a state.
+    """How rows change a state: `init` makes a state, and `learn` changes it in place.
 
-    `init` makes a state and `learn` changes it in place; a rule itself never changes, so that many states may share it.
+    A rule never changes, so that several states may share it.
     """
 
     def learn(
@@ -40,7 +40,7 @@ class Rule(Configuration):
         return out
 
     def _learn_batches(self, state: LearnerState, X: Array, Y: Array, predict: bool) -> Array | None:
-        """Learn the whole batches of pending rows and these; the rest is pending then."""
+        """Learn the complete batches of the pending rows and these; the remainder becomes pending."""
         waited, rows, B = state.pending.count, len(X), self.batch_size
         if waited + rows < B:
             state.pending = state.pending.with_rows(X, Y)
@@ -88,7 +88,7 @@ class Rule(Configuration):
         gradients = batch_size * layout.sizes["gradients"]
         if layout.grows:
             state.arrays = layout.reserve(state.arrays, steps * gradients)
-        with np.errstate(all="ignore"):  # kernels answer with False instead
+        with np.errstate(all="ignore"):  # kernels return False instead
             p = self.step_parameters(state, steps, batch_size, gradients, inputs)
             kernel = self.kernel_for(state.sizes, inputs)
             try:
@@ -107,14 +107,14 @@ class Rule(Configuration):
             raise self.diverged(state, learned)
 
     def diverged(self, state: LearnerState, learned: int) -> DivergedError:
-        """Drop the rows of the bad step, also those that were pending for it, and say which it was."""
+        """Discard the rows of the refused step, pending ones included, and return the error that names it."""
         waited = state.pending.count
         state.n_samples += learned - waited
         state.pending = state.pending.without_rows()
         return self.divergence(state.n_steps + 1, max(0, learned - waited))
 
     def divergence(self, step: int, row: int) -> DivergedError:
-        """The error for a step that was not applied, which began at this row of the call."""
+        """The error of a step that was not applied and began at this row of the call."""
         return DivergedError(
             f"{self.method.name} diverged at step {step}, row {row} of this call: the step would not be "
             f"finite, or its numbers have too few digits left, so it was not applied; the state before it is kept. "
@@ -124,7 +124,7 @@ class Rule(Configuration):
         )
 
     def warn_of_lost_precision(self, state: LearnerState) -> None:
-        """Warn once per state, at the caller of the learner. Called last, since the warning may be made an error."""
+        """Warn once per state. It is called last, since a filter may turn the warning into an error."""
         warns = self.method.state.warning
         if warns and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
             state.has_warned = True

@@ -1,4 +1,4 @@
-"""Learning one row per call: everything that does not change between calls is looked up once."""
+"""Learning of one row per call: everything that does not change between calls is computed once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class SingleRow:
     """Learns single rows in states of the same sizes, with the same result as `Rule.learn`.
 
-    It takes NumPy arrays of the learner's dtype and finite numbers only. All other input is left to the general path,
-    which converts it or says what is wrong with it. `Rule.single_row` says for which rules there is one.
+    It accepts NumPy arrays of the learner's dtype with finite numbers only. All other input takes the general path,
+    which converts or refuses it. `Rule.single_row` returns None for rules without this path.
     """
 
     def __init__(self, rule: Rule, sizes: Sizes) -> None:
@@ -38,7 +38,7 @@ class SingleRow:
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
 
     def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
-        """Learn x (d,) with y, a number or (c,). False if the general path has to do it."""
+        """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
         if self._y_is_1d:
             if not (isinstance(y, (float, np.floating)) and -self._largest <= y <= self._largest):
                 return False
@@ -48,7 +48,7 @@ class SingleRow:
         return math.isfinite(np.vdot(y, y)) and self._learn(state, x, np.ascontiguousarray(y[None]))
 
     def learn_label(self, state: LearnerState | None, x: object, y: object) -> bool:
-        """Learn x (d,) with a label that is known. False if the general path has to do it."""
+        """Learn x (d,) with a label that is known. Return False if the general path has to learn it."""
         label = y.item() if isinstance(y, np.generic) else y
         if state is None or type(label) is not type(next(iter(state.classes), None)) or label not in state.classes:
             return False
@@ -57,11 +57,11 @@ class SingleRow:
         return self._learn(state, x, Y)
 
     def learn_row(self, state: LearnerState | None, x: object) -> bool:
-        """Learn x (d,), which has no target. False if the general path has to do it."""
+        """Learn x (d,), which has no target. Return False if the general path has to learn it."""
         return self._learn(state, x, np.empty((1, 0), self._dtype))
 
     def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:
-        """Return x (d,) as rows (1, d), finite with `check`; None if the general path has to look at x or the state."""
+        """Return x (d,) as rows (1, d), finite with `check`; None if the general path has to be taken."""
         if (
             type(x) is not np.ndarray
             or state is None

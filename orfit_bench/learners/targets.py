@@ -1,4 +1,4 @@
-"""Rows and their targets, checked and encoded for the kernel: one function for each kind of target."""
+"""Validation and encoding of rows and targets for the kernel: one function for each kind of target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orfit_bench.tables.columns import read_columns, read_labels
 
 
 class Rows(NamedTuple):
-    """Rows on the backend, encoded, and what the state must know before it learns them."""
+    """Encoded rows on the backend, and what changes in the state before they are learned."""
 
     X: Array
     Y: Array
@@ -25,9 +25,9 @@ class Rows(NamedTuple):
     classes: tuple[Label, ...] = ()
     """All classes known with these rows, in order of first appearance."""
     arrivals: tuple[int, ...] = ()
-    """The rows at which the last of these classes come."""
+    """The first row of each new class."""
     inputs: Any = None
-    """What came with the rows beside the targets."""
+    """Further inputs of these rows, for example transitions."""
     feature_names: tuple[str, ...] = ()
     """The names of the columns of X, where they are known."""
     target_names: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 def with_numbers(
     rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X", look: bool = True
 ) -> Rows:
-    """Targets that are numbers: y (n,) or (n, c), of which NaN is a gap where the kind of method knows gaps."""
+    """Numeric targets y (n,) or (n, c); for a filter NaN means missing."""
     sizes = state.sizes if state else None
     X, names = read_features(state, X, name)
     target_names = state.target_names if state else ()
@@ -54,7 +54,7 @@ def with_numbers(
 
 
 def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X") -> Rows:
-    """Targets that are labels (n,): one-hot in the columns of all classes, which are then known."""
+    """Labels (n,), encoded as one-hot rows with a column for each class, new ones included."""
     known = state.classes if state else ()
     X, names = read_features(state, X, name)
     d = state.sizes.n_features if state else None
@@ -74,7 +74,7 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
 
 
 def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", look: bool = True) -> Rows:
-    """Rows alone."""
+    """Rows without targets."""
     X, names = read_features(state, X, name)
     d = state.sizes.n_features if state else None
     rows = validation.matrix(X, name, rule.dtype, d, look, rule.namespace, names)
@@ -86,7 +86,7 @@ def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str
 
 
 def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
-    """The state with a column for each of these classes, zero where it is new; itself where they are its own."""
+    """The state with a column for each of these classes, zero for new ones."""
     if classes == state.classes:
         return state
     column = {label: i for i, label in enumerate(state.classes)}
@@ -102,6 +102,6 @@ def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) ->
 
 
 def _columns(a: np.ndarray[Any, Any], axis: int, source: list[int]) -> np.ndarray[Any, Any]:
-    """The entries of a along axis in this order, -1 standing for zeros."""
+    """The entries of a along an axis in this order; -1 stands for zeros."""
     before_and_after = [(0, int(i == axis)) for i in range(a.ndim)]
     return np.take(np.pad(a, before_and_after), source, axis)

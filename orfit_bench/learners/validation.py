@@ -1,4 +1,4 @@
-"""Checks of what a caller hands in: once a chunk, and nothing has changed where one refuses it.
+"""Validation of input, once per chunk and before anything changes.
 
 Anything goes that NumPy takes, and any array with DLPack. Arrays of the namespace xp, or on a device that it takes them
 from, stay there and are checked there; all others are looked at in host memory.

@@ -27,7 +27,7 @@ def widened(learner: Learner, more: int) -> Any:
     Raises
     ------
     ValueError
-        If the model is not linear, or a setting is an array, whose entries for the new features nobody knows.
+        If the model is not linear, or a setting is an array, whose entries for the new features are unknown.
     """
     rule, state = learner.rule, learner.live_state
     if state is None:

@@ -22,7 +22,7 @@ ESTIMATORS = GeneratedClasses(build, class_name, lambda method: not method.state
 
 
 def __getattr__(name: str) -> Any:
-    """A class by its own name, such as RlsRegressor: what pickle looks for."""
+    """A class by its name, such as RlsRegressor, as pickle requests it."""
     if name.startswith("_"):
         raise AttributeError(name)
     return ESTIMATORS.by_class_name(name)

@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Features:
-    """The names of the features seen so far, in the order of the columns; a constant column stands before them."""
+    """The names of the features seen so far, in the order of the columns; a constant column precedes them."""
 
     def __init__(self, constant: bool) -> None:
         self._first = (1.0,) if constant else ()

@@ -20,7 +20,7 @@ ESTIMATORS = GeneratedClasses(build, class_name)
 
 
 def __getattr__(name: str) -> Any:
-    """A class by its own name, such as RlsRegressor: what pickle looks for."""
+    """A class by its name, such as RlsRegressor, as pickle requests it."""
     if name.startswith("_"):
         raise AttributeError(name)
     return ESTIMATORS.by_class_name(name)

@@ -1,4 +1,4 @@
-"""A backend: an array type, the place it computes, and kernels that know arrays only."""
+"""A backend: an array type, a device, and kernels that compute on arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = Any
 """An array of the backend: C order, one dtype."""
 REFERENCE = "numpy"
-"""The backend that the others must agree with."""
+"""The backend with which the others are compared."""
 
 
 def _here() -> str:
@@ -21,7 +21,7 @@ def _here() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A set of kernels on some hardware. The functions import what is heavy when first called."""
+    """A set of kernels on some hardware. Heavy libraries are imported when a function is called for the first time."""
 
     name: str
     summary: str
@@ -29,29 +29,29 @@ class Backend:
     """The array module: ndarray, empty, zeros, eye, ascontiguousarray, concatenate, max, min, isfinite; for subspaces
     also copysign, diagonal and linalg.qr."""
     asarray: Callable[[NDArray[Any]], Array] = np.array
-    """A host array copied to the backend, C order."""
+    """Copy a host array to the backend, in C order."""
     asnumpy: Callable[[Array], NDArray[Any]] = np.array
-    """A backend's array copied to the host."""
+    """Copy an array of the backend to host memory."""
     probe: Callable[[], str] = _here
-    """Why the backend cannot compute here, with the command that would help; empty when it can."""
+    """Why the backend is not available on this machine, with the remedy; empty if it is."""
     synchronize: Callable[[], None] = lambda: None
-    """Wait until all work is done."""
+    """Wait until the device has finished all work."""
     memory: Callable[[], int] | None = None
-    """The most bytes of the device that were taken since the last call; None without a device."""
+    """Peak bytes of device memory since the last call; None without a device."""
     device: str = ""
-    """What its arrays lie on, "cpu" or "cuda", as DLPack knows it; empty claims nothing. The kit looks."""
+    """The device of its arrays, "cpu" or "cuda" as in DLPack, which the kit checks; empty if not declared."""
     device_info: Callable[[], Mapping[str, str]] = dict
-    """What device it computes on and by what, its name, driver and runtime, for the record of results and states."""
+    """Name, driver and runtime of the device, recorded in results and states."""
     compiled: Callable[[Any], Sequence[str]] | None = None
-    """The signatures that a kernel module has compiled so far; None for a backend that compiles nothing."""
+    """The signatures of a kernel module that are compiled so far; None for a backend without a compiler."""
     compile: Callable[[Any, str], None] | None = None
-    """Compile all of a kernel module for a dtype and keep it for later processes; None where nothing is kept."""
+    """Compile a kernel module for a dtype and cache it for later processes; None if nothing is cached."""
     complete: bool = False
-    """Whether it promises every method of the catalogue with all that each allows; then the kit wants all of it."""
+    """Whether it has kernels for all methods of the catalogue with all their capabilities, which the kit checks."""
 
     @property
     def described(self) -> dict[str, str]:
-        """What `device_info` says, or how it failed: a plugin's code must not end what asks."""
+        """The result of `device_info`, or how it failed, since an error of a plugin must not end the caller."""
         try:
             return {str(name): str(value) for name, value in self.device_info().items()}
         except Exception as error:
@@ -59,23 +59,23 @@ class Backend:
 
     @property
     def reason(self) -> str:
-        """Why it is not available; empty when it is."""
+        """Why it is not available; empty if it is."""
         try:
             return self.probe()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a probe is a plugin's code; SystemExit must not end the host
+        except BaseException as error:  # also SystemExit: a plugin must not end the process
             return f"its probe failed: {type(error).__name__}: {error}"
 
     @property
     def available(self) -> bool:
-        """Whether it can compute here."""
+        """Whether it can compute on this machine."""
         return not self.reason
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """What a plugin registers instead of a kernel module that it does not have, with the reason."""
+    """Registered by a plugin instead of a kernel module that it does not have, with the reason."""
 
     reason: str
 

@@ -42,13 +42,13 @@ def lacking(kernel: object, method: Method) -> dict[Capability, str]:
     """
     if isinstance(kernel, Absent):
         return dict.fromkeys(allowed(method), kernel.reason)
-    said = getattr(kernel, "LACKS", {})
-    if not isinstance(said, Mapping):
-        raise TypeError(f"LACKS is {type(said).__name__}, want a mapping of capabilities to reasons")
-    if strange := [name for name in said if name not in MEANING or name == "rows"]:
+    lacks = getattr(kernel, "LACKS", {})
+    if not isinstance(lacks, Mapping):
+        raise TypeError(f"LACKS is {type(lacks).__name__}, want a mapping of capabilities to reasons")
+    if strange := [name for name in lacks if name not in MEANING or name == "rows"]:
         known = ", ".join(name for name in MEANING if name != "rows")
         raise ValueError(f"LACKS names {strange[0]!r}, want some of {known}; for rows offer Absent(reason)")
-    return {name: str(said[name]) for name in allowed(method) if name in said}
+    return {name: str(lacks[name]) for name in allowed(method) if name in lacks}
 
 
 def require(name: Capability, kernel: object, method: Method, backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""An experiment: a figure or table of a paper, computed again and laid beside the paper's own numbers."""
+"""An experiment: a figure or table of a paper, computed again and compared with the numbers of the paper."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import NamedTuple
 from orfit_bench.errors import UnavailableError
 
 Progress = Callable[[int, int, str], None]
-"""Called with the number of finished cells, of all cells, and what was done last: at the start, then after each."""
+"""Called at the start and after each cell, with the numbers of finished and of all cells and the last one's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asks of an experiment."""
+    """The options of a run of an experiment."""
 
     folder: Path
-    """Where the files go; made where only it is missing."""
+    """The folder of the files; it is created if its parent exists."""
     data: str | None = None
-    """One of the experiment's data sets; None for its first."""
+    """One of the data sets of the experiment; None for the first."""
     runs: int | None = None
-    """How many runs with seeds of their own; None for as many as the source's."""
+    """Number of runs with different seeds; None for the number in the source."""
     fresh: bool = False
-    """Whether the finished cells of a run that was killed are forgotten."""
+    """Whether to discard the finished cells of an interrupted run."""
     progress: Progress = lambda done, total, last: None
 
 
 class Reproduced(NamedTuple):
-    """The files that an experiment leaves."""
+    """The files that an experiment writes."""
 
     results: Path
-    """netCDF."""
+    """The results, as netCDF."""
     page: Path
-    """HTML."""
+    """The page, as HTML."""
 
 
 Reproduce = Callable[["Experiment", Request], Reproduced]
@@ -43,21 +43,21 @@ Reproduce = Callable[["Experiment", Request], Reproduced]
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A named experiment. `runner` names what computes it, so that its declaration imports nothing heavy."""
+    """A named experiment. Its `runner` is imported on first use, so that the declaration is cheap to import."""
 
     name: str
     source: str
-    """The document and its place."""
+    """The document, and the place in it."""
     summary: str
     seconds: int
-    """About how long it takes on one core with its first data set."""
+    """Approximate duration on one core with the first data set."""
     runner: str
     """ "package.module:function" of a function of the experiment and a `Request`, imported on first use."""
     data: tuple[str, ...] = ()
-    """The data sets that it can learn, the first by default; empty where it makes its own rows."""
+    """The data sets that it can use, the default first; empty if it generates its rows."""
 
     def __post_init__(self) -> None:
-        """Refuse a declaration that could be neither listed nor run."""
+        """Refuse an invalid declaration."""
         for field in ("name", "source", "summary", "runner"):
             if not isinstance(value := getattr(self, field), str) or not value:
                 raise TypeError(f"experiment {self.name!r}: {field}={value!r}, want a text")
@@ -69,7 +69,7 @@ class Experiment:
             raise TypeError(f"experiment {self.name!r}: data={self.data!r}, want a tuple of names")
 
     def reproduce(self, request: Request) -> Reproduced:
-        """Compute it. UnavailableError where its runner cannot be imported; else what the runner raises."""
+        """Run the experiment. Raises UnavailableError if its runner cannot be imported."""
         module, _, function = self.runner.partition(":")
         try:
             run: Reproduce = getattr(importlib.import_module(module), function)

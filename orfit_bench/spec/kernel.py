@@ -55,7 +55,7 @@ class Kernel(Protocol):
 
     A module may say LACKS = {capability: why}, what it leaves out of what the method allows (spec/capability.py), and
     EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone). With
-    CHECKS_ROWS = True its `learn` is handed rows of batch_size 1 that nobody looked at, which saves a pass over them:
+    CHECKS_ROWS = True its `learn` gets unvalidated rows of batch_size 1, which saves a pass over them:
     where one is not finite, it returns -1 and leaves all as it was.
     """
 

@@ -44,7 +44,7 @@ class Law:
     source: str
     exponent: int
     shape: Shape = "tall"
-    """The rows it wants: "tall" (n > d), "wide" (n < d, independent), or "own": it makes all of them from the seed."""
+    """The rows needed: "tall" (n > d), "wide" (n < d, independent), or "own": it generates them from the seed."""
 
     def __post_init__(self) -> None:
         """Refuse a shape that no rows are made for, and a law without a claim."""
@@ -66,7 +66,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """An edge of the map: two methods, or a method and a batch solution, that agree under the settings said by `when`.
+    """An edge of the map: two methods, or a method and a batch solution, that agree under the settings in `when`.
 
     The law's check gets `create(method, **settings)`; that of an edge to a batch solution is a law of the method `one`.
     """

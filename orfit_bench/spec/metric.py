@@ -1,4 +1,4 @@
-"""A metric: one number that tells how well a learner did."""
+"""A metric: a number computed from the record of a cell."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from orfit_bench.spec.stream import Data
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one finished cell recorded, for metrics to read.
+    """The measurements of a finished cell, from which metrics are computed.
 
-    An error on rows is, by the learner's `method.kind`, their mean squared error (numbers, filters), the share of wrong
-    labels, or the mean compression loss |x - C C'x|^2 (subspaces).
+    The error on rows depends on the kind of the method: mean squared error (regression, filters), share of wrong
+    labels (classification), or mean compression loss |x - C C'x|^2 (subspaces).
     """
 
     data: Data
     learner: Any
     """The learner after its last row."""
     seconds: float
-    """Wall time of learning alone: without set-up, compilation and evaluation."""
+    """Wall time of learning, without set-up, compilation and evaluation."""
     rows_learned: int
     """Rows learned over all passes and learners."""
     rows: NDArray[Any]
-    """(points,) how many rows had been learned at each recorded point."""
+    """(points,) number of rows learned at each recorded point."""
     test_error: NDArray[Any]
-    """(points,) error on the test set at those points, of numbers its root; NaN where there is no test set."""
+    """(points,) error on the test set at those points, its root for regression; NaN without a test set."""
     task_error: NDArray[Any]
     """(tasks, tasks) [i, j]: error on the rows of task j after the last row of task i; NaN for j > i."""
     stream_error: float
-    """Error of the learner, after its last row, on all rows of the stream."""
+    """Error on all rows of the stream, after the last row."""
     a_priori: NDArray[Any] | None
-    """(n,) squared error on each row of the first pass just before its step, NaN where y is; numbers and filters."""
+    """(n,) squared a-priori errors of the first pass, NaN for missing y; regression and filters only."""
     latency: NDArray[Any]
-    """(calls,) wall time of calls that bring a single row, to a learner that learns nothing else."""
+    """(calls,) wall time of calls with a single row, of a learner of its own."""
     host_bytes: float
-    """Most bytes that Python and NumPy held during a pass beyond the data: the state and what is passing."""
+    """Peak bytes allocated by Python and NumPy during a pass, without the data."""
     device_bytes: float | None
-    """Most bytes of the backend's device in use during that pass; None where the backend does not say."""
+    """Peak bytes of device memory during that pass; None if the backend does not measure it."""
     limit: float | None = None
-    """Rows a second that the machine allows, by the method's declared cost; None where that is not known."""
+    """Roofline limit in rows per second, from the declared cost of the method; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A named number. `measure` returns it for a finished cell, or None where it does not apply."""
+    """A named metric. `measure` returns its value for a finished cell, or None if it does not apply."""
 
     name: str
     unit: str
@@ -58,8 +58,8 @@ class Metric:
     better: Literal["lower", "higher"]
     measure: Callable[[Record], float | None]
     tolerated: float = 0.01
-    """The relative change between two runs that is none: what the clock or the order of additions brings."""
+    """Relative change between two runs that counts as none, due to timing or the order of additions."""
     floor: float = 0.0
-    """Numbers up to this are as good as zero, and a change between two of them is none."""
+    """Values up to this count as zero, so that a change between two of them counts as none."""
     memory: Callable[[Record], float] | None = None
     """Bytes that `measure` allocates beyond a few numbers a row. Above the memory budget of a run, it is not called."""

@@ -12,7 +12,7 @@ from orfit_bench.errors import suggest
 from orfit_bench.spec.types import SettingType
 
 RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs")
-"""Names that kernels find in their parameters beside the settings."""
+"""Names of kernel parameters that are no settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class Field:
         Whether there is one array for each layer of the model, named basis_1, basis_2, ...
     compared : {"entries", "span", "nothing"}
         What the rows determine, so that all kernels agree on it: the entries, the span of the vectors (along "feature",
-        "parameter" or "input"), or nothing beside the other fields.
+        "parameter" or "input"), or nothing compared with the other fields.
     """
 
     name: str
@@ -189,7 +189,7 @@ class StateSpec:
 
     @property
     def dimensions(self) -> set[str]:
-        """The dimensions that fields may have beside integer settings."""
+        """The dimensions that fields may have, besides integer settings."""
         return {*DIMENSIONS, *self.lengths, *({self.growth.dim} if self.growth else ())}
 
     @property

@@ -190,7 +190,7 @@ class Text(SettingType):
 
 @dataclass(frozen=True, slots=True)
 class Names(SettingType):
-    """Several different texts; one text stands for itself."""
+    """Several different texts; a single text is accepted as a tuple of one."""
 
     kind: ClassVar[str] = "names"
 

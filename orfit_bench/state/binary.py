@@ -112,7 +112,7 @@ def _read(view: memoryview) -> Decoded:
 
 
 def _check(view: memoryview) -> None:
-    """ValueError where these are not the whole, unchanged bytes of a version that is read."""
+    """Raise ValueError unless these are complete and unchanged bytes of a known version."""
     if bytes(view[: len(MAGIC)]) != MAGIC:
         raise ValueError("from_bytes: these are not the bytes of a learner: they do not start as to_bytes() does")
     if len(view) < START:

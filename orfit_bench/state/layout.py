@@ -1,4 +1,4 @@
-"""The arrays of a learner's state: their shapes, their start, room for growing ones, and copies in host memory."""
+"""The arrays of a state: shapes, initial values, capacity of growing fields, and copies in host memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
 
 
 class StateLayout:
-    """The shapes of a method's fields for given settings and sizes, and the room of its growing dimension."""
+    """The shapes of the fields of a method for given settings and sizes, and the capacity of its growing dimension."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class StateLayout:
         dtype: np.dtype[Any],
         inputs: Sequence[int] = (),
     ) -> None:
-        """Inputs are those of the model's layers, where the method learns layer by layer."""
+        """`inputs` are the numbers of inputs of the layers of the model, if the method learns layer by layer."""
         layers = [{**sizes, "input": n} for n in inputs]
         self._sizes_of = {f"_{i}": size for i, size in enumerate(layers, start=1)}
         own = {"input", *method.state.lengths} if layers else set()
@@ -45,37 +45,37 @@ class StateLayout:
         self._settings, self._backend, self._dtype = settings, backend, dtype
 
     def shape(self, dims: tuple[str, ...], count: int = 0) -> tuple[int, ...]:
-        """Lengths of dims, with `count` for the growing one."""
+        """The lengths of dimensions; that of the growing one is `count`."""
         return tuple(count if dim == self.grows else self.sizes[dim] for dim in dims)
 
-    def _started(self, f: Field, draw: Draw | None) -> Any:
-        """What a field starts at; None for zeros."""
+    def _initial_value(self, f: Field, draw: Draw | None) -> Any:
+        """The initial value of a field; None for zeros."""
         if not (f.start and draw):
             return None
         layer = f.name[f.name.rfind("_") :] if f.layered else ""
         return f.start(self._settings, self._sizes_of.get(layer, self.sizes), draw)
 
     def start(self, given: dict[str, Any], draw: Draw | None = None) -> Any:
-        """A new record on the backend; `given` overrides fields by host arrays."""
+        """A new record on the backend; `given` has host arrays of fields that do not have their initial values."""
         arrays = {}
         for f in self.fields:
             value = given.get(f.name)
             if value is None:
-                value = self._started(f, draw)
+                value = self._initial_value(f, draw)
             arrays[f.name] = self._placed(f, value)
         if self.grows:
             arrays["count"] = np.array([self._used(arrays)], np.int64)
         return _record_type(tuple(arrays))(**arrays)
 
     def place(self, given: Mapping[str, np.ndarray[Any, Any]]) -> Any:
-        """A new record on the backend of host arrays that have the shapes and the dtype of the fields."""
+        """A new record on the backend, from host arrays with the shapes and the dtype of the fields."""
         arrays = {f.name: self._backend.asarray(given[f.name]) if f.dims else given[f.name].copy() for f in self.fields}
         if self.grows:
             arrays["count"] = np.array([self._used(arrays)], np.int64)
         return _record_type(tuple(arrays))(**arrays)
 
     def _placed(self, f: Field, value: Any) -> Any:
-        """The field's array: numbers in host memory, zeros and diagonal matrices made where the backend computes."""
+        """The array of a field: scalars in host memory; zeros and diagonal matrices are made on the device."""
         if value is None:
             return self._zeros(self.shape(f.dims)) if f.dims else np.zeros((), self._dtype)
         given = value.values if isinstance(value, Diagonal) else value
@@ -90,7 +90,7 @@ class StateLayout:
     def _zeros(self, shape: tuple[int, ...]) -> Any:
         xp = self._backend.namespace()
         zeros = xp.zeros(shape, dtype=self._dtype)
-        return self._backend.asarray(zeros) if xp is np else zeros  # a backend of the host may align its arrays
+        return self._backend.asarray(zeros) if xp is np else zeros  # a backend on the CPU may align its arrays
 
     def _diagonal(self, values: np.ndarray[Any, Any], size: int) -> Any:
         xp = self._backend.namespace()
@@ -109,11 +109,11 @@ class StateLayout:
         return int(s.count[0]) if self.grows else 0
 
     def sizes_of_layer(self, layer: int) -> dict[str, int]:
-        """The sizes of a layer, counted from 1; those of the whole where the method does not learn layer by layer."""
+        """The sizes of a layer, counted from 1; those of the model if the method does not learn layer by layer."""
         return self._sizes_of.get(f"_{layer}", self.sizes)
 
     def reserve(self, s: State, more: int) -> Any:
-        """The record with room for `more` further entries behind the used ones, at most up to the limit."""
+        """The record with capacity for `more` further entries, at most up to the limit."""
         if not self.grows:
             return s
         names = self._growing()
@@ -132,12 +132,12 @@ class StateLayout:
         return new
 
     def copy(self, s: Any) -> Any:
-        """An independent record, placed as the backend places arrays."""
+        """An independent copy of the record."""
         host = self._backend.namespace() is np
         return type(s)(*(self._backend.asarray(a) if host and a.ndim and a.dtype.kind == "f" else a.copy() for a in s))
 
     def arrays(self, s: State) -> dict[str, np.ndarray[Any, Any]]:
-        """Copies of the fields in host memory, growing ones cut to what is used."""
+        """Copies of the fields in host memory; growing ones have their used length."""
         used = self.count(s)
         out = {}
         for f in self.fields:
@@ -147,13 +147,13 @@ class StateLayout:
         return out
 
     def bytes(self, s: State) -> int:
-        """Bytes of the fields in host memory, growing ones as far as they are used."""
+        """The bytes of the fields in host memory, at the used length of growing ones."""
         used = self.count(s)
         return self._dtype.itemsize * sum(math.prod(self.shape(f.dims, used)) for f in self.fields)
 
 
 def _by_layer(fields: Sequence[Field], layers: int, own: set[str]) -> Iterator[Field]:
-    """The fields, a layered one as one of its own for each layer; `own` are the dimensions that layers do not share."""
+    """The fields, with one field per layer for a layered one; `own` are the dimensions that differ between layers."""
     for f in fields:
         for layer in (f"_{i}" for i in range(1, layers + 1)) if f.layered else ("",):
             yield replace(f, name=f.name + layer, dims=tuple(d + layer if d in own else d for d in f.dims))

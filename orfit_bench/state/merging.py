@@ -1,4 +1,4 @@
-"""Two states that saw different rows become one; several take the mean of their weights."""
+"""Merging of two states that learned different rows, and averaging of several states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Fields = dict[str, Any]
 
 
 def check_alike(act: str, a: StateRule, b: StateRule) -> None:
-    """ValueError where the rules of two learners differ in what decides how they learn."""
+    """Raise ValueError if two rules differ in anything that determines what they learn."""
     if b.method != a.method:
         raise ValueError(f"{act}: the learners differ in method: {a.method.name} and {b.method.name}")
     if differing := [k for k, v in a.settings.items() if not equal_values(v, b.settings[k])]:
@@ -32,9 +32,9 @@ def check_alike(act: str, a: StateRule, b: StateRule) -> None:
 
 
 def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None, labels: bool) -> None:
-    """ValueError where rows wait in one of two states, or their sizes differ; of labels the classes may."""
+    """Raise ValueError if one of two states has pending rows, or if their sizes differ; the classes of labels may."""
     if any(state and state.pending.count for state in (a, b)):
-        raise ValueError(f"{act}: rows wait in one of the learners: call flush() first")
+        raise ValueError(f"{act}: one of the learners has pending rows: call flush() first")
     if not (a and b):
         return
     if a.sizes.n_features != b.sizes.n_features:
@@ -48,13 +48,12 @@ def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None,
 
 
 def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerState) -> LearnerState:
-    """One state for the rows of both, b's after a's: a new value. Both have the same sizes and classes.
+    """Return a new state for the rows of both, those of b after those of a, which have the same sizes and classes.
 
-    The other's rule may be on another backend or start from other draws. ValueError where the method's rule for
-    merging does not apply.
+    The other rule may have another backend or random_state. Raises ValueError if the method has no rule for this merge.
     """
     how = rule.method.combine.merge
-    assert how is not None  # check_mergeable saw to it
+    assert how is not None  # by check_mergeable
     if how.kind == "exact":
         _check_same_start(rule, other_rule, a.sizes)
     if not b.n_steps:
@@ -72,7 +71,7 @@ def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerSta
 
 
 def check_mergeable(rule: StateRule) -> None:
-    """ValueError with the reason where learners of the rule cannot be merged."""
+    """Raise ValueError with the reason if learners of the rule cannot be merged."""
     how = rule.method.combine.merge
     if how is None:
         raise ValueError(f"{rule.method.name} has no rule for merging: learn the rows with one learner")
@@ -81,12 +80,12 @@ def check_mergeable(rule: StateRule) -> None:
 
 
 def _in_dtype(rule: StateRule, fields: Fields) -> Fields:
-    with np.errstate(over="ignore"):  # infinite numbers are refused with all that does not fit
+    with np.errstate(over="ignore"):  # infinite numbers are refused by _placed
         return {name: np.asarray(a).astype(rule.dtype) for name, a in fields.items()}
 
 
 def _placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
-    """A state like another with these fields, host arrays; ValueError where they do not fit the rule."""
+    """The state with other fields, given as host arrays. Raises ValueError if they do not fit the rule."""
     layout = rule.layout(like.sizes)
     known = {f.name for f in layout.fields}
     if strange := [name for name in fields if name not in known]:
@@ -104,7 +103,7 @@ def _placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState
 
 
 def side(rule: StateRule, state: LearnerState) -> Side:
-    """What a rule for merging may know of a learner."""
+    """What the merge rule of a method gets of a learner."""
     fields = rule.layout(state.sizes).arrays(state.arrays)
     eps = float(np.finfo(rule.dtype).eps)
     return Side(_wide(fields), _wide(_start(rule, state.sizes)), state.n_steps, state.n_samples, eps)
@@ -116,7 +115,7 @@ def _start(rule: StateRule, sizes: Sizes) -> Fields:
 
 
 def _check_same_start(a: StateRule, b: StateRule, sizes: Sizes) -> None:
-    """An exact rule takes the prior, or the weights moved from, off both sides; others live with different draws."""
+    """Raise ValueError if the states start differently: an exact merge subtracts the prior or the initial weights."""
     one, other = _start(a, sizes), _start(b, sizes)
     if differing := [name for name in one if not np.array_equal(one[name], other[name])]:
         seeds = f"random_state is {a.random_state} and {b.random_state}"
@@ -127,7 +126,7 @@ def _check_same_start(a: StateRule, b: StateRule, sizes: Sizes) -> None:
 
 
 def mean(rules: Sequence[StateRule], states: Sequence[LearnerState]) -> list[LearnerState]:
-    """The states with the mean of their weights; each keeps its own step count."""
+    """The states with the mean of their weights; each keeps its number of steps."""
     first, method = rules[0], rules[0].method
     fields = [_wide(first.layout(state.sizes).arrays(state.arrays)) for state in states]
     there = [name for name in method.combine.averages if name in fields[0]]
@@ -139,7 +138,7 @@ def mean(rules: Sequence[StateRule], states: Sequence[LearnerState]) -> list[Lea
 
 
 def _mean(fields: Sequence[Fields], name: str, by: str | None) -> Any:
-    """The mean of a field, weighted by another one; the first learner's where nothing has weight."""
+    """The mean of a field, weighted by another one; the value of the first learner if all weights are zero."""
     weights = [float(f[by]) if by else 1.0 for f in fields]
     total = sum(weights)
     return sum(a * f[name] for a, f in zip(weights, fields, strict=True)) / total if total else fields[0][name]

@@ -47,7 +47,7 @@ def _plain_setting(value: object) -> Any:
 
 
 def header(rule: StateRule, state: LearnerState | None) -> dict[str, Any]:
-    """All of the state that is no array; None stands for a learner before its first chunk."""
+    """Everything of the state that is no array; the state is None before the first chunk."""
     device = rule.backend.described
     return {
         **({"device": device} if device else {}),
@@ -166,7 +166,7 @@ def _checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], 
 
 
 def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
-    """The state with named dimensions; a name that stands twice in one array gets a number."""
+    """The state with named dimensions; the second occurrence of a name in one array gets a number."""
     import xarray
 
     given, head = arrays(rule, state), header(rule, state)
@@ -202,7 +202,7 @@ def _named_dimensions(rule: StateRule, state: LearnerState | None, variables: An
 
 
 def _plain(head: dict[str, Any]) -> dict[str, Any]:
-    """What a reader looks for first, as attributes of their own, of kinds that netCDF knows."""
+    """The entries of the header as attributes of types that netCDF supports."""
     return {k: json.dumps(v) if isinstance(v, (dict, list, bool)) else v for k, v in head.items() if v is not None}
 
 
@@ -244,7 +244,7 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, HostArray
         except Exception as error:  # a flipped bit raises anything: struct.error, NotImplementedError, MemoryError, ...
             pickled = "it is no .npz file, or holds pickled objects, which are never read"
             reason = pickled if "pickle" in str(error) else f"{type(error).__name__}: {error}"
-            raise ValueError(f"{path}: not a whole state saved by orfit_bench ({reason})") from error
+            raise ValueError(f"{path}: not a complete state saved by orfit_bench ({reason})") from error
     check_header(head, str(path))
     if head["format"] > 2 and (written is None or written != checksum(encoded, given)):
         raise ValueError(f"{path}: the checksum of the content does not fit: the file is damaged or was changed")

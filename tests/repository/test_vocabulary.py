@@ -25,6 +25,7 @@ PACKAGES = (
     "orfit_bench/new_plugin",
     "orfit_bench/plugins",
     "orfit_bench/report",
+    "orfit_bench/spec",
     "orfit_bench/state",
     "orfit_bench/tables",
     "orfit_bench/tracking",

@@ -74,7 +74,7 @@ def test_a_file_cut_short(saved: Path) -> None:
     whole = saved.read_bytes()
     for end in [*range(0, len(whole) - 1, 37), len(whole) - 1]:
         saved.write_bytes(whole[:end])
-        refused(saved, "not a whole state saved by orfit_bench")
+        refused(saved, "not a complete state saved by orfit_bench")
 
 
 @pytest.mark.filterwarnings("error")

@@ -28,8 +28,8 @@ REFUSED = {
     "a vector": (lambda: (lms(np.eye(2), [1, 2]), lms(np.eye(2), [[1], [2]])), "differ in outputs"),
     "model": (lambda: (lms(), lms(model=CUBIC)), "differ in model"),
     "start": (lambda: (lms(), lms(initial_weights=[0.0, 0, 1])), "started from different initial_weights"),
-    "waiting here": (lambda: (of("orfit", batch_size=3), ob.create("orfit", batch_size=3)), "rows wait in one"),
-    "waiting there": (lambda: (ob.create("orfit", batch_size=3), of("orfit", batch_size=3)), "rows wait in one"),
+    "waiting here": (lambda: (of("orfit", batch_size=3), ob.create("orfit", batch_size=3)), "pending rows"),
+    "waiting there": (lambda: (ob.create("orfit", batch_size=3), of("orfit", batch_size=3)), "pending rows"),
     "labels": (
         lambda: (of("class_rls"), ob.create("class_rls").partial_fit(np.eye(3), [1, 2, 3])),
         "labels are of different kinds: int, str",
