@@ -171,7 +171,7 @@ class TestNarrowTerminal:
         more, last = ("", "") if fits else (" roofline state", " forgetting")
         assert heads == words(f"method backend stream samples/s{more} test RMSE{last} deviation")
         left_out = "not shown for lack of space: state, roofline, forgetting (--wide shows all columns)"
-        assert (left_out in lines) == fits
+        assert (left_out in " ".join(lines)) == fits
         assert not fits or max(map(len, lines)) <= columns
         for i, method in enumerate(done["method"].values):
             (row,) = [line.split() for line in lines if line.strip().startswith(f"{method} ")]

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from helpers.distributions import install, python
 
 from orfit_bench.new_plugin import write
 
+TABLES = Path(__file__).resolve().parents[2] / "docs/tutorial-tables.md"
 TEXT = (Path(__file__).resolve().parents[2] / "docs/tutorial.md").read_text()
 FILES = dict(re.findall(r"^Replace `([^`]+)`:\n\n```python\n(.*?)```", TEXT, re.S | re.M))
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 KIT, NOTEBOOK = BLOCKS[len(FILES) :]
 SAID = "\nassert report.passed, report\nassert report.counts['passed'] > 40\nassert not report.counts['skipped']\n"
+
+
+def test_the_python_of_the_tutorial_on_tables_runs() -> None:
+    page = str(TABLES)
+    failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert (failed, tried > 25) == (0, True)
+
+
+def test_the_command_of_the_tutorial_on_tables_works(tmp_path: Path) -> None:
+    (command,) = re.findall(r"^orfit-bench (run .*)$", TABLES.read_text(), re.M)
+    n = 60
+    rides = pd.DataFrame({"pickup": pd.date_range("2026-01-01", periods=n, freq="min"), "distance": np.arange(n) / n})
+    rides = rides.assign(zone=["airport", "centre", "harbour"] * (n // 3), fare=2 * rides["distance"])
+    rides.to_parquet(tmp_path / "rides.parquet")
+    done = python("-m", "orfit_bench", *command.split(), "--backend", "numpy", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "rides.parquet" in done.stdout
 
 
 @pytest.fixture(scope="module")
