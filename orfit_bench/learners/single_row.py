@@ -32,7 +32,10 @@ class SingleRow:
         warning = rule.method.state.warning[0] if rule.method.state.warning else ""
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
-        self._is_constant = p is not None
+        self._is_constant, self._p = p is not None, p
+        can_bind = self._y_is_1d and p is not None and not self._layout.grows and not self._is_dynamic
+        self._bind = getattr(rule.kernel, "bind_row", None) if can_bind else None
+        self._x_shape = (self._n_features,)
         if p is not None:
             t = p._fields.index("t")
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
@@ -40,12 +43,52 @@ class SingleRow:
     def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
         if self._y_is_1d:
-            if not (isinstance(y, (float, np.floating)) and -self._largest <= y <= self._largest):
+            if not isinstance(y, (float, np.floating)):
                 return False
-            return self._learn(state, x, np.array([[y]], self._dtype))
+            number = float(y)
+            if not -self._largest <= number <= self._largest:
+                return False
+            if state is not None and self._is_bound(state, x):
+                return self._learn_bound(state, x, number)
+            return self._learn(state, x, np.array([[number]], self._dtype)) and self._bind_row(state)
         if type(y) is not np.ndarray or y.shape != (self._n_outputs,) or y.dtype != self._dtype:
             return False
         return math.isfinite(np.vdot(y, y)) and self._learn(state, x, np.ascontiguousarray(y[None]))
+
+    def _bind_row(self, state: LearnerState | None) -> bool:
+        """After a row was learned: have the kernel prepare the next ones, if it can. Always true."""
+        if self._bind and state and (learn := self._bind(state.arrays, self._p)):
+            state.bound_row = self, state.arrays, learn
+        return True
+
+    def _is_bound(self, state: LearnerState, x: object) -> bool:
+        """Whether the kernel has prepared rows like x (d,) in this state."""
+        bound = state.bound_row
+        return (
+            bound is not None
+            and bound[0] is self
+            and bound[1] is state.arrays
+            and type(x) is np.ndarray
+            and x.shape == self._x_shape
+            and x.dtype is self._dtype
+            and bool(x.flags.c_contiguous)
+            and not state.interrupted
+        )
+
+    def _learn_bound(self, state: LearnerState, x: object, y: float) -> bool:
+        """Learn a row by the function of `Kernel.bind_row`. False if the general path has to do it."""
+        try:
+            learned = state.bound_row[2](x, y)
+        except BaseException as error:
+            state.interrupted = type(error).__name__
+            raise
+        if learned != 1:  # it changed nothing, and the general path says why
+            return False
+        state.n_steps += 1
+        state.n_samples += 1
+        if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
+            self._rule.warn_of_lost_precision(state)
+        return True
 
     def learn_label(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with a label that is known. Return False if the general path has to learn it."""

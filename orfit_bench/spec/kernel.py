@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
@@ -65,6 +65,15 @@ class Kernel(Protocol):
         Write each row's prediction before its step to out (n, r) unless it is None. Return the number of rows
         learned: fewer than n means that the next step would not have been finite and was not applied. A subspace
         has no targets: Y is (n, 0) and out is None.
+        """
+
+    def bind_row(self, s: State, p: Params) -> Callable[[Array, float], int] | None:
+        """Optional: a function learn(x, y) for rows x (d,) with one number y, for calls with a row each.
+
+        It has the result of `learn` with a chunk of one row, to the last bit, in s itself, and is called without a
+        check of x, which is of the right shape and dtype and C-contiguous. p differs between these rows by p.t only,
+        and a row was learned before. It returns 1; or anything else where it changed nothing and leaves the row to
+        `learn`. None where there is no such function for these settings.
         """
 
     def update(self, s: State, J: Array, E: Array, p: Params) -> bool:

@@ -50,6 +50,8 @@ class LearnerState:
     """Whether the user was warned that precision is lost."""
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
+    bound_row: Any = field(default=None, init=False, compare=False)
+    """What `SingleRow` knows of `arrays` between calls; a copy or replacement starts without."""
     solved_weights: Any = field(default=None, init=False, compare=False)
     """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
 

@@ -79,6 +79,16 @@ class Compiled:
             patience.cancel()
         return version
 
+    def entry_point(self, dtype: Any) -> Callable[..., Any]:
+        """The machine code for a dtype, which takes arguments as they are: their dtypes and layouts must be right.
+
+        It saves the lookup of the version and the check of all arguments, half of the time of a call.
+        """
+        version = self._versions.get(np.dtype(dtype)) or self.compile(np.dtype(dtype))
+        (signature,) = version.signatures
+        entry: Callable[..., Any] = version.overloads[signature].entry_point
+        return entry
+
     @property
     def signatures(self) -> list[str]:
         """The versions compiled in this process."""

@@ -7,6 +7,7 @@ cache is the limit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,19 +26,65 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
     check of every step.
     """
     info = np.finfo(X.dtype)
+    if len(X) == 1 and Y.shape[1] == 1:
+        if out is not None:
+            np.dot(X, s.w, out)
+        return int(learn_row(s.w.reshape(-1), X[0], Y[0, 0], step[0], eps or 0.0, eps is not None))
     w, predictions, learn = s.w, np.empty((0, 0), X.dtype) if out is None else out, learn_rows
     if Y.shape[1] == 1:
         w, Y, predictions, learn = w.reshape(-1), Y.reshape(-1), predictions.reshape(-1), learn_rows_single_output
     how = (step, eps or 0.0, info.tiny / info.eps, eps is not None, predictions)
     before = w.copy()
-    if len(X) > 1 and learn(w, X, Y, *how, False) == len(X):
-        return len(X)
-    w[...] = before
+    if len(X) > 1:
+        if learn(w, X, Y, *how, False) == len(X):
+            return len(X)
+        w[...] = before
     learned = int(learn(w, X, Y, *how, True))
     if learned < len(X) and not np.isfinite(X).all():
         w[...] = before
         return NOT_FINITE
     return learned
+
+
+def bind_row(s: Any, step: float, eps: float | None) -> Callable[[Array, float], int]:
+    """A function that learns one row with one output at this step size: see `Kernel.bind_row`."""
+    entry, w = learn_row.entry_point(s.w.dtype), s.w.reshape(-1)
+    step, smooth, normalized = float(step), float(eps or 0.0), eps is not None
+
+    def learn(x: Array, y: float) -> int:
+        return entry(w, x, y, step, smooth, normalized)  # type: ignore[no-any-return]
+
+    return learn
+
+
+@compiled("w r f f f b")
+def learn_row(w: Array, x: Array, y: Scalar, step: Scalar, eps: Scalar, normalized: bool) -> Any:
+    """Learn one row: returns 1, 0 if w would not be finite, or NOT_FINITE if x is not; then nothing changes."""
+    f, square = dot_products(w, x)
+    e, energy, size, one = y - f, w.dtype.type(1), w.dtype.type(1), w.dtype.type(1)
+    if normalized:
+        info = np.finfo(type(e))
+        energy, size = normalizer(x, square, eps, info.tiny / info.eps)
+    e = e / size * (step / energy)
+    if size != one:
+        scaled = np.empty(len(w), w.dtype)
+        divide_into(scaled, x, size)
+        x = scaled
+    if not is_step_finite(w, e, x):
+        return 0 if is_finite(x) else NOT_FINITE
+    for j in range(len(w)):
+        w[j] += e * x[j]
+    return 1
+
+
+@inline_reordered
+def dot_products(w: Array, x: Array) -> Any:
+    """w'x and x'x."""
+    f, square = w.dtype.type(0), w.dtype.type(0)
+    for j in range(len(w)):
+        f += w[j] * x[j]
+        square += x[j] * x[j]
+    return f, square
 
 
 @compiled("w R r r f f b w b")
@@ -107,6 +154,15 @@ def step_and_predict(w: Array, a: Scalar, x: Array, then: Array) -> Any:
         f += w[j] * then[j]
         square += then[j] * then[j]
     return f, square
+
+
+@inline_reordered
+def is_step_finite(w: Array, a: Scalar, x: Array) -> Any:
+    """Whether all of w + a x is finite, without a branch."""
+    nothing = w.dtype.type(0)
+    for j in range(len(w)):
+        nothing += (w[j] + a * x[j]) * 0
+    return nothing == 0
 
 
 @inline_reordered

@@ -101,7 +101,34 @@ def learn_row(
 
     left is the least variance along x that the next row finds.
     """
-    limits = Limits(*limits)
+    return apply_row(P, W, x, z, noise, left, Limits(*limits), degraded)
+
+
+@compiled("W W r f f f f f w")
+def learn_number(
+    P: Array,
+    W: Array,
+    x: Array,
+    y: Scalar,
+    noise: Scalar,
+    ff: Any,
+    max_error: Any,
+    max_variance: Any,
+    degraded: Array,
+) -> Any:
+    """Learn one row x with one target y; returns 1, or 0 if it is refused and nothing has changed."""
+    z = np.empty(1, P.dtype)
+    z[0] = y - dot(x, W[0])
+    if apply_row(P, W, x, z, noise, noise, Limits(ff, max_error, max_variance), degraded):
+        return 1
+    return 0
+
+
+@inline
+def apply_row(
+    P: Array, W: Array, x: Array, z: Array, noise: Scalar, left: Scalar, limits: Limits, degraded: Array
+) -> Any:
+    """See `learn_row`."""
     one, trace = P.dtype.type(1), P.dtype.type(0)
     u, v, diagonal = np.empty(len(x), P.dtype), np.empty(len(x), P.dtype), np.empty(len(x), P.dtype)
     multiply_symmetric(P, x, u)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from orfit_bench_numba import _gradient
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient, step_gradient
 
@@ -11,6 +12,11 @@ CHECKS_ROWS = True
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + step e x."""
     return learn_by_gradient(s, X, Y, p.step_size, None, out)
+
+
+def bind_row(s: Any, p: Any) -> Any:
+    """The same for one row with one output."""
+    return _gradient.bind_row(s, p.step_size[0], None)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -13,9 +13,10 @@ from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._projection import fit_block, fit_rows
+from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numpy.rls import start_without_prior
 
-__all__ = ["learn", "start_without_prior", "step", "update"]
+__all__ = ["bind_row", "learn", "start_without_prior", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -26,9 +27,28 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     ff = p.forgetting_factor
     if ff == 0:
         return fit_rows(s, X, Y, out)
+    if len(X) == 1 and Y.shape[1] == 1:
+        if out is not None:
+            np.dot(X, s.w, out)
+        learned: int = bind_row(s, p)(X[0], Y[0, 0])
+        return learned
     return learn_rows(
         s.P, s.w, X, Y, np.full(len(X), ff, X.dtype), s.precision_lost, out, forgetting_limits(ff, X.dtype)
     )
+
+
+def bind_row(s: Any, p: Any) -> Any:
+    """The same for one row with one output; None for the interpolating limit, which keeps a basis."""
+    ff = p.forgetting_factor
+    if ff == 0:
+        return None
+    limits = [float(number) for number in forgetting_limits(ff, s.P.dtype)]
+    entry, W, degraded = learn_number.entry_point(s.P.dtype), s.w.reshape(1, -1), s.precision_lost.reshape(1)
+
+    def learn_row(x: Array, y: float) -> int:
+        return entry(s.P, W, x, y, ff, *limits, degraded)  # type: ignore[no-any-return]
+
+    return learn_row
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from orfit_bench_numba import _gradient
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_finite
@@ -34,8 +35,7 @@ CHECKS_ROWS = True
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
-    plain = p.loss == "square" and len(s) == 1 and not p.ridge and p.radius == math.inf
-    if plain and p.batch_size == 1:
+    if _is_plain(s, p):
         return learn_by_gradient(s, X, Y, p.step_size, None, out)
     before = [a.copy() for a in s]
     predictions = np.empty((0, 0), X.dtype) if out is None else out
@@ -48,6 +48,17 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if not np.isfinite(X).all():
         return NOT_FINITE
     return _descend(s, X, Y, none, p, p.batch_size, predictions, True)
+
+
+def bind_row(s: Any, p: Any) -> Any:
+    """The same for one row with one output, where it is the step of `lms`; otherwise None."""
+    return _gradient.bind_row(s, p.step_size[0], None) if _is_plain(s, p) else None
+
+
+def _is_plain(s: Any, p: Any) -> bool:
+    """Whether the steps are those of `lms`."""
+    square = p.loss == "square" and p.batch_size == 1
+    return square and len(s) == 1 and not p.ridge and p.radius == math.inf
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
