@@ -44,7 +44,7 @@ def test_required_distributions():
 
 def test_missing_packages_of_an_interpreter_are_named(tmp_path):
     one = launch.inspect_interpreter(sys.executable, {"numpy": "99.1", "no_such": "", "json": ""}, {**os.environ})
-    assert one.wrong["numpy"].endswith("wants 99.1")
+    assert one.wrong["numpy"].endswith("required 99.1")
     assert "No module named 'no_such'" in one.wrong["no_such"]
     assert len(one.wrong) == 2
     assert "--wheels FOLDER" in launch.advice(one, "python3 dev.py gpu")
