@@ -13,7 +13,7 @@ from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import SPEC_VERSION, Method, Stream
 from orfit_bench.spec.file_stream import FILE
 from orfit_bench.spec.setting import check_settings
-from orfit_bench.state.serialization import config
+from orfit_bench.state.header import config
 
 Selector = str | Mapping[str, Any] | Stream
 """A name, or {"name": ..., "settings": {...}}; for a method also with "model": {"hidden": [32], ...}.

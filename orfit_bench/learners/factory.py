@@ -13,7 +13,6 @@ from orfit_bench.learners.automatic import AUTO, choose_backend
 from orfit_bench.learners.classifier import Classifier
 from orfit_bench.learners.filtering.filter import Filter
 from orfit_bench.learners.filtering.rule import FilterRule
-from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.names import ClassifierName, FilterName, RegressorName, SubspaceName
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.rule import Rule
@@ -25,7 +24,8 @@ from orfit_bench.spec.setting import Setting, check_settings
 from orfit_bench.spec.types import Integer
 from orfit_bench.state.state import LearnerState
 
-LEARNERS: dict[str, tuple[type[Learner], type[Rule]]] = {
+AnyLearner = Regressor | Classifier | Filter | Subspace
+LEARNERS: dict[str, tuple[type[AnyLearner], type[Rule]]] = {
     "regression": (Regressor, Rule),
     "classification": (Classifier, Rule),
     "filter": (Filter, FilterRule),
@@ -167,7 +167,7 @@ def create(
     )
 
 
-def learner_of(rule: Rule, state: LearnerState | None = None) -> Any:
-    """A learner that follows this rule, from this state on; None is before the first chunk."""
+def learner_of(rule: Rule, state: LearnerState | None = None) -> AnyLearner:
+    """A learner of this rule in this state; None before the first chunk."""
     learner, _ = LEARNERS[rule.method.kind]
     return learner(rule, state)

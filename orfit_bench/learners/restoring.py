@@ -8,12 +8,12 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.learners.arguments import as_model
-from orfit_bench.learners.factory import create, learner_of
+from orfit_bench.learners.factory import AnyLearner, create, learner_of
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Model, Transition
 from orfit_bench.spec.model import as_transition
-from orfit_bench.state import binary, serialization
+from orfit_bench.state import binary, dataset, files, header, serialization
 
 if TYPE_CHECKING:
     import xarray
@@ -29,8 +29,8 @@ def restore(
     backend: str | None = None,
     model: Model | None = None,
     transition: Transition | tuple[Any, Any] | None = None,
-) -> Any:
-    """Continue exactly where a state was taken, on the same backend or another.
+) -> AnyLearner:
+    """Make a learner that continues from a state, on the same backend or another.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def restore(
     backend : str, optional
         Backend to continue on. Default: that of the state.
     model : Model, optional
-        The model, where it is not the linear one: a state holds no functions.
+        The model, if it is not linear, since a state contains no functions.
     transition : Transition or pair of functions, optional
         The nonlinear transition of a filter that has one.
 
@@ -60,7 +60,7 @@ def restore(
     >>> ob.restore(learner.state()).n_samples_seen_
     1
     """
-    return _rebuilt(*serialization.from_dataset(state), "state", backend, model, transition)
+    return _rebuilt(*dataset.from_dataset(state), "state", backend, model, transition)
 
 
 def load(
@@ -69,8 +69,8 @@ def load(
     backend: str | None = None,
     model: Model | None = None,
     transition: Transition | tuple[Any, Any] | None = None,
-) -> Any:
-    """Continue where `save(path)` was called.
+) -> AnyLearner:
+    """Make a learner that continues from a file that `save` wrote.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def load(
     FileNotFoundError
         If there is no such file.
     """
-    return _rebuilt(*serialization.read(path), str(path), backend, model, transition)
+    return _rebuilt(*files.read(path), str(path), backend, model, transition)
 
 
 def from_bytes(
@@ -100,8 +100,8 @@ def from_bytes(
     backend: str | None = None,
     model: Model | None = None,
     transition: Transition | tuple[Any, Any] | None = None,
-) -> Any:
-    """Continue where `to_bytes()` was called.
+) -> AnyLearner:
+    """Make a learner that continues from bytes that `to_bytes` returned.
 
     Parameters
     ----------
@@ -133,15 +133,15 @@ def from_bytes(
     if model is not None or transition is not None:
         return _rebuilt(found.header, found.arrays, "from_bytes", backend, model, transition)
     key = (backend, found.of_rule, *_bytes_of_rule(found.arrays))
-    rule, header = _rules.get(key, (None, {}))
+    rule, head = _rules.get(key, (None, {}))
     if rule is None or not _is_registered(rule):
-        learner = _rebuilt(header := found.header, found.arrays, "from_bytes", backend, model, transition)
+        learner = _rebuilt(head := found.header, found.arrays, "from_bytes", backend, model, transition)
         if len(_rules) >= MOST_RULES:
             del _rules[next(iter(_rules))]
-        _rules[key] = learner.rule, header
+        _rules[key] = learner.rule, head
         return learner
     with _located("from_bytes"):
-        return learner_of(rule, serialization.rebuild(rule, header | found.of_state, found.arrays))
+        return learner_of(rule, serialization.rebuild(rule, head | found.of_state, found.arrays))
 
 
 def _is_registered(rule: Rule) -> bool:
@@ -162,11 +162,11 @@ def _bytes_of_rule(arrays: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 @contextmanager
 def _located(where: str) -> Iterator[None]:
-    """Errors in a state say where it came from."""
+    """Add to errors where the state came from."""
     try:
         yield
     except KeyError as error:
-        raise ValueError(f"{where}: the header lacks {error}, which format {serialization.FORMAT} has") from error
+        raise ValueError(f"{where}: the header lacks {error}, which format {header.FORMAT} has") from error
     except (TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{where}: {error}") from error
 
@@ -178,8 +178,8 @@ def _rebuilt(
     backend: str | None,
     model: Model | None,
     transition: object,
-) -> Any:
-    serialization.check_header(head, where)
+) -> AnyLearner:
+    header.check_header(head, where)
     model = as_model(LINEAR if model is None else model)
     if model.name != (wanted := head.get("model")):
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
@@ -208,5 +208,5 @@ def _settings(plain: dict[str, Any], arrays: dict[str, Any], transition: object)
             raise ValueError(f"the transition is the function {wanted!r}, got {got!r}: pass transition=")
         given["transition"] = transition
     elif transition is not None:
-        raise ValueError(f"transition: got {got!r}, but the state has its own or none: leave it out")
+        raise ValueError(f"transition: got {got!r}, but the state has its own or none: omit it")
     return given

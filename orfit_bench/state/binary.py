@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from orfit_bench.spec import Model, Transition
-from orfit_bench.state import serialization
+from orfit_bench.state import header, serialization
 from orfit_bench.state.state import LearnerState, StateRule
 
 MAGIC = b"\x93ORFITB\n"
@@ -36,7 +36,7 @@ PREFIX = Struct("<8sHI")
 LENGTHS = Struct("<QII")
 START = PREFIX.size + LENGTHS.size
 ITEMSIZES = {"<f8": 8, "<f4": 4}
-OF_THE_STATE = ("t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector", "classes", *serialization.NAMES)
+OF_THE_STATE = ("t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector", "classes", *header.NAMES)
 """The entries of a header that change while a learner learns."""
 
 _of_rules: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
@@ -46,11 +46,11 @@ def encode(rule: StateRule, state: LearnerState | None) -> bytes:
     """The state and its rule as bytes."""
     of_rule = _of_rules.get(rule)
     if of_rule is None:
-        head = serialization.header(rule, None)
+        head = header.header(rule, None)
         constant = {key: value for key, value in head.items() if key not in OF_THE_STATE}
         of_rule = _of_rules[rule] = json.dumps(constant).encode()
     arrays = {name: _little(a) for name, a in serialization.arrays(rule, state).items()}
-    changing = serialization.counts(rule, state)
+    changing = header.counts(rule, state)
     changing["arrays"] = [(name, a.dtype.str.replace("=", "<"), a.shape) for name, a in arrays.items()]
     of_state = json.dumps(changing).encode()
     length = START + len(of_rule) + len(of_state) + sum(a.nbytes for a in arrays.values())

@@ -22,10 +22,10 @@ from faults.reference_learner import (
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.parameters import ParameterMaker
 from orfit_bench.spec import Merge
-from orfit_bench.state import merging, serialization
+from orfit_bench.state import dataset, files, merging
 
 merge, copy = Learner.merge, Learner.copy
-to_dataset, from_dataset, read = serialization.to_dataset, serialization.from_dataset, serialization.read
+to_dataset, from_dataset, read = dataset.to_dataset, dataset.from_dataset, files.read
 
 
 def _sharing(self: Any, other: Any) -> Any:
@@ -91,7 +91,7 @@ fault(
     "the arrays of `state` have swapped bytes",
     "state_matches_declaration",
     host=(
-        serialization,
+        dataset,
         "to_dataset",
         lambda *learner: to_dataset(*learner).map(lambda a: a.astype(a.dtype.newbyteorder())),
     ),
@@ -107,13 +107,13 @@ fault(
     "restored_in_half_precision",
     "restore rounds the arrays to half precision",
     "restored_state_continues_identically",
-    host=(serialization, "from_dataset", lambda state: _in_half(from_dataset(state))),
+    host=(dataset, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(
     "loaded_in_half_precision",
     "load rounds the arrays to half precision",
     "saved_state_continues_identically",
-    host=(serialization, "read", lambda path: _in_half(read(path))),
+    host=(files, "read", lambda path: _in_half(read(path))),
 )
 fault(
     "average_is_the_first",

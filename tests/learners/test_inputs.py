@@ -155,7 +155,7 @@ def test_a_step_without_rows_is_refused(method: str, same_state: Same) -> None:
 
 def test_a_step_while_rows_are_pending_is_refused(same_state: Same) -> None:
     learner = ob.create("orfit", batch_size=4).partial_fit(X, y)
-    refuses(learner, lambda it: it.step(X, y), ValueError, r"2 rows wait for a full batch of 4: call flush", same_state)
+    refuses(learner, lambda it: it.step(X, y), ValueError, r"2 rows are pending for a batch of 4", same_state)
 
 
 def test_invalid_input_while_rows_are_pending_is_refused(same_state: Same) -> None:

@@ -7,7 +7,7 @@ import pytest
 from helpers.labels import labelled_rows
 
 import orfit_bench as ob
-from orfit_bench.state.serialization import checksum
+from orfit_bench.state.files import checksum
 
 KINDS = {
     "int": ([3, -1, 2**40], int),

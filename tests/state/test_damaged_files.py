@@ -16,7 +16,7 @@ import pytest
 import xarray
 
 import orfit_bench as ob
-from orfit_bench.state.serialization import checksum
+from orfit_bench.state.files import checksum
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 

@@ -90,7 +90,7 @@ def test_a_transition_in_functions_is_passed_again(way: str, same_state: Same, t
 
 def test_unexpected_function_is_refused(tmp_path: Path) -> None:
     learner = ob.create("kalman", transition=np.eye(3) / 2).partial_fit(X, y)
-    with pytest.raises(ValueError, match="got 'pendulum', but the state has its own or none: leave it out"):
+    with pytest.raises(ValueError, match="got 'pendulum', but the state has its own or none: omit it"):
         ob.restore(learner.state(), transition=(pendulum, slope))
 
 

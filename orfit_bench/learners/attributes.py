@@ -1,0 +1,101 @@
+"""The attributes of a learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.single_row import SingleRow
+from orfit_bench.spec.setting import describe_value
+from orfit_bench.state.state import LearnerState
+
+
+class Attributes:
+    """A rule and a state, and what they tell about the learner."""
+
+    def __init__(self, rule: Rule, state: LearnerState | None = None) -> None:
+        """A learner before its first chunk, or one that continues from a state of this rule."""
+        self.rule = rule
+        self.method, self.settings, self.backend, self.model = rule.method, rule.settings, rule.backend, rule.model
+        self.dtype, self.random_state, self.initial_weights = rule.dtype, rule.random_state, rule.initial_weights
+        self._state = state
+        self._single_row = self._find_single_row()
+
+    @property
+    def live_state(self) -> LearnerState | None:
+        """The state itself, not a copy, for tools that inspect its arrays. None before the first chunk."""
+        return self._usable()
+
+    @live_state.setter
+    def live_state(self, state: LearnerState | None) -> None:
+        self._state = state
+
+    @property
+    def pending(self) -> int:
+        """Number of pending rows."""
+        return self._state.pending.count if self._state else 0
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features d, known after the first chunk."""
+        if self._state is None:
+            raise AttributeError("n_features_in_ is known after the first call of partial_fit")
+        return self._state.sizes.n_features
+
+    @property
+    def feature_names_in_(self) -> np.ndarray[Any, Any]:
+        """Names of the columns of X (d,), an array of objects, once rows came as a table.
+
+        Later tables may have the same columns in any order; other columns are refused.
+        """
+        if self._state is None or not self._state.feature_names:
+            raise AttributeError("feature_names_in_ is known once the first rows come as a table with named columns")
+        return np.array(self._state.feature_names, object)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Number of rows seen, pending ones included."""
+        return self._state.n_samples if self._state else 0
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the arrays of the state, at their used length."""
+        state = self._state
+        if state is None:
+            return 0
+        waiting = self.pending * (state.sizes.n_features + state.sizes.n_outputs) * self.dtype.itemsize
+        return self.rule.layout(state.sizes).bytes(state.arrays) + waiting
+
+    def __repr__(self) -> str:
+        settings = "".join(f", {k}={describe_value(v)}" for k, v in self.settings.items())
+        return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self.n_samples_seen_} rows seen>"
+
+    # ------------------------------------------------------------------ for subclasses
+
+    def _find_single_row(self) -> SingleRow | None:
+        """The short path for one row per call; None without one, or if a row without names needs a warning."""
+        state = self._state
+        if state is None or (state.feature_names and not state.has_warned_of_names):
+            return None
+        return self.rule.single_row(state.sizes)
+
+    def _usable(self) -> LearnerState | None:
+        """The state. Raises RuntimeError if an interrupted kernel may have left it half written."""
+        state = self._state
+        if state and state.interrupted:
+            raise RuntimeError(
+                f"{self.method.name}: {state.interrupted} interrupted its kernel, so that its state may be half "
+                f"written: continue from an earlier copy() or a saved state"
+            )
+        return state
+
+    def _begun(self) -> LearnerState:
+        """The state. Raises ValueError before the first chunk."""
+        if self._state is None:
+            raise ValueError(
+                f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk without rows is enough)"
+            )
+        self._usable()
+        return self._state

@@ -1,0 +1,72 @@
+"""A state as an xarray Dataset, and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.state.header import header
+from orfit_bench.state.serialization import SETTING, HostArray, arrays
+from orfit_bench.state.state import LearnerState, StateRule
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
+    """The state with named dimensions; the second occurrence of a name in one array gets a number."""
+    import xarray
+
+    given, head = arrays(rule, state), header(rule, state)
+    dims: dict[str, tuple[str, ...]] = {
+        "initial_weights": ("parameter", "output"),
+        "pending_X": ("waiting", "feature"),
+        "pending_y": ("waiting", "target"),
+    }
+    dims |= {n: (f"{n}_row", f"{n}_column") for n in given if n.startswith(SETTING)}
+    fields = () if state is None else rule.layout(state.sizes).fields
+    if state and rule.method.state.solution:
+        given[rule.method.state.weights] = rule.backend.asnumpy(rule.solved_weights(state))
+        dims[rule.method.state.weights] = ("parameter", "output")
+    dims |= {f.name: f.dims for f in fields}
+    meaning = {f.name: f.meaning for f in fields}
+    variables = {
+        name: (_distinct(dims[name][: a.ndim]), a, {"long_name": meaning.get(name, "")} if name in meaning else {})
+        for name, a in given.items()
+    }
+    coordinates = {name: (name, list(names)) for name, names in _named_dimensions(rule, state, variables).items()}
+    return xarray.Dataset(variables, coordinates, attrs={"orfit_bench": json.dumps(head)} | _plain(head))
+
+
+def _named_dimensions(rule: StateRule, state: LearnerState | None, variables: Any) -> dict[str, tuple[str, ...]]:
+    """The names of the entries along the dimensions of features and outputs, where they are known."""
+    if state is None:
+        return {}
+    names = {"feature": state.feature_names, "output": state.target_names, "target": state.target_names}
+    if rule.is_linear:
+        names["parameter"] = state.feature_names
+    used = {dim for dims, _, _ in variables.values() for dim in dims}
+    return {dim: found for dim in sorted(used) if (found := names.get(re.sub(r"_\d+$", "", dim), ()))}
+
+
+def _plain(head: dict[str, Any]) -> dict[str, Any]:
+    """The entries of the header as attributes of types that netCDF supports."""
+    return {k: json.dumps(v) if isinstance(v, (dict, list, bool)) else v for k, v in head.items() if v is not None}
+
+
+def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(d if d not in dims[:i] else f"{d}_{i + 1}" for i, d in enumerate(dims))
+
+
+def from_dataset(state: xarray.Dataset) -> tuple[dict[str, Any], dict[str, HostArray]]:
+    """Header and arrays of what `state()` returned."""
+    if "orfit_bench" not in getattr(state, "attrs", {}):
+        raise ValueError(f"this {type(state).__name__} is no learner's state: its attrs have no 'orfit_bench'")
+    head = json.loads(state.attrs["orfit_bench"])
+    for dim, key in (("feature", "feature_names"), ("parameter", "feature_names"), ("output", "target_names")):
+        if dim in state.coords and (found := state.coords[dim].values.tolist()) != head.get(key):
+            raise ValueError(f"state: the coordinate {dim!r} is {found}, want {head.get(key)} in the order of {key}")
+    return head, {str(n): np.array(v.values) for n, v in state.data_vars.items()}
