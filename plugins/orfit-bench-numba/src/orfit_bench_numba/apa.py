@@ -1,7 +1,7 @@
 """Affine projection (survey, APA; with all rows APA-dagger).
 
-Rows are learned one after another by `_sliding_apa`. It squares the rows, which loses digits, so a window of nearly
-dependent rows is solved by an SVD. Writes w and the window.
+Rows are learned one after another by `_sliding_apa`. It squares the rows, so a window of nearly dependent rows is
+solved by an SVD. Writes w and the window.
 """
 
 from typing import Any
@@ -12,6 +12,8 @@ from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._sliding_apa import learn_rows
 
+MAX_CONDITION = 1e6
+"""Largest condition number of a window that is not solved by an SVD: that of dependent rows is 10^8."""
 RENEWAL_PERIOD = 256
 """Rows after which T is recomputed, since every update adds a rounding error."""
 
@@ -21,25 +23,35 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     done, predictions = 0, np.empty(Y.shape, Y.dtype) if out is None else out
     while done < len(X):
         part = slice(done, min(done + RENEWAL_PERIOD, len(X)))
-        done += learn_block(s, X[part], Y[part], p.step_size[part], p, predictions[part])
-        if done < part.stop:
-            A = X[done : done + 1]
-            predictions[done] = A[0] @ s.w
-            if not update(s, A, Y[done : done + 1] - predictions[done], p.at(done)):
+        learned = learn_block(s, X[part], Y[part], p.step_size[part], p, predictions[part])
+        if not learned:
+            A, here = X[done : done + 1], slice(done, done + 1)
+            predictions[here] = A @ s.w
+            learned = int(update(s, A, Y[here] - predictions[here], p.at(done)))
+            if not learned:
                 return done
-            done += 1
+        done += learned
     return done
 
 
 def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Array) -> int:
     """Learn the first rows of X; returns how many: none if the rows of the window nearly depend on each other."""
-    n, max_size = int(s.count[0]), 2.0 ** (np.finfo(X.dtype).maxexp // 4)
+    n, kind, w = int(s.count[0]), np.finfo(X.dtype), s.w
+    max_size = 2.0 ** (kind.maxexp // 4)
     k = min(n, p.projection_order - 1)
-    if k >= X.shape[1] or not max(s.w.max(), -s.w.min()) < max_size**3:
+    if k >= X.shape[1] or not max(w.max(), -w.min()) < max_size**3:
         return 0
-    W, old, order = np.ascontiguousarray(s.w.T), slice(n - k, n), min(p.projection_order, k + len(X))
-    learned = int(learn_rows(W, (s.rows[old], s.targets[old]), X, Y, step, predictions, order, p.eps, max_size))
-    s.w[...] = W.T
+    old, limits = slice(n - k, n), (min(p.projection_order, k + len(X)), p.eps, max_size)
+    W, window, condition = np.ascontiguousarray(w.T), (s.rows[old], s.targets[old]), MAX_CONDITION
+    learned = 0
+    if X.dtype == np.float32:
+        learned = int(learn_rows(W, window, X, Y, step, predictions, *limits, 0.0))
+        condition = 0.25 / float(kind.eps) ** 0.5
+    if not learned:  # in float64, since float32 has too few digits for the products of correlated rows
+        W, A, b, *rows, found = (np.asarray(a, float, order="C") for a in (W, *window, X, Y, step, predictions))
+        learned = int(learn_rows(W, (A, b), *rows, found, *limits, condition))
+        predictions[:learned] = found[:learned]
+    w[...] = W.T
     append_to_window(s, X[:learned], Y[:learned])
     return learned
 

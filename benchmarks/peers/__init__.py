@@ -1,0 +1,1 @@
+"""Comparisons of methods with other packages: functions that learn the same rows, for interleaved timing."""
