@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from orfit_bench.spec.kernel import State
+
 Array = NDArray[Any]
 
 
@@ -46,7 +48,7 @@ def solve_fit(R: Array, E: Array) -> Array:
     return z
 
 
-def append_directions(s: Any, Q: Array) -> None:
+def append_directions(s: State, Q: Array) -> None:
     """Store the columns of Q as further rows of s.basis while there is room."""
     n = int(s.count[0])
     rows = Q.T[: len(s.basis) - n]

@@ -3,16 +3,15 @@
 Shapes: A (k, p) the stored rows and the new ones, b (k, r) their targets, J (q, p) new rows, w (p, r).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.spec.kernel import Params, State
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step on the last rows, these included."""
     q, n = len(J), int(s.count[0])
     b_new = E + J @ s.w  # of a model, the targets of the linearised rows, which stay when w changes

@@ -7,8 +7,6 @@ when it is known from the start.
 Shapes: A (q, p) rows, E (q, r) errors of the scores, w (p, r) for r classes, P (p, p).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import (
@@ -19,9 +17,10 @@ from orfit_bench.kernels.guards import (
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Row after row; the scores of a row are w'x."""
     for i in range(len(X)):
         A = X[i : i + 1]
@@ -33,12 +32,12 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """All rows of A as one step."""
     return correct(s, A, Y - multiply_by_columns(A, s.w), p)
 
 
-def correct(s: Any, A: Array, E: Array, p: Any) -> bool:
+def correct(s: State, A: Array, E: Array, p: Params) -> bool:
     """One step; for a single row x, A = x' and S = s of the declaration."""
     P, ff, identity = s.P, p.forgetting_factor, np.eye(len(A), dtype=s.P.dtype)
     R, limits = ff * identity, forgetting_limits(ff, P.dtype)

@@ -8,11 +8,12 @@ from typing import Any
 from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, used_rows
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import new_directions
 from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step of all layers, each off the span of its former inputs."""
     w = s.w.copy()
     gradient_step = J.T @ E  # descent on |y - f|^2 / 2 with step 1
@@ -25,7 +26,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def store(s: Any, J: Any, p: Any) -> None:
+def store(s: State, J: Any, p: Params) -> None:
     """Every U_l takes in a = p.inputs[l], the input of layer l after the step."""
     has_rank = hasattr(s, "singular_values_1")
     values = layer_fields(s, "singular_values", p) if has_rank else [None] * len(p.inputs)

@@ -1,11 +1,10 @@
 """Greedy, declared in `orfit_bench/catalogue/methods/greedy.py` (thesis, section 5.1): predict the last label."""
 
-from typing import Any
-
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Each row's prediction is the target (r,) of the row before."""
     if out is not None:
         out[0] = s.last

@@ -3,14 +3,13 @@
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r), U (p, n), Q (p, a), R (a, q).
 """
 
-from typing import Any
-
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_learn, make_step
+from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Fit the new rows and keep all former ones fitted; P = I - U U'."""
     U = s.basis[: s.count[0]].T
     Q, R = new_directions(U, J.T)  # for a row x: r = P x = Q R, so x'r = r'r = R'R

@@ -13,12 +13,13 @@ import numpy as np
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import inverse_gram
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
+from orfit_bench.spec.kernel import Params, State
 
 RENEWAL_PERIOD = 1000
 """The inverse is computed from C at the first step and at every so many steps after it."""
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def rule(s: State, A: Array, p: Params) -> bool:
     """One row by eq. (13), several by eq. (12)."""
     inverse = inverse_gram(s.basis) if p.t % RENEWAL_PERIOD == 1 else s.inverse
     if inverse is None:

@@ -5,15 +5,14 @@ R. Arora et al. 2012, as named in the Krasulina paper, Experiments.
 Shapes: A (N, d) the rows of a step, Y = A' in the declaration; U (d, k), Sigma (k,).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
+from orfit_bench.spec.kernel import Params, State
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def rule(s: State, A: Array, p: Params) -> bool:
     """U, Sigma <- the k leading singular vectors and values of [U Sigma, Y]; a zero column for a value of 0.
 
     U is computed anew in every step: a U that is only rotated would lose its orthonormality.

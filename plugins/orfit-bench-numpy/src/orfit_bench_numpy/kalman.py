@@ -13,20 +13,19 @@
 `predict_step` is the survey's (KF, arrow down), `update` its (KF, arrow right). The smoother is in `_rts_smoother`.
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
 from orfit_bench.kernels.filtering import filter_step, regained_variance
 from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._rts_smoother import rts_smooth
 
 __all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Row after row: a prediction, from the second step on, and a correction, unless the row is missing (NaN)."""
     for i in range(len(X)):
         row = slice(i, i + 1)
@@ -35,12 +34,12 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """All rows of A as observations of one time step."""
     return filter_step(s, A, Y, p.at(0), None, predict_step, update)
 
 
-def predict_step(s: Any, mean: Array, p: Any) -> bool:
+def predict_step(s: State, mean: Array, p: Params) -> bool:
     """Prediction (KF, arrow down); the caller has computed the mean A theta, or that of a nonlinear transition."""
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
@@ -54,7 +53,7 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
     return True
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Correction (KF, arrow right) by rows J (q, d) with errors E = y - J theta (q, r)."""
     P, R = s.covariance, p.observation_noise
     if is_singular(R):
@@ -75,7 +74,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def update_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     """The same where R is singular: Sigma <- (I - K X')Sigma(I - K X')' + K R K', in which an error of K is squared.
 
     What is left of the variance of an exactly known direction is rounding, which later rows would divide by.

@@ -3,13 +3,12 @@
 Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k), X (N, k), the paper's X'.
 """
 
-from typing import Any
-
 from orfit_bench.kernels.linalg import orthonormal_factor
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
+from orfit_bench.spec.kernel import Params, State
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def rule(s: State, A: Array, p: Params) -> bool:
     """One step along the projected gradient, eq. (8)."""
     C = s.basis
     X = A @ C  # X = C'Y

@@ -3,13 +3,12 @@
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
 """
 
-from typing import Any
-
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.spec.kernel import Params, State
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step along the errors' gradient."""
     w = s.w + p.step_size[0] * J.T.dot(E)  # survey, eq. (2): w + step e x for a row x
     if not is_finite(w):

@@ -5,16 +5,15 @@ Survey, the program (LMS); Krasulina paper, after eq. (13).
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite, is_normal
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.spec.kernel import Params, State
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step that removes a fraction of the errors."""
     w = s.w + p.step_size[0] * full_step(J, E, p.eps)
     if not is_finite(w):

@@ -3,14 +3,13 @@
 Shapes: J (q, p) gradients, E (q, r) errors, w (p, r), U (p, n), Q (p, a), R (a, q).
 """
 
-from typing import Any
-
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_learn, make_step
+from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step along the gradient, projected off the span of the stored ones."""
     Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # thesis, eq. (2.4): J' - U U'J' = Q R
     w = s.w + p.step_size[0] * (Q @ (R @ E))  # survey, (OGD): w + step (I - U U') J'E
@@ -20,13 +19,13 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def store(s: Any, J: Array, p: Any) -> None:
+def store(s: State, J: Array, p: Params) -> None:
     """U <- [U r/|r|], r the residual of the gradient taken after the step."""
     Q, _ = new_directions(s.basis[: s.count[0]].T, J.T)
     append_directions(s, Q)
 
 
-def update_and_store(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update_and_store(s: State, J: Array, E: Array, p: Params) -> bool:
     """Both on a linear model, whose gradient does not depend on w."""
     if not update(s, J, E, p):
         return False

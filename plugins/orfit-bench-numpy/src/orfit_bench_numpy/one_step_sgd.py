@@ -5,15 +5,14 @@ Thesis, section 5.1: ORFit with an empty memory, the step size of eq. (3.2).
 Shapes: J (q, p) gradients, E (q, r) errors, w (p, r).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite, is_normal
 from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.spec.kernel import Params, State
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step that fits the rows: w + J^+ E."""
     if len(J) == 1 and is_normal(norm2 := np.vdot(J, J)):
         w = s.w + J.T @ (E / norm2)  # thesis, eq. (3.2): w + e x / (x'x) for a row x

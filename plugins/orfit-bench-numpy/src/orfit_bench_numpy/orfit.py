@@ -5,17 +5,16 @@ Thesis, Algorithms 1 to 4, in which Algorithm 2's u and Algorithm 3's column are
 Shapes: J (q, p) gradients, the thesis' J'; E (q, r) errors, w (p, r), U (p, n), Sigma (n,), Q (p, a), R (a, q).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import is_bounded, is_finite
 from orfit_bench.kernels.loops import Array, make_learn, make_step
+from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 from orfit_bench_numpy._incremental_svd import Extended, leading_singular_vectors
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Fit the new rows where that changes predictions for the remembered ones least; then update the memory."""
     U = s.basis[: s.count[0]].T
     Q, R = new_directions(U, J.T)  # Algorithm 4, lines 5 and 10: J~ = J - U U'J = Q R
@@ -32,12 +31,12 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def summarize_by_svd(memory: Extended, p: Any) -> tuple[Array, Array]:
+def summarize_by_svd(memory: Extended, p: Params) -> tuple[Array, Array]:
     """Algorithms 2 and 4: the leading singular vectors and values of [U Sigma, J]."""
     return leading_singular_vectors(memory, p.memory, p.t)
 
 
-def keep_largest(memory: Extended, p: Any) -> tuple[Array, Array]:
+def keep_largest(memory: Extended, p: Params) -> tuple[Array, Array]:
     """The conference paper's memory: the residual directions of largest norm."""
     V, rho, _ = np.linalg.svd(memory.R, full_matrices=False)
     values = np.concatenate([memory.sigma, rho])
@@ -45,13 +44,13 @@ def keep_largest(memory: Extended, p: Any) -> tuple[Array, Array]:
     return np.column_stack([memory.U, memory.Q @ V])[:, order], values[order]
 
 
-def keep_latest(memory: Extended, p: Any) -> tuple[Array, Array]:
+def keep_latest(memory: Extended, p: Params) -> tuple[Array, Array]:
     """The latest directions (thesis, section 5.1)."""
     directions, values = all_directions(memory)
     return directions[:, -p.memory :], values[-p.memory :]
 
 
-def keep_random(memory: Extended, p: Any) -> tuple[Array, Array]:
+def keep_random(memory: Extended, p: Params) -> tuple[Array, Array]:
     """Directions drawn without replacement by the uniform numbers in p.draws (thesis, section 5.1)."""
     directions, values = all_directions(memory)
     kept = list(range(len(values)))
@@ -75,7 +74,7 @@ def row_norms(R: Array) -> Array:
     return norms
 
 
-def replace_memory(s: Any, U: Array, sigma: Array) -> bool:
+def replace_memory(s: State, U: Array, sigma: Array) -> bool:
     """Replace the memory, unless a value is not finite."""
     if not is_finite(sigma):
         return False

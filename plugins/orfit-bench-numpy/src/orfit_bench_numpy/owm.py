@@ -3,8 +3,6 @@
 Shapes of a layer with n inputs and m outputs: Theta (n, m), Delta (n, m), P (n, n), its input a (1, n).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import (
@@ -16,9 +14,10 @@ from orfit_bench.kernels.guards import (
 )
 from orfit_bench.kernels.layers import layer_fields, layer_matrices, propagated_errors
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step of all layers: the gradient step of each, times the new P of its inputs."""
     w, ff, found = s.w.copy(), p.forgetting_factor, []
     R, limits = np.full((1, 1), ff, w.dtype), forgetting_limits(ff, w.dtype)

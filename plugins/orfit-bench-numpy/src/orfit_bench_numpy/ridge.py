@@ -6,18 +6,18 @@ Shapes: L (p, p) information, its lower triangle, m (p, r) moment, w (p, r), X (
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 
 CHECKS_ROWS = True
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Add the products of the rows, at once unless a sum may overflow."""
     energy = float(np.vdot(X, X))
     if not math.isfinite(energy) and not np.isfinite(X).all():
@@ -50,7 +50,7 @@ def predict(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out: Arra
             return
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """Add the products of all rows as one step."""
     return add_step(s.information, s.moment, A, Y, p.forgetting_factor, p.t)
 
@@ -74,6 +74,6 @@ def add(L: Array, m: Array, X: Array, Y: Array, kept: float, W: Array) -> None:
     m[...] = kept * m + X.T @ Y
 
 
-def solve(s: Any) -> tuple[Array, float]:
+def solve(s: State) -> tuple[Array, float]:
     """The w with L w = m (thesis, eq. 2.2), and the precision of L."""
     return solve_normal_equations(s.information, s.moment)

@@ -6,8 +6,6 @@ Sources: thesis, eq. (2.3); survey, eq. (11) and (12); least-squares notes, the 
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r), P (p, p).
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import (
@@ -18,10 +16,11 @@ from orfit_bench.kernels.guards import (
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array, make_learn, make_step
+from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step; for a single row x, J = x', E = e and S = s of the declaration."""
     if p.forgetting_factor == 0:
         return interpolate(s, J, E)
@@ -46,7 +45,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-def start_without_prior(s: Any, J: Array, E: Array) -> bool:
+def start_without_prior(s: State, J: Array, E: Array) -> bool:
     """Least-squares notes, initialisation: the solution of the first rows alone, and P = (J'J)^-1."""
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)  # J = V diag(sigma) Wt
     w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])  # w + J^+ E
@@ -58,7 +57,7 @@ def start_without_prior(s: Any, J: Array, E: Array) -> bool:
     return True
 
 
-def interpolate(s: Any, J: Array, E: Array) -> bool:
+def interpolate(s: State, J: Array, E: Array) -> bool:
     """Thesis, Proposition 2: in the limit ff -> 0, P projects off all former rows, of which a basis is kept."""
     Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # P J' = Q R
     if not R.size:

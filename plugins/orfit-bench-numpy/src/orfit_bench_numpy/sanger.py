@@ -3,16 +3,15 @@
 Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k), X (k, N).
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
+from orfit_bench.spec.kernel import Params, State
 
 
-def rule(s: Any, A: Array, p: Any) -> bool:
+def rule(s: State, A: Array, p: Params) -> bool:
     """One explicit step, without orthonormalization."""
     C = s.basis
     Q, R = np.linalg.qr(C)

@@ -14,6 +14,7 @@ from scipy.special import expit
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 
 # l'(y, f) as a function of e = y - f. heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0, at the kink too; NaN stays NaN.
 SLOPES = {
@@ -27,7 +28,7 @@ SLOPES = {
 }
 
 
-def ahead(s: Any, p: Any) -> Array:
+def ahead(s: State, p: Params) -> Array:
     """The point v_t at which Nesterov takes the gradient, v_1 = w_1."""
     if p.t == 1 or not hasattr(s, "previous"):
         w: Array = s.w
@@ -36,7 +37,7 @@ def ahead(s: Any, p: Any) -> Array:
     return v
 
 
-def descend(s: Any, v: Array, J: Array, E: Array, Y: Array, p: Any) -> bool:
+def descend(s: State, v: Array, J: Array, E: Array, Y: Array, p: Params) -> bool:
     """w_t becomes w_(t+1) and joins the average."""
     g = J.T.dot(SLOPES[p.loss](E, Y, p)) / p.batch_size  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j'v_t)
     if p.ridge:
@@ -61,7 +62,7 @@ def project_to_ball(w: Array, radius: float) -> Array:
     return inside
 
 
-def update_average(s: Any, p: Any) -> bool:
+def update_average(s: State, p: Params) -> bool:
     """The mean of the w_j with the weights a_j takes in w_t ("averaging"); False where the sum of weights overflows."""
     a = average_weight(p)
     if not a > 0:
@@ -75,25 +76,25 @@ def update_average(s: Any, p: Any) -> bool:
     return True
 
 
-def average_weight(p: Any) -> Any:
+def average_weight(p: Params) -> Any:
     """a_t: the slides' weights, divided by their sum in the end."""
     if p.averaging == "weighted":
         return p.weights[0]
     return float(p.averaging == "uniform" or p.t >= p.tail_start)
 
 
-def prediction_weights(s: Any) -> Array:
+def prediction_weights(s: State) -> Array:
     """The weights used for predictions: the average, once there is one."""
     w: Array = s.average if hasattr(s, "average") and s.average_weight > 0 else s.w
     return w
 
 
-def update(s: Any, J: Array, E: Array, p: Any) -> bool:
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step on gradients and errors at v_t."""
     return descend(s, ahead(s, p), J, E, p.targets, p)
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
     b = p.batch_size
     for i in range(0, len(X), b):
@@ -106,6 +107,6 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """All rows of A as one step."""
     return learn(s, A, Y, p, None) == len(A)

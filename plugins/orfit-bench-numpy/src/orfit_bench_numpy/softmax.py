@@ -6,16 +6,15 @@ rounds nothing differently before.
 Shapes: A (q, p) rows, F (q, r) scores, Q (q, r) probabilities, Y (q, r) one-hot labels, w (p, r) for r classes.
 """
 
-from typing import Any
-
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy.class_rls import multiply_by_columns
 
 
-def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Row after row; the scores of a row are w'x."""
     for i in range(len(X)):
         row = slice(i, i + 1)
@@ -27,12 +26,12 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
-def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     """All rows of A as one step on their mean loss."""
     return descend(s, A, multiply_by_columns(A, s.w), Y, p.at(0))
 
 
-def descend(s: Any, A: Array, F: Array, Y: Array, p: Any) -> bool:
+def descend(s: State, A: Array, F: Array, Y: Array, p: Params) -> bool:
     """w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen, in the mean over the rows."""
     known = (s.seen > 0) | Y.any(axis=0)
     Q = np.exp(F[:, known] - F[:, known].max(axis=1, keepdims=True))
