@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
-from orfit_bench.learners import validation
+from orfit_bench.learners import sparse, validation
 from orfit_bench.learners.attributes import Attributes
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.named_rows import read_features, read_one_row
@@ -173,6 +173,8 @@ class Learner(Attributes):
         """Rows (n, d) to predict, validated, on the backend."""
         state = self._begun()
         values, names = read_features(state, X, "X")
+        if sparse.is_sparse(values):
+            return sparse.validate(values, "X", self.rule, state.sizes.n_features)
         rows = validation.matrix(values, "X", self.dtype, state.sizes.n_features, xp=self.rule.namespace, names=names)
         return self.rule.place(rows)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import uncertainty, validation, weighting
+from orfit_bench.learners import sparse, uncertainty, validation, weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.probabilities import class_probabilities
@@ -308,8 +308,11 @@ class Regressor(Learner):
         """Learn rows, and with `predict` return what was predicted for each before its step."""
         if sample_weight is None:
             rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
-            return self._update(rows, self.rule.learn, rows.X, rows.Y, predict)
+            learn = partial(sparse.learn, self.rule) if sparse.is_sparse(rows.X) else self.rule.learn
+            return self._update(rows, learn, rows.X, rows.Y, predict)
         rows = with_numbers(self.rule, self._usable(), X, y)
+        if sparse.is_sparse(rows.X):
+            raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
         weights = weighting.validate(sample_weight, self.rule, len(rows.X))
         return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.learners import validation
+from orfit_bench.learners import sparse, validation
 from orfit_bench.learners.named_rows import read_features
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.backend import Array
@@ -44,9 +44,14 @@ def with_numbers(
     if type(y) is not np.ndarray:
         y, new_names = read_columns(y, "y", target_names, rule.allows_gaps)
         target_names = target_names or new_names
-    rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace, names)
+    rows: Any
+    if sparse.is_sparse(X) and name == "X":
+        rows = sparse.validate(X, name, rule, sizes and sizes.n_features)
+    else:
+        rows = validation.matrix(X, name, rule.dtype, sizes and sizes.n_features, look, rule.namespace, names)
     outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
-    Y, y_is_1d = validation.targets(y, name, len(rows), rule.dtype, outputs, vector, rule.allows_gaps, rule.namespace)
+    n, xp = rows.shape[0], rule.namespace
+    Y, y_is_1d = validation.targets(y, name, n, rule.dtype, outputs, vector, rule.allows_gaps, xp)
     if not rule.on_host:
         rows, Y = rule.place(rows), rule.place(Y)
     sizes = sizes or Sizes(rows.shape[1], Y.shape[1], y_is_1d)

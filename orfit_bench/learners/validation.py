@@ -173,6 +173,8 @@ def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np
 
 def _array(value: Any, name: str, xp: ModuleType) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
+    if type(value).__module__.startswith("scipy.sparse"):
+        raise TypeError(f"{name}: got sparse rows, which are not taken here: pass {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
     if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):

@@ -39,6 +39,9 @@ class KernelSpec:
         Whether the kernel's `store` gets the gradients at the weights after the step.
     weighting : Weighting, optional
         How the weight of a row counts. Default: there is no rule, and `sample_weight` is refused.
+    needs_dense_rows : callable, optional
+        needs_dense_rows(settings) says why sparse rows cannot be learned in the columns that are not zero; it returns
+        an empty text where a step changes nothing in the others. Default: sparse rows are refused.
     validate_rows : callable, optional
         validate_rows(settings, steps done, X, Y, is_step, linear) raises ValueError for rows that cannot be learned.
     """
@@ -50,6 +53,7 @@ class KernelSpec:
     needs_targets: bool = False
     needs_post_step_gradients: bool = False
     weighting: Weighting | None = None
+    needs_dense_rows: Callable[[Settings], str] | None = None
     validate_rows: Callable[[Settings, int, Array, Array, bool, bool], None] | None = None
 
 

@@ -38,7 +38,7 @@ METHOD = Method(
         ),
     ),
     state=StateSpec((WEIGHTS,)),
-    kernel=KernelSpec(models=True),
+    kernel=KernelSpec(models=True, needs_dense_rows=lambda settings: ""),
     theory=Theory(
         laws=LAWS,
         batch=batch,

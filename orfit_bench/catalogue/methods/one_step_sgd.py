@@ -27,7 +27,7 @@ METHOD = Method(
     source="thesis, section 5.1 with eq. (3.2)",
     settings=(),
     state=StateSpec((WEIGHTS,)),
-    kernel=KernelSpec(models=True),
+    kernel=KernelSpec(models=True, needs_dense_rows=lambda settings: ""),
     theory=Theory(
         laws=LAWS,
         batch=batch,

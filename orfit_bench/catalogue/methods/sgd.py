@@ -78,6 +78,19 @@ def _has_momentum(settings: Settings) -> bool:
     return any(settings["momentum"].extremes())
 
 
+def needs_dense_rows(settings: Settings) -> str:
+    """Why a step changes weights of features that are zero; empty if it does not."""
+    causes = {
+        "momentum": _has_momentum(settings),
+        "ridge": settings["ridge"] > 0,
+        "radius": settings["radius"] is not None,
+        "averaging": _averages(settings),
+        "batch_size": settings["batch_size"] > 1,
+    }
+    given = [name for name, is_given in causes.items() if is_given]
+    return f"with {given[0]} a step needs all columns" if given else ""
+
+
 def _flops(s: Settings, z: Sizes) -> float:
     more = 4 * _averages(s) + 3 * _has_momentum(s) + 2 * (s["ridge"] > 0) + 3 * (s["radius"] is not None)
     return float((4 + more) * z["parameter"] * z["output"])
@@ -190,6 +203,7 @@ METHOD = Method(
         blocks=True,
         lookahead=True,
         needs_targets=True,
+        needs_dense_rows=needs_dense_rows,
         validate_rows=validate_rows,
     ),
     theory=Theory(laws=LAWS, batch=batch, batch_memory=batch_memory, cost=Cost(flops=_flops, floats=_floats)),

@@ -1,0 +1,106 @@
+"""Sparse rows, learned in the columns that are not zero.
+
+A method that changes nothing where a row is zero learns a few rows in the columns in which one of them is not zero, and
+leaves the others as they are. Kernels know nothing of it: they get dense rows and the part of the state that belongs to
+these columns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners import validation
+from orfit_bench.learners.rule import Rule
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import LearnerState
+
+CALL = 10_000
+"""Additions that cost as much as one call of a kernel, roughly."""
+MOST_ROWS = 64
+"""Rows that are learned together at most."""
+
+
+def is_sparse(value: object) -> bool:
+    """Whether this is an array or matrix of scipy.sparse, which is not imported for it."""
+    return type(value).__module__.startswith("scipy.sparse") and hasattr(value, "tocsr")
+
+
+def validate(value: Any, name: str, rule: Rule, columns: int | None) -> Any:
+    """The rows in compressed form and the rule's dtype; TypeError or ValueError where they cannot be learned."""
+    if reason := _refusal(rule):
+        raise TypeError(f"{name}: got sparse rows, which {rule.method.name} does not take: {reason}; {_dense(name)}")
+    if value.format != "csr":
+        raise TypeError(f"{name}: got a sparse array in the format {value.format}, want csr: pass {name}.tocsr()")
+    if value.ndim != 2 or not value.shape[1]:
+        raise ValueError(f"{name}: got shape {value.shape}, want (rows, columns)")
+    if columns is not None and value.shape[1] != columns:
+        raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
+    if value.dtype.kind not in validation.NUMBERS:
+        raise TypeError(f"{name}: got a sparse array of dtype {value.dtype}, want real numbers")
+    with np.errstate(over="ignore"):
+        rows = value.astype(rule.dtype, copy=False)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    if not np.isfinite(rows.data).all():
+        k = int((~np.isfinite(rows.data)).argmax())
+        row, column = int(np.searchsorted(rows.indptr, k, "right")) - 1, int(rows.indices[k])
+        raise ValueError(
+            f"{name}[{row}, {column}] is {rows.data[k]} in {rule.dtype} (row {row}, column {column}): want finite "
+            f"numbers; drop or fill these rows"
+        )
+    return rows
+
+
+def _dense(name: str) -> str:
+    return f"pass {name}.toarray()"
+
+
+def _refusal(rule: Rule) -> str:
+    """Why sparse rows would save nothing, or cannot be learned; empty if they can."""
+    if not rule.is_linear:
+        return "they are for the linear model only"
+    if rule.method.kernel.needs_dense_rows is None:
+        return "a row changes its state in all columns"
+    if not rule.on_host:
+        return f"they are learned in host memory, not on {rule.backend.name}"
+    return rule.method.kernel.needs_dense_rows(rule.settings)
+
+
+def learn(rule: Rule, state: LearnerState, X: Any, Y: Array, predict: bool = False) -> Array | None:
+    """Learn rows in compressed form as `Rule.learn` learns dense ones, equal to it up to rounding."""
+    if rule.method.kernel.validate_rows and len(Y):
+        rule.method.kernel.validate_rows(rule.settings, state.n_steps, X, Y, False, True)
+    out = np.empty(Y.shape, rule.dtype) if predict else None
+    rows = min(MOST_ROWS, max(1, math.isqrt(CALL * len(Y) // max(1, X.nnz)))) if len(Y) else 1
+    for start in range(0, len(Y), rows):
+        block = slice(start, min(start + rows, len(Y)))
+        learned = _learn_block(rule, state, X, Y[block], block, None if out is None else out[block])
+        if learned < len(Y[block]):
+            raise rule.diverged(state, start + learned)
+    state.n_samples += len(Y)
+    return out
+
+
+def _learn_block(rule: Rule, state: LearnerState, X: Any, Y: Array, block: slice, out: Array | None) -> int:
+    """Learn a few rows in the columns where they are not zero; returns how many were learned."""
+    used = slice(X.indptr[block.start], X.indptr[block.stop])
+    columns, place = np.unique(X.indices[used], return_inverse=True)
+    if not len(columns):
+        columns = np.zeros(1, X.indices.dtype)  # rows of zeros have a column too
+    rows = np.repeat(np.arange(len(Y)), np.diff(X.indptr[block.start : block.stop + 1]))
+    dense = np.zeros((len(Y), len(columns)), rule.dtype)
+    dense[rows, place] = X.data[used]
+    layout = rule.layout(state.sizes)
+    names = [f.name for f in layout.fields if f.dims[:1] in (("parameter",), ("feature",))]
+    part = state.arrays._replace(**{n: rule.backend.asarray(getattr(state.arrays, n)[columns]) for n in names})
+    with np.errstate(all="ignore"):  # kernels return fewer rows instead
+        p = rule.step_parameters(state, len(Y), 1, layout.sizes["gradients"], None)
+        learned = int(rule.kernel.learn(part, dense, Y, p, out))
+    for name in names:
+        getattr(state.arrays, name)[columns] = getattr(part, name)
+    state.n_steps += learned
+    return learned

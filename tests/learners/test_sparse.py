@@ -1,0 +1,128 @@
+"""Sparse rows: learned as dense ones by methods that change nothing where a row is zero, and refused by all others."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import orfit_bench as ob
+
+rng = np.random.default_rng(0)
+N, D = 300, 40
+X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.1)
+X[7] = 0
+y = X @ rng.standard_normal(D)
+CSR = sparse.csr_array(X)
+LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "lms": ("lms", {"step_size": {"power": {"eta0": 0.2, "power": 0.5}}}),
+    "nlms": ("nlms", {}),
+    "one_step_sgd": ("one_step_sgd", {}),
+    "sgd": ("sgd", {"step_size": 0.1}),
+    "huber": ("sgd", {"step_size": 0.1, "loss": "huber"}),
+    "initial weights": ("lms", {"step_size": 0.1, "initial_weights": np.ones(D)}),
+    "float32": ("nlms", {"dtype": "float32"}),
+}
+ROWS = [0, 1, 2, 60, 61, 200, N]
+"""Where the chunks end."""
+
+
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("numba", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("outputs", [None, 2])
+@pytest.mark.parametrize("case", LEARNERS)
+def test_sparse_rows_are_learned_as_dense_ones(case: str, outputs: int | None, backend: str) -> None:
+    name, settings = LEARNERS[case]
+    if "initial_weights" in settings and outputs:
+        settings = settings | {"initial_weights": np.ones((D, outputs))}
+    Y = y if outputs is None else np.column_stack([y, -2 * y])
+    dense, found = (ob.create(name, backend=backend, **settings) for _ in range(2))
+    tolerance = 1e-12 if dense.dtype == float else 1e-4
+    for a, b in itertools.pairwise(ROWS):
+        before = dense.prequential(X[a:b], Y[a:b])
+        np.testing.assert_allclose(found.prequential(CSR[a:b], Y[a:b]), before, atol=tolerance)
+    np.testing.assert_allclose(found.state()["w"].values, dense.state()["w"].values, atol=tolerance)
+    np.testing.assert_allclose(found.predict(CSR), dense.predict(X), atol=tolerance)
+    assert found.n_samples_seen_ == N
+    assert found.state().attrs["t"] == N
+    found.partial_fit(X[:3], Y[:3])  # dense rows may follow
+    dense.partial_fit(CSR[:3], Y[:3])
+    np.testing.assert_allclose(found.predict(X), dense.predict(X), atol=tolerance)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
+def test_arrays_and_matrices_with_entries_in_any_order(make: Any) -> None:
+    entries = np.array([1.0, 2.0, 3.0, 4.0]), np.array([3, 0, 3, 1]), np.array([0, 3, 4])
+    given = make(entries, shape=(2, 5))  # the third column twice in a row
+    learner = ob.create("lms", backend="numpy", step_size=0.1).partial_fit(given, [1.0, 2.0])
+    expected = ob.create("lms", backend="numpy", step_size=0.1).partial_fit(given.toarray(), [1.0, 2.0])
+    np.testing.assert_allclose(learner.predict(np.eye(5)), expected.predict(np.eye(5)), atol=1e-15)
+    np.testing.assert_array_equal(given.indices, entries[1])  # the input is as it was
+
+
+def test_the_cost_depends_on_the_entries_that_are_not_zero() -> None:
+    wide = sparse.random_array((200, 1_000_000), density=2e-5, rng=rng, format="csr")
+    learner = ob.create("lms", backend="numpy", step_size=0.1).partial_fit(wide[:0], np.empty(0))
+    tracemalloc.start()
+    learner.partial_fit(wide, np.ones(200))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6  # one dense row alone would take 8 MB
+    assert np.count_nonzero(learner.state()["w"].values) > 1000
+
+
+REFUSED: list[tuple[str, dict[str, Any], Any, type[Exception], str]] = [
+    ("rls", {}, CSR, TypeError, r"X: got sparse rows, which rls does not take: .* in all columns; pass X.toarray\(\)"),
+    ("apa", {}, CSR, TypeError, "X: got sparse rows, which apa does not take"),
+    ("kalman", {}, CSR, TypeError, "X: got sparse rows, which kalman does not take"),
+    ("class_rls", {}, CSR, TypeError, r"X: got sparse rows, .*X.toarray\(\)"),
+    ("oja", {}, CSR, TypeError, r"X: got sparse rows, .*X.toarray\(\)"),
+    ("sgd", {"momentum": 0.5}, CSR, TypeError, "sgd does not take: with momentum a step needs all columns"),
+    ("sgd", {"batch_size": 4}, CSR, TypeError, "with batch_size a step needs"),
+    ("lms", {"model": ob.MLP((2,))}, CSR, TypeError, "for the linear model only"),
+    ("lms", {}, CSR.tocsc(), TypeError, r"X: got a sparse array in the format csc, want csr: pass X.tocsr\(\)"),
+    ("lms", {}, CSR * 1j, TypeError, "X: got a sparse array of dtype complex128, want real numbers"),
+]
+
+
+@pytest.mark.parametrize(("method", "settings", "rows", "error", "message"), REFUSED)
+def test_what_cannot_be_learned_is_refused(
+    method: str, settings: dict[str, Any], rows: Any, error: type[Exception], message: str
+) -> None:
+    learner = ob.create(method, backend="numpy", **settings)
+    with pytest.raises(error, match=message):
+        learner.partial_fit(*([rows] if method == "oja" else [rows, y]))
+    assert learner.n_samples_seen_ == 0
+
+
+def test_wrong_rows_are_named() -> None:
+    learner = ob.create("lms", backend="numpy").partial_fit(CSR, y)
+    before = learner.state()
+    bad = CSR.copy()
+    bad.data[5] = np.nan
+    row = int(np.searchsorted(bad.indptr, 5, "right")) - 1
+    with pytest.raises(ValueError, match=rf"X\[{row}, {bad.indices[5]}\] is nan in float64 \(row {row}, column"):
+        learner.partial_fit(bad, y)
+    with pytest.raises(ValueError, match="X: got 39 columns, want 40 as in the first call"):
+        learner.predict(CSR[:, :39])
+    with pytest.raises(TypeError, match="A: got sparse rows"):
+        ob.create("sgd", backend="numpy").step(CSR, y)
+    with pytest.raises(ValueError, match="y: got 3 rows, want 300"):
+        learner.partial_fit(CSR, y[:3])
+    assert learner.state().identical(before)
+
+
+def test_divergence_names_the_row_and_keeps_the_rows_before() -> None:
+    huge = CSR.copy()
+    row = 100
+    huge.data[huge.indptr[row] : huge.indptr[row + 1]] = 1e200
+    dense, found = (ob.create("lms", backend="numpy", step_size=0.1) for _ in range(2))
+    for learner, rows in ((dense, huge.toarray()), (found, huge)):
+        with pytest.raises(ob.DivergedError) as info:
+            learner.partial_fit(rows, np.where(np.arange(N) == row, 1e200, y))
+        assert (info.value.row, info.value.step) == (row, row + 1)
+    assert found.n_samples_seen_ == dense.n_samples_seen_ == row
+    np.testing.assert_allclose(found.predict(X), dense.predict(X), atol=1e-12)
