@@ -17,6 +17,8 @@ from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, Unav
 from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import create
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.pipelines.pipeline import pipeline
+from orfit_bench.learners.pipelines.transforms import Standardizer
 from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
@@ -36,6 +38,7 @@ __all__ = [
     "Learner",
     "Model",
     "PluginError",
+    "Standardizer",
     "Transition",
     "UnavailableError",
     "average",
@@ -46,6 +49,7 @@ __all__ = [
     "load",
     "methods",
     "metrics",
+    "pipeline",
     "register",
     "restore",
     "sampling",

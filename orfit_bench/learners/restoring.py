@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.learners.arguments import as_model
 from orfit_bench.learners.factory import AnyLearner, create, learner_of
+from orfit_bench.learners.pipelines import storage
+from orfit_bench.learners.pipelines.pipeline import rebuilt
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Model, Transition
@@ -60,7 +64,9 @@ def restore(
     >>> ob.restore(learner.state()).n_samples_seen_
     1
     """
-    return _rebuilt(*dataset.from_dataset(state), "state", backend, model, transition)
+    learner = _rebuilt(*dataset.from_dataset(state), "state", backend, model, transition)
+    header = state.attrs.get("pipeline")
+    return rebuilt(json.loads(header), learner) if header else learner
 
 
 def load(
@@ -91,6 +97,10 @@ def load(
     FileNotFoundError
         If there is no such file.
     """
+    with open(path, "rb") as file:
+        if storage.is_pipeline(file.read(8)):
+            data = Path(path).read_bytes()
+            return _from_pipeline(data, str(path), backend=backend, model=model, transition=transition)
     return _rebuilt(*files.read(path), str(path), backend, model, transition)
 
 
@@ -129,6 +139,8 @@ def from_bytes(
     >>> ob.from_bytes(learner.to_bytes()).predict([[1.0]])
     array([1.])
     """
+    if storage.is_pipeline(data):
+        return _from_pipeline(data, "from_bytes", backend=backend, model=model, transition=transition)
     found = binary.decode(data)
     if model is not None or transition is not None:
         return _rebuilt(found.header, found.arrays, "from_bytes", backend, model, transition)
@@ -142,6 +154,13 @@ def from_bytes(
         return learner
     with _located("from_bytes"):
         return learner_of(rule, serialization.rebuild(rule, head | found.of_state, found.arrays))
+
+
+def _from_pipeline(data: Any, where: str, **given: Any) -> Any:
+    """A pipeline from its bytes."""
+    with _located(where):
+        header, learner = storage.decode(data)
+        return rebuilt(header, from_bytes(learner, **given))
 
 
 def _is_registered(rule: Rule) -> bool:

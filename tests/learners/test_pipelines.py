@@ -1,0 +1,169 @@
+"""Pipelines: moments in one pass, the verbs of learners, and what is saved."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import orfit_bench as ob
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 3)) * [1e-3, 1, 1e5] + [5, -2e6, 1e5]
+y = (X - X.mean(axis=0)) / X.std(axis=0) @ [1.0, -2.0, 3.0] + 7 + 0.1 * rng.standard_normal(60)
+CUTS = ([], [1], [2, 3, 30], list(range(1, 60)))
+
+
+def make(method="rls", backend="numpy", **settings):
+    return ob.pipeline(ob.Standardizer(), "intercept", ob.create(method, backend=backend, **settings))
+
+
+def standardized(rows):
+    """Each row by the moments of the rows up to it, computed anew for each; and a column of ones."""
+    Z = np.ones((len(rows), rows.shape[1] + 1))
+    for t in range(len(rows)):
+        seen = rows[: t + 1]
+        spread = seen.std(axis=0)
+        Z[t, :-1] = (seen[-1] - seen.mean(axis=0)) / np.where(t > 0, spread, 1)
+    return Z
+
+
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+def test_rows_are_standardized_by_the_moments_so_far(cuts):
+    pipeline, plain = make(), ob.create("rls", backend="numpy").partial_fit(standardized(X), y)
+    for part in np.split(np.arange(60), cuts):
+        pipeline.partial_fit(X[part], y[part])
+    step = pipeline.transforms[0]
+    np.testing.assert_allclose(step.mean_, X.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(step.var_, X.var(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(pipeline.learner.state()["w"], plain.state()["w"], rtol=1e-8)
+    assert pipeline.n_samples_seen_ == 60
+    assert pipeline.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_predictions_use_nothing_later(backend):
+    pipeline, want = make(backend=backend), []
+    pipeline.partial_fit(X[:0], y[:0])
+    twin = pipeline.copy()
+    for x, target in zip(X, y, strict=True):
+        want.append(twin.predict(x[None])[0])
+        assert twin.predict_one(x) == want[-1]
+        twin.learn_one(x, target)
+    np.testing.assert_allclose(pipeline.prequential(X, y), want, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(pipeline.predict(X), twin.predict(X), rtol=1e-6)
+    changed = np.vstack([X[:30], 2 * X[30:]])
+    np.testing.assert_array_equal(make().prequential(changed, y)[:30], make().prequential(X, y)[:30])
+
+
+def test_it_learns_what_plain_rows_do_not_allow():
+    A = rng.standard_normal((2000, 3)) * [1e-3, 1, 1e5] + [5, -2e3, 1e5]
+    b = (A - [5, -2e3, 1e5]) / [1e-3, 1, 1e5] @ [1.0, -2.0, 3.0] + 7
+    pipeline = make("sgd", step_size=0.05).partial_fit(A, b)
+    assert np.abs(pipeline.predict(A[-200:]) - b[-200:]).max() < 0.5
+    mean, std = make(ridge=1e-3).partial_fit(A, b).predict(A[-200:], return_std=True)
+    assert np.abs(mean - b[-200:]).max() < 0.5
+    assert std.shape == (200,)
+
+
+def test_merging_is_exact_for_the_moments():
+    one, other = make().partial_fit(X[:7], y[:7]), make().partial_fit(X[7:], y[7:])
+    merged = one.copy().merge(other)
+    np.testing.assert_allclose(merged.transforms[0].mean_, X.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(merged.transforms[0].var_, X.var(axis=0), rtol=1e-9)
+    assert merged.n_samples_seen_ == 60
+    assert make().merge(other).transforms[0].count == 53
+    with pytest.raises(ValueError, match="differ in their steps"):
+        one.merge(ob.pipeline("intercept", ob.create("rls", backend="numpy")))
+
+
+@pytest.mark.parametrize("carry", ["bytes", "pickle", "file", "state", "copy"])
+def test_what_is_carried_goes_on_exactly(carry, tmp_path):
+    pipeline = make().partial_fit(pd.DataFrame(X[:40], columns=list("abc")), y[:40])
+    if carry == "file":
+        pipeline.save(tmp_path / "p.orfit")
+    again = {
+        "bytes": lambda: ob.from_bytes(pipeline.to_bytes()),
+        "pickle": lambda: pickle.loads(pickle.dumps(pipeline)),
+        "file": lambda: ob.load(tmp_path / "p.orfit"),
+        "state": lambda: ob.restore(pipeline.state()),
+        "copy": pipeline.copy,
+    }[carry]()
+    for p in (pipeline, again):
+        p.partial_fit(X[40:], y[40:])
+    np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="columns"):
+        again.predict(pd.DataFrame(X, columns=list("abd")))
+    swapped = pd.DataFrame(X[:, ::-1], columns=list("cba"))
+    np.testing.assert_array_equal(again.predict(swapped), pipeline.predict(X))
+
+
+def test_damaged_bytes_are_refused():
+    data = bytearray(make().partial_fit(X, y).to_bytes())
+    for wrong in (data[:10], data[:-1], data + b"x", data[:40] + bytes([data[40] ^ 1]) + data[41:]):
+        with pytest.raises(ValueError, match="cut"):
+            ob.from_bytes(bytes(wrong))
+
+
+def test_rejected_rows_change_nothing():
+    pipeline = make().partial_fit(X, y)
+    before = pipeline.to_bytes()
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    for rows, targets in ((bad, y), (X[:, :2], y), (X, y[:5]), (X, np.full(60, np.inf))):
+        with pytest.raises(ValueError, match="want"):
+            pipeline.partial_fit(rows, targets)
+        assert pipeline.to_bytes() == before
+    with pytest.raises(TypeError, match="with a standardizer has no rule"):
+        pipeline.partial_fit(X, y, sample_weight=np.ones(60))
+    plain = ob.pipeline("intercept", ob.create("rls", backend="numpy")).partial_fit(
+        X / 1e6, y, sample_weight=np.ones(60)
+    )
+    assert plain.n_samples_seen_ == 60
+
+
+def test_divergence_leaves_the_moments_of_the_rows_learned():
+    pipeline = make("lms", step_size=1e300)
+    with pytest.raises(ob.DivergedError) as caught:
+        pipeline.partial_fit(X, y)
+    assert pipeline.transforms[0].count == caught.value.row == pipeline.n_samples_seen_
+
+
+def test_other_kinds_of_learners():
+    labels = np.where(y > 7, "high", "low")
+    for method in ("class_rls", "softmax"):
+        classifier = make(method).partial_fit(X, labels)
+        assert np.mean(classifier.predict(X) == labels) > 0.8
+        assert classifier.predict_proba(X).shape == classifier.decision_function(X).shape == (60, 2)
+    centred = ob.pipeline(ob.Standardizer(scale=False), ob.create("incremental_pca", backend="numpy", n_components=1))
+    assert centred.partial_fit(X).transform(X).shape == (60, 1)
+    kalman = make("kalman").partial_fit(X, y, observation_noise=np.ones(60))
+    assert kalman.predict(X, return_std=True)[1].shape == (60,)
+
+
+def test_constant_columns_become_zeros():
+    rows = np.column_stack([np.full(9, 0.1), np.arange(9.0)])
+    pipeline = make().partial_fit(rows, np.arange(9.0))
+    assert pipeline.learner.state()["w"].values[0, 0] == 0
+    np.testing.assert_array_equal(pipeline.transforms[0].transform(rows)[:, 0], 0)
+
+
+def test_steps_that_do_not_fit():
+    learner = ob.create("rls", backend="numpy")
+    for steps, error, message in (
+        ((), TypeError, "the last step is None"),
+        (("intercept",), TypeError, "the last step is 'intercept'"),
+        (("standardizer", learner), ValueError, "Did you mean 'standardize'"),
+        ((3, learner), TypeError, "got int"),
+        ((learner, learner), TypeError, "got Regressor"),
+        (("intercept", "standardize", learner), ValueError, "behind the intercept"),
+        ((learner.copy().partial_fit(X / 1e6, y),), ValueError, "has seen rows already"),
+    ):
+        with pytest.raises(error, match=message):
+            ob.pipeline(*steps)
+    assert repr(ob.pipeline("standardise", learner)).startswith("<pipeline of standardize and <rls")
+    with pytest.raises(ValueError, match="seen no chunk"):
+        make().predict(X)
+    with pytest.raises(AttributeError, match="known after"):
+        make().n_features_in_  # noqa: B018
