@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from orfit_bench.bench import learning, limit, measuring, models, roofline
+from orfit_bench.bench.preprocessing import preprocess
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.bench.selection import find_stream
 from orfit_bench.errors import UnavailableError
@@ -69,7 +70,8 @@ class Cell:
         """Load the data. Raises ValueError for an impossible size, UnavailableError if the data are missing."""
         stream = with_sampling(find_stream(self.stream))
         seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
-        return stream.load(**self.stream_settings, **seeded)
+        data = stream.load(**self.stream_settings, **seeded)
+        return preprocess(data, self.protocol.standardise, self.protocol.intercept)
 
     def create(self) -> Any:
         """Create a learner."""

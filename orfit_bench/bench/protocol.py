@@ -1,4 +1,4 @@
-"""Protocols: the number of passes and of learners."""
+"""Protocols: the number of passes and of learners, and what is done to the rows before."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ class Protocol:
         Number M of learners that share the rows: learner j learns rows j, j + M, ...
     round : int, optional
         Rows per learner between two averages of all learners; by default a pass. The last round may be shorter.
+    standardise : bool
+        Whether rows are standardized by the running moments of their columns, as by `orfit_bench.Standardizer`.
+    intercept : bool
+        Whether rows get a column of ones.
 
     Raises
     ------
@@ -37,6 +41,8 @@ class Protocol:
     passes: int = 1
     learners: int = 1
     round: int | None = None
+    standardise: bool = False
+    intercept: bool = False
 
     def __post_init__(self) -> None:
         for name in ("passes", "learners", "round"):
@@ -47,18 +53,22 @@ class Protocol:
                 raise TypeError(f"{name}={value!r}: want an integer >= 1")
             if value < 1:
                 raise ValueError(f"{name}={value}: want an integer >= 1")
+        for name in ("standardise", "intercept"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}={getattr(self, name)!r}: want true or false")
         if self.round is not None and self.learners == 1:
             raise ValueError(f"round={self.round}: a round requires at least 2 learners")
 
     @property
     def name(self) -> str:
         """A short description."""
-        passes = f"{self.passes} passes" if self.passes > 1 else "1 pass"
-        if self.learners == 1:
-            return passes
-        every = "pass" if self.round is None else "row" if self.round == 1 else f"{self.round} rows"
-        shared = f"{self.learners} learners averaged every {every}"
-        return shared if self.passes == 1 else f"{passes}, {shared}"
+        parts = [f"{self.passes} passes" if self.passes > 1 else "1 pass"]
+        if self.learners > 1:
+            every = "pass" if self.round is None else "row" if self.round == 1 else f"{self.round} rows"
+            shared = f"{self.learners} learners averaged every {every}"
+            parts = [*parts[: self.passes > 1], shared]
+        parts += ["standardized"] * self.standardise + ["intercept"] * self.intercept
+        return ", ".join(parts)
 
     def chunks(self, n: int, stops: Iterable[int] = ()) -> Iterator[tuple[int, int, bool]]:
         """Yield the chunks [a, b) of a pass of n rows, cut at `stops`, and whether a round ends at b."""

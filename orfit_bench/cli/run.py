@@ -83,6 +83,13 @@ TIMEOUT = 300.0
     "--round", "rounds", type=int, metavar="R", help="Samples per learner between two averages. Default: one pass."
 )
 @click.option(
+    "--standardise",
+    is_flag=True,
+    default=None,
+    help="Standardize rows by the running moments of their columns, in the same pass.",
+)
+@click.option("--intercept", is_flag=True, default=None, help="Add a column of ones to the rows.")
+@click.option(
     "--timeout", type=float, default=TIMEOUT, show_default=True, metavar="S", help="Time limit for a cell, in seconds."
 )
 @click.option(
@@ -132,6 +139,7 @@ def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool,
       orfit-bench run --stream regression --features 16 --features 64
       orfit-bench run --method lms --learners 4 --round 100
       orfit-bench run --data rides.parquet --target fare --time pickup --test 0.2
+      orfit-bench run --data rides.parquet --target fare --standardise --intercept
       orfit-bench run --suite mine.toml --output mine.nc
       orfit-bench run --seed 0 --seed 1 --seed 2 --report
 
@@ -189,6 +197,7 @@ def _suite(chosen: dict[str, Any]) -> Suite:
     if chosen["dtype"]:
         suite = replace(suite, dtype=chosen["dtype"])
     given = {"passes": chosen["passes"], "learners": chosen["learners"], "round": chosen["rounds"]}
+    given |= {name: chosen[name] for name in ("standardise", "intercept")}
     changed = {name: value for name, value in given.items() if value is not None}
     suite = replace(suite, protocol=replace(suite.protocol, **changed))
     return _with_settings(suite, chosen["sets"])

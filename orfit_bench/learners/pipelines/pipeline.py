@@ -15,7 +15,7 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines import storage
 from orfit_bench.learners.pipelines.transforms import TRANSFORMS, Intercept, Standardizer, Transform
-from orfit_bench.learners.tables import read_columns
+from orfit_bench.tables.columns import read_columns
 
 if TYPE_CHECKING:
     import xarray
@@ -217,11 +217,16 @@ class Pipeline:
     def save(self, path: str | PathLike[str]) -> None:
         """Write what `to_bytes` returns to a file; `orfit_bench.load` reads it."""
         data = self.to_bytes()
-        replace(Path(path), lambda temporary: temporary.write_bytes(data) and None)
+
+        def write(temporary: Path) -> None:
+            temporary.write_bytes(data)
+
+        replace(Path(path), write)
 
     def state(self) -> xarray.Dataset:
         """The learner's state, with that of the transforms in attrs["pipeline"]; `orfit_bench.restore` reads it."""
-        return self.learner.state().assign_attrs(pipeline=json.dumps(self._header()))
+        state: xarray.Dataset = self.learner.state()
+        return state.assign_attrs(pipeline=json.dumps(self._header()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         from orfit_bench.learners.restoring import from_bytes
@@ -235,7 +240,7 @@ class Pipeline:
         return self.copy()
 
 
-def rebuilt(header: dict[str, Any], learner: Any) -> Pipeline:
+def rebuilt(header: dict[str, Any], learner: Any) -> Any:
     """The pipeline that a header describes, around its learner; ValueError where the header is none."""
     try:
         transforms = tuple(TRANSFORMS[step["name"]].from_dict(step) for step in header["steps"])

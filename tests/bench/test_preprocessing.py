@@ -1,0 +1,43 @@
+"""Rows that a run standardizes and gives an intercept."""
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench import bench
+from orfit_bench.bench.preprocessing import preprocess
+from orfit_bench.spec import Data, Stream
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((300, 3)) * [1, 100, 1e4] + [5, -300, 1e5]
+y = X @ [1.0, 0.01, 1e-4] + 2
+
+
+def test_the_view_equals_a_pipeline_in_any_order_of_slices():
+    test = X[:20] + 1
+    data = preprocess(Data(X, y, test=(test, y[:20])), True, True)
+    standardizer, Z = ob.Standardizer().learn(X)
+    assert data.X.shape == (300, 4)
+    for rows in (slice(0, 50), slice(200, 260), slice(50, 200), slice(0, 0), slice(10, 300)):
+        np.testing.assert_allclose(data.X[rows][:, :3], Z[rows], rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(data.X[rows][:, 3], 1)
+    np.testing.assert_allclose(data.test[0][:, :3], standardizer.transform(test), rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(data.X)[:, :3], Z, rtol=1e-9, atol=1e-12)
+    plain = Data(X, y)
+    assert preprocess(plain, False, False) is plain
+
+
+@pytest.mark.parametrize("options", [{}, {"standardise": True}, {"standardise": True, "intercept": True}])
+def test_a_run_with_it(options, tmp_path):
+    stream = Stream("raw", "rows on three scales", make=lambda: Data(X, y, test=(X[:20], y[:20])))
+    protocol = bench.Protocol(**options)
+    suite = bench.Suite(methods=["nlms", "rls"], backends=["numpy"], streams=[stream], protocol=protocol)
+    results = bench.run(suite, isolate=False)
+    assert set(results["status"].values) == {"ok"}
+    name = "1 pass" + ", standardized" * ("standardise" in options) + ", intercept" * ("intercept" in options)
+    assert set(results["protocol"].values) == {name}
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(TypeError, match="standardise=1: want true or false"):
+        bench.Protocol(standardise=1)
