@@ -6,6 +6,7 @@ slides, "Other SGD flavors: different sampling".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -176,6 +177,11 @@ class SampledView:
     def shape(self) -> tuple[int, ...]:
         """The number of visits, followed by the shape of a row."""
         return (len(self), *self._rows[:0].shape[1:])
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
 
     def __getitem__(self, piece: slice) -> Array:
         if not isinstance(piece, slice):

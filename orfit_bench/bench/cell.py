@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from orfit_bench.bench import learning, limit, measuring, models, roofline
 from orfit_bench.bench.preprocessing import preprocess
 from orfit_bench.bench.protocol import Protocol
@@ -17,7 +19,6 @@ from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Data, Record
-from orfit_bench.tables.rows import View
 
 Status = Literal["ok", "failed", "timeout", "crashed", "absent"]
 
@@ -152,7 +153,7 @@ def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | N
     for metric in registry().metrics.values():
         try:
             needed = metric.memory(record) if metric.memory else 0.0
-            if needed and isinstance(record.data.X, View):
+            if needed and not isinstance(record.data.X, np.ndarray):
                 needed += 8.0 * record.data.X.size  # rows that are in a file are read
             if needed > memory_budget:
                 values[metric.name] = None

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.spec.stream import Data, Rows
-from orfit_bench.tables.rows import View
 
 ROWS = 10_000
 """Rows of a file that are predicted at once."""
@@ -59,7 +58,7 @@ class ErrorMeasure:
 
     def mean(self, learner: Any, rows: Rows) -> float:
         """Return the mean over the rows with observed y."""
-        if isinstance(rows[0], View):
+        if not isinstance(rows[0], np.ndarray):
             return self._mean_in_chunks(learner, rows)
         return float(self.rows(learner, *rows)[observed(rows[1])].mean())
 

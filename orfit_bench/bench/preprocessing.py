@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +31,11 @@ class StandardizedRows:
         """As that of the rows."""
         return tuple(self._rows.shape)
 
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
+
     def __getitem__(self, piece: slice) -> Any:
         if not isinstance(piece, slice) or piece.step not in (None, 1):
             raise TypeError(f"standardized rows support slices only: got {piece!r}, want X[a:b]")
@@ -51,22 +58,27 @@ class StandardizedRows:
         return transform
 
 
-class RowsWithIntercept:
-    """Rows with a column of ones behind the others. Supports `len` and slices."""
+class TransformedRows:
+    """Rows that are transformed when they are read. Supports `len` and slices."""
 
-    def __init__(self, rows: Any) -> None:
-        self._rows = rows
+    def __init__(self, rows: Any, transform: Callable[[Any], Any]) -> None:
+        self._rows, self._transform = rows, transform
 
     def __len__(self) -> int:
         return len(self._rows)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One column more than the rows."""
-        return len(self), self._rows.shape[1] + 1
+        """The number of rows, followed by the shape of a transformed one."""
+        return (len(self), *self[0:0].shape[1:])
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
 
     def __getitem__(self, piece: slice) -> Any:
-        return Intercept().transform(np.asarray(self._rows[piece], float))
+        return self._transform(np.asarray(self._rows[piece], float))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self[:], dtype)
@@ -78,10 +90,20 @@ def preprocess(data: Data, standardise: bool, intercept: bool) -> Data:
         rows: Any = StandardizedRows(data.X)
         final = rows.up_to(len(rows)) if data.test or data.validation else Standardizer()
         data = _with_rows(data, rows, final.transform)
-    return _with_rows(data, RowsWithIntercept(data.X), Intercept().transform) if intercept else data
+    if not intercept:
+        return data
+    return _with_rows(data, TransformedRows(data.X, Intercept().transform), Intercept().transform)
 
 
-def _with_rows(data: Data, X: Any, transform: Any) -> Data:
-    held_out = (part and (transform(np.asarray(part[0], float)), part[1]) for part in (data.test, data.validation))
-    test, validation = held_out
-    return replace(data, X=X, test=test, validation=validation)
+def _with_rows(data: Data, X: Any, transform: Callable[[Any], Any]) -> Data:
+    """The data with X in place of the rows, and with transformed test and validation rows; computed where in memory."""
+
+    def held_out(part: Any) -> Any:
+        return part and (_computed(part[0], TransformedRows(part[0], transform)), part[1])
+
+    return replace(data, X=_computed(data.X, X), test=held_out(data.test), validation=held_out(data.validation))
+
+
+def _computed(rows: Any, view: Any) -> Any:
+    """The rows of the view, as an array if the rows that it is made of are one."""
+    return np.asarray(view) if isinstance(rows, np.ndarray) else view

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench import bench
+from orfit_bench import bench, sampling
 from orfit_bench.bench.preprocessing import preprocess
 from orfit_bench.spec import Data, Stream
 
@@ -15,13 +15,20 @@ y = X @ [1.0, 0.01, 1e-4] + 2
 
 def test_the_view_equals_a_pipeline_in_any_order_of_slices():
     test = X[:20] + 1
-    data = preprocess(Data(X, y, test=(test, y[:20])), True, True)
-    standardizer, Z = ob.Standardizer().learn(X)
+    lazy = [sampling.reshuffled((a, y[: len(a)]), 1).X for a in (X, test)]
+    X_now, test_now = (np.asarray(a) for a in lazy)
+    data = preprocess(Data(lazy[0], y, test=(lazy[1], y[:20])), True, True)
+    now = preprocess(Data(X_now, y, test=(test_now, y[:20])), True, True)
+    for a, b in ((data.X, now.X), (data.test[0], now.test[0])):
+        assert type(a) is not np.ndarray is type(b)
+        assert a.size == b.size
+        np.testing.assert_allclose(np.asarray(a), b, rtol=1e-9, atol=1e-12)
+    standardizer, Z = ob.Standardizer().learn(X_now)
     assert data.X.shape == (300, 4)
     for rows in (slice(0, 50), slice(200, 260), slice(50, 200), slice(0, 0), slice(10, 300)):
         np.testing.assert_allclose(data.X[rows][:, :3], Z[rows], rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(data.X[rows][:, 3], 1)
-    np.testing.assert_allclose(data.test[0][:, :3], standardizer.transform(test), rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(data.test[0])[:, :3], standardizer.transform(test_now), rtol=1e-9)
     np.testing.assert_allclose(np.asarray(data.X)[:, :3], Z, rtol=1e-9, atol=1e-12)
     plain = Data(X, y)
     assert preprocess(plain, False, False) is plain
@@ -34,6 +41,7 @@ def test_a_run_with_it(options, tmp_path):
     suite = bench.Suite(methods=["nlms", "rls"], backends=["numpy"], streams=[stream], protocol=protocol)
     results = bench.run(suite, isolate=False)
     assert set(results["status"].values) == {"ok"}
+    assert not any("Error" in str(notes) for notes in results["notes"].values)
     name = "1 pass" + ", standardized" * ("standardise" in options) + ", intercept" * ("intercept" in options)
     assert set(results["protocol"].values) == {name}
 

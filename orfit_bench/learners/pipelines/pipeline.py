@@ -85,7 +85,7 @@ class Pipeline:
     ) -> None:
         """The parts, and what is known about the columns of rows."""
         self.transforms, self.learner = transforms, learner
-        self._n_features, self._names = n_features, tuple(names)
+        self._n_features, self.feature_names = n_features, tuple(names)
 
     # ------------------------------------------------------------------ learning
 
@@ -113,7 +113,7 @@ class Pipeline:
         except DivergedError as error:
             self.transforms = self._learned(X[: error.row])[0]
             raise
-        self.transforms, self._n_features, self._names = transforms, X.shape[1], names
+        self.transforms, self._n_features, self.feature_names = transforms, X.shape[1], names
         return found
 
     def _learned(self, X: Array) -> tuple[tuple[Any, ...], Array]:
@@ -160,8 +160,8 @@ class Pipeline:
 
     def _rows(self, X: Any) -> tuple[Array, tuple[str, ...]]:
         """Finite rows (n, d) in host memory, and the names of their columns."""
-        values, names = read_columns(X, "X", self._names)
-        names = self._names or (tuple(names) if self._n_features is None else ())
+        values, names = read_columns(X, "X", self.feature_names)
+        names = self.feature_names or (tuple(names) if self._n_features is None else ())
         rows = validation.matrix(values, "X", np.dtype(float), self._n_features, names=names)
         return rows, names
 
@@ -175,9 +175,9 @@ class Pipeline:
     @property
     def feature_names_in_(self) -> Array:
         """The names of the columns, where the rows came as a table."""
-        if not self._names:
+        if not self.feature_names:
             raise AttributeError("feature_names_in_ is known where the rows came as a table")
-        return np.array(self._names, object)
+        return np.array(self.feature_names, object)
 
     @property
     def n_samples_seen_(self) -> int:
@@ -191,7 +191,7 @@ class Pipeline:
 
     def copy(self) -> Pipeline:
         """An independent pipeline in the same state."""
-        return Pipeline(self.transforms, self.learner.copy(), self._n_features, self._names)
+        return Pipeline(self.transforms, self.learner.copy(), self._n_features, self.feature_names)
 
     def merge(self, other: Pipeline) -> Self:
         """Take in what another pipeline learned from other rows, which then follow this one's.
@@ -199,7 +199,7 @@ class Pipeline:
         The moments merge exactly, the learners as their method declares; each learned its rows on the scale of its own.
         """
         kinds = [[type(t) for t in p.transforms] for p in (self, other) if isinstance(p, Pipeline)]
-        if len(kinds) < 2 or kinds[0] != kinds[1] or self._names != other._names:
+        if len(kinds) < 2 or kinds[0] != kinds[1] or self.feature_names != other.feature_names:
             raise ValueError("merge: the pipelines differ in their steps or in the names of columns")
         merged = tuple(a.merge(b) for a, b in zip(self.transforms, other.transforms, strict=True))
         self.learner.merge(other.learner)
@@ -208,7 +208,7 @@ class Pipeline:
 
     def _header(self) -> dict[str, Any]:
         steps = [t.to_dict() for t in self.transforms]
-        return {"steps": steps, "n_features": self._n_features, "names": list(self._names)}
+        return {"steps": steps, "n_features": self._n_features, "names": list(self.feature_names)}
 
     def to_bytes(self) -> bytes:
         """The state as bytes with a checksum, without pickle; `orfit_bench.from_bytes` reads them."""
