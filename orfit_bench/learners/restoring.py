@@ -156,11 +156,12 @@ def from_bytes(
         return learner_of(rule, serialization.rebuild(rule, head | found.of_state, found.arrays))
 
 
-def _from_pipeline(data: Any, where: str, **given: Any) -> Any:
+def _from_pipeline(data: Any, where: str, **given: Any) -> AnyLearner:
     """A pipeline from its bytes."""
     with _located(where):
         header, learner = storage.decode(data)
-        return rebuilt(header, from_bytes(learner, **given))
+        found: AnyLearner = rebuilt(header, from_bytes(learner, **given))
+        return found
 
 
 def _is_registered(rule: Rule) -> bool:
