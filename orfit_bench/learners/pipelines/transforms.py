@@ -62,17 +62,12 @@ class Standardizer:
     @property
     def mean_(self) -> Array:
         """Means of the columns (d,)."""
-        return self._moments()[0].copy()
+        return _moments(self)[0].copy()
 
     @property
     def var_(self) -> Array:
         """Variances of the columns (d,), the sums of squares divided by the number of rows."""
-        return self._moments()[1] / max(self.count, 1)
-
-    def _moments(self) -> tuple[Array, Array]:
-        if self.mean is None or self.squares is None:
-            raise AttributeError("the moments are known after the first chunk")
-        return self.mean, self.squares
+        return _moments(self)[1] / max(self.count, 1)
 
     def learn(self, X: Array) -> tuple[Standardizer, Array]:
         """The transform after the rows X (n, d), and the standardized rows."""
@@ -111,7 +106,7 @@ class Standardizer:
             raise ValueError("merge: one standardizer scales, the other does not")
         if not (self.count and other.count):
             return self if self.count else other
-        (m, s), (m2, s2), n = self._moments(), other._moments(), self.count + other.count
+        (m, s), (m2, s2), n = _moments(self), _moments(other), self.count + other.count
         mean = m + (m2 - m) * (other.count / n)
         return Standardizer(self.scale, n, mean, s + s2 + (m2 - m) ** 2 * (self.count * (other.count / n)))
 
@@ -125,6 +120,13 @@ class Standardizer:
         """The transform that `to_dict` saved."""
         mean, squares = (None if a is None else np.array(a, float) for a in saved["moments"])
         return cls(bool(saved["scale"]), int(saved["count"]), mean, squares)
+
+
+def _moments(known: Standardizer) -> tuple[Array, Array]:
+    """Mean and sums of squares; AttributeError before the first chunk."""
+    if known.mean is None or known.squares is None:
+        raise AttributeError("the moments are known after the first chunk")
+    return known.mean, known.squares
 
 
 @dataclass(frozen=True)
