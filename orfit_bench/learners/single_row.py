@@ -48,18 +48,20 @@ class SingleRow:
             number = float(y)
             if not -self._largest <= number <= self._largest:
                 return False
-            if state is not None and self._is_bound(state, x):
+            if self._bind and state is not None and self._is_bound(state, x):
                 return self._learn_bound(state, x, number)
-            return self._learn(state, x, np.array([[number]], self._dtype)) and self._bind_row(state)
+            learned = self._learn(state, x, np.array([[number]], self._dtype))
+            if learned and self._bind and state is not None:
+                self._bind_row(state)
+            return learned
         if type(y) is not np.ndarray or y.shape != (self._n_outputs,) or y.dtype != self._dtype:
             return False
         return math.isfinite(np.vdot(y, y)) and self._learn(state, x, np.ascontiguousarray(y[None]))
 
-    def _bind_row(self, state: LearnerState | None) -> bool:
-        """After a row was learned: have the kernel prepare the next ones, if it can. Always true."""
-        if self._bind and state and (learn := self._bind(state.arrays, self._p)):
+    def _bind_row(self, state: LearnerState) -> None:
+        """After a row was learned: let the kernel prepare the next ones, if it can."""
+        if self._bind and (learn := self._bind(state.arrays, self._p)):
             state.bound_row = self, state.arrays, learn
-        return True
 
     def _is_bound(self, state: LearnerState, x: object) -> bool:
         """Whether the kernel has prepared rows like x (d,) in this state."""
