@@ -24,6 +24,7 @@ from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
 from orfit_bench.sampling import with_sampling
+from orfit_bench.signals import DelayLine, delay_line
 from orfit_bench.spec import Model, Transition
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "MLP",
     "AccuracyWarning",
+    "DelayLine",
     "DivergedError",
     "Learner",
     "Model",
@@ -44,6 +46,7 @@ __all__ = [
     "average",
     "backends",
     "create",
+    "delay_line",
     "from_bytes",
     "hookimpl",
     "load",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import sparse, uncertainty, validation, weighting
+from orfit_bench.learners import sparse, uncertainty, validation, weight_history, weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.probabilities import class_probabilities
 from orfit_bench.learners.targets import with_numbers
 from orfit_bench.spec.backend import Array
+
+if TYPE_CHECKING:
+    import xarray
 
 
 class Regressor(Learner):
@@ -131,6 +134,43 @@ class Regressor(Learner):
             As `partial_fit`.
         """
         return self._shaped(self._learn_numbers(X, y, sample_weight, predict=True))
+
+    def weight_history(self, X: ArrayLike, y: ArrayLike, *, every: int = 1) -> xarray.DataArray:
+        """Learn rows in order, and return the weights after each `every` rows.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, c)
+            Targets.
+        every : int, default 1
+            Rows between two entries. Rows after the last multiple of it are learned without an entry.
+
+        Returns
+        -------
+        xarray.DataArray, shape (n // every, p, c)
+            The weights by which `predict` would answer, with the dimensions "row" (`n_samples_seen_`), "parameter" and
+            "output" (without outputs where y is (n,)), in host memory.
+
+        Raises
+        ------
+        ValueError
+            If the history would exceed 1 GiB, before any row is learned; or as `partial_fit`.
+        TypeError, DivergedError
+            As `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> lms = ob.create("lms", backend="numpy", step_size=0.5)
+        >>> lms.weight_history([[1.0], [1.0], [1.0]], [4.0, 4.0, 4.0]).values.tolist()
+        [[2.0], [3.0], [3.5]]
+        """
+        every = weight_history.validate(self.method, every)
+        rows = with_numbers(self.rule, self._usable(), X, y)
+        history = self._update(rows, weight_history.learn, self.rule, rows, every)
+        return weight_history.labelled(history, self._begun(), every, len(rows.X))
 
     @overload
     def predict(self, X: ArrayLike, *, return_std: Literal[False] = False) -> Array: ...

@@ -1,0 +1,70 @@
+"""The weights along a stream: rows are learned in parts, and the weights after each are kept."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.targets import Rows
+from orfit_bench.spec import Method
+from orfit_bench.state.state import LearnerState
+
+if TYPE_CHECKING:
+    import xarray
+
+MAX_BYTES = 2**30
+"""Size of the largest history: one that is larger would be kept by mistake."""
+
+
+def validate(method: Method, every: Any) -> int:
+    """The number of rows between two entries; TypeError or ValueError where there can be no history."""
+    if method.state.predict:
+        raise TypeError(f"{method.name} has no weights, so there is no history of them")
+    try:
+        number = operator.index(every)
+    except TypeError:
+        raise TypeError(f"every={every!r}: want an integer of at least 1") from None
+    if number < 1 or isinstance(every, bool):
+        raise ValueError(f"every={every!r}: want an integer of at least 1")
+    return number
+
+
+def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray[Any, Any]:
+    """Learn rows; the weights (n // every, p, c) after each `every` of them, in host memory."""
+    shape, n = rule.layout(rows.sizes).shape(("parameter", "output")), len(rows.X)
+    numbers = n * math.prod(shape)
+    if n >= every and numbers // every * rule.dtype.itemsize > MAX_BYTES:
+        least = math.ceil(numbers * rule.dtype.itemsize / MAX_BYTES)
+        raise ValueError(
+            f"every={every}: the history of {n} rows with {math.prod(shape)} weights each would exceed "
+            f"{MAX_BYTES >> 30} GiB; pass every={least} or more, or fewer rows in a call"
+        )
+    history = np.empty((n // every, *shape), rule.dtype)
+    for i in range(0, n, every):
+        try:
+            rule.learn(state, rows.X[i : i + every], rows.Y[i : i + every])
+        except DivergedError as error:
+            raise rule.divergence(error.step, i + error.row) from None
+        if i + every <= n:
+            history[i // every] = rule.backend.asnumpy(rule.prediction_weights(state))
+    return history
+
+
+def labelled(history: np.ndarray[Any, Any], state: LearnerState, every: int, n: int) -> xarray.DataArray:
+    """The history with named dimensions; without outputs where targets are (n,)."""
+    import xarray
+
+    first = state.n_samples - n + every
+    coordinates: dict[str, Any] = {"row": first + every * np.arange(len(history))}
+    if len(state.feature_names) == history.shape[1]:
+        coordinates["parameter"] = list(state.feature_names)
+    if state.sizes.y_is_1d:
+        return xarray.DataArray(history[:, :, 0], coordinates, ("row", "parameter"))
+    if state.target_names:
+        coordinates["output"] = list(state.target_names)
+    return xarray.DataArray(history, coordinates, ("row", "parameter", "output"))

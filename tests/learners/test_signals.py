@@ -1,0 +1,123 @@
+"""Delay lines: rows of a signal, at once or by samples, equal what shifting a buffer gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+
+def shifted(u: Any, taps: int) -> Any:
+    """The same rows by shifting a buffer."""
+    width, rows = u[0].size, []
+    buffer = np.zeros(taps * width, u.dtype)
+    for sample in u:
+        buffer = np.concatenate([np.atleast_1d(sample), buffer[:-width]])
+        rows.append(buffer)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("taps", [1, 2, 5, 300])
+@pytest.mark.parametrize("channels", [(), (1,), (3,)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_rows_of_a_signal(taps: int, channels: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    u = (rng.standard_normal((40, *channels)) * (1 + (1j if dtype[0] == "c" else 0))).astype(dtype)
+    want, X = shifted(u, taps), ob.delay_line(u, taps)
+    np.testing.assert_array_equal(X, want)
+    assert X.dtype == u.dtype
+    assert not X.flags.writeable
+    parts = [ob.delay_line(u[i : i + 7], taps, before=u[:i]) for i in range(0, 40, 7)]
+    np.testing.assert_array_equal(np.concatenate(parts), want)
+    line = ob.DelayLine(taps, channels=channels[0] if channels else 1, dtype=dtype)
+    for sample, row in zip(u, want, strict=True):
+        np.testing.assert_array_equal(line.push(sample), row)
+
+
+def test_a_line_continues_beyond_its_buffer() -> None:
+    u = np.arange(5000.0)
+    line = ob.DelayLine(3)
+    rows = np.array([line.push(float(sample)).copy() for sample in u])
+    np.testing.assert_array_equal(rows, ob.delay_line(u, 3))
+
+
+def test_rows_are_no_copies() -> None:
+    u = np.zeros(100_000)
+    X = ob.delay_line(u, 1000)
+    assert X.shape == (100_000, 1000)
+    assert X.base is not None
+    assert X.strides == (-8, 8)
+    line = ob.DelayLine(1000)
+    row = line.push(1.0)
+    assert np.shares_memory(row, line.push(2.0))
+    assert not row.flags.writeable
+
+
+def test_the_signal_may_be_integers_and_may_be_empty() -> None:
+    assert ob.delay_line([1, 2], 2).tolist() == [[1.0, 0.0], [2.0, 1.0]]
+    assert ob.delay_line(np.empty((0, 2)), 3).shape == (0, 6)
+    u = np.ones(4)
+    X = ob.delay_line(u, 2)
+    u[:] = 5
+    assert X.max() == 1  # what the caller does to the signal later has no effect
+
+
+def test_the_rows_fit_the_targets() -> None:
+    rng = np.random.default_rng(1)
+    u, h = rng.standard_normal(400), rng.standard_normal(8)
+    y = np.convolve(u, h)[:400]
+    np.testing.assert_allclose(ob.delay_line(u, 8) @ h, y, atol=1e-12)
+    rls = ob.create("rls", ridge=1e-9).partial_fit(ob.delay_line(u, 8), y)
+    np.testing.assert_allclose(rls.state()["w"].values[:, 0], h, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("u", "taps", "more", "error", "text"),
+    [
+        (["a"], 2, {}, TypeError, "u: got list of dtype"),
+        ([[1.0], [1.0, 2.0]], 2, {}, ValueError, "unequal length"),
+        (np.zeros((2, 2, 2)), 2, {}, ValueError, r"u: got shape \(2, 2, 2\), want \(n,\) or \(n, channels\)"),
+        (1.0, 2, {}, ValueError, r"got shape \(\)"),
+        (np.zeros((3, 0)), 2, {}, ValueError, r"got shape \(3, 0\)"),
+        (np.zeros(3), 0, {}, ValueError, "taps=0: want an integer of at least 1"),
+        (np.zeros(3), 2.0, {}, TypeError, "taps=2.0: want an integer"),
+        (np.zeros(3), True, {}, ValueError, "taps=True"),
+        (np.zeros(3), 2, {"before": np.zeros((1, 2))}, ValueError, r"before: got shape \(1, 2\), want \('k',\)"),
+    ],
+)
+def test_refused_signals(u: Any, taps: Any, more: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        ob.delay_line(u, taps, **more)
+
+
+@pytest.mark.parametrize(
+    ("channels", "dtype", "sample", "error"),
+    [
+        (1, "float64", float("nan"), ValueError),
+        (1, "float64", 1j, TypeError),
+        (1, "complex128", complex("inf"), ValueError),
+        (1, "float64", "1", TypeError),
+        (1, "float64", None, TypeError),
+        (1, "float64", [1.0, 2.0], ValueError),
+        (2, "float64", [1.0], ValueError),
+        (2, "float64", 1.0, ValueError),
+        (2, "float64", [1.0, np.inf], ValueError),
+        (2, "float64", [1j, 1.0], TypeError),
+    ],
+)
+def test_refused_samples_change_nothing(channels: int, dtype: str, sample: Any, error: type[Exception]) -> None:
+    line = ob.DelayLine(2, channels, dtype)
+    good = np.ones(channels)
+    line.push(good)
+    with pytest.raises(error, match="sample"):
+        line.push(sample)
+    np.testing.assert_array_equal(line.push(2 * good), np.concatenate([2 * good, good]))
+
+
+@pytest.mark.parametrize("given", [{"taps": 0}, {"taps": 2, "channels": 0}, {"taps": 2, "dtype": "int64"}])
+def test_refused_lines(given: Any) -> None:
+    with pytest.raises(ValueError, match="want"):
+        ob.DelayLine(**given)
