@@ -13,6 +13,7 @@ track    measure the newest commit with asv; arguments are passed to `asv run`
 publish  write the history of asv as HTML to .asv/html, and print the regressions
 freeze   write the reference trajectories, in a commit of its own (docs/tracking.md)
 speed    compare the Numba backend with plain NumPy and write docs/performance.md (five minutes)
+peers    compare with other packages on every target and write docs/peers.md; resumable (half an hour)
 gpu      test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
 mutants  run mutation testing of the reference kernels (an hour)
 wheels   build all distributions and test the wheels in a clean environment
@@ -166,6 +167,13 @@ def speed(*arguments: str) -> None:
     python("-m", "benchmarks.performance", *arguments)
 
 
+def peers(*arguments: str) -> None:
+    """Update docs/peers.md."""
+    set_up("peers")
+    os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    python("-m", "benchmarks.peers", *arguments)
+
+
 def gpu(*arguments: str) -> None:
     """Test and measure the CuPy backend, with an interpreter that has CuPy; no environment is created."""
     if sys.version_info < (3, 11):  # noqa: UP036  # the interpreter is the user's, any may come
@@ -223,6 +231,7 @@ def main() -> None:
     commands = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
     commands |= {
         "gpu": gpu,
+        "peers": peers,
         "track": track,
         "publish": publish,
         "freeze": freeze,
