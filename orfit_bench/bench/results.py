@@ -15,6 +15,7 @@ from orfit_bench.bench import models
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.provenance import as_attributes
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Metric
 
@@ -112,8 +113,7 @@ def to_dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], su
         for name, (get, meaning) in COORDINATES.items()
     }
     attrs = {"format": FORMAT, "date": datetime.now(UTC).isoformat(timespec="seconds"), "suite": json.dumps(suite)}
-    attrs |= {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in provenance.items()}
-    return xarray.Dataset(variables, coordinates, attrs)
+    return xarray.Dataset(variables, coordinates, attrs | as_attributes(provenance))
 
 
 def _kind(record: dict[str, Any]) -> str:

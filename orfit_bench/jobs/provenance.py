@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distributions, entry_points, version
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,11 @@ def provenance(threads: dict[str, str]) -> dict[str, Any]:
         "machine": machine() | {"threads": threads, "devices": devices()},
         "commit": commit(Path(orfit_bench.__file__)) | {"plugins": plugin_commits()},
     }
+
+
+def as_attributes(values: Mapping[str, Any]) -> dict[str, str]:
+    """Values as attributes of a file: texts as they are, everything else as JSON."""
+    return {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in values.items()}
 
 
 def versions() -> dict[str, str]:

@@ -39,9 +39,9 @@ METRICS_EXPLAINED = (
 )
 
 
-def results_page(results: xarray.Dataset, title: str = "Comparison of streaming learners") -> str:
+def results_page(results: xarray.Dataset) -> str:
     """The page as HTML. Raises UnavailableError without matplotlib or Jinja2."""
-    return render(title, _summary(results), list(_sections(results)))
+    return render("Comparison of streaming learners", _summary(results), list(_sections(results)))
 
 
 def _summary(results: xarray.Dataset) -> str:

@@ -13,12 +13,12 @@ from orfit_bench.tracking import workloads
 from orfit_bench.tracking.workloads import exactness
 
 
-def freeze(backend: str = "numpy") -> int:
+def freeze() -> int:
     """Write the trajectories of all methods in `workloads.METHODS` and return how many numbers they contain."""
     arrays = {
         f"{method}/{name}": value
         for method in workloads.METHODS
-        for name, value in workloads.Workload(method, backend).trajectory().items()
+        for name, value in workloads.Workload(method, "numpy").trajectory().items()
     }
 
     def write(path: object) -> None:

@@ -79,22 +79,20 @@ def remaining_weight(forgetting_factor: float, steps: int) -> float:
         return float(np.float64(forgetting_factor) ** steps)
 
 
-def add_information(
-    a: Side, b: Side, kept: float = 1.0, prior: bool = True, w: str = "w", P: str = "P"
-) -> dict[str, Array]:
-    """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), the prior L_0 and its w_0 counting once.
+def add_information(a: Side, b: Side, kept: float, prior: bool = True) -> dict[str, Array]:
+    """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), so that the prior L_0 with its w_0 counts once.
 
-    kept is what forgetting leaves of a's rows during b's steps, ff^n_b; without a prior L_0 = 0. Returns the fields
-    w and P, and precision_lost where there is one. ValueError where rounding hides that one of the L is positive.
+    kept = ff^n_b is the weight of the rows of a after the steps of b; without a prior L_0 = 0. Returns the fields w, P
+    and precision_lost, if there is one. Raises ValueError if rounding hides whether one of the L is positive.
     """
-    w_a, w_b, w_0 = a.fields[w], b.fields[w], a.start[w]
-    L_a = invert_spd(a.fields[P], a.eps, P)
-    L_b = invert_spd(b.fields[P], b.eps, f"the other's {P}")
-    L_0 = invert_spd(a.start[P], a.eps, f"the first {P}") if prior else np.zeros_like(L_a)
+    w_a, w_b, w_0 = a.fields["w"], b.fields["w"], a.start["w"]
+    L_a = invert_spd(a.fields["P"], a.eps, "P")
+    L_b = invert_spd(b.fields["P"], b.eps, "the other's P")
+    L_0 = invert_spd(a.start["P"], a.eps, "the first P") if prior else np.zeros_like(L_a)
     with np.errstate(over="ignore", invalid="ignore"):  # `invert_spd` refuses the result
         L = kept * (L_a - L_0) + L_b
     merged = invert_spd(L, a.eps, "the sum of the information")
-    fields = {w: w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), P: merged}
+    fields = {"w": w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), "P": merged}
     if "precision_lost" in a.fields:
         fields["precision_lost"] = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
     return fields

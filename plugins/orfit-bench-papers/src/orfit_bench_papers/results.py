@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from orfit_bench.jobs.provenance import as_attributes
 from orfit_bench.jobs.runner import Record
 from orfit_bench_papers.procedure import Procedure, Setup
 
@@ -36,5 +36,4 @@ def describe(procedure: Procedure, chosen: Setup, origin: dict[str, Any], record
     notes = sorted({note for record in records for note in record["notes"]})
     attrs = {"format": FORMAT, "experiment": procedure.name, "source": procedure.experiment.source}
     attrs |= {"data": chosen.data, "backend": chosen.backend}
-    plain = {"protocol": dict(chosen.protocol), "notes": notes, **origin}
-    return attrs | {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in plain.items()}
+    return attrs | as_attributes({"protocol": dict(chosen.protocol), "notes": notes, **origin})
