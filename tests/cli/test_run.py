@@ -135,6 +135,11 @@ class TestRun:
         assert (settings["memory"], settings["summary"]) == (value, "latest")
 
 
+def plain(text):
+    """The text without the colours of a terminal."""
+    return re.sub("\x1b\\[[0-9;]*m", "", text)
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals to open")
 class TestNarrowTerminal:
     def on_terminal(self, columns, *arguments, folder, kind, stderr=False):
@@ -164,7 +169,7 @@ class TestNarrowTerminal:
             "run --method one_step_sgd --method rls --backend numpy --stream rotated_digits --rows 20 --output r.nc"
         )
         output = self.on_terminal(columns, *arguments, folder=tmp_path, kind=kind)
-        lines = re.sub("\x1b\\[[0-9;]*m", "", output).splitlines()
+        lines = plain(output).splitlines()
         done = load(tmp_path / "r.nc")
         (heads,) = [line.split() for line in lines if line.startswith(" method ")]
         fits = columns == 80
@@ -182,7 +187,7 @@ class TestNarrowTerminal:
             assert row[-1] == format(float(done["deviation"].values[i]), ".1e")
         if fits:
             wide = self.on_terminal(columns, "show", "--wide", "r.nc", folder=tmp_path, kind=kind)
-            assert re.search(r"^ method +backend +stream +samples/s +roofline +state ", wide, re.M)
+            assert re.search(r"^ method +backend +stream +samples/s +roofline +state ", plain(wide), re.M)
 
     def test_errors_are_broken_between_words(self, tmp_path):
         output = self.on_terminal(50, "list", "nowhere", folder=tmp_path, kind="xterm", stderr=True)
