@@ -17,7 +17,7 @@ def print_progress(done: int, total: int, record: dict[str, Any] | None) -> None
     elif done:
         print(f"resuming: {done} of {total} cells are already finished", file=sys.stderr, flush=True)
     else:
-        print(f"{total} cells to measure", file=sys.stderr, flush=True)
+        print(f"{total} cell{'s' * (total != 1)} to measure", file=sys.stderr, flush=True)
 
 
 def describe(record: dict[str, Any]) -> str:

@@ -164,7 +164,7 @@ def _order(source: Source, time: str, rows: int, fits: bool) -> Any:
 
 def _ticks(column: Any) -> str:
     """The type through which dates and times become integers."""
-    return "int32" if str(column.type) == "date32[day]" else "int64"
+    return "int32" if str(column.type).startswith(("date32", "time32")) else "int64"
 
 
 FILE = Stream(

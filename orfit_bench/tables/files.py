@@ -76,7 +76,13 @@ def _located(path: str) -> tuple[str, Any]:
         return path, None
     import pyarrow.fs
 
-    fs, place = _fsspec(path).core.url_to_fs(path)
+    fsspec = _fsspec(path)
+    try:
+        fs, place = fsspec.core.url_to_fs(path)
+    except ImportError as error:  # fsspec names the driver
+        raise UnavailableError(f"{path}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     if not fs.exists(place):
         raise FileNotFoundError(f"{path}: no such file")
     return place, pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(fs))

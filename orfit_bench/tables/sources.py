@@ -134,7 +134,7 @@ def arrow_kind(dtype: Any) -> str:
         return "boolean"
     if t.is_string(dtype) or t.is_large_string(dtype) or t.is_string_view(dtype):
         return "text"
-    return "date" if t.is_timestamp(dtype) or t.is_date(dtype) else str(dtype)
+    return "date" if t.is_timestamp(dtype) or t.is_date(dtype) or t.is_time(dtype) else str(dtype)
 
 
 def _kind_of(array: Any, column: Any) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zarr
 from click.testing import CliRunner
@@ -199,6 +201,26 @@ def test_a_column_that_changes_its_kind_is_refused_with_the_name_of_the_file(tmp
         Stream.from_file(path, "y").load()
 
 
+def test_dates_and_times_of_all_kinds_order_the_rows(tmp_path: Path) -> None:
+    days = pd.date_range("2020-01-01", periods=N)
+    order = rng.permutation(N)
+    columns = {
+        "date": pa.array(days.date[order]),
+        "stamp": pa.array(days[order].tz_localize("UTC")),
+        "clock": pa.array((pd.Timestamp("2020-01-01") + pd.to_timedelta(order, "min")).time),
+        "seconds": pa.array(order.astype(np.int32)).cast(pa.time32("s")),
+    }
+    for name, column in columns.items():
+        pq.write_table(pa.table({"when": column, "a": order * 1.0, "y": 0.0 * order}), tmp_path / f"{name}.parquet")
+        data = Stream.from_file(tmp_path / f"{name}.parquet", "y", time="when").load()
+        assert data.X[:, 0].tolist() == list(range(N)), name
+
+
+def test_what_is_missing_for_a_url_is_named() -> None:
+    with pytest.raises(ValueError, match=r"zzz://a.parquet: Protocol not known"):
+        Stream.from_file("zzz://a.parquet", "y")
+
+
 def test_too_many_texts_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, ".parquet", pd.DataFrame({"id": [f"r{i}" for i in range(200)], "y": 1.0}))
     with pytest.raises(ValueError, match="column 'id' has more than 100 different texts"):
@@ -291,7 +313,7 @@ def test_progress_is_shown_in_process(capsys: pytest.CaptureFixture[str]) -> Non
     run(Suite(["lms"], ["numpy"], [Stream.from_table(NUMBERS, "fare")]), isolate=False)
     ob.unregister("table")
     shown = capsys.readouterr().err.splitlines()
-    assert shown[0] == "1 cells to measure"
+    assert shown[0] == "1 cell to measure"
     assert shown[1].startswith("[1/1] lms on numpy, table (seed 0): ok, ")
 
 
