@@ -25,9 +25,9 @@ def filter_step(
 
     The predictions of all rows are written to `out` unless it is None.
     """
-    moves = p.is_dynamic and p.t > 1
+    moves = (p.is_dynamic or p.control is not None) and p.t > 1
     before = [a.copy() for a in s] if moves else []
-    if moves and not predict_step(s, s.mean if p.transition is None else p.transition @ s.mean, p):
+    if moves and not predict_step(s, moved_mean(s.mean, p), p):
         return False
     f = A @ s.mean
     if out is not None:
@@ -39,6 +39,13 @@ def filter_step(
     for a, saved in zip(s, before, strict=False):
         a[...] = saved
     return False
+
+
+def moved_mean(mean: Array, p: Any) -> Any:
+    """The mean A theta + u after the transition and the control of a step; `p.transition` is a matrix or None."""
+    if p.transition is not None:
+        mean = p.transition @ mean
+    return mean if p.control is None else mean + p.control
 
 
 def regained_variance(J: Array, p: Any) -> Any:

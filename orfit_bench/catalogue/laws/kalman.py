@@ -35,6 +35,25 @@ def conditional_mean_and_covariance(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 40, cond)
 
 
+def control_shifts_the_state(create: Any, rows: Rows) -> Measured:
+    """With control inputs, all means are those of the observations without their effect, shifted by it."""
+    world, n = make_state_space(rows, 30), 30
+    d, learner = world.X.shape[1], create(**world.start())
+    control = to_float32(np.random.default_rng(rows.seed).standard_normal((n, d)))
+    shift, y = np.zeros((n, d)), world.y[:n].copy()
+    for t in range(n):
+        if t:
+            shift[t] = world.transition[t] @ shift[t - 1] + control[t]
+        y[t] -= world.X[t] @ shift[t]
+    want = world._replace(y=y).states(n)
+    smoothed = learner.smooth(world.X, world.y, control=control, **world.varying(slice(None)))
+    worst = deviation(smoothed["mean"].values[:, :, 0], want.mean[:, :, 0] + shift)
+    for lo, hi in ((0, 1), (1, 2), (2, n)):
+        learner.partial_fit(world.X[lo:hi], world.y[lo:hi], control=control[lo:hi], **world.varying(slice(lo, hi)))
+    mean, P = want.of(n - 1)
+    return Measured(nan_max(worst, moment_deviation(learner, (mean + shift[-1:].T, P))), n, want.condition)
+
+
 def equals_rls_with_forgetting(create: Any, rows: Rows) -> Measured:
     """For a constant state, prior N(0, I/lambda) and noise beta^i, the filter is RLS-(beta, lambda): theta^t, Phi_t."""
     X, y = rows.X, rows.y
@@ -164,6 +183,7 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
 
 LAWS = (
     Law(conditional_mean_and_covariance, "survey, Proposition 3", exponent=1),
+    Law(control_shifts_the_state, "survey, Proposition 3, for theta_t = A theta_(t-1) + u_t + noise", exponent=1),
     Law(filter_warns_on_precision_loss, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
     Law(equals_rls_with_forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
     Law(merge_is_exact, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),

@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import condition, weakest_energy
 from orfit_bench.catalogue.laws.state_space import make_state_space
+from orfit_bench.catalogue.shared.gaussian_states import joint_prior
 from orfit_bench.catalogue.shared.least_squares import information_rows, invert_information, solve_ridge
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max, to_numpy64
@@ -97,9 +98,33 @@ def deviation_of_forecast(create: Any, rows: Rows) -> Measured:
     return Measured(nan_max(deviation(got[0], want[0]), deviation(got[1], want[1])), n, cond)
 
 
+def likelihood_of_filter_is_joint_normal_density(create: Any, rows: Rows) -> Measured:
+    """The log likelihood is the joint normal density of all targets that are not missing."""
+    world, n, cond = make_state_space(rows, 30), 30, 1.0
+    learner = create(**world.start())
+    prior = joint_prior(world.transition, world.process_noise, world.mean, world.covariance)
+    got, want = [], []
+    for size in (1, n):
+        seen = np.flatnonzero(~np.isnan(world.y[:size]))
+        H = np.zeros((len(seen), *prior.mean.shape[:2]))
+        H[np.arange(len(seen)), seen] = world.X[seen]
+        H = H.reshape(len(seen), -1)
+        S = H @ prior.covariance.reshape(prior.mean.size, -1) @ H.T + np.diag(world.observation_noise[seen])
+        want.append(_log_density(world.y[seen], H @ prior.mean.reshape(-1), S))
+        got.append(learner.log_likelihood(world.X[:size], world.y[:size], **world.varying(slice(size))))
+        cond = max(cond, condition(S))
+    learner.partial_fit(world.X[:1], world.y[:1], **world.varying(slice(0, 1)))
+    got.append(learner.log_likelihood(world.X[1:n], world.y[1:n], **world.varying(slice(1, n))))
+    want.append(want[1] - want[0])
+    return Measured(deviation(np.array(got), np.array(want)), n, cond)
+
+
 OF_REGRESSION = (
     Law(deviation_of_bayesian_regression, "slides, Recursive LS; survey, Lemma 3", exponent=2),
     Law(likelihood_is_joint_normal_density, "survey, Lemma 3", exponent=2),
     Law(likelihood_is_chain_rule, "survey, Lemma 3", exponent=2),
 )
-OF_FILTER = (Law(deviation_of_forecast, "survey, Proposition 3", exponent=1),)
+OF_FILTER = (
+    Law(deviation_of_forecast, "survey, Proposition 3", exponent=1),
+    Law(likelihood_of_filter_is_joint_normal_density, "survey, eq. (13)", exponent=1),
+)

@@ -14,7 +14,9 @@ from orfit_bench.spec.model import Transition, as_transition, is_identity
 from orfit_bench.spec.types import covariance_defect
 
 HostArray = np.ndarray[Any, Any]
-STEP_INPUTS = ("transition", "process_noise", "observation_noise")
+SETTINGS = ("transition", "process_noise", "observation_noise")
+"""What may be given with the rows instead of the settings."""
+STEP_INPUTS = (*SETTINGS, "control")
 """What may be given with the rows."""
 
 
@@ -38,6 +40,8 @@ class StepModel(NamedTuple):
     batch_size: int
     single: bool = False
     """Whether these are the parameters of a single step."""
+    control: Array | None = None
+    """Added to the mean by each transition: shape (n, p, r), or (p, r) for a single step; None: zero."""
 
     def at(self, i: int) -> StepModel:
         """Parameters of step i alone, with matrices (p, p) and (q, q); None for the identity and for zero."""
@@ -56,6 +60,7 @@ class StepModel(NamedTuple):
             is_dynamic=bool(has_transition or has_noise),
             t=self.t + i,
             single=True,
+            control=None if self.control is None else self.control[i],
         )
 
 
@@ -84,7 +89,8 @@ class Dynamics:
     ) -> None:
         """`place` copies a host array to the backend. ValueError if a setting does not fit the sizes."""
         self._p, self._c, self._linear, self._place = p, c, linear, place
-        self._constant = {name: self._per_step(settings[name], name, None, 1) for name in STEP_INPUTS}
+        self._r = c if linear else 1
+        self._constant = {name: self._per_step(settings[name], name, None, 1) for name in SETTINGS}
         self._noise = per_step(settings["observation_noise"], "observation_noise", self._observations(1), None)[0]
         self._single_rows = self._make_step_model(NO_INPUTS, 1, 1)
 
@@ -94,7 +100,21 @@ class Dynamics:
         noise = inputs.get("observation_noise")
         if block and noise is not None and not self._linear:
             inputs = {**inputs, "observation_noise": self._noise_per_output(noise, rows)}
-        return {n: self._per_step(v, n, steps, observed) for n, v in inputs.items() if v is not None}
+        given = {n: v for n, v in inputs.items() if v is not None}
+        control = {n: self._control(given.pop(n), steps) for n in ("control",) if n in given}
+        return {n: self._per_step(v, n, steps, observed) for n, v in given.items()} | control
+
+    def _control(self, value: Any, steps: int | None) -> PerStep:
+        """Numbers (p,) or (p, c) for each step as an array (n, p, r) on the backend."""
+        array, lead = validation.numbers(value, "control", np.dtype(float)), () if steps is None else (steps,)
+        if array.shape not in ((*lead, self._p), (*lead, self._p, self._r)):
+            each = "" if steps is None else ": one entry for each row"
+            wanted = f"{(*lead, self._p)} or {(*lead, self._p, self._r)}"
+            raise ValueError(f"control: got shape {np.shape(value)}, want {wanted}{each}")
+        columns = array.reshape(steps or 1, self._p, -1)
+        moves = np.asarray(columns.any(axis=(1, 2)))
+        full = np.ascontiguousarray(np.broadcast_to(columns, (*columns.shape[:2], self._r)))
+        return PerStep(self._place(full, "control") if moves.any() else None, moves)
 
     def _noise_per_output(self, noise: ArrayLike, rows: int) -> ArrayLike:
         """The noise of a block for each of the c outputs of a row, if it is given per row."""
@@ -110,13 +130,15 @@ class Dynamics:
         return self._make_step_model(inputs, t, observed)
 
     def _make_step_model(self, inputs: Mapping[str, PerStep], t: int, observed: int) -> StepModel:
-        F, Q, R = (inputs.get(name, self._constant[name]) for name in STEP_INPUTS)
+        F, Q, R = (inputs.get(name, self._constant[name]) for name in SETTINGS)
         noise = R.value
         if "observation_noise" not in inputs and observed > 1:  # every row has the noise of the settings
             of_all_rows = np.kron(np.eye(observed), as_matrix(self._noise, self._observations(1)))
             noise = self._place(of_all_rows[None], "observation_noise")
         is_dynamic = np.stack(np.broadcast_arrays(F.is_dynamic, Q.is_dynamic), axis=1)
-        return StepModel(F.value, Q.value, noise, is_dynamic, (self._p, self._observations(observed)), t, observed)
+        control = inputs["control"].value if "control" in inputs else None
+        sizes = (self._p, self._observations(observed))
+        return StepModel(F.value, Q.value, noise, is_dynamic, sizes, t, observed, control=control)
 
     def _observations(self, rows: int) -> int:
         return rows if self._linear else rows * self._c

@@ -16,6 +16,14 @@ class Moments(NamedTuple):
     covariance: Array
 
 
+class Innovation(NamedTuple):
+    """Gradients J (q, p), errors E (q, r) and the covariance R (q, q) of the noise, of the observed entries."""
+
+    J: Array
+    E: Array
+    R: Array
+
+
 class ExtendedFilter(LinearizedKernel):
     """Prediction and correction row by row, each linearized at the current mean."""
 
@@ -43,16 +51,23 @@ class ExtendedFilter(LinearizedKernel):
     def predict_step(self, s: Any, p: Any) -> tuple[bool, Array | None]:
         """Predict from the previous step; returns whether the state stays finite, and the transition matrix or None."""
         F = p.transition
-        if p.t == 1 or not p.is_dynamic:
+        if p.t == 1 or not (p.is_dynamic or p.control is not None):
             return True, None
         if isinstance(F, Transition):
             mean, F = apply_transition(s.mean, F), self._transition_jacobian(F, s.mean)
         else:
             mean = s.mean if F is None else F @ s.mean
+        if p.control is not None:
+            mean = mean + p.control
         return is_applied(self._kernel.predict_step(s, mean, p._replace(transition=F))), F
 
     def correct(self, s: Any, x: Array, y: Array, p: Any, out: Array | None) -> bool:
         """Correct by the observed entries of y (NaN: not observed); write the prediction to out."""
+        seen = self.innovation(s, x, y, p, out)
+        return seen is None or self.apply(s, seen, p)
+
+    def innovation(self, s: Any, x: Array, y: Array, p: Any, out: Array | None) -> Innovation | None:
+        """What the observed entries of y add to the prediction, None if there are none; predictions go to out."""
         xp = self._xp
         linear = self._model is LINEAR
         f, J = (x @ s.mean, x) if linear else (self.predict(s.mean, x), self.jacobian(s.mean, x))
@@ -61,10 +76,14 @@ class ExtendedFilter(LinearizedKernel):
         E = y - f if linear else (y - f).reshape(-1, 1)
         observed = ~xp.isnan(y).any(axis=1) if linear else ~xp.isnan(y).reshape(-1)
         if not observed.any():
-            return True
+            return None
         R = p.observation_noise[observed][:, observed]
-        J, E = xp.ascontiguousarray(J[observed]), xp.ascontiguousarray(E[observed])
-        finite = bool(xp.isfinite(E).all() and xp.isfinite(J).all())
+        return Innovation(xp.ascontiguousarray(J[observed]), xp.ascontiguousarray(E[observed]), R)
+
+    def apply(self, s: Any, seen: Innovation, p: Any) -> bool:
+        """Correct the state by an innovation; returns whether the kernel applied it."""
+        J, E, R = seen
+        finite = bool(self._xp.isfinite(E).all() and self._xp.isfinite(J).all())
         return finite and is_applied(self._kernel.update(s, J, E, p._replace(observation_noise=R)))
 
     def _transition_jacobian(self, transition: Transition, mean: Array) -> Array:

@@ -36,6 +36,7 @@ class Filter(Regressor):
         transition: object = None,
         process_noise: object = None,
         observation_noise: object = None,
+        control: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn observations in order: a prediction step before each row but the first of all, then its correction.
@@ -50,6 +51,9 @@ class Filter(Regressor):
             Of the move to each row: multiples of the identity, or matrices. Default: the settings.
         observation_noise : array_like, shape (n,), optional
             Variance of each observation; on a model with c outputs also (n, c) or (n, c, c). Default: the setting.
+        control : array_like, shape (n, p) or (n, p, c), optional
+            Added to the state by the move to each row; that of the very first row has no effect, since the state does
+            not move before it. Default: zero.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, by which the variances are divided; a row of weight 0 counts as not observed.
 
@@ -66,6 +70,13 @@ class Filter(Regressor):
         Notes
         -----
         Survey, Proposition 3.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> kalman = ob.create("kalman", backend="numpy", initial_covariance=0.0)
+        >>> kalman.partial_fit([[1.0], [1.0]], [0.0, 5.0], control=[[0.0], [5.0]]).predict([[1.0]])
+        array([5.])
         """
         row = self._single_row
         if (
@@ -74,18 +85,18 @@ class Filter(Regressor):
             and type(X) is np.ndarray
             and type(y) is np.ndarray
             and X.shape[:1] == y.shape[:1] == (1,)
-            and transition is process_noise is observation_noise is None
+            and transition is process_noise is observation_noise is control is None
             and row.learn_number(self._state, X[0], y[0])
         ):
             return self
-        rows = self._rows(X, y, transition, process_noise, observation_noise, sample_weight=sample_weight)
+        rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
         self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)
         return self
 
     def _learn_numbers(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
     ) -> Array | None:
-        rows = self._rows(X, y, None, None, None, sample_weight=sample_weight)
+        rows = self._rows(X, y, None, None, None, None, sample_weight=sample_weight)
         return self._update(rows, self.rule.learn, rows.X, rows.Y, predict, rows.inputs)
 
     def prequential(
@@ -96,10 +107,11 @@ class Filter(Regressor):
         transition: object = None,
         process_noise: object = None,
         observation_noise: object = None,
+        control: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Array:
         """Learn the rows as `partial_fit` does; returns the forecast of each before its step, after its transition."""
-        rows = self._rows(X, y, transition, process_noise, observation_noise, sample_weight=sample_weight)
+        rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
         return self._shaped(self._update(rows, self.rule.learn, rows.X, rows.Y, True, rows.inputs))
 
     def step(
@@ -110,14 +122,15 @@ class Filter(Regressor):
         transition: object = None,
         process_noise: object = None,
         observation_noise: object = None,
+        control: ArrayLike | None = None,
     ) -> Self:
         """One time step with M observations y (M,) or (M, c) through A (M, d), M >= 1. Returns self.
 
-        transition and process_noise are those of this step; observation_noise is a number, (M,)
-        or (M, M); on a model with c outputs also (M c,) or (M c, M c), a row's outputs side by side.
+        transition, process_noise and control, (p,) or (p, c), are those of this step; observation_noise is a number,
+        (M,) or (M, M), a covariance; on a model with c outputs also (M c,) or (M c, M c), a row's outputs side by side.
         """
         self._check_step()
-        rows = self._rows(A, y, transition, process_noise, observation_noise, block=True)
+        rows = self._rows(A, y, transition, process_noise, observation_noise, control, block=True)
         self._update(rows, self.rule.step, rows.X, rows.Y, rows.inputs)
         return self
 
@@ -128,6 +141,7 @@ class Filter(Regressor):
         transition: object = None,
         process_noise: object = None,
         observation_noise: object = None,
+        control: ArrayLike | None = None,
         return_std: bool = False,
     ) -> Array | tuple[Array, Array]:
         """Forecasts of the next row, after the transition, were it each row of X; the learner is unchanged.
@@ -136,7 +150,7 @@ class Filter(Regressor):
         ----------
         X : array_like, shape (n, d)
             Rows.
-        transition, process_noise, observation_noise : array_like, optional
+        transition, process_noise, observation_noise, control : array_like, optional
             Of the next step. Default: the settings.
         return_std : bool, default False
             Whether the standard deviations of the observations, noise included, are returned too.
@@ -155,7 +169,9 @@ class Filter(Regressor):
         (array([1.]), array([1.581]))
         """
         X, state = self._question(X), self._begun()
-        inputs = self.rule.step_inputs(state.sizes, (transition, process_noise, observation_noise), 1, block=True)
+        inputs = self.rule.step_inputs(
+            state.sizes, (transition, process_noise, observation_noise, control), 1, block=True
+        )
         mean = self._shaped(self.rule.predict(state, X, inputs))
         return (mean, self._shaped(self.rule.forecast_deviations(state, X, inputs))) if return_std else mean
 
@@ -167,6 +183,7 @@ class Filter(Regressor):
         transition: object = None,
         process_noise: object = None,
         observation_noise: object = None,
+        control: ArrayLike | None = None,
     ) -> xarray.Dataset:
         """Means (step, parameter, output) and covariances (step, parameter, parameter) given all of these rows.
 
@@ -177,7 +194,7 @@ class Filter(Regressor):
         """
         require("smoothing", self.rule.kernel, self.method, self.backend)
         first, kept = (self._state.n_steps + 1 if self._state else 1), self._usable()
-        rows = self._rows(X, y, transition, process_noise, observation_noise)
+        rows = self._rows(X, y, transition, process_noise, observation_noise, control)
         self._state = self.rule.copy(kept) if kept else None
         try:
             mean, covariance = self._update(rows, self.rule.smooth, rows.X, rows.Y, rows.inputs)
@@ -185,6 +202,52 @@ class Filter(Regressor):
             self._state = kept
         to_host = self.backend.asnumpy
         return smoother.make_dataset(to_host(mean), to_host(covariance), first=first)
+
+    def log_likelihood(  # type: ignore[override]  # what comes with the rows says the noise
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        transition: object = None,
+        process_noise: object = None,
+        observation_noise: object = None,
+        control: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """The logarithm of the density of y given X and the rows learned so far; the learner is unchanged.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, c)
+            Targets; a missing one (NaN) contributes nothing.
+        transition, process_noise, observation_noise, control, sample_weight : array_like, optional
+            As in `partial_fit`.
+
+        Returns
+        -------
+        float
+            The sum of the log densities of the innovations, each given the rows before it. On a nonlinear model or
+            transition, that of the extended Kalman filter.
+
+        Raises
+        ------
+        ValueError
+            If the covariance of an observation is singular, so that it has no density; or as `partial_fit`.
+        DivergedError
+            If a step cannot be computed.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> kalman = ob.create("kalman", backend="numpy")
+        >>> round(kalman.log_likelihood([[1.0], [2.0]], [1.0, float("nan")]), 3)
+        -1.516
+        """
+        rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
+        state = self.rule.copy(self._state) if self._state else self.rule.init(rows.sizes)
+        return self.rule.log_likelihood(state, rows.X, rows.Y, rows.inputs)
 
     def _rows(
         self, X: ArrayLike, y: ArrayLike, *varying: Any, block: bool = False, sample_weight: ArrayLike | None = None
@@ -194,10 +257,10 @@ class Filter(Regressor):
         rows = with_numbers(self.rule, self._usable(), X, y, "A" if block else "X", look)
         if sample_weight is not None:
             weights = weighting.validate(sample_weight, self.rule, len(rows.X))
-            transition, process_noise, noise = varying
+            transition, process_noise, noise, control = varying
             noise = self._divided_noise(noise, weights)
             rows = rows._replace(Y=self._without_targets(rows.Y, weights == 0))
-            varying = transition, process_noise, noise
+            varying = transition, process_noise, noise, control
         return rows._replace(inputs=self.rule.step_inputs(rows.sizes, varying, len(rows.X), block))
 
     def _divided_noise(self, noise: Any, weights: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

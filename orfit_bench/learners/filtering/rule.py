@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.configuration import StepInputs
-from orfit_bench.learners.filtering import smoother
+from orfit_bench.learners.filtering import likelihood, smoother
 from orfit_bench.learners.filtering.dynamics import NO_INPUTS, STEP_INPUTS, Dynamics, StepModel, as_matrix
 from orfit_bench.learners.filtering.extended import ExtendedFilter, apply_transition
 from orfit_bench.learners.rule import Rule
@@ -107,17 +107,25 @@ class FilterRule(Rule):
             super().advance(state, X, Y, batch_size, out, inputs, block)
         finally:
             model = self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, 1, batch_size if block else 1)
-            done = np.broadcast_to(model.is_dynamic.any(axis=1), len(X) // batch_size)[: state.n_steps - first]
+            moves = model.is_dynamic.any(axis=1)
+            if inputs and "control" in inputs:
+                moves = moves | inputs["control"].is_dynamic
+            done = np.broadcast_to(moves, len(X) // batch_size)[: state.n_steps - first]
             if done[0 if first else 1 :].any():
                 state.arrays.moved[...] = 1
 
     def prediction_weights(self, state: LearnerState, inputs: StepInputs | None = None) -> Array:
         """The mean after the next transition."""
         mean = getattr(state.arrays, self.method.state.weights)
-        F = self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, 1, 1).transition if state.n_steps else None
+        if not state.n_steps:
+            return mean
+        model = self.dynamics(state.sizes).step_model(inputs or NO_INPUTS, 1, 1)
+        F = model.transition
         if isinstance(F, Transition):
-            return apply_transition(mean, F)
-        return mean if F is None else as_matrix(F[0], len(mean)) @ mean
+            mean = apply_transition(mean, F)
+        elif F is not None:
+            mean = as_matrix(F[0], len(mean)) @ mean
+        return mean if model.control is None else mean + model.control[0]
 
     def forecast_deviations(self, state: LearnerState, X: Array, inputs: StepInputs) -> Array:
         """Standard deviations (n, c) of the observations of rows X (n, d), if each were the next row."""
@@ -132,6 +140,17 @@ class FilterRule(Rule):
             variances = ((J @ s.covariance) * J).sum(axis=1).reshape(len(X), -1)
             found = xp.sqrt(variances + xp.diagonal(p.observation_noise)[None])
         return xp.ascontiguousarray(xp.broadcast_to(found, shape))
+
+    def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:
+        """The log density of rows; the state becomes that after the last of them."""
+        extended = self.new_linearized(*state.sizes[:2])
+        p = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1)
+        with np.errstate(all="ignore"):
+            total, learned = likelihood.log_likelihood(extended, state.arrays, X, Y, p)
+        state.n_steps += learned
+        if learned < len(X):
+            raise self.diverged(state, learned)
+        return total
 
     def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> tuple[Array, Array]:
         """Means and covariances given all rows; the state becomes the filtered one after the last row."""

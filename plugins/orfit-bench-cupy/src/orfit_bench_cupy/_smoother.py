@@ -17,7 +17,7 @@ def smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array)
     moved = [max(i for i in range(j + 1) if not rests[i]) for j in range(len(F))]  # the last move until step j
     for j in range(len(F) - 1, 0, -1):
         if rests[j]:  # the same state, so the same mean and covariance
-            m[j - 1], P[j - 1] = m[j], P[j]
+            m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
             continue
         scale = xp.abs(P_pred[moved[j - 1]].diagonal())
         L = solve_symmetric(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ scale).T

@@ -21,7 +21,7 @@ from orfit_bench_numba import kalman
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row."""
     noise = np.resize(fetch(p.observation_noise)[0], len(X))
-    if not p.is_dynamic.any() and (noise > 0).all():
+    if not p.is_dynamic.any() and p.control is None and (noise > 0).all():
         return learn_rows(s, s.covariance, s.mean, X, Y, noise, host_parameters(p, noise), out, kalman)
     if len(s.covariance) < MIN_FEATURES or (noise == 0).any():
         return learn_on_host(s, X, Y, noise, host_parameters(p, noise), out, kalman)
@@ -44,12 +44,13 @@ def row_parameters(p: Any, i: int, noise: Host) -> Any:
         is_dynamic=bool(apply_transition or shaken),
         t=p.t + i,
         single=True,
+        control=None if p.control is None else p.control[i],
     )
 
 
 def host_parameters(p: Any, noise: Host) -> Any:
     """p with its matrices in host memory, the rows seen with this noise."""
-    names = [n for n in ("transition", "process_noise") if hasattr(getattr(p, n), "__array_namespace__")]
+    names = [n for n in ("transition", "process_noise", "control") if hasattr(getattr(p, n), "__array_namespace__")]
     return p._replace(observation_noise=noise, **{n: fetch(getattr(p, n))[0] for n in names})
 
 
@@ -60,9 +61,10 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 def filter_step(s: Any, A: Array, Y: Array, p: Any, seen: Host, out: Array | None) -> bool:
     """Prediction, from the second step on, and correction by the rows of A that were seen; or neither."""
-    moves = p.is_dynamic and p.t > 1
+    moves = (p.is_dynamic or p.control is not None) and p.t > 1
     before = [a.copy() for a in s] if moves else []
-    if moves and not predict_step(s, apply_transition(s.mean, p.transition), p):
+    mean = apply_transition(s.mean, p.transition) if moves else s.mean
+    if moves and not predict_step(s, mean if p.control is None else mean + p.control, p):
         return False
     f, found = A @ s.mean, np.flatnonzero(seen.all(axis=1))
     if out is not None:
@@ -95,7 +97,9 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
         P = P + (Q if Q.ndim == 2 else Q * P.__array_namespace__().eye(len(P), dtype=P.dtype))
     if not is_finite(mean, P):
         return False
-    s.mean[...], s.covariance[...], s.scale[...] = mean, P, P.diagonal()
+    s.mean[...] = mean
+    if p.is_dynamic:
+        s.covariance[...], s.scale[...] = P, P.diagonal()
     return True
 
 

@@ -24,7 +24,7 @@ class Motion(NamedTuple):
     """How the state moves before each row; a matrix or a vector of size 0 is not given, one entry may stand for all.
 
     f (n, 1 or d) or F (n, d, d) are the transitions, q (n, 1 or d) or Q (n, d, d) the process noises, and moves (n, 2)
-    tells which of both take effect.
+    tells which of both take effect. The controls U (n, c, d) are added to the means; none if n is 0.
     """
 
     f: Array
@@ -32,9 +32,10 @@ class Motion(NamedTuple):
     q: Array
     Q: Array
     moves: Array
+    U: Array
 
 
-@compiled("W W R R r (R C R C R) i w w W")
+@compiled("W W R R r (R C R C R C) i w w W")
 def learn_moving_rows(
     P: Array,
     W: Array,
@@ -52,7 +53,7 @@ def learn_moving_rows(
     n_before is the number of rows before this call; the state does not move before the very first row.
     """
     n, d = X.shape
-    f, F, q, Q, moves = motion
+    f, F, q, Q, moves, U = motion
     zero = P.dtype.type(0)
     one: Any = P.dtype.type(1)
     size = max(F.shape[1], Q.shape[1])
@@ -80,6 +81,10 @@ def learn_moving_rows(
             for k in range(len(W)):
                 for j in range(d):
                     A[k, j] = W[k, j] * g[j]
+        if moved and len(U):
+            for k in range(len(W)):
+                for j in range(d):
+                    A[k, j] += U[t, k, j]
         if by_matrix:  # u = (F P F' + Q) x
             predict_into(N, P, g, h, F_t[: size * has_transition], Q_t[: size * has_noise], tile)
             copy(v, x)

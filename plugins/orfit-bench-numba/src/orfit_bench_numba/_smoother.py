@@ -31,7 +31,7 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
     with limit_blas_threads(7.0 * P.size * P.shape[1], P.shape[1]):
         for j in range(len(F) - 1, 0, -1):
             if rests[j]:  # the same state, so the same mean and covariance
-                m[j - 1], P[j - 1] = m[j], P[j]
+                m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
                 continue
             np.dot(P[j - 1], F[j].T, out=H)
             scale_to_unit(C, unit, P_pred[j], np.ascontiguousarray(F[j]), scale[j - 1].copy())

@@ -7,6 +7,7 @@
 | `s.scale`             |                |           | its diagonal after the last transition, or initially  |
 | `p.transition`        | A_t            | F         | transition of the state, from the second step on      |
 | `p.process_noise`     | Q_t            | Q         | covariance added by a transition                      |
+| `p.control`           |                | B u       | added to the mean by a transition                     |
 | `J`, a row `x'`       | X_t' (q, p)    | H         | observation matrix                                    |
 | `p.observation_noise` | R_t (q, q)     | R         | covariance of the observation noise                   |
 
@@ -64,12 +65,15 @@ def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: in
     """Learn the rows from number `begin` of this chunk on, which have these noises."""
     part = slice(begin, begin + len(X))
     moves = select_rows(p.is_dynamic, part)
-    if not moves.any():
+    if not moves.any() and p.control is None:
         return learn_rows(s.covariance, s.mean, X, Y, noise, s.precision_lost, out)
     W = np.ascontiguousarray(s.mean.T)  # the mean itself if it has one column
     f, F = split_vectors_matrices(p.transition, part, X.dtype)
     q, Q = split_vectors_matrices(p.process_noise, part, X.dtype)
-    motion = f, F, q, Q, moves.astype(X.dtype)
+    control = np.empty((0, *W.shape), X.dtype)
+    if p.control is not None:
+        control = np.ascontiguousarray(p.control[part].transpose(0, 2, 1))
+    motion = f, F, q, Q, moves.astype(X.dtype), control
     predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     n_before, degraded = p.t - 1 + begin, s.precision_lost.reshape(1)
     d = len(W.T)
@@ -111,7 +115,9 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
     predict_covariance(P, s.covariance, F, Q)
     if not (np.isfinite(mean).all() and np.isfinite(P).all()):
         return False
-    s.mean[...], s.covariance[...], s.scale[...] = mean, P, np.diagonal(P)
+    s.mean[...] = mean
+    if p.is_dynamic:
+        s.covariance[...], s.scale[...] = P, np.diagonal(P)
     return True
 
 

@@ -25,7 +25,7 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
     scale = np.diagonal(P_pred, axis1=1, axis2=2)[moved][np.cumsum(np.logical_not(at_rest)) - 1]  # the filter's s.scale
     for j in range(len(F) - 1, 0, -1):
         if at_rest[j]:  # the same state, so the same moments
-            m[j - 1], P[j - 1] = m[j], P[j]
+            m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
             continue
         # L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1
         L = solve_symmetric(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ np.abs(scale[j - 1])).T

@@ -7,6 +7,7 @@
 | `s.scale`             |                |           | its diagonal after the last transition, or initially  |
 | `p.transition`        | A_t            | F         | transition of the state, from the second step on      |
 | `p.process_noise`     | Q_t            | Q         | covariance added by a transition                      |
+| `p.control`           |                | B u       | added to the mean by a transition                     |
 | `J`, a row `x'`       | X_t' (q, d)    | H         | observation matrix                                    |
 | `p.observation_noise` | R_t (q, q)     | R         | covariance of the observation noise                   |
 
@@ -49,7 +50,9 @@ def predict_step(s: State, mean: Array, p: Params) -> bool:
         P = P + Q
     if not is_finite(mean) or not is_finite(P):
         return False
-    s.mean[...], s.covariance[...], s.scale[...] = mean, P, np.diagonal(P)
+    s.mean[...] = mean
+    if p.is_dynamic:
+        s.covariance[...], s.scale[...] = P, np.diagonal(P)
     return True
 
 
