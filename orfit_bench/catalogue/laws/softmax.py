@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from orfit_bench.catalogue.laws.helpers import final_weights
 from orfit_bench.catalogue.laws.weights import make_weights
@@ -61,6 +60,8 @@ def block_moves_against_gradient(create: Any, rows: Rows) -> Measured:
 
 def two_classes_are_logistic(create: Any, rows: Rows) -> Measured:
     """For two classes the difference of their weights is SGD on the logistic loss with twice the step size."""
+    from scipy.special import expit  # slow to import
+
     X, _, seed = rows
     (labels, _), step = make_labels(X, seed, classes=2), _step(X)
     w = np.zeros(X.shape[1])

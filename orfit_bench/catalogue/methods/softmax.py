@@ -43,8 +43,9 @@ METHOD = Method(
     summary="softmax regression: gradient steps on the cross-entropy of labels; classes may appear at any time",
     use_when="You need probabilities of several classes, at O(d) operations per row and class. Each step is bounded by "
     "the size of the row, so that a label that is wrong does no great harm.",
-    avoid_when="The step size cannot be tuned or the features are not scaled: class_rls has neither problem at O(d^2) "
-    "operations per row. There are two classes only: sgd with the logistic loss has half the weights, and averages.",
+    avoid_when="The classes come one after another: gradient steps forget the earlier ones, class_rls does not. The "
+    "step size cannot be tuned or the features are not scaled: class_rls has neither problem at O(d^2) operations per "
+    "row. There are two classes only: sgd with the logistic loss has half the weights, and averages.",
     formulas="q_k = exp(w_k'x) / sum_j exp(w_j'x) over the classes seen so far, the label of this row included\n"
     "w_k <- w_k - step ((q_k - y_k) x + ridge w_k), y the unit vector of the label; a new class has w_k = 0\n"
     "minimizes the mean of -log q_label plus ridge/2 |w|^2",
