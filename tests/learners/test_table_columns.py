@@ -1,4 +1,4 @@
-"""Tables of pandas, polars, Arrow and xarray as rows and targets: order, names, dtypes, and what is refused."""
+"""Tables as rows: names and order of columns, and where tables are accepted."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xarray as xr
+from helpers.tables import X, equal, lms, y
 
 import orfit_bench as ob
 
-equal = np.testing.assert_array_equal
-rng = np.random.default_rng(0)
 NAMES = ["temp", "wind", "price"]
-X = rng.standard_normal((8, 3))
-y = X @ [1.0, 2.0, 3.0]
 MAKERS: dict[str, Callable[[Any, list[str]], Any]] = {
     "pandas": lambda a, names: pd.DataFrame(a, columns=names),
     "pandas of several dtypes": lambda a, names: pd.DataFrame(
@@ -45,10 +42,6 @@ COLUMNS: dict[str, Callable[[Any], Any]] = {
 kinds = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
-def lms() -> Any:
-    return ob.create("lms", backend="numpy", step_size=0.1)
-
-
 def reference() -> Any:
     return lms().partial_fit(X, y)
 
@@ -58,7 +51,7 @@ def backwards(make: Callable[..., Any], a: Any = X) -> Any:
 
 
 @kinds
-def test_every_verb_takes_a_table_and_puts_its_columns_in_order(make: Callable[..., Any]) -> None:
+def test_columns_are_ordered_by_name_in_every_method(make: Callable[..., Any]) -> None:
     learner = lms().partial_fit(make(X[:3], NAMES), y[:3])
     assert learner.feature_names_in_.tolist() == NAMES
     assert learner.feature_names_in_.dtype == object
@@ -137,7 +130,7 @@ def test_other_columns_are_refused_by_name(make: Callable[..., Any]) -> None:
     assert learner.state().identical(before)
 
 
-def test_columns_without_names_are_taken_as_an_array_first_and_refused_later() -> None:
+def test_unnamed_columns_are_refused_after_named_ones() -> None:
     unnamed = pd.DataFrame(X)
     learner = lms().partial_fit(unnamed, y)
     with pytest.raises(AttributeError, match="feature_names_in_ is known once"):
@@ -162,7 +155,7 @@ def test_names_are_all_texts_or_none_and_all_different() -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_plain_rows_after_a_table_are_taken_in_order_with_one_warning() -> None:
+def test_plain_rows_after_a_table_cause_one_warning() -> None:
     learner = lms().partial_fit(pd.DataFrame(X, columns=NAMES), y)
     with pytest.warns(
         UserWarning, match="X has no names of columns, but the first rows had: they are taken in the order 'temp'"
@@ -177,7 +170,7 @@ def test_plain_rows_after_a_table_are_taken_in_order_with_one_warning() -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_table_after_plain_rows_is_taken_as_it_is_with_a_warning() -> None:
+def test_table_after_plain_rows_causes_a_warning() -> None:
     learner = lms().partial_fit(X, y)
     with pytest.warns(UserWarning, match="X has names of columns, but the first rows had none"):
         equal(learner.predict(pd.DataFrame(X, columns=NAMES)), learner.predict(X))
@@ -200,119 +193,6 @@ def test_one_row_may_have_names(row: Any) -> None:
         learner.predict_one({"temp": 1.0, "price": 1.0})
     with pytest.raises(TypeError, match=r"x\['wind'\] is 'calm', of type str: want a number"):
         learner.learn_one({"temp": 1.0, "wind": "calm", "price": 1.0}, 1.0)
-
-
-NUMERIC: dict[str, Any] = {
-    "bool": pd.Series([True, False]),
-    "nullable boolean": pd.array([True, False], "boolean"),
-    "Int64": pd.array([1, 0], "Int64"),
-    "Arrow float": pd.array([1, 0], "double[pyarrow]"),
-    "Arrow bool": pd.array([True, False], "bool[pyarrow]"),
-    "uint8": np.array([1, 0], np.uint8),
-    "float16": np.array([1, 0], np.float16),
-}
-OTHER: dict[str, tuple[Any, str]] = {
-    "text": (["a", "b"], "encode it as numbers"),
-    "category": (pd.Categorical(["a", "b"]), "encode it as numbers"),
-    "category of numbers": (pd.Categorical([1, 2]), "encode it as numbers"),
-    "objects": (np.array([1.0, 2.0], object), r"astype\(float\)"),
-    "dates": (pd.to_datetime(["2020-01-01", "2021-01-01"]), "seconds since"),
-    "durations": (pd.to_timedelta([1, 2]), "seconds"),
-    "complex": ([1j, 2j], "convert"),
-    "sparse": (pd.arrays.SparseArray([0, 1]), r"sparse.to_dense\(\)"),
-}
-
-
-@pytest.mark.parametrize("column", NUMERIC.values(), ids=NUMERIC)
-def test_columns_of_numbers_of_any_dtype_are_exact(column: Any) -> None:
-    learner = lms().partial_fit(pd.DataFrame({"a": [0.5, 0.25], "b": column}), [1.0, 2.0])
-    expected = lms().partial_fit([[0.5, 1.0], [0.25, 0.0]], [1.0, 2.0])
-    equal(learner.state()["w"].values, expected.state()["w"].values)
-
-
-@pytest.mark.parametrize(("column", "remedy"), OTHER.values(), ids=OTHER)
-def test_a_column_that_holds_no_numbers_is_named_with_dtype_and_remedy(column: Any, remedy: str) -> None:
-    table = pd.DataFrame({"a": [0.5, 0.25], "b": column})
-    with pytest.raises(
-        TypeError,
-        match=f"X: column 'b' is of dtype {str(table['b'].dtype).split('[')[0]}.*, want real numbers: .*{remedy}",
-    ):
-        lms().partial_fit(table, [1.0, 2.0])
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        pl.DataFrame({"a": [0.5], "b": ["x"]}),
-        pl.DataFrame({"a": [0.5], "b": pl.Series(["x"], dtype=pl.Categorical)}),
-        pl.DataFrame({"a": [0.5], "b": [[1.0]]}),
-        pa.table({"a": [0.5], "b": pa.array(["x"]).dictionary_encode()}),
-        pa.table({"a": [0.5], "b": pa.nulls(1)}),
-        pa.table({"a": [0.5], "b": pa.array([1]).cast(pa.decimal128(25, 2))}),
-    ],
-)
-def test_columns_of_polars_and_arrow_that_hold_no_numbers_are_named(table: Any) -> None:
-    with pytest.raises(TypeError, match=r"X: column 'b' is of dtype .*, want real numbers: "):
-        lms().partial_fit(table, [1.0])
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        pd.DataFrame({"a": [0.5, 1], "b": pd.array([1, None], "Int64")}),
-        pl.DataFrame({"a": [0.5, 1], "b": [1.0, None]}),
-        pa.table({"a": [0.5, 1], "b": pa.array([1.0, None])}),
-    ],
-)
-def test_missing_values_are_refused_by_column_and_row(table: Any) -> None:
-    with pytest.raises(ValueError, match="X: column 'b' has 1 missing values, the first in row 1: drop or fill"):
-        lms().partial_fit(table, [1.0, 2.0])
-
-
-def test_a_value_that_is_not_finite_is_refused_by_the_name_of_its_column() -> None:
-    table = pd.DataFrame({"a": [0.5, 1.0], "b": [1.0, np.nan]})
-    for backend in ("numpy", "numba"):
-        with pytest.raises(ValueError, match=r"X\[1, 1\] is nan \(row 1, column 'b'; 1 such in all\)"):
-            ob.create("lms", backend=backend).partial_fit(table, [1.0, 2.0])
-
-
-@pytest.mark.parametrize(
-    "column", [pd.Series([1.0, None, 3.0]), pd.Series([1, None, 3], dtype="Int64"), pl.Series([1.0, None, 3.0])]
-)
-def test_missing_targets_are_gaps_of_a_filter_and_refused_elsewhere(column: Any) -> None:
-    kalman, expected = (
-        ob.create("kalman", backend="numpy").partial_fit(X[:3], t) for t in (column, [1.0, np.nan, 3.0])
-    )
-    equal(kalman.predict(X), expected.predict(X))
-    assert ob.create("kalman", backend="numpy").partial_fit(X[:3], pl.Series([None] * 3)).n_samples_seen_ == 3
-    with pytest.raises(ValueError, match=r"y(: the column has 1 missing values, the first in row 1|\[1\] is nan)"):
-        lms().partial_fit(X[:3], column)
-
-
-@pytest.mark.parametrize("labels", [pl.Series(["a", None]), pd.Series(["a", None]), pa.array(["a", None])])
-def test_missing_labels_are_refused(labels: Any) -> None:
-    with pytest.raises(ValueError, match="y: the column has 1 missing values, the first in row 1"):
-        ob.create("class_rls", backend="numpy").partial_fit(X[:2], labels)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        pd.DataFrame({"y": ["a", "b"]}),
-        pd.Categorical(["a", "b"]),
-        pl.Series(["a", "b"]),
-        pa.array(["a", "b"]),
-        pd.Series([1, 2], dtype="Int64"),
-    ],
-)
-def test_labels_may_be_a_column(labels: Any) -> None:
-    learner = ob.create("class_rls", backend="numpy").partial_fit(X[:2], labels)
-    assert len(learner.classes_) == 2
-
-
-def test_rows_that_are_not_in_memory_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"X: got a LazyFrame, whose rows are not in memory: .* collect\(\)"):
-        lms().partial_fit(pl.DataFrame(X).lazy(), y)
 
 
 def test_an_empty_table_fixes_the_names() -> None:
