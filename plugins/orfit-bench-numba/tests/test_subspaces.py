@@ -29,3 +29,29 @@ def test_rows_far_from_zero(method, noise, step, dtype):
     )
     change = abs(projection(moved) - projection(other)).max()
     assert abs(projection(one) - projection(other)).max() <= 20 * max(change, np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("method", ["oja", "krasulina"])
+@pytest.mark.parametrize("step_size", [1e-3, 0.3])
+def test_single_rows_stay_orthonormal_and_equal_the_chunk(method, step_size):
+    """Rows are learned in place, by the factor of a rank-one change; every thousandth by the general path."""
+    X = np.random.default_rng(0).standard_normal((2500, 12)) * np.linspace(1, 2, 12) / 4
+    one, chunk = (ob.create(method, backend="numba", n_components=4, step_size=step_size) for _ in range(2))
+    for x in X:
+        one.learn_one(x)
+    chunk.partial_fit(X)
+    C = one.state()["basis"].values
+    assert abs(C.T @ C - np.eye(4)).max() < 1e-13
+    assert abs(C - chunk.state()["basis"].values).max() < 1e-9
+
+
+@pytest.mark.parametrize("method", ["oja", "krasulina"])
+def test_single_rows_too_large_for_the_short_form(method):
+    X = np.random.default_rng(1).standard_normal((20, 6)) * 50
+    one, chunk = (ob.create(method, backend="numba", n_components=2, step_size=1.0) for _ in range(2))
+    for x in X:
+        one.learn_one(x)
+    chunk.partial_fit(X)
+    C, D = (learner.state()["basis"].values for learner in (one, chunk))
+    assert abs(C.T @ C - np.eye(2)).max() < 1e-13
+    assert abs(C @ C.T - D @ D.T).max() < 1e-6

@@ -22,6 +22,7 @@ from orfit_bench_numba._delayed_rank1 import (
     multiply_basis,
     update_inverse_gram,
 )
+from orfit_bench_numba._orthonormal_row import learn_krasulina
 from orfit_bench_numba._subspace import make_delayed_rows, make_learn
 from orfit_bench_numpy.krasulina import rule, step
 
@@ -52,4 +53,4 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
     return learned
 
 
-learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e2))
+learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e2), learn_krasulina)

@@ -14,6 +14,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
+from orfit_bench_numba._orthonormal_row import learn_oja
 from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._subspace import make_delayed_rows, make_learn
 from orfit_bench_numpy.oja import rule, step
@@ -42,6 +43,5 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
     return learned
 
 
-learn = make_learn(
-    rule, make_delayed_rows(learn_until_unsafe, 1e4)
-)  # only the square root is lost: there is no inverse
+# only the square root of the growth is lost: there is no inverse
+learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e4), learn_oja)
