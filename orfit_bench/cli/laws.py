@@ -37,15 +37,15 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
     Exit status: 0 if all laws hold; 1 if a law does not hold; 2 for a usage error.
     """
     from orfit_bench.conformance.laws import cases
-    from orfit_bench.learners.arguments import DTYPES
+    from orfit_bench.learners.arguments import REAL_DTYPES
     from orfit_bench.report.laws import laws_table, summary
 
     known = plugins()
     known.backends.find(backend)
     if method:
         known.methods.find(method)
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype={dtype!r}: want one of {', '.join(DTYPES)}")
+    if dtype not in REAL_DTYPES:
+        raise ValueError(f"dtype={dtype!r}: want one of {', '.join(REAL_DTYPES)}")
     found = measure_laws(cases(method), backend, dtype)
     show(laws_table(found, f"{backend}, {dtype}"))
     click.echo(summary(found))

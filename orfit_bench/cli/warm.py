@@ -42,20 +42,20 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
       orfit-bench warm rls kalman --dtype float64
     """
     from orfit_bench.jobs.processes import Call, cores, open_processes, spread
-    from orfit_bench.learners.arguments import DTYPES
+    from orfit_bench.learners.arguments import REAL_DTYPES
 
     known = plugins()
     for name in methods:
         known.methods.find(name)
     for name in backends:
         known.backends.find(name)
-    if wrong := set(dtypes) - set(DTYPES):
-        raise ValueError(f"dtype={wrong.pop()!r}: want one of {', '.join(DTYPES)}")
+    if wrong := set(dtypes) - set(REAL_DTYPES):
+        raise ValueError(f"dtype={wrong.pop()!r}: want one of {', '.join(REAL_DTYPES)}")
     if workers is not None and workers < 1:
         raise ValueError(f"workers={workers}: want 1 or more")
     compiling = [n for n, b in known.backends.items() if b.compile and b.available and n in (backends or [n])]
     pairs = [(b, m) for b in compiling for m in (methods or known.methods) if not known.absence(b, m)]
-    wanted = [(b, m, dtype) for dtype in dtypes or DTYPES for b, m in pairs]
+    wanted = [(b, m, dtype) for dtype in dtypes or REAL_DTYPES for b, m in pairs]
     failed = []
     with bar() as shown, open_processes(min(workers or cores(), len(wanted))) as processes:
         calls = enumerate(Call(compile_kernel, one, SECONDS) for one in wanted)

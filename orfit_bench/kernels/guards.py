@@ -27,7 +27,7 @@ class Precision(NamedTuple):
 
 def is_finite(a: Array) -> bool:
     """Whether all entries are finite; one pass without a temporary, two only where the sum of squares overflows."""
-    return math.isfinite(np.vdot(a, a)) or bool(np.isfinite(a).all())
+    return math.isfinite(np.vdot(a, a).real) or bool(np.isfinite(a).all())
 
 
 def rounding_bound(P: Any) -> float:
@@ -41,9 +41,9 @@ def rounding_bound(P: Any) -> float:
 def noise_pivots(R: Array) -> Array:
     """The squared diagonal (q,) of R's Cholesky factor; zeros where R is singular."""
     if len(R) == 1:
-        return np.diagonal(R)
+        return np.diagonal(R).real
     try:
-        return np.diagonal(np.linalg.cholesky(R)) ** 2
+        return np.diagonal(np.linalg.cholesky(R)).real ** 2
     except np.linalg.LinAlgError:
         return np.zeros(len(R), R.dtype)
 
@@ -60,12 +60,13 @@ def factor_innovation(S: Array, pivots: Array) -> Array | None:
     """
     least = pivots * (1 - math.sqrt(np.finfo(S.dtype).eps))
     if len(S) == 1:
-        return np.sqrt(S) if S[0, 0] >= least[0] and S[0, 0] > 0 else None
+        s = S.real
+        return np.sqrt(s) if s[0, 0] >= least[0] and s[0, 0] > 0 else None
     try:
         L = np.linalg.cholesky(S)
     except np.linalg.LinAlgError:
         return None
-    return L if (np.diagonal(L) ** 2 >= least).all() else None
+    return L if (np.diagonal(L).real ** 2 >= least).all() else None
 
 
 class Limits(NamedTuple):
@@ -113,8 +114,8 @@ def measure_precision(P: Array, J: Array, S: Array, L: Array, remaining: Array, 
     happens to directions that are forgotten and never observed. Exhausted: an estimate exceeds `max_error`.
     """
     info, deviations = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
-    rounding = info.eps * ((np.abs(J) @ deviations) ** 2 / np.diagonal(S)).max()
-    cancellation = info.eps * (np.diagonal(L) ** 2 / remaining).max()
+    rounding = info.eps * ((np.abs(J) @ deviations) ** 2 / np.diagonal(S).real).max()
+    cancellation = info.eps * (np.diagonal(L).real ** 2 / remaining).max()
     wound_up = deviations.max() > float(info.max) ** 0.25
     degraded = rounding > info.eps**0.5 or cancellation > info.eps ** (1 / 3) or wound_up
     return Precision(bool(degraded), not (rounding <= max_error and cancellation <= max_error))  # so that NaN refuses
@@ -122,7 +123,7 @@ def measure_precision(P: Array, J: Array, S: Array, L: Array, remaining: Array, 
 
 def keeps_variances_finite(P: Array, V: Array, limits: Limits) -> bool:
     """Whether no entry on the diagonal of (P - V'V) / ff, for V (q, p), is near the largest number."""
-    return bool((np.diagonal(P) - (V * V).sum(0)).max() / limits.ff < limits.max_variance)
+    return bool((np.diagonal(P).real - (V * V.conj()).real.sum(0)).max() / limits.ff < limits.max_variance)
 
 
 class Factor(NamedTuple):

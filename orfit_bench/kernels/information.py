@@ -27,7 +27,7 @@ def forgetting_weights(ff: float, t: int, steps: int) -> tuple[float, Array]:
 
 
 def add_products(L: Array, X: Array, factor: float) -> None:
-    """L <- factor L + X'X in place for rows X (n, p), the lower triangle only: p^2 flops a row."""
+    """L <- factor L + X^H X in place for rows X (n, p), the lower triangle only: p^2 flops a row."""
     _syrk(L.dtype.char)(
         1, X.T, beta=factor, c=L.T, lower=0, overwrite_c=1
     )  # what C order holds by rows, BLAS takes by columns
@@ -46,12 +46,12 @@ def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
 @cache
 def _syrk(dtype: str) -> Any:
     """The function of BLAS for a dtype: scipy takes longer to find it than a few rows take."""
-    return get_blas_funcs("syrk", dtype=np.dtype(dtype))
+    return get_blas_funcs("herk" if dtype in "FD" else "syrk", dtype=np.dtype(dtype))
 
 
 def is_bounded(L: Array, m: Array, energy: float, Y: Array) -> bool:
     """Whether no sum comes near overflow for rows of this total energy, in whatever order they are added."""
-    largest = L.diagonal().max() + energy, np.abs(m).max() + math.sqrt(energy * float(np.vdot(Y, Y)))
+    largest = L.diagonal().real.max() + energy, np.abs(m).max() + math.sqrt(energy * float(np.vdot(Y, Y).real))
     return bool(max(largest) < np.finfo(L.dtype).max / 4)  # infinite where a product overflows
 
 
@@ -62,7 +62,7 @@ def factor_information(L: Array) -> tuple[Array, float]:
     """
     (potrf,) = get_lapack_funcs(("potrf",), (L,))
     C, failed = potrf(L.T, lower=0, clean=0)
-    return C.T, 0.0 if failed else float((np.diagonal(C) ** 2 / np.diagonal(L)).min())
+    return C.T, 0.0 if failed else float((np.diagonal(C).real ** 2 / np.diagonal(L).real).min())
 
 
 def is_solvable(L: Array, precision: float) -> bool:
@@ -73,17 +73,17 @@ def is_solvable(L: Array, precision: float) -> bool:
 def solve_factored(C: Array, m: Array) -> Array:
     """The w (p, r) with C C' w = m."""
     (potrs,) = get_lapack_funcs(("potrs",), (C,))
-    w: Array = np.ascontiguousarray(potrs(C.T, m, lower=0)[0])
+    w: Array = np.ascontiguousarray(potrs(C.T, m.conj(), lower=0)[0].conj())  # C.T is a factor of conj(L)
     return w
 
 
 def least_norm(L: Array, m: Array) -> Array:
     """The smallest w (p, r) with L w = m in the directions in which L, scaled to a unit diagonal, is not rounding."""
-    scale = np.sqrt(np.diagonal(L))
+    scale = np.sqrt(np.diagonal(L).real)
     unit = 1 / np.where(scale > 0, scale, 1)
     values, V = np.linalg.eigh(unit[:, None] * L * unit)  # of the lower triangle
     known, V = values > len(L) * np.finfo(L.dtype).eps * values[-1], unit[:, None] * V
-    w: Array = V[:, known] @ ((V[:, known].T @ m) / values[known, None])
+    w: Array = V[:, known] @ ((V[:, known].conj().T @ m) / values[known, None])
     free = np.linalg.qr(V[:, ~known])[0]  # along these directions L w does not change
-    w -= free @ (free.T @ w)
+    w -= free @ (free.conj().T @ w)
     return w

@@ -49,5 +49,5 @@ def regularized_inverse(A: Array, eps: float) -> Array:
     V, sigma, Wt = np.linalg.svd(A / size, full_matrices=False)
     nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[0]
     gain = np.divide(1, sigma + eps / size / size / sigma, out=np.zeros_like(sigma), where=nonzero)
-    inverse: Array = (Wt.T * gain) @ (V.T / size)
+    inverse: Array = (Wt.conj().T * gain) @ (V.conj().T / size)
     return inverse

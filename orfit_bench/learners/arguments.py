@@ -11,7 +11,8 @@ from orfit_bench.learners import validation
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model
 
-DTYPES = ("float64", "float32")
+REAL_DTYPES = ("float64", "float32")
+DTYPES = (*REAL_DTYPES, "complex128", "complex64")
 
 
 def as_model(model: object) -> Model:
@@ -64,6 +65,15 @@ def dtype_name(dtype: DTypeLike) -> str:
     if name not in DTYPES:
         raise ValueError(f"dtype={dtype!r}: want one of {', '.join(DTYPES)}")
     return name
+
+
+def require_complex_form(method: Method, model: Model) -> None:
+    """TypeError if a method, or what it does on a model, is defined for real numbers only."""
+    if not method.kernel.has_complex_form:
+        known = sorted(m.name for m in registry().methods.values() if m.kernel.has_complex_form)
+        raise TypeError(f"{method.name} has no complex form; these methods have one: {', '.join(known)}")
+    if model is not LINEAR:
+        raise TypeError(f"{method.name} on the model {model.name!r} has no complex form; only the linear model has one")
 
 
 def methods_that_fit(model: Model) -> str:

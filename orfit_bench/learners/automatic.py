@@ -19,11 +19,11 @@ def choose_backend(method: Method, wanted: Collection[str]) -> str:
     method : Method
         What is to be computed.
     wanted : collection of str
-        Those of the capabilities "float32" and "models" that the learner needs; all others count anyway.
+        Those of the capabilities "float32", "complex" and "models" that the learner needs; all others count anyway.
     """
     known = registry()
     if COMPILED not in known.backends or known.absence(COMPILED, method.name):
         return REFERENCE
-    unwanted = {"float32", "models"} - set(wanted)
+    unwanted = {"float32", "complex", "models"} - set(wanted)
     lacks = known.capabilities(COMPILED, method.name)
     return REFERENCE if any(reason for name, reason in lacks.items() if name not in unwanted) else COMPILED

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from orfit_bench.learners.arguments import dtype_name, initial_weights_for, model_for
+from orfit_bench.learners.arguments import dtype_name, initial_weights_for, model_for, require_complex_form
 from orfit_bench.learners.automatic import AUTO, choose_backend
 from orfit_bench.learners.classifier import Classifier
 from orfit_bench.learners.filtering.filter import Filter
@@ -109,8 +109,9 @@ def create(
     backend : str, default "auto"
         Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's. With "auto" it is "numba" if that
         is installed and lacks nothing of what is asked for, else "numpy"; the learner's repr and state name it.
-    dtype : {"float64", "float32"}, default "float64"
-        Of the state, and of the rows that kernels get.
+    dtype : {"float64", "float32", "complex128", "complex64"}, default "float64"
+        Of the state, and of the rows that kernels get. The linear methods lms, nlms, apa, rls and ridge have a complex
+        form on NumPy: predictions are X w, and steps go along the conjugate rows.
     random_state : int, default 0
         Seed of all random draws.
     model : Model, default linear
@@ -143,13 +144,19 @@ def create(
     found = registry().methods.find(method)
     values = check_settings(found.name, found.settings, settings)
     fitted = model_for(model, found)
+    number = dtype_name(dtype)
+    is_complex = number.startswith("complex")
+    if is_complex:
+        require_complex_form(found, fitted)
     if backend == AUTO:
-        asked = {"float32": dtype_name(dtype) == "float32", "models": fitted is not LINEAR}
+        asked = {"float32": number == "float32", "complex": is_complex, "models": fitted is not LINEAR}
         backend = choose_backend(found, [name for name, needed in asked.items() if needed])
     chosen = registry().backends.find(backend)
     kernel = registry().kernel(backend, method)
-    if dtype_name(dtype) == "float32":
+    if number == "float32":
         require("float32", kernel, found, chosen)
+    if is_complex:
+        require("complex", kernel, found, chosen)
     if fitted is not LINEAR:
         require("models", kernel, found, chosen)
     _, rule = LEARNERS[found.kind]
@@ -159,10 +166,10 @@ def create(
             settings=MappingProxyType(values),
             backend=chosen,
             kernel=kernel,
-            dtype=np.dtype(dtype_name(dtype)),
+            dtype=np.dtype(number),
             random_state=RANDOM_STATE.check(random_state),
             model=fitted,
-            initial_weights=initial_weights_for(initial_weights, found, np.dtype(dtype_name(dtype))),
+            initial_weights=initial_weights_for(initial_weights, found, np.dtype(number)),
         )
     )
 

@@ -51,7 +51,7 @@ class ParameterMaker:
         self._values: dict[str, Any] = {n: none[n] if settings[n] is None else settings[n] for n in names}
         self._values |= dict.fromkeys(BY_STEP)
         self._draws: int = method.kernel.draws(settings)
-        self._dtype = dtype
+        self._dtype = np.finfo(dtype).dtype  # steps are real
         self._random_state = random_state
         self._last: Any = None
         self._still = not self._draws and all(isinstance(settings[n], Constant) for n in self._schedules)

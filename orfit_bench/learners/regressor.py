@@ -218,7 +218,7 @@ class Regressor(Learner):
         mean = self._shaped(self.rule.predict(self._begun(), X))
         if not return_std:
             return mean
-        uncertainty.require(self.method)
+        uncertainty.require(self.method, self.dtype)
         noise = uncertainty.validate_noise(noise_variance)
         return mean, self._shaped(uncertainty.standard_deviations(self.rule, self._begun(), X, noise))
 
@@ -287,7 +287,7 @@ class Regressor(Learner):
         >>> round(rls.log_likelihood([[1.0], [2.0]], [1.0, 2.0]), 3)
         -3.15
         """
-        uncertainty.require(self.method)
+        uncertainty.require(self.method, self.dtype)
         noise, rows = uncertainty.validate_noise(noise_variance), with_numbers(self.rule, self._usable(), X, y)
         state = self._state or self.rule.init(rows.sizes)
         return uncertainty.log_likelihood(self.rule, state, rows.X, rows.Y, noise)

@@ -56,7 +56,7 @@ class SingleRow:
             return learned
         if type(y) is not np.ndarray or y.shape != (self._n_outputs,) or y.dtype != self._dtype:
             return False
-        return math.isfinite(np.vdot(y, y)) and self._learn(state, x, np.ascontiguousarray(y[None]))
+        return math.isfinite(np.vdot(y, y).real) and self._learn(state, x, np.ascontiguousarray(y[None]))
 
     def _bind_row(self, state: LearnerState) -> None:
         """After a row was learned: let the kernel prepare the next ones, if it can."""
@@ -115,7 +115,7 @@ class SingleRow:
             or x.shape != (self._n_features,)
             or x.dtype != self._dtype
             or not x.flags.c_contiguous
-            or (check and not math.isfinite(np.vdot(x, x)))
+            or (check and not math.isfinite(np.vdot(x, x).real))
         ):
             return None
         return x[None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,10 @@ LARGEST_RATIO = 10.0
 """Ratio of the weights that forgetting gives the rows of a block."""
 
 
-def require(method: Method) -> WeightCovariance:
-    """The covariance that the method declares; TypeError if it predicts no distribution."""
+def require(method: Method, dtype: np.dtype[Any]) -> WeightCovariance:
+    """The covariance that the method declares; TypeError if it predicts no distribution, or no real one."""
+    if dtype.kind == "c":
+        raise TypeError(f"{method.name}: distributions of complex predictions are not available; predict them alone")
     if method.state.covariance is None:
         known = registry().methods.values()
         others = ", ".join(sorted(m.name for m in known if m.state.covariance or m.traits.gaps))
@@ -73,7 +76,7 @@ def _gradients(rule: Rule, state: LearnerState, X: Array) -> Array:
 
 def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
     """J P (q, p), for noise of variance 1 at the next row."""
-    spec, steps = require(rule.method), state.n_steps
+    spec, steps = require(rule.method, rule.dtype), state.n_steps
     if reason := spec.refuses(rule.settings, steps):
         raise ValueError(f"{rule.method.name} predicts no distribution: {reason}")
     scale = spec.scale(rule.settings, steps)

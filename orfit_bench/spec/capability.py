@@ -9,13 +9,14 @@ from orfit_bench.errors import UnavailableError
 from orfit_bench.spec.backend import Absent, Backend
 from orfit_bench.spec.method import Method
 
-Capability = Literal["rows", "models", "blocks", "smoothing", "float32"]
+Capability = Literal["rows", "models", "blocks", "smoothing", "float32", "complex"]
 MEANING: dict[Capability, str] = {
     "rows": "rows in order, at once",
     "models": "nonlinear models, by linearised blocks",
     "blocks": "several rows as one step",
     "smoothing": "the smoother behind the filter",
     "float32": "single precision",
+    "complex": "complex numbers",
 }
 """Every capability; float64 is what all kernels compute."""
 
@@ -31,6 +32,7 @@ def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
         "blocks": ("step",) if spec.blocks else None,
         "smoothing": kind.smoothing,
         "float32": (),
+        "complex": () if spec.has_complex_form else None,
     }
     return {name: functions for name, functions in wanted.items() if functions is not None}
 
@@ -48,6 +50,8 @@ def lacking(kernel: object, method: Method) -> dict[Capability, str]:
     if strange := [name for name in lacks if name not in MEANING or name == "rows"]:
         known = ", ".join(name for name in MEANING if name != "rows")
         raise ValueError(f"LACKS names {strange[0]!r}, want some of {known}; for rows offer Absent(reason)")
+    if not getattr(kernel, "COMPLEX", False):  # a kernel that forgets a conjugation would be wrong without a sign
+        lacks = {"complex": "its kernel computes with real numbers only", **lacks}
     return {name: str(lacks[name]) for name in allowed(method) if name in lacks}
 
 

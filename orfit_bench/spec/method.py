@@ -26,6 +26,9 @@ class KernelSpec:
     ----------
     models : bool
         Whether they learn nonlinear models too, by `update`.
+    has_complex_form : bool
+        Whether the formulas hold for complex numbers, with conjugate transposes; kernels that compute them say so by
+        COMPLEX = True.
     blocks : bool
         Whether `step(A, y)` may take several rows as one step.
     draws : callable, optional
@@ -47,6 +50,7 @@ class KernelSpec:
     """
 
     models: bool = False
+    has_complex_form: bool = False
     blocks: bool = False
     draws: Callable[[Settings], int] = _no_draws
     lookahead: bool = False

@@ -35,7 +35,7 @@ VERSION = 1
 PREFIX = Struct("<8sHI")
 LENGTHS = Struct("<QII")
 START = PREFIX.size + LENGTHS.size
-ITEMSIZES = {"<f8": 8, "<f4": 4}
+ITEMSIZES = {"<f8": 8, "<f4": 4, "<c16": 16, "<c8": 8}
 OF_THE_STATE = ("t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector", "classes", *header.NAMES)
 """The entries of a header that change while a learner learns."""
 

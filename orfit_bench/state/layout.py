@@ -134,7 +134,7 @@ class StateLayout:
     def copy(self, s: Any) -> Any:
         """An independent copy of the record."""
         host = self._backend.namespace() is np
-        return type(s)(*(self._backend.asarray(a) if host and a.ndim and a.dtype.kind == "f" else a.copy() for a in s))
+        return type(s)(*(self._backend.asarray(a) if host and a.ndim and a.dtype.kind in "fc" else a.copy() for a in s))
 
     def arrays(self, s: State) -> dict[str, np.ndarray[Any, Any]]:
         """Copies of the fields in host memory; growing ones have their used length."""

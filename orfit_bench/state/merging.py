@@ -151,7 +151,7 @@ def with_derived(rule: StateRule, fields: Fields) -> Fields:
 
 
 def _wide(fields: Fields) -> Fields:
-    return {name: np.asarray(a, float) for name, a in fields.items()}
+    return {name: np.asarray(a, np.result_type(a, float)) for name, a in fields.items()}
 
 
 def alternative(method: Method) -> str:

@@ -69,6 +69,8 @@ def _checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], 
     if array.shape != shape or array.dtype.newbyteorder("=") != dtype:
         raise ValueError(f"state: {name!r} has shape {array.shape} and dtype {array.dtype}, want {shape} of {dtype}")
     array = np.ascontiguousarray(array, dtype).reshape(shape)
-    if not (math.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):  # the first is quick, but may overflow
+    if not (
+        math.isfinite(np.vdot(array, array).real) or np.isfinite(array).all()
+    ):  # the first is quick, but may overflow
         raise ValueError(f"state: {name!r} holds numbers that are not finite")
     return array

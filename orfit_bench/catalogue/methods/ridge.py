@@ -93,7 +93,9 @@ METHOD = Method(
         ),
         covariance=WeightCovariance(_covariance_scale, right_side="moment", refuses=_has_no_covariance),
     ),
-    kernel=KernelSpec(weighting=Weighting("errors", sums=("information", "moment")), blocks=True),
+    kernel=KernelSpec(
+        has_complex_form=True, weighting=Weighting("errors", sums=("information", "moment")), blocks=True
+    ),
     theory=Theory(
         laws=LAWS,
         batch=batch,

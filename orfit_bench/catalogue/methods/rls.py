@@ -105,7 +105,9 @@ METHOD = Method(
         warning=P_LOSES_PRECISION,
         covariance=WeightCovariance(_covariance_scale, "P", refuses=_has_no_covariance),
     ),
-    kernel=KernelSpec(weighting=Weighting("errors"), models=True, blocks=True, validate_rows=validate_rows),
+    kernel=KernelSpec(
+        has_complex_form=True, weighting=Weighting("errors"), models=True, blocks=True, validate_rows=validate_rows
+    ),
     theory=Theory(
         laws=LAWS,
         batch=batch,

@@ -44,7 +44,8 @@ def merge_constraints(a: Side, b: Side) -> dict[str, Array]:
         r = residual(U, u)
         norm = np.linalg.norm(r)
         if norm > np.sqrt(a.eps):
-            w = w + np.outer(r, (u @ b.fields["w"] - u @ w) / (u @ r))
+            g = u.conj()
+            w = w + np.outer(r, (g @ b.fields["w"] - g @ w) / (g @ r))
             U = np.vstack([U, r / norm])
     return {"w": w, "basis": U}
 
@@ -69,7 +70,7 @@ UNION = Merge(
 def residual(U: Array, V: Array) -> Array:
     """V (p,) or (p, r) projected off the rows of U, twice, to remove rounding errors of the first projection."""
     for _ in range(2):
-        V = V - U.T @ (U @ V)
+        V = V - U.T @ (U.conj() @ V)
     return V
 
 
@@ -105,13 +106,13 @@ def invert_spd(M: Array, eps: float, what: str) -> Array:
     left in its weakest direction. ValueError if it is not above rounding error.
     """
     with np.errstate(all="ignore"):
-        size = np.sqrt(np.diagonal(M))
+        size = np.sqrt(np.diagonal(M).real)
         try:
             C = np.linalg.cholesky(M / size / size[:, None])
         except np.linalg.LinAlgError:
             C = np.zeros_like(M)
-    if not (np.diagonal(C) ** 2).min() > len(M) * eps:  # also refuses NaN
+    if not (np.diagonal(C).real ** 2).min() > len(M) * eps:  # also refuses NaN
         raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")
     half = np.linalg.inv(C) / size
-    product: Array = half.T @ half
+    product: Array = half.conj().T @ half
     return product

@@ -29,12 +29,12 @@ def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
             continue
         r = g = column / size  # so that no square over- or underflows
         for _ in range(2):  # once leaves eps cond(G) of U in r, twice leaves eps
-            r = r - U @ (U.T @ r)
-            r = r - Q @ (Q.T @ r)
+            r = r - U @ (U.conj().T @ r)
+            r = r - Q @ (Q.conj().T @ r)
         rho = np.linalg.norm(r)
         if rho > math.sqrt(np.finfo(G.dtype).eps) * np.linalg.norm(g):
             Q = np.column_stack([Q, r / rho])
-    return Q, Q.T @ G
+    return Q, Q.conj().T @ G
 
 
 def solve_fit(R: Array, E: Array) -> Array:
@@ -43,8 +43,8 @@ def solve_fit(R: Array, E: Array) -> Array:
     Least squares where a column of G brought no direction of its own: R has no row for what U spans already.
     """
     if R.shape[0] == R.shape[1]:
-        return E / R if R.size == 1 else solve_triangular(R.T, E, lower=True, check_finite=False)
-    z: Array = np.linalg.lstsq(R.T, E, rcond=0)[0]
+        return E / R.conj() if R.size == 1 else solve_triangular(R.conj().T, E, lower=True, check_finite=False)
+    z: Array = np.linalg.lstsq(R.conj().T, E, rcond=0)[0]
     return z
 
 

@@ -27,4 +27,5 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
+COMPLEX = True
 learn = make_learn(update)

@@ -10,11 +10,12 @@ from orfit_bench.spec.kernel import Params, State
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step along the errors' gradient."""
-    w = s.w + p.step_size[0] * J.T.dot(E)  # survey, eq. (2): w + step e x for a row x
+    w = s.w + p.step_size[0] * J.conj().T.dot(E)  # survey, eq. (2): w + step e x for a row x^H
     if not is_finite(w):
         return False
     s.w[...] = w
     return True
 
 
+COMPLEX = True
 learn = make_learn(update)

@@ -24,12 +24,13 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 def full_step(J: Array, E: Array, eps: float) -> Array:
     """J'(J J' + eps I)^+ E (p, r), which removes the errors if eps is 0."""
-    energy = np.vdot(J, J) + J.dtype.type(eps)
+    energy = np.vdot(J, J).real + np.finfo(J.dtype).dtype.type(eps)
     if len(J) == 1 and is_normal(energy):
-        row_step: Array = J.T @ (E / energy)  # e x / (eps + x'x) for a row x
+        row_step: Array = J.conj().T @ (E / energy)  # e x / (eps + x^H x) for a row x^H
         return row_step
     # several outputs of a model, or a row whose square over- or underflows
     return regularized_inverse(J, eps) @ E
 
 
+COMPLEX = True
 learn = make_learn(update)

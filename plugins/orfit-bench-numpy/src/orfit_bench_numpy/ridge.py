@@ -15,11 +15,12 @@ from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 
 CHECKS_ROWS = True
+COMPLEX = True
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Add the products of the rows, at once unless a sum may overflow."""
-    energy = float(np.vdot(X, X))
+    energy = float(np.vdot(X, X).real)
     if not math.isfinite(energy) and not np.isfinite(X).all():
         return -1
     L, m, ff = s.information, s.moment, p.forgetting_factor
@@ -35,7 +36,7 @@ def learn_rows(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int) -> int
     """Add the rows up to the first whose step would overflow; return how many."""
     sums = L.copy(), m.copy()
     n = next((i for i in range(len(X)) if not add_step(*sums, X[i : i + 1], Y[i : i + 1], ff, t + i)), len(X))
-    if is_bounded(L, m, float(np.vdot(X[:n], X[:n])), Y[:n]):  # the same sums as of a chunk that ends there
+    if is_bounded(L, m, float(np.vdot(X[:n], X[:n]).real), Y[:n]):  # the same sums as of a chunk that ends there
         add(L, m, X[:n], Y[:n], *forgetting_weights(ff, t, n))
     else:
         L[...], m[...] = sums
@@ -58,8 +59,10 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 def add_step(L: Array, m: Array, A: Array, Y: Array, ff: float, t: int) -> bool:
     """L <- ff L + A'A,  m <- ff m + A'Y in step t; False, and nothing is changed, where a number would overflow."""
     kept, (weight,) = forgetting_weights(ff, t, 1)
-    diagonal = kept * np.diagonal(L) + weight * (A * A).sum(axis=0)  # no |L_ij| is larger than all L_ii
-    if not (is_finite(diagonal) and is_finite(kept * m + weight * (A.T @ Y))):
+    diagonal = kept * np.diagonal(L).real + weight * (A * A.conj()).real.sum(
+        axis=0
+    )  # no |L_ij| is larger than all L_ii
+    if not (is_finite(diagonal) and is_finite(kept * m + weight * (A.conj().T @ Y))):
         return False
     add(L, m, A, Y, kept, np.full(len(A), weight))
     return True
@@ -71,7 +74,7 @@ def add(L: Array, m: Array, X: Array, Y: Array, kept: float, W: Array) -> None:
         root = np.sqrt(W).astype(X.dtype)[:, None]
         X, Y = root * X, root * Y
     add_products(L, X, kept)
-    m[...] = kept * m + X.T @ Y
+    m[...] = kept * m + X.conj().T @ Y
 
 
 def solve(s: State) -> tuple[Array, float]:

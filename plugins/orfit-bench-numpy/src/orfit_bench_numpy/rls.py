@@ -28,16 +28,16 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
         return start_without_prior(s, J, E)
     P, ff = s.P, p.forgetting_factor
     R, limits = ff * np.eye(len(J), dtype=P.dtype), forgetting_limits(ff, P.dtype)
-    S = J @ (U := P @ J.T) + R  # (q, q): S = ff I + J P J'
+    S = J @ (U := P @ J.conj().T) + R  # (q, q): S = ff I + J P J^H
     factor = factor_covariance(P, J, S, R, limits.max_error)
     if factor is None:
         return False
-    V = solve_lower(factor.L, U.T)  # (q, p): V = L^-1 J P for S = L L'
-    w = s.w + V.T @ solve_lower(factor.L, E)  # survey, eq. (11): w + P J' S^-1 E
+    V = solve_lower(factor.L, U.conj().T)  # (q, p): V = L^-1 J P for S = L L^H
+    w = s.w + V.conj().T @ solve_lower(factor.L, E)  # survey, eq. (11): w + P J' S^-1 E
     if not (is_finite(w) and keeps_variances_finite(P, V, limits)):
         return False
     s.w[...] = w
-    P -= V.T @ V  # survey, eq. (12): P - P J' S^-1 J P, symmetric to the last bit
+    P -= hermitian_square(V)  # survey, eq. (12): P - P J' S^-1 J P, symmetric to the last bit
     if ff != 1:
         P /= ff
     if factor.degraded:
@@ -48,9 +48,9 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 def start_without_prior(s: State, J: Array, E: Array) -> bool:
     """Least-squares notes, initialisation: the solution of the first rows alone, and P = (J'J)^-1."""
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)  # J = V diag(sigma) Wt
-    w = s.w + Wt.T @ ((V.T @ E) / sigma[:, None])  # w + J^+ E
+    w = s.w + Wt.conj().T @ ((V.conj().T @ E) / sigma[:, None])  # w + J^+ E
     half = Wt / sigma[:, None]
-    P = half.T @ half
+    P = hermitian_square(half)
     if not is_finite(w) or not is_finite(P):
         return False
     s.w[...], s.P[...] = w, P
@@ -59,7 +59,7 @@ def start_without_prior(s: State, J: Array, E: Array) -> bool:
 
 def interpolate(s: State, J: Array, E: Array) -> bool:
     """Thesis, Proposition 2: in the limit ff -> 0, P projects off all former rows, of which a basis is kept."""
-    Q, R = new_directions(s.basis[: s.count[0]].T, J.T)  # P J' = Q R
+    Q, R = new_directions(s.basis[: s.count[0]].T, J.conj().T)  # P J' = Q R
     if not R.size:
         return True
     w = s.w + Q @ solve_fit(R, E)  # w + P J' (J P J')^-1 E, where J P J' = R'R
@@ -70,5 +70,12 @@ def interpolate(s: State, J: Array, E: Array) -> bool:
     return True
 
 
+def hermitian_square(V: Array) -> Array:
+    """V^H V (p, p), equal to its conjugate transpose to the last bit."""
+    G: Array = V.conj().T @ V
+    return (G + G.conj().T) / 2 if np.iscomplexobj(G) else G
+
+
+COMPLEX = True
 learn = make_learn(update)
 step = make_step(update)
