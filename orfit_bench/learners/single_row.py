@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,8 +49,9 @@ class SingleRow:
             number = float(y)
             if not -self._largest <= number <= self._largest:
                 return False
-            if self._bind and state is not None and self._is_bound(state, x):
-                return self._learn_bound(state, x, number)
+            if state is not None and (bound := state.bound_row) and bound[0] is self and bound[1] is state.arrays:
+                fits = type(x) is np.ndarray and x.shape == self._x_shape and x.dtype is self._dtype
+                return fits and self._learn_bound(state, bound[2], x, number)
             learned = self._learn(state, x, np.array([[number]], self._dtype))
             if learned and self._bind and state is not None:
                 self._bind_row(state)
@@ -63,24 +65,12 @@ class SingleRow:
         if self._bind and (learn := self._bind(state.arrays, self._p)):
             state.bound_row = self, state.arrays, learn
 
-    def _is_bound(self, state: LearnerState, x: object) -> bool:
-        """Whether the kernel has prepared rows like x (d,) in this state."""
-        bound = state.bound_row
-        return (
-            bound is not None
-            and bound[0] is self
-            and bound[1] is state.arrays
-            and type(x) is np.ndarray
-            and x.shape == self._x_shape
-            and x.dtype is self._dtype
-            and bool(x.flags.c_contiguous)
-            and not state.interrupted
-        )
-
-    def _learn_bound(self, state: LearnerState, x: object, y: float) -> bool:
-        """Learn a row by the function of `Kernel.bind_row`. False if the general path has to do it."""
+    def _learn_bound(self, state: LearnerState, learn: Callable[[Any, float], int], x: Any, y: float) -> bool:
+        """Learn a row by the function of `Kernel.bind_row`. Return False if the general path has to learn it."""
+        if not x.flags.c_contiguous or state.interrupted:
+            return False
         try:
-            learned = state.bound_row[2](x, y)
+            learned = learn(x, y)
         except BaseException as error:
             state.interrupted = type(error).__name__
             raise

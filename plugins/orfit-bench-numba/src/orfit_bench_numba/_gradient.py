@@ -8,6 +8,7 @@ cache is the limit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
     if len(X) == 1 and Y.shape[1] == 1:
         if out is not None:
             np.dot(X, s.w, out)
-        return int(learn_row(s.w.reshape(-1), X[0], Y[0, 0], step[0], eps or 0.0, eps is not None))
+        return int(learn_row(s.w.reshape(-1), step[0], eps or 0.0, eps is not None, X[0], Y[0, 0]))
     w, predictions, learn = s.w, np.empty((0, 0), X.dtype) if out is None else out, learn_rows
     if Y.shape[1] == 1:
         w, Y, predictions, learn = w.reshape(-1), Y.reshape(-1), predictions.reshape(-1), learn_rows_single_output
@@ -48,17 +49,12 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
 
 def bind_row(s: Any, step: float, eps: float | None) -> Callable[[Array, float], int]:
     """A function that learns one row with one output at this step size: see `Kernel.bind_row`."""
-    entry, w = learn_row.entry_point(s.w.dtype), s.w.reshape(-1)
-    step, smooth, normalized = float(step), float(eps or 0.0), eps is not None
-
-    def learn(x: Array, y: float) -> int:
-        return entry(w, x, y, step, smooth, normalized)  # type: ignore[no-any-return]
-
-    return learn
+    entry = learn_row.entry_point(s.w.dtype)
+    return partial(entry, s.w.reshape(-1), float(step), float(eps or 0.0), eps is not None)
 
 
-@compiled("w r f f f b")
-def learn_row(w: Array, x: Array, y: Scalar, step: Scalar, eps: Scalar, normalized: bool) -> Any:
+@compiled("w f f b r f")
+def learn_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, y: Scalar) -> Any:
     """Learn one row: returns 1, 0 if w would not be finite, or NOT_FINITE if x is not; then nothing changes."""
     f, square = dot_products(w, x)
     e, energy, size, one = y - f, w.dtype.type(1), w.dtype.type(1), w.dtype.type(1)

@@ -104,17 +104,17 @@ def learn_row(
     return apply_row(P, W, x, z, noise, left, Limits(*limits), degraded)
 
 
-@compiled("W W r f f f f f w")
+@compiled("W W f f f f w r f")
 def learn_number(
     P: Array,
     W: Array,
-    x: Array,
-    y: Scalar,
     noise: Scalar,
     ff: Any,
     max_error: Any,
     max_variance: Any,
     degraded: Array,
+    x: Array,
+    y: Scalar,
 ) -> Any:
     """Learn one row x with one target y; returns 1, or 0 if it is refused and nothing has changed."""
     z = np.empty(1, P.dtype)

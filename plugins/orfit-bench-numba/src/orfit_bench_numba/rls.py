@@ -5,6 +5,7 @@ learned one after another by `_sequential_rls` or, if there are many features, i
 there describe cost and memory. A step by q gradients takes 3 q p^2 flops.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,8 @@ def bind_row(s: Any, p: Any) -> Any:
     if ff == 0:
         return None
     limits = [float(number) for number in forgetting_limits(ff, s.P.dtype)]
-    entry, W, degraded = learn_number.entry_point(s.P.dtype), s.w.reshape(1, -1), s.precision_lost.reshape(1)
-
-    def learn_row(x: Array, y: float) -> int:
-        return entry(s.P, W, x, y, ff, *limits, degraded)  # type: ignore[no-any-return]
-
-    return learn_row
+    entry = learn_number.entry_point(s.P.dtype)
+    return partial(entry, s.P, s.w.reshape(1, -1), float(ff), *limits, s.precision_lost.reshape(1))
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
