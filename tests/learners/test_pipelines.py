@@ -157,6 +157,11 @@ def test_steps_that_do_not_fit():
         (("standardizer", learner), ValueError, "Did you mean 'standardize'"),
         ((3, learner), TypeError, "got int"),
         ((learner, learner), TypeError, "got Regressor"),
+        (
+            ("intercept", ob.create("rls", backend="numpy", dtype="complex128")),
+            TypeError,
+            "transforms are of real rows",
+        ),
         (("intercept", "standardize", learner), ValueError, "behind the intercept"),
         ((learner.copy().partial_fit(X / 1e6, y),), ValueError, "has seen rows already"),
     ):

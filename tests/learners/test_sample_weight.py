@@ -177,3 +177,15 @@ def test_weights_too_small_for_the_dtype_count_as_zero():
     learner = ob.create("rls", backend="numpy", dtype="float32").partial_fit(X[:5], y[:5])
     before = weights_of(learner)
     np.testing.assert_array_equal(weights_of(learner.partial_fit(X, y, sample_weight=np.full(30, 1e-300))), before)
+
+
+@pytest.mark.parametrize("name", ["ridge", "rls"])
+def test_weights_of_complex_rows(name):
+    Z, t, whole = X + 1j * X[::-1], y + 1j * y[::-1], rng.integers(0, 4, 30)
+    weighted = ob.create(name, backend="numpy", dtype="complex128").partial_fit(Z, t, sample_weight=whole)
+    repeated = ob.create(name, backend="numpy", dtype="complex128")
+    repeated.partial_fit(np.repeat(Z, whole, axis=0), np.repeat(t, whole))
+    np.testing.assert_allclose(weighted.predict(Z), repeated.predict(Z), rtol=1e-9)
+    if name == "ridge":
+        without = repeated.copy().partial_fit(Z, t).partial_fit(Z, t, sample_weight=-np.ones(30))
+        np.testing.assert_allclose(without.predict(Z), repeated.predict(Z), rtol=1e-9)
