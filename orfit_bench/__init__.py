@@ -16,6 +16,8 @@ from orfit_bench import sampling, schedules
 from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
 from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import create
+from orfit_bench.learners.fleets.factory import fleet, stack
+from orfit_bench.learners.fleets.fleet import Fleet
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.pipeline import pipeline
 from orfit_bench.learners.pipelines.transforms import Standardizer
@@ -37,6 +39,7 @@ __all__ = [
     "AccuracyWarning",
     "DelayLine",
     "DivergedError",
+    "Fleet",
     "Learner",
     "Model",
     "PluginError",
@@ -47,6 +50,7 @@ __all__ = [
     "backends",
     "create",
     "delay_line",
+    "fleet",
     "from_bytes",
     "hookimpl",
     "load",
@@ -57,6 +61,7 @@ __all__ = [
     "restore",
     "sampling",
     "schedules",
+    "stack",
     "streams",
     "unregister",
 ]

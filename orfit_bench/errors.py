@@ -15,17 +15,19 @@ PACKAGE = f"{Path(__file__).parent}{os.sep}"
 class DivergedError(ArithmeticError):
     """A step would have left the finite numbers, or its denominator lost its sign; it was not applied.
 
-    step is the number of that step, row the row of the call at which it began.
+    step is the number of that step, row the row of the call at which it began. Of a fleet, members are the numbers of
+    all that diverged, and step and row those of the first.
     """
 
-    def __init__(self, message: str, step: int, row: int) -> None:
+    def __init__(self, message: str, step: int, row: int, members: tuple[int, ...] = ()) -> None:
         super().__init__(message)
         self.step = step
         self.row = row
+        self.members = members
 
-    def __reduce__(self) -> tuple[type[DivergedError], tuple[str, int, int]]:
+    def __reduce__(self) -> tuple[type[DivergedError], tuple[str, int, int, tuple[int, ...]]]:
         """Let it cross to another process whole."""
-        return type(self), (str(self), self.step, self.row)
+        return type(self), (str(self), self.step, self.row, self.members)
 
 
 class AccuracyWarning(UserWarning):

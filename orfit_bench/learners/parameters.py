@@ -12,6 +12,7 @@ import numpy as np
 
 from orfit_bench.schedules import Constant, Schedule
 from orfit_bench.spec.method import Method
+from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.types import Number
 
 NO_LIMIT = sys.maxsize
@@ -20,6 +21,11 @@ NO_LIMIT = sys.maxsize
 BY_STEP = ("targets", "shapes", "inputs", "row_scale")
 """What p holds in `update` and `store` of a method that asks for it: the targets, the layers' shapes and inputs; and
 the factors (n, 1) of the rows of a nonlinear model, which the linearization has applied already."""
+
+
+def no_limit(setting: Setting) -> float:
+    """What a kernel gets for a setting that is None."""
+    return math.inf if isinstance(setting.type, Number) else NO_LIMIT
 
 
 @cache
@@ -47,7 +53,7 @@ class ParameterMaker:
         self._schedules = [n for n, v in settings.items() if isinstance(v, Schedule)]
         names = [n for n in settings if n != "batch_size"]
         self._type = _record_type((*names, *BY_STEP, "t", "batch_size", "draws"), (*self._schedules, "draws"))
-        none = {s.name: math.inf if isinstance(s.type, Number) else NO_LIMIT for s in method.settings}
+        none = {s.name: no_limit(s) for s in method.settings}
         self._values: dict[str, Any] = {n: none[n] if settings[n] is None else settings[n] for n in names}
         self._values |= dict.fromkeys(BY_STEP)
         self._draws: int = method.kernel.draws(settings)

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from orfit_bench.learners.arguments import as_model
 from orfit_bench.learners.factory import AnyLearner, create, learner_of
+from orfit_bench.learners.fleets import serialization as fleet_format
+from orfit_bench.learners.fleets.factory import restored_fleet
 from orfit_bench.learners.pipelines import storage
 from orfit_bench.learners.pipelines.pipeline import rebuilt
 from orfit_bench.learners.rule import Rule
@@ -142,7 +144,7 @@ def from_bytes(
     if storage.is_pipeline(data):
         return _from_pipeline(data, "from_bytes", backend=backend, model=model, transition=transition)
     found = binary.decode(data)
-    if model is not None or transition is not None:
+    if model is not None or transition is not None or fleet_format.KEY in found.of_state:
         return _rebuilt(found.header, found.arrays, "from_bytes", backend, model, transition)
     key = (backend, found.of_rule, *_bytes_of_rule(found.arrays))
     rule, head = _rules.get(key, (None, {}))
@@ -200,6 +202,11 @@ def _rebuilt(
     transition: object,
 ) -> AnyLearner:
     header.check_header(head, where)
+    if fleet_format.KEY in head:
+        if model is not None or transition is not None:
+            raise ValueError(f"{where}: it is the state of a fleet, which has no model or transition function")
+        with _located(where):
+            return cast(AnyLearner, restored_fleet(head, arrays, backend))  # rarely asked for: types name learners only
     model = as_model(LINEAR if model is None else model)
     if model.name != (wanted := head.get("model")):
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")

@@ -122,8 +122,14 @@ def _plain(values: Iterable[Any]) -> list[Any]:
 
 def numbers(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Value as a finite host array of dtype, C order."""
-    array: np.ndarray[Any, Any] = _convert(value, name, dtype)
+    array = as_real(value, name, dtype)
     check_finite(array, name)
+    return array
+
+
+def as_real(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Value as a host array of dtype, C order, whether finite or not."""
+    array: np.ndarray[Any, Any] = _convert(value, name, dtype)
     return array
 
 

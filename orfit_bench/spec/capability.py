@@ -9,6 +9,9 @@ from orfit_bench.errors import UnavailableError
 from orfit_bench.spec.backend import Absent, Backend
 from orfit_bench.spec.method import Method
 
+FLEETS = "fleets"
+"""What a kernel may name in LACKS beside its capabilities: why it has no `fleet_learn`."""
+
 Capability = Literal["rows", "models", "blocks", "smoothing", "float32", "complex"]
 MEANING: dict[Capability, str] = {
     "rows": "rows in order, at once",
@@ -47,8 +50,8 @@ def lacking(kernel: object, method: Method) -> dict[Capability, str]:
     lacks = getattr(kernel, "LACKS", {})
     if not isinstance(lacks, Mapping):
         raise TypeError(f"LACKS is {type(lacks).__name__}, want a mapping of capabilities to reasons")
-    if strange := [name for name in lacks if name not in MEANING or name == "rows"]:
-        known = ", ".join(name for name in MEANING if name != "rows")
+    if strange := [name for name in lacks if name not in (*MEANING, FLEETS) or name == "rows"]:
+        known = ", ".join(name for name in (*MEANING, FLEETS) if name != "rows")
         raise ValueError(f"LACKS names {strange[0]!r}, want some of {known}; for rows offer Absent(reason)")
     if not getattr(kernel, "COMPLEX", False):  # a kernel that forgets a conjugation would be wrong without a sign
         lacks = {"complex": "its kernel computes with real numbers only", **lacks}
@@ -59,3 +62,22 @@ def require(name: Capability, kernel: object, method: Method, backend: Backend) 
     """UnavailableError, with the kernel's reason, where it lacks a capability."""
     if reason := lacking(kernel, method).get(name):
         raise UnavailableError(f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}")
+
+
+def fleet_absence(kernel: object, method: Method) -> str:
+    """Why the kernel learns no fleets; empty if it does. Every method allows them, but no backend has to offer them."""
+    if isinstance(kernel, Absent):
+        return kernel.reason
+    lacking(kernel, method)  # refuses a LACKS that names something unknown
+    if reason := getattr(kernel, "LACKS", {}).get(FLEETS):
+        return str(reason)
+    return "" if callable(getattr(kernel, "fleet_learn", None)) else "its kernel has no function fleet_learn"
+
+
+def require_fleets(kernel: object, method: Method, backend: Backend) -> None:
+    """UnavailableError, with the reason, where a kernel learns no fleets."""
+    if reason := fleet_absence(kernel, method):
+        raise UnavailableError(
+            f"{method.name} on {backend.name} lacks {FLEETS} (many learners by one call): {reason}; "
+            f"make single learners with create()"
+        )

@@ -47,6 +47,34 @@ class Params(Protocol):
     def __getattr__(self, setting: str) -> Any: ...
 
 
+class FleetParams(Protocol):
+    """The parameters of a call for N learners; the settings are attributes too.
+
+    A number is an array (m,), one value for each of `members`, and a schedule an array (n,), one value for each row.
+    """
+
+    @property
+    def members(self) -> NDArray[Any]:
+        """The learners that get rows (m,), ascending; each but once."""
+
+    @property
+    def starts(self) -> NDArray[Any]:
+        """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1], none or any number."""
+
+    @property
+    def t(self) -> NDArray[Any]:
+        """The number of the next step of each of these (m,)."""
+
+    @property
+    def size(self) -> int:
+        """N."""
+
+    def of(self, j: int, /) -> Params:
+        """The parameters of the rows of members[j] as `learn` gets them."""
+
+    def __getattr__(self, setting: str) -> Any: ...
+
+
 class Kernel(Protocol):
     """A kernel module. It has `learn`, and `update` for methods that learn models, `step` for those with blocks.
 
@@ -105,4 +133,12 @@ class Kernel(Protocol):
         """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
 
         F[j] (p, p) took step j - 1 to j, and F[0] nothing; m_pred and P_pred are the moments before each row.
+        """
+
+    def fleet_learn(self, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:
+        """Learn the rows of many learners, X (n, d), Y (n, r), sorted by learner; optional, for `orfit_bench.fleet`.
+
+        Every field of s has a leading axis of N learners. Return the number of rows that each of p.members learned
+        (m,): one that would not be finite stops there, the others go on. Each must equal a single learner.
+        `orfit_bench.kernels.fleets.make_fleet_learn` makes this function from `learn`, as a loop.
         """

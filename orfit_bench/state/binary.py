@@ -35,7 +35,7 @@ VERSION = 1
 PREFIX = Struct("<8sHI")
 LENGTHS = Struct("<QII")
 START = PREFIX.size + LENGTHS.size
-ITEMSIZES = {"<f8": 8, "<f4": 4, "<c16": 16, "<c8": 8}
+ITEMSIZES = {"<f8": 8, "<f4": 4, "<c16": 16, "<c8": 8, "<i8": 8}
 OF_THE_STATE = ("t", "n_samples_seen", "n_features", "n_outputs", "y_is_vector", "classes", *header.NAMES)
 """The entries of a header that change while a learner learns."""
 
@@ -49,10 +49,14 @@ def encode(rule: StateRule, state: LearnerState | None) -> bytes:
         head = header.header(rule, None)
         constant = {key: value for key, value in head.items() if key not in OF_THE_STATE}
         of_rule = _of_rules[rule] = json.dumps(constant).encode()
-    arrays = {name: _little(a) for name, a in serialization.arrays(rule, state).items()}
-    changing = header.counts(rule, state)
-    changing["arrays"] = [(name, a.dtype.str.replace("=", "<"), a.shape) for name, a in arrays.items()]
-    of_state = json.dumps(changing).encode()
+    return pack(of_rule, header.counts(rule, state), serialization.arrays(rule, state))
+
+
+def pack(of_rule: bytes, changing: dict[str, Any], given: dict[str, np.ndarray[Any, Any]]) -> bytes:
+    """A header in two parts, the first encoded already, and arrays as bytes."""
+    arrays = {name: _little(a) for name, a in given.items()}
+    table = [(name, a.dtype.str.replace("=", "<"), a.shape) for name, a in arrays.items()]
+    of_state = json.dumps({**changing, "arrays": table}).encode()
     length = START + len(of_rule) + len(of_state) + sum(a.nbytes for a in arrays.values())
     lengths = LENGTHS.pack(length, len(of_rule), len(of_state))
     body = b"".join([lengths, of_rule, of_state, *(a.tobytes() for a in arrays.values())])

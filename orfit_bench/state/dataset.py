@@ -34,7 +34,7 @@ def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
     dims |= {f.name: f.dims for f in fields}
     meaning = {f.name: f.meaning for f in fields}
     variables = {
-        name: (_distinct(dims[name][: a.ndim]), a, {"long_name": meaning.get(name, "")} if name in meaning else {})
+        name: (distinct(dims[name][: a.ndim]), a, {"long_name": meaning.get(name, "")} if name in meaning else {})
         for name, a in given.items()
     }
     coordinates = {name: (name, list(names)) for name, names in _named_dimensions(rule, state, variables).items()}
@@ -57,7 +57,8 @@ def _plain(head: dict[str, Any]) -> dict[str, Any]:
     return {k: json.dumps(v) if isinstance(v, (dict, list, bool)) else v for k, v in head.items() if v is not None}
 
 
-def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
+def distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
+    """The dimensions with a number behind the second occurrence of a name."""
     return tuple(d if d not in dims[:i] else f"{d}_{i + 1}" for i, d in enumerate(dims))
 
 

@@ -19,15 +19,19 @@ from orfit_bench.state.state import LearnerState, StateRule
 
 def save(rule: StateRule, state: LearnerState | None, path: str | PathLike[str]) -> None:
     """Write header and arrays to path, which holds the old file or the complete new one at every moment."""
-    head = np.frombuffer(json.dumps(header(rule, state)).encode(), np.uint8)
-    given = arrays(rule, state)
+    write(header(rule, state), arrays(rule, state), path)
+
+
+def write(entries: Mapping[str, Any], given: Mapping[str, HostArray], path: str | PathLike[str]) -> None:
+    """Write a header and arrays to path, with a checksum of both."""
+    head = np.frombuffer(json.dumps(entries).encode(), np.uint8)
     total = np.uint32(checksum(head, given))
 
-    def write(temporary: Path) -> None:
+    def write_to(temporary: Path) -> None:
         with temporary.open("wb") as file:  # a path would get the ending .npz
             np.savez(file, allow_pickle=False, header=head, checksum=total, **given)
 
-    replace(Path(path), write)
+    replace(Path(path), write_to)
 
 
 def checksum(head: HostArray, given: Mapping[str, HostArray]) -> int:

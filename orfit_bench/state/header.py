@@ -20,10 +20,11 @@ NAMES = ("feature_names", "target_names")
 
 def config(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as JSON knows them; a function (a nonlinear transition) by its name."""
-    return {name: _plain_setting(value) for name, value in settings.items()}
+    return {name: plain(value) for name, value in settings.items()}
 
 
-def _plain_setting(value: object) -> Any:
+def plain(value: object) -> Any:
+    """The value of a setting as JSON knows it."""
     if isinstance(value, Schedule):
         return value.config()
     if isinstance(value, Transition):

@@ -47,12 +47,12 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     count = len(given.get(grown, ()))
     if layout.limit is not None and count > layout.limit:
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
-    fields = {f.name: _checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
+    fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     if pending >= rule.batch_size or pending > samples:
         raise ValueError(f"state: {pending} rows wait, of {samples} seen, for a batch of {rule.batch_size}")
-    X = _checked("pending_X", given, (pending, d), rule.dtype)
-    Y = _checked("pending_y", given, (pending, c), rule.dtype)
+    X = checked("pending_X", given, (pending, d), rule.dtype)
+    Y = checked("pending_y", given, (pending, c), rule.dtype)
     waiting = rule.no_rows(sizes)
     if pending:
         waiting = waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y))
@@ -61,7 +61,7 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=warned)
 
 
-def _checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
+def checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
     """The array of this name, in C order and the byte order of this machine; ValueError where it does not fit."""
     array = given.get(name)
     if array is None:

@@ -13,9 +13,12 @@ import numpy as np
 from orfit_bench.kernels.guards import NO_LIMITS, is_singular
 from orfit_bench_cupy._block_rls import MIN_FEATURES, learn_on_host, learn_rows
 from orfit_bench_cupy._covariance import learn_step
+from orfit_bench_cupy._fleets import NO_FLEETS
 from orfit_bench_cupy._smoother import smooth
 from orfit_bench_cupy._transfers import Array, Host, fetch, is_finite, run_on_host
 from orfit_bench_numba import kalman
+
+LACKS = NO_FLEETS
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -7,9 +7,13 @@ import numpy as np
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_cupy._block_rls import learn_rows
 from orfit_bench_cupy._covariance import learn_step
+from orfit_bench_cupy._fleets import NO_FLEETS
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_cupy._transfers import Array, run_on_host
 from orfit_bench_numba import rls
+
+LACKS = NO_FLEETS
+
 
 _interpolating = ReducedKernel(rls, "w", rows="basis")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._sliding_apa import learn_rows
@@ -80,3 +81,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     s.w[...] = w
     append_to_window(s, J, b_new)
     return True
+
+
+fleet_learn = make_fleet_learn(learn)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import apply_change, compute_change
 from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numba.rls import learn
 
-__all__ = ["learn", "step"]
+__all__ = ["fleet_learn", "learn", "step"]
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
@@ -27,3 +28,6 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
         errors = [y - A @ w for y, w in zip(Y.T, np.ascontiguousarray(s.w.T), strict=True)]
         move = np.hstack([change.move(e[:, None]) for e in errors])
         return apply_change(s.P, s.w, change, move, s.precision_lost, limits)
+
+
+fleet_learn = make_fleet_learn(learn)

@@ -21,6 +21,7 @@ import numpy as np
 
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import regained_variance
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import NO_LIMITS, is_singular
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
@@ -32,7 +33,7 @@ from orfit_bench_numba._threads import limit_blas_threads
 TRANSITION_LIMITS = NO_LIMITS._replace(max_error=0.01)
 """A transition may amplify errors, as forgetting does."""
 
-__all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
+__all__ = ["fleet_learn", "learn", "predict_step", "rts_smooth", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -128,3 +129,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
         return learn_exactly(s, J, E, p)
     limits = NO_LIMITS if p.transition is None else TRANSITION_LIMITS
     return learn_step(s.covariance, s.mean, J, E, R, s.precision_lost, limits, regained_variance(J, p))
+
+
+fleet_learn = make_fleet_learn(learn)

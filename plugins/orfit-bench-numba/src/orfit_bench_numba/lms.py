@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench_numba import _gradient
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient, step_gradient
@@ -22,3 +23,6 @@ def bind_row(s: Any, p: Any) -> Any:
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'E."""
     return bool(step_gradient(s.w, J, E, p.step_size[0]))
+
+
+fleet_learn = make_fleet_learn(learn)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench_numba import _gradient
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient, step_pseudo_inverse
@@ -24,3 +25,6 @@ def bind_row(s: Any, p: Any) -> Any:
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'(J J' + eps I)^+ E."""
     return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))
+
+
+fleet_learn = make_fleet_learn(learn)

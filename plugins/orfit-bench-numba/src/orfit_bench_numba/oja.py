@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
@@ -19,7 +20,7 @@ from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._subspace import make_delayed_rows, make_learn
 from orfit_bench_numpy.oja import rule, step
 
-__all__ = ["learn", "step"]
+__all__ = ["fleet_learn", "learn", "step"]
 
 
 @compiled("W R r f f")
@@ -45,3 +46,6 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
 
 # only the square root of the growth is lost: there is no inverse
 learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e4), learn_oja)
+
+
+fleet_learn = make_fleet_learn(learn)

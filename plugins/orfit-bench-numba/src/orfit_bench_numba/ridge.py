@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
 from orfit_bench_numba._arrays import Array, Scalar
@@ -106,3 +107,6 @@ def add_rows(L: Array, m: Array, X: Array, Y: Array, kept: Scalar, weights: Arra
             for k in range(len(y)):
                 m[i, k] = kept * m[i, k] + scaled * y[k]
     return len(X)
+
+
+fleet_learn = make_fleet_learn(learn)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
@@ -17,7 +18,7 @@ from orfit_bench_numba._projection import fit_block, fit_rows
 from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numpy.rls import start_without_prior
 
-__all__ = ["bind_row", "learn", "start_without_prior", "step", "update"]
+__all__ = ["bind_row", "fleet_learn", "learn", "start_without_prior", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -63,3 +64,6 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step."""
     return update(s, A, Y - A @ s.w, p)
+
+
+fleet_learn = make_fleet_learn(learn)

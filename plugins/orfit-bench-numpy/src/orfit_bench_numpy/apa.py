@@ -5,6 +5,7 @@ Shapes: A (k, p) the stored rows and the new ones, b (k, r) their targets, J (q,
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
@@ -29,3 +30,4 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 COMPLEX = True
 learn = make_learn(update)
+fleet_learn = make_fleet_learn(learn)

@@ -9,6 +9,7 @@ Shapes: A (q, p) rows, E (q, r) errors of the scores, w (p, r) for r classes, P 
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_batched_learn
 from orfit_bench.kernels.guards import (
     factor_covariance,
     forgetting_limits,
@@ -18,6 +19,7 @@ from orfit_bench.kernels.guards import (
 )
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
+from orfit_bench_numpy.rls import step_members
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
@@ -63,3 +65,6 @@ def multiply_by_columns(A: Array, B: Array) -> Array:
     """A B (n, r) from A (n, k) and B (k, r), every entry a dot product of its own."""
     product: Array = np.vecdot(A[:, None], np.ascontiguousarray(B.T))
     return product
+
+
+fleet_learn = make_batched_learn(step_members)

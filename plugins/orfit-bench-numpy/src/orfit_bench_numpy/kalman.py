@@ -18,6 +18,7 @@ import numpy as np
 
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
 from orfit_bench.kernels.filtering import filter_step, regained_variance
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
@@ -96,3 +97,6 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     if p.is_dynamic:  # the next transition replaces `scale`, so rounding must be removed now, as K magnified it
         P[...] = drop_known_directions(P, s.scale, rounding_bound(P) / smallest)
     return True
+
+
+fleet_learn = make_fleet_learn(learn)

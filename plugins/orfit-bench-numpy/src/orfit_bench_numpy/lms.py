@@ -3,6 +3,9 @@
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
 """
 
+from typing import Any
+
+from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array, make_learn
 from orfit_bench.spec.kernel import Params, State
@@ -19,3 +22,11 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 COMPLEX = True
 learn = make_learn(update)
+
+
+def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+    """A step of many members at once: x (m, d) rows, e (m, r) errors, s.w (m, d, r)."""
+    return move_members(s.w, p.step_size[row, None, None] * x[:, :, None] * e[:, None, :])  # w + step e x
+
+
+fleet_learn = make_batched_learn(step_members)

@@ -5,8 +5,11 @@ Survey, the program (LMS); Krasulina paper, after eq. (13).
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r).
 """
 
+from typing import Any
+
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite, is_normal
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
@@ -34,3 +37,15 @@ def full_step(J: Array, E: Array, eps: float) -> Array:
 
 COMPLEX = True
 learn = make_learn(update)
+
+
+def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+    """A step of many members at once: x (m, d) rows, e (m, r) errors, s.w (m, d, r)."""
+    energy = np.vecdot(x, x) + p.eps[j].astype(x.dtype)
+    direction = x[:, :, None] * (e / energy[:, None])[:, None, :]  # e x / (eps + x'x)
+    for k in np.flatnonzero([not is_normal(one) for one in energy]):  # squares that over- or underflow
+        direction[k] = full_step(x[k : k + 1], e[k : k + 1], p.eps[j[k]])
+    return move_members(s.w, p.step_size[row, None, None] * direction)
+
+
+fleet_learn = make_batched_learn(step_members)

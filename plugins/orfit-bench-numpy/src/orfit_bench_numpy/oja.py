@@ -3,6 +3,7 @@
 Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k).
 """
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.linalg import orthonormal_factor
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 from orfit_bench.spec.kernel import Params, State
@@ -20,3 +21,4 @@ def rule(s: State, A: Array, p: Params) -> bool:
 
 learn = make_subspace_learn(rule)
 step = make_subspace_step(rule)
+fleet_learn = make_fleet_learn(learn)

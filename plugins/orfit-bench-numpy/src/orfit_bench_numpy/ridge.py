@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
 from orfit_bench.kernels.loops import Array
@@ -80,3 +81,6 @@ def add(L: Array, m: Array, X: Array, Y: Array, kept: float, W: Array) -> None:
 def solve(s: State) -> tuple[Array, float]:
     """The w with L w = m (thesis, eq. 2.2), and the precision of L."""
     return solve_normal_equations(s.information, s.moment)
+
+
+fleet_learn = make_fleet_learn(learn)

@@ -6,8 +6,11 @@ Sources: thesis, eq. (2.3); survey, eq. (11) and (12); least-squares notes, the 
 Shapes: J (q, p) rows, E (q, r) errors, w (p, r), P (p, p).
 """
 
+from typing import Any
+
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_batched_learn, make_fleet_learn, measure_innovations
 from orfit_bench.kernels.guards import (
     factor_covariance,
     forgetting_limits,
@@ -79,3 +82,25 @@ def hermitian_square(V: Array) -> Array:
 COMPLEX = True
 learn = make_learn(update)
 step = make_step(update)
+
+
+def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+    """A step of many members at once, as `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p)."""
+    ff = p.forgetting_factor[j].astype(x.dtype)
+    V, deviation, applied, degraded = measure_innovations(s.P, x, ff, ff, np.where(ff < 1, 0.01, 1))
+    w = s.w + V[:, :, None] * (e / deviation[:, None])[:, None, :]  # survey, eq. (11): w + P x e / S
+    largest = (np.diagonal(s.P, axis1=1, axis2=2) - V * V).max(axis=1) / ff
+    applied &= np.isfinite(w).all(axis=(1, 2)) & (largest < np.finfo(x.dtype).max / 4)
+    P = s.P - V[:, :, None] * V[:, None, :]  # survey, eq. (12): P - P x x'P / S
+    np.copyto(s.w, w, where=applied[:, None, None])
+    np.copyto(s.P, P / ff[:, None, None], where=applied[:, None, None])
+    s.precision_lost[applied & degraded] = 1
+    return applied
+
+
+learn_batched, learn_one_by_one = make_batched_learn(step_members), make_fleet_learn(learn)
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+    """All members at once; one after another where they keep a basis, forgetting_factor=0."""
+    return (learn_batched if hasattr(s, "P") else learn_one_by_one)(s, X, Y, p, out)

@@ -1,0 +1,89 @@
+"""Fleets: many learners by one call, each equal to the learner that is alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Chunk
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.fleets.factory import stack
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import LINEAR
+from orfit_bench.spec.capability import fleet_absence
+
+MEMBERS = 4
+"""Members of the fleets that are checked; the last but one gets no rows where rows are ragged."""
+
+
+def needs_fleets(context: CheckContext) -> str:
+    """The kernel must learn fleets."""
+    kernel = registry().kernel(context.backend.name, context.method.name)
+    return fleet_absence(kernel, context.method)
+
+
+def _alone(context: CheckContext) -> list[Any]:
+    """New learners, as many as the fleet has."""
+    skip_if(context.variant.model is not LINEAR, "fleets learn the linear model only")
+    skip_if(context.batch_size > 1, "fleets learn row by row")
+    skip_if(context.variant.time_varying, "what varies with the rows is for single filters")
+    return [context.create() for _ in range(MEMBERS)]
+
+
+def _learn(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
+    """Learn; a subspace has no targets."""
+    fleet.partial_fit(X, y, which=which)
+
+
+def _compare(context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str) -> Deviation:
+    counts = [learner.n_samples_seen_ for learner in alone]
+    ensure(fleet.n_samples_seen_.tolist() == counts, f"{of}: {fleet.n_samples_seen_} rows seen, want {counts}")
+    pairs = [(fleet[i], learner) for i, learner in enumerate(alone) if learner.n_samples_seen_]
+    return context.compare(chunk, *pairs, of=f"{of}:")
+
+
+@check(needs_fleets)
+def fleet_equals_learners(context: CheckContext) -> Deviation:
+    """Every member of a fleet equals the learner that learned its rows alone, however rows come."""
+    alone = _alone(context)
+    fleet, chunk = stack(alone), context.rows(n=6 * MEMBERS)
+    parts = [chunk.cut(6 * i, 6 * i + 6) for i in range(MEMBERS)]
+    for learner, part in zip(alone, parts, strict=True):
+        context.learn(learner, part)
+    stacked = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
+    _learn(fleet, stacked.X, stacked.y)
+    even = _compare(context, fleet, alone, chunk, "rows of equal number")
+    which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
+    for i, learner in enumerate(alone):
+        if (which == i).any():
+            rows = np.flatnonzero(which == i)
+            context.learn(learner, chunk.map(partial(np.take, indices=rows, axis=0)))
+    _learn(fleet, chunk.X, chunk.y, which)
+    return worst([even, _compare(context, fleet, alone, chunk, "rows of unequal number")])
+
+
+@check(needs_fleets, all_variants=False)
+def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
+    """A member that diverges keeps its last good state and is named; all others learn their rows."""
+    alone = _alone(context)
+    fleet, chunk = stack(alone), context.rows(n=4)
+    huge = np.array(chunk.X)
+    huge[2] = np.finfo(context.dtype).max
+    failed = []
+    for i, learner in enumerate(alone):
+        try:
+            context.learn(learner, chunk.with_rows(huge) if i == 1 else chunk)
+        except DivergedError:
+            failed.append(i)
+    X = np.stack([huge if i == 1 else chunk.X for i in range(MEMBERS)])
+    named: tuple[int, ...] = ()
+    try:
+        _learn(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+    except DivergedError as error:
+        named = error.members
+    ensure(list(named) == failed, f"the error names the members {list(named)}, want {failed}")
+    return _compare(context, fleet, alone, chunk, "after a row that is too large")

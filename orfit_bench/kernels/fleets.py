@@ -1,0 +1,102 @@
+"""The kernel of a fleet from that of one learner, and loops over the rows that members have in common.
+
+Shapes: X (n, d) rows sorted by member, Y (n, r) targets, s.NAME (N, ...) the fields of all N members; p.members (m,)
+are those that get rows, members[j] the rows p.starts[j] to p.starts[j + 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Learn = Callable[[Any, Array, Array, Any, Array | None], int]
+FleetLearn = Callable[[Any, Array, Array, Any, Array | None], Array]
+Step = Callable[[Any, Array, Array, Any, Array, Array], Array]
+"""step(s, x, e, p, j, row): members j learn a row each, x (m, d) with errors e (m, r); returns which applied it."""
+
+
+def make_fleet_learn(learn: Learn) -> FleetLearn:
+    """`fleet_learn` as a loop over members: equal to single learners to the last bit, without their cost per call."""
+
+    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+        learned = np.zeros(len(p.members), np.int64)
+        for j, i in enumerate(p.members.tolist()):
+            rows = slice(int(p.starts[j]), int(p.starts[j + 1]))
+            if rows.start < rows.stop:
+                one = type(s)(*(a[i, ...] for a in s))
+                learned[j] = learn(one, X[rows], Y[rows], p.of(j), None if out is None else out[rows])
+        return learned
+
+    return fleet_learn
+
+
+def rounds(starts: Array) -> Iterator[tuple[Array, Array]]:
+    """The k-th row of every member that has one, for k = 0, 1, ...: places of the members, and their rows."""
+    counts = np.diff(starts)
+    for k in range(int(counts.max(initial=0))):
+        j = np.flatnonzero(counts > k)
+        yield j, starts[j] + k
+
+
+def make_batched_learn(step: Step) -> FleetLearn:
+    """`fleet_learn` of a linear model from a step that all members take at once; a member that is refused stops."""
+
+    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+        learned, running = np.zeros(len(p.members), np.int64), np.ones(len(p.members), bool)
+        for j, row in rounds(p.starts):
+            if not running.all():
+                j, row = j[running[j]], row[running[j]]
+            i = p.members[j]
+            everyone = len(i) == p.size
+            part = s if everyone else type(s)(*(a[i] for a in s))
+            x = X[row]
+            f = (x[:, None] @ part.w)[:, 0]
+            if out is not None:
+                out[row] = f
+            applied = step(part, x, Y[row] - f, p, j, row)
+            if not everyone:
+                for field, a in zip(s, part, strict=True):
+                    field[i] = a
+            learned[j] += applied
+            running[j] = applied
+        return learned
+
+    return fleet_learn
+
+
+def move_members(w: Array, move: Array) -> Array:
+    """w <- w + move (m, p, r) for the members whose sum is finite; returns which."""
+    moved = w + move
+    applied: Array = np.isfinite(moved).all(axis=(1, 2))
+    w[applied] = moved[applied]
+    return applied
+
+
+class Innovations(NamedTuple):
+    """A row for each of m members: V (m, p), the deviation (m,) and the verdicts on them (m,)."""
+
+    V: Array
+    deviation: Array
+    accepted: Array
+    degraded: Array
+
+
+def measure_innovations(P: Array, x: Array, noise: Array, left: Array, max_error: Array) -> Innovations:
+    """V = P x / sqrt(S) with S = x'P x + noise, and whether enough digits are left, as `guards.factor_covariance` says.
+
+    P (m, p, p), x (m, p), noise, left and max_error (m,); left is the least variance that the next row finds along x.
+    """
+    info = np.finfo(P.dtype)
+    U = (P @ x[:, :, None])[:, :, 0]
+    S = np.vecdot(x, U) + noise
+    widest = np.sqrt(np.abs(np.diagonal(P, axis1=1, axis2=2)))
+    rounding, cancellation = info.eps * np.vecdot(np.abs(x), widest) ** 2 / S, info.eps * S / left
+    accepted = (S > 0) & (noise * (1 - info.eps**0.5) <= S) & (rounding <= max_error) & (cancellation <= max_error)
+    wound_up = widest.max(axis=1) > float(info.max) ** 0.25
+    degraded = (rounding > info.eps**0.5) | (cancellation > info.eps ** (1 / 3)) | wound_up
+    deviation = np.sqrt(np.where(S > 0, S, 1))
+    return Innovations(U / deviation[:, None], deviation, accepted, degraded)

@@ -1,0 +1,1 @@
+"""Fleets: many independent learners of one method, learned by one call."""

@@ -1,0 +1,188 @@
+"""Creation of fleets: by the name of a method, from learners, from saved states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from orfit_bench.errors import UnavailableError, suggest
+from orfit_bench.learners.arguments import dtype_name
+from orfit_bench.learners.automatic import AUTO, COMPILED, choose_backend
+from orfit_bench.learners.factory import RANDOM_STATE, create
+from orfit_bench.learners.fleets import serialization
+from orfit_bench.learners.fleets.fleet import Fleet, stacked
+from orfit_bench.learners.fleets.kinds import ClassifierFleet, RegressorFleet, SubspaceFleet
+from orfit_bench.learners.fleets.members import SEED, Members
+from orfit_bench.learners.learner import Learner
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import REFERENCE, Transition
+from orfit_bench.spec.capability import fleet_absence, require_fleets
+from orfit_bench.spec.types import Integer
+
+
+def fleet(
+    method: str,
+    N: int,
+    *,
+    backend: str = AUTO,
+    dtype: DTypeLike = "float64",
+    random_state: int | ArrayLike = 0,
+    initial_weights: ArrayLike | None = None,
+    **settings: object,
+) -> Any:
+    """Create a fleet: N independent learners of one method, on the linear model, learned by one call.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    N : int
+        Number of members, at least 1.
+    backend : str, default "auto"
+        "numpy", "numba" or a plugin's; "auto" as in `create`.
+    dtype : {"float64", "float32"}, default "float64"
+        Of the states.
+    random_state : int, or array_like of int, shape (N,), default 0
+        Seed of the draws, of all members or of each.
+    initial_weights : array_like, shape (p,) or (p, c), optional
+        Weights of every member before its first row. Default: zeros.
+    **settings
+        Settings of the method. A list, tuple or array of length N holds a value for each member; integers and choices
+        must be the same for all.
+
+    Returns
+    -------
+    Fleet
+        With `partial_fit`, `prequential` and `predict` (or `transform`), of rows with a leading axis of N.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `create`, or if a setting cannot differ between members.
+    UnavailableError
+        If the backend has no kernel for fleets of this method, with the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> fleet = ob.fleet("lms", 3, backend="numpy", step_size=[0.1, 0.2, 0.5])
+    >>> fleet.partial_fit(np.ones((3, 1, 1)), np.ones((3, 1))).predict(np.ones((3, 1, 1)))[:, 0]
+    array([0.1, 0.2, 0.5])
+    >>> fleet[2].predict([[1.0]])
+    array([0.5])
+    """
+    size = Integer(1).check(N)
+    shared, varying = _split(method, size, {**settings, SEED: random_state})
+    return _create_fleet(_members(method, size, backend, dtype, initial_weights, shared, varying))
+
+
+def stack(learners: Iterable[Learner]) -> Any:
+    """Make a fleet of copies of learners.
+
+    Parameters
+    ----------
+    learners : iterable of learners
+        Of the same method, backend, dtype and sizes, on the linear model, without pending rows. Their settings may
+        differ where those of a fleet may.
+
+    Returns
+    -------
+    Fleet
+        Its members are in the order of the learners.
+
+    Raises
+    ------
+    TypeError
+        If something else than a learner is among them.
+    ValueError
+        If they do not fit together, or there are none.
+    UnavailableError
+        If their backend has no kernel for fleets of the method.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> learners = [ob.create("lms", backend="numpy", step_size=s) for s in (0.1, 0.2)]
+    >>> len(ob.stack(learners))
+    2
+    """
+    learners = list(learners)
+    if not learners:
+        raise ValueError("stack: got no learners")
+    if isinstance(learners[0], Learner):
+        rule = learners[0].rule
+        require_fleets(rule.kernel, rule.method, rule.backend)
+    return _create_fleet(*stacked(learners))
+
+
+def restored_fleet(head: Mapping[str, Any], arrays: dict[str, Any], backend: str | None) -> Any:
+    """The fleet that a header and arrays describe."""
+    size = Integer(1).check(head[serialization.KEY])
+    varying = {name: list(values) for name, values in head["varying"].items()}
+    if wrong := [name for name, values in varying.items() if len(values) != size]:
+        raise ValueError(f"state: {wrong[0]} has {len(varying[wrong[0]])} values for {size} members")
+    shared = {**head["settings"], SEED: head[SEED]}
+    chosen = (backend or head["backend"], head["dtype"], arrays.get("initial_weights"))
+    members = _members(head["method"], size, *chosen, shared, varying)
+    return _create_fleet(members, serialization.rebuild(members, dict(head), arrays))
+
+
+def _create_fleet(members: Members, state: Any = None) -> Fleet:
+    """The fleet of these members; UnavailableError or ValueError where there is none of them."""
+    rule = members.shared
+    require_fleets(rule.kernel, rule.method, rule.backend)
+    if rule.dtype.kind == "c":
+        raise UnavailableError("fleets learn real numbers only: use single learners for complex ones")
+    if not rule.is_linear:
+        raise ValueError(f"fleet: its learners fit the linear model only, got {rule.model.name!r}")
+    if any(isinstance(v, Transition) for i in range(members.size) for v in _transitions(members, i)):
+        raise ValueError("fleet: a transition function is for single filters: pass numbers or matrices")
+    if rule.method.traits.labels:
+        return ClassifierFleet(members, state)
+    return (RegressorFleet if rule.method.traits.supervised else SubspaceFleet)(members, state)
+
+
+def _transitions(members: Members, i: int) -> Iterable[Any]:
+    """The transition of member i, if it has such a setting of its own or is the first."""
+    if "transition" in members.varying or i == 0:
+        yield members.settings(i).get("transition")
+
+
+def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, object], dict[str, list[Any]]]:
+    """Settings that all members share, and those with a value for each."""
+    shared, varying = {}, {}
+    for name, value in given.items():
+        several = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+        if several and len(value) == size:  # type: ignore[arg-type]
+            varying[name] = [v.item() if isinstance(v, np.generic) else v for v in value]  # type: ignore[attr-defined]
+        else:
+            shared[name] = value
+    return shared, varying
+
+
+def _members(
+    method: str, size: int, backend: str, dtype: DTypeLike, weights: Any, shared: Any, varying: dict[str, list[Any]]
+) -> Members:
+    """The members, their settings checked; each as `create` would check it."""
+    found = registry().methods.find(method)
+    if backend == AUTO:
+        backend = choose_backend(found, ["float32"] if dtype_name(dtype) == "float32" else [])
+        if backend == COMPILED and fleet_absence(registry().kernel(backend, found.name), found):
+            backend = REFERENCE
+    first = {name: values[0] for name, values in varying.items()}
+    one = create(found.name, backend=backend, dtype=dtype, initial_weights=weights, **{**shared, **first})
+    known = {s.name: s for s in (*found.settings, RANDOM_STATE)}
+    checked: dict[str, list[Any]] = {}
+    for name, values in varying.items():
+        for i, value in enumerate(values):
+            try:
+                checked.setdefault(name, []).append(known[name].check(value))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{found.name}, member {i}: {error}") from None
+            except KeyError:
+                raise TypeError(f"{found.name} has no setting {name!r}{suggest(name, known)}") from None
+    return Members(one.rule, size, checked)

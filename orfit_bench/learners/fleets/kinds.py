@@ -1,0 +1,189 @@
+"""Fleets of each kind of method: numbers, labels, subspaces."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from orfit_bench.learners import validation
+from orfit_bench.learners.fleets.fleet import Fleet
+from orfit_bench.learners.fleets.rows import FleetRows, read_rows, read_targets
+from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import Sizes
+
+
+class SupervisedFleet(Fleet):
+    """What fleets with targets have in common: the verbs."""
+
+    def partial_fit(self, X: ArrayLike, y: Any, *, which: ArrayLike | None = None) -> Self:
+        """Learn rows, those of each member in order.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, n, d), or (n, d) with which
+            Rows of each member. The first call fixes d.
+        y : array_like, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Targets, or labels (N, n) or (n,). The first call fixes c.
+        which : array_like of int, shape (n,), optional
+            The member of each row; a member may have any number of rows, in any order among the others'.
+
+        Returns
+        -------
+        Fleet
+            The fleet itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the rows do not fit; no member has changed.
+        DivergedError
+            If a step of some members would not be finite. Those keep the state before it, all others have learned
+            their rows; the error's `members` are their numbers.
+        """
+        self._learn_rows(X, y, which, predict=False)
+        return self
+
+    def prequential(self, X: ArrayLike, y: Any, *, which: ArrayLike | None = None) -> Array:
+        """Learn as `partial_fit`, and return what was predicted for each row before its step, in the shape of y."""
+        return self._learn_rows(X, y, which, predict=True)
+
+    def _learn_rows(self, X: ArrayLike, y: Any, which: ArrayLike | None, predict: bool) -> Any:
+        raise NotImplementedError
+
+
+class RegressorFleet(SupervisedFleet):
+    """A fleet of learners of numbers, or of filters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> fleet = ob.fleet("rls", 2, backend="numpy", ridge=1e-6)
+    >>> X, y = np.array([[[1.0], [2.0]], [[1.0], [2.0]]]), np.array([[1.0, 2.0], [3.0, 6.0]])
+    >>> fleet.partial_fit(X, y).predict([[1.0], [1.0]], which=[1, 0]).round(3)
+    array([3., 1.])
+    """
+
+    def _learn_rows(self, X: ArrayLike, y: Any, which: ArrayLike | None, predict: bool) -> Any:
+        state, rule = self._usable(), self.members.shared
+        sizes = state.sizes if state else None
+        rows = read_rows(X, which, len(self), sizes and sizes.n_features, self.dtype)
+        outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
+        Y, vector = read_targets(y, rows, self.dtype, outputs, vector, rule.allows_gaps)
+        found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
+        return self._shaped(rows, found) if predict else None
+
+    def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Predict targets; the fleet is unchanged.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, n, d), or (n, d) with which
+            Rows.
+        which : array_like of int, shape (n,), optional
+            The member that predicts each row.
+
+        Returns
+        -------
+        ndarray, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
+            Predictions, in the shape that y had.
+        """
+        state = self._begun()
+        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        return self._shaped(rows, self._predict(state, rows))
+
+    def _shaped(self, rows: FleetRows, predictions: Any) -> Array:
+        found = rows.as_called(predictions)
+        return found[..., 0] if self._begun().sizes.y_is_1d else found
+
+
+class ClassifierFleet(SupervisedFleet):
+    """A fleet of learners of labels. All share the labels of `classes_`; each predicts those that it has seen."""
+
+    @property
+    def classes_(self) -> np.ndarray[Any, Any]:
+        """The labels that some member has seen, in order of first appearance in the fleet."""
+        return np.array(list(self.live_state.classes) if self.live_state else [])
+
+    def _learn_rows(self, X: ArrayLike, y: Any, which: ArrayLike | None, predict: bool) -> Any:
+        state = self._usable()
+        rows = read_rows(X, which, len(self), state.sizes.n_features if state else None, self.dtype)
+        given = np.asarray(y)
+        if given.shape != rows.shape:
+            raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
+        known = state.classes if state else ()
+        labels = validation.labels(given.reshape(-1), "X", len(rows.X), type(known[0]) if known else None)
+        classes = tuple(dict.fromkeys([*known, *labels]))
+        column = {label: i for i, label in enumerate(classes)}
+        Y = np.zeros((len(rows.X), len(classes)), self.dtype)
+        Y[np.arange(len(labels)), [column[label] for label in labels]] = 1
+        ready = self._ready(Sizes(rows.X.shape[1], 0, y_is_1d=False))
+        wide = with_new_classes(ready, self.members.shared.layout(ready.sizes).fields, classes)
+        found = self._learn(wide, rows, rows.sort(Y), predict)
+        return rows.as_called(found) if predict else None
+
+    def _note_classes(self, state: FleetState, rows: FleetRows, Y: Array, learned: Array) -> None:
+        if not Y.size:
+            return
+        label = Y.argmax(axis=1)
+        of = np.repeat(np.arange(len(rows.members)), rows.counts)
+        place = np.arange(len(label)) - rows.starts[of]
+        new = (place < learned[of]) & (state.order[rows.members[of], label] == UNKNOWN)
+        for row in np.flatnonzero(new):
+            order = state.order[rows.members[of[row]]]
+            if order[label[row]] == UNKNOWN:
+                order[label[row]] = order.max() + 1
+
+    def decision_function(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Scores (N, n, classes), or (n, classes) with which; zero for classes that a member has not seen."""
+        state = self._begun()
+        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        return rows.as_called(self._predict(state, rows))
+
+    def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """Labels (N, n), or (n,) with which: of the classes that the member has seen, that of the highest score.
+
+        Raises
+        ------
+        ValueError
+            If one of the members has seen no class yet.
+        """
+        state = self._begun()
+        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        scores, order = self._predict(state, rows), state.order[np.repeat(rows.members, rows.counts)]
+        if (order == UNKNOWN).all(axis=1).any():
+            blank = int(np.repeat(rows.members, rows.counts)[(order == UNKNOWN).all(axis=1)][0])
+            raise ValueError(f"{self.method.name}: member {blank} has seen no class yet")
+        seen = np.where(order == UNKNOWN, -np.inf, scores)
+        best = seen == seen.max(axis=1, keepdims=True)
+        places = np.where(best & (order != UNKNOWN), order, order.shape[1])
+        first = places.argmin(axis=1)  # of equal scores the class that was seen first
+        return rows.as_called(self.classes_[first])
+
+
+class SubspaceFleet(Fleet):
+    """A fleet of learners of subspaces."""
+
+    def partial_fit(self, X: ArrayLike, y: object = None, *, which: ArrayLike | None = None) -> Self:
+        """Learn rows X (N, n, d), or X (n, d) with which (n,), those of each member in order; y is ignored."""
+        state = self._usable()
+        rows = read_rows(X, which, len(self), state.sizes.n_features if state else None, self.dtype)
+        d, k = rows.X.shape[1], self.members.shared.settings["n_components"]
+        if k > d:
+            raise ValueError(f"X: got {d} features, want at least n_components={k}")
+        self._learn(self._ready(Sizes(d, 0, y_is_1d=False)), rows, rows.X[:, :0], predict=False)
+        return self
+
+    def transform(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
+        """The coordinates (N, n, k), or (n, k) with which, of rows in the basis of their member."""
+        state = self._begun()
+        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        out = np.zeros((len(rows.X), self.members.shared.settings["n_components"]), self.dtype)
+        for j, i in enumerate(rows.members.tolist()):
+            part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
+            found = rows.X[part] @ self[i].components_.T
+            out[part, : found.shape[1]] = found
+        return rows.as_called(out)

@@ -1,0 +1,124 @@
+"""The settings of a fleet's members: what all share, and what differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.parameters import no_limit
+from orfit_bench.learners.rule import Rule
+from orfit_bench.schedules import Schedule
+from orfit_bench.spec.setting import equal_values
+from orfit_bench.spec.types import Choice, Integer
+from orfit_bench.state.state import LearnerState, Sizes
+
+SEED = "random_state"
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The rules of `size` learners: one that all share, and the values of settings that differ between them.
+
+    varying holds a value for each member by the name of a setting, or of the seed, all checked by the setting.
+    """
+
+    shared: Rule
+    size: int
+    varying: Mapping[str, Sequence[Any]]
+
+    def __post_init__(self) -> None:
+        """Refuse settings that members of a fleet must have in common."""
+        method = self.shared.method
+        if self.shared.batch_size != 1:
+            raise ValueError(f"fleet: its learners learn row by row, got batch_size={self.shared.batch_size}, want 1")
+        for setting in method.settings:
+            if setting.name in self.varying and isinstance(setting.type, (Integer, Choice)):
+                raise ValueError(f"fleet: {setting.name} must be the same for all members of a fleet")
+        fields = method.state.fields_under(self.shared.settings)
+        for i in range(self.size if self.varying else 0):
+            if method.state.fields_under(self.settings(i)) != fields:
+                differing = ", ".join(name for name in self.varying if name != SEED)
+                raise ValueError(f"fleet: with these {differing} member {i} has other state fields than member 0")
+
+    @cached_property
+    def _rules(self) -> dict[int, Rule]:
+        return {}
+
+    def settings(self, i: int) -> Mapping[str, Any]:
+        """All settings of member i."""
+        own = {name: values[i] for name, values in self.varying.items() if name != SEED}
+        return MappingProxyType({**self.shared.settings, **own}) if own else self.shared.settings
+
+    def rule(self, i: int) -> Rule:
+        """The rule of member i; members that differ in nothing have the same one."""
+        if not self.varying:
+            return self.shared
+        if i not in self._rules:
+            seed = self.varying[SEED][i] if SEED in self.varying else self.shared.random_state
+            self._rules[i] = replace(self.shared, settings=self.settings(i), random_state=seed)
+        return self._rules[i]
+
+    def values(self, name: str, members: Any, times: Any, rows: Any) -> Any:
+        """A setting as kernels get it: a value for each of `members` (m,), or of a schedule one for each row.
+
+        times (n,) are the numbers of the rows' steps, and rows (n,) which of `members` each row belongs to.
+        """
+        setting = next(s for s in self.shared.method.settings if s.name == name)
+        own = self.varying.get(name, ())
+        given = [own[i] for i in members.tolist()] if own else [self.shared.settings[name]]
+        given = [no_limit(setting) if value is None else value for value in given]
+        if not isinstance(given[0], Schedule):
+            return np.array(given) if own else np.full(len(members), given[0])
+        if not own:
+            return given[0](times).astype(self.shared.dtype)
+        found = np.empty(len(times), self.shared.dtype)
+        for j, schedule in enumerate(given):
+            found[rows == j] = schedule(times[rows == j])
+        return found
+
+    def initial_states(self, sizes: Sizes) -> list[LearnerState]:
+        """The states before the first row: one for all, or one for each member."""
+        return [self.rule(i).init(sizes) for i in range(self.size if self.varying else 1)]
+
+    def select(self, members: Sequence[int]) -> Members:
+        """The settings of some of the members, in this order."""
+        varying = {name: [values[i] for i in members] for name, values in self.varying.items()}
+        return replace(self, size=len(members), varying=varying)
+
+    def values_of_all(self, name: str) -> Sequence[Any]:
+        """The value of a setting, or the seed, of each member."""
+        if name in self.varying:
+            return self.varying[name]
+        value = self.shared.random_state if name == SEED else self.shared.settings[name]
+        return [value] * self.size
+
+    def joined(self, other: Members) -> Members:
+        """These members and others after them; ValueError where the two do not follow the same method alike."""
+        check_same_rule(self.shared, other.shared)
+        names = [*self.shared.settings, SEED]
+        both = {name: [*self.values_of_all(name), *other.values_of_all(name)] for name in names}
+        varying = {name: v for name, v in both.items() if not all(_equal(v[0], value) for value in v)}
+        return Members(self.shared if self.size else other.shared, self.size + other.size, varying)
+
+
+def _equal(one: object, other: object) -> bool:
+    return one is other or equal_values(one, other)
+
+
+def check_same_rule(a: Rule, b: Rule) -> None:
+    """ValueError where two learners cannot be members of one fleet."""
+    for what, one, other in (
+        ("method", a.method.name, b.method.name),
+        ("backend", a.backend.name, b.backend.name),
+        ("dtype", a.dtype, b.dtype),
+        ("model", a.model.name, b.model.name),
+    ):
+        if one != other:
+            raise ValueError(f"fleet: the learners differ in {what}: {one} and {other}")
+    if not equal_values(a.initial_weights, b.initial_weights):
+        raise ValueError("fleet: the learners started from different initial_weights")

@@ -1,0 +1,39 @@
+"""p: what the kernel of a fleet gets instead of the settings of its members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.state import FleetState
+from orfit_bench.state.state import LearnerState
+
+
+class FleetParameters:
+    """The parameters of the rows of a call: see `orfit_bench.spec.kernel.FleetParams`."""
+
+    def __init__(self, members: Members, state: FleetState, rows: FleetRows) -> None:
+        self.members, self.starts = rows.members, rows.starts
+        self.t = state.n_steps[rows.members] + 1
+        self.size = members.size
+        self._members, self._state, self._rows = members, state, rows
+        self._gradients = members.shared.layout(state.sizes).sizes["gradients"]
+
+    def __getattr__(self, setting: str) -> Any:
+        if setting.startswith("_") or setting not in self._members.shared.settings:
+            raise AttributeError(setting)
+        of = np.repeat(np.arange(len(self.members)), self._rows.counts)
+        times = self.t[of] + np.arange(len(of)) - self.starts[of]
+        value = self._members.values(setting, self.members, times, of)
+        setattr(self, setting, value)
+        return value
+
+    def of(self, j: int) -> Any:
+        """The parameters of the rows of members[j], as `learn` of one learner gets them."""
+        rule, sizes = self._members.rule(int(self.members[j])), self._state.sizes
+        one = LearnerState(sizes, None, rule.no_rows(sizes), int(self.t[j]) - 1)
+        steps = int(self.starts[j + 1] - self.starts[j])
+        return rule.step_parameters(one, steps, 1, steps * self._gradients, None)

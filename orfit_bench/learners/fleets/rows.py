@@ -1,0 +1,115 @@
+"""Rows for the members of a fleet, checked and sorted by member."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.learners import validation
+from orfit_bench.spec.backend import Array
+
+HostArray = np.ndarray[Any, Any]
+
+
+class FleetRows(NamedTuple):
+    """Rows X (n, d) and Y (n, c) in the order of their members, each member's in the order of the call."""
+
+    X: Array
+    members: HostArray
+    """Those that get rows (m,), ascending."""
+    starts: HostArray
+    """(m + 1,): the rows of members[j] are starts[j] to starts[j + 1]."""
+    order: HostArray | None
+    """(n,): at which row of the call each row came; None if in this order."""
+    shape: tuple[int, ...]
+    """Of the rows in the call: (N, n), or (n,) with `which`."""
+
+    @property
+    def counts(self) -> HostArray:
+        """The number of rows of each of these members (m,)."""
+        return np.diff(self.starts)
+
+    def sort(self, a: Array) -> Array:
+        """Values of rows (n, ...) in the order of the call, sorted as X is."""
+        return a if self.order is None else np.ascontiguousarray(a[self.order])
+
+    def as_called(self, a: Array) -> Array:
+        """The reverse, in the shape of the call: (N, n, ...) or (n, ...)."""
+        if self.order is not None:
+            back = np.empty_like(a)
+            back[self.order] = a
+            a = back
+        return a.reshape(*self.shape, *a.shape[1:])
+
+    def row_in_call(self, j: int, k: int) -> int:
+        """The row of the call, or in X[member], that is row k of members[j]."""
+        if len(self.shape) == 2:
+            return k
+        i = int(self.starts[j]) + k
+        return i if self.order is None else int(self.order[i])
+
+
+def read_rows(X: object, which: object, size: int, d: int | None, dtype: np.dtype[Any]) -> FleetRows:
+    """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner."""
+    rows = as_numbers(X, "X", dtype)
+    order: HostArray | None = None
+    shape: tuple[int, ...]
+    if which is None:
+        if rows.ndim != 3 or len(rows) != size:
+            raise ValueError(f"X: got shape {rows.shape}, want ({size}, n, d), or (n, d) with which=")
+        members, (n, width) = np.arange(size), rows.shape[1:]
+        starts, shape = np.arange(size + 1) * n, (size, n)
+        rows = rows.reshape(size * n, width)
+    else:
+        if rows.ndim != 2:
+            raise ValueError(f"X: got shape {rows.shape}, want (rows, features) with which=")
+        of = read_which(which, len(rows), size)
+        shape = (len(rows),)
+        if (of[1:] < of[:-1]).any():
+            order = np.argsort(of, kind="stable")
+        members, counts = np.unique(of, return_counts=True)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        rows = rows if order is None else np.ascontiguousarray(rows[order])
+    if d is not None and rows.shape[1] != d:
+        raise ValueError(f"X: got {rows.shape[1]} features, want {d} as in the first call")
+    if not rows.shape[1]:
+        raise ValueError("X: got rows without features, want at least one")
+    return FleetRows(rows, members.astype(np.int64), starts.astype(np.int64), order, shape)
+
+
+def read_which(which: object, rows: int, size: int) -> HostArray:
+    """The member of each row (n,)."""
+    of = np.asarray(which)
+    if of.dtype.kind not in "iu" and of.size:
+        raise TypeError(f"which: got dtype {of.dtype}, want integers, the member of each row")
+    if of.shape != (rows,):
+        raise ValueError(f"which: got shape {of.shape}, want ({rows},), one member for each row of X")
+    if of.size and not (of.min() >= 0 and of.max() < size):
+        wrong = int(np.flatnonzero((of < 0) | (of >= size))[0])
+        raise ValueError(f"which[{wrong}] is {of[wrong]}, want a member from 0 to {size - 1}")
+    return of.astype(np.int64)
+
+
+def read_targets(
+    y: object, rows: FleetRows, dtype: np.dtype[Any], outputs: int | None, vector: bool, gaps: bool
+) -> tuple[Array, bool]:
+    """Y (n, c) sorted as the rows, and whether a target is a single number."""
+    given = as_numbers(y, "y", dtype, gaps)
+    k = len(rows.shape)
+    if given.shape[:k] != rows.shape or given.ndim > k + 1:
+        raise ValueError(f"y: got shape {given.shape}, want {rows.shape} or {(*rows.shape, 'outputs')}")
+    given = given.reshape(len(rows.X), *given.shape[k:])
+    Y, is_vector = validation.targets(given, "X", len(rows.X), dtype, outputs, vector, gaps)
+    return rows.sort(Y), is_vector
+
+
+def as_numbers(value: object, name: str, dtype: np.dtype[Any], gaps: bool = False) -> HostArray:
+    """A C-order array of dtype with finite numbers; with `gaps` NaN is allowed."""
+    array: HostArray = validation.as_real(value, name, dtype)
+    bad = np.isinf(array) if gaps else ~np.isfinite(array)
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        text = f"{name}[{', '.join(map(str, place))}] is {array[place]}"
+        raise ValueError(f"{text} ({int(bad.sum())} such in all): want finite numbers; drop or fill these rows")
+    return array

@@ -1,0 +1,109 @@
+"""The state of a fleet outside of it: as an xarray Dataset, as a file, as bytes, and back."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.fleets.state import UNKNOWN, FleetState
+from orfit_bench.state import binary, dataset, files, serialization
+from orfit_bench.state import header as headers
+from orfit_bench.state.state import Sizes
+
+if TYPE_CHECKING:
+    import xarray
+
+KEY = "members"
+"""The entry of a header by which that of a fleet is known: its length."""
+COUNTS = ("steps", "samples", "has_warned")
+HostArray = np.ndarray[Any, Any]
+
+
+def header(members: Members, state: FleetState | None) -> dict[str, Any]:
+    """All that is no array."""
+    head = headers.header(members.shared, None)
+    head |= {KEY: members.size, "settings": headers.config(members.shared.settings)}
+    head["varying"] = {name: [headers.plain(v) for v in values] for name, values in members.varying.items()}
+    if state:
+        d, c, vector = state.sizes
+        head |= {"n_features": d, "n_outputs": c, "y_is_vector": vector}
+    if members.shared.method.traits.labels:
+        head["classes"] = list(state.classes) if state else []
+    return head
+
+
+def arrays(members: Members, state: FleetState | None) -> dict[str, HostArray]:
+    """Copies of all arrays: the fields, growing ones as long as the longest member's, and counts."""
+    rule = members.shared
+    found = {} if rule.initial_weights is None else {"initial_weights": np.array(rule.initial_weights)}
+    if state is None:
+        return found
+    layout = rule.layout(state.sizes)
+    used = int(state.arrays.count.max(initial=0)) if layout.grows else 0
+    for f in layout.fields:
+        a = getattr(state.arrays, f.name)
+        found[f.name] = a[:, :used].copy() if layout.grows in f.dims else a.copy()
+    if layout.grows:
+        found["count"] = state.arrays.count.copy()
+    counts = (state.n_steps, state.n_samples, state.has_warned.astype(np.int64))
+    return found | dict(zip(COUNTS, counts, strict=True)) | {"class_order": state.order.astype(np.int64)}
+
+
+def save(members: Members, state: FleetState | None, path: str | PathLike[str]) -> None:
+    """Write an .npz file, which holds the old content or the complete new one at every moment."""
+    files.write(header(members, state), arrays(members, state), path)
+
+
+def to_bytes(members: Members, state: FleetState | None) -> bytes:
+    """Header and arrays as bytes with a checksum."""
+    return binary.pack(b"{}", header(members, state), arrays(members, state))
+
+
+def to_dataset(members: Members, state: FleetState | None) -> xarray.Dataset:
+    """The state with named dimensions, the first of which is "member"."""
+    import xarray
+
+    head = header(members, state)
+    fields = members.shared.layout(state.sizes).fields if state else ()
+    dims = {f.name: ("member", *f.dims) for f in fields} | dict.fromkeys(COUNTS, ("member",))
+    dims |= {"count": ("member", "one"), "class_order": ("member", "class"), "initial_weights": ("parameter", "output")}
+    found = arrays(members, state)
+    variables = {name: (dataset.distinct(dims[name][: a.ndim]), a) for name, a in found.items()}
+    return xarray.Dataset(variables, attrs={"orfit_bench": json.dumps(head), KEY: members.size})
+
+
+def rebuild(members: Members, head: dict[str, Any], given: dict[str, HostArray]) -> FleetState | None:
+    """The state described; None before the first chunk. ValueError where it does not fit the settings."""
+    if head["n_features"] is None:
+        return None
+    rule, N = members.shared, members.size
+    sizes = Sizes(int(head["n_features"]), int(head["n_outputs"]), bool(head["y_is_vector"]))
+    classes = tuple(head.get("classes", ()))
+    if rule.method.traits.labels and len(classes) != sizes.n_outputs:
+        raise ValueError(f"state: {len(classes)} classes for {sizes.n_outputs} outputs")
+    steps, samples, warned = (_counts(name, given, (N,)) for name in COUNTS)
+    order = _counts("class_order", given, (N, len(classes)), least=UNKNOWN)
+    layout, record = rule.layout(sizes), {}
+    count = _counts("count", given, (N, 1)) if layout.grows else np.zeros((N, 1), np.int64)
+    room = int(count.max(initial=0))
+    if layout.limit is not None and room > layout.limit:
+        raise ValueError(f"state: {room} entries along {layout.grows!r}, the settings allow {layout.limit}")
+    for f in layout.fields:
+        record[f.name] = serialization.checked(f.name, given, (N, *layout.shape(f.dims, room)), rule.dtype).copy()
+    if layout.grows:
+        record["count"] = count
+    like = type(rule.init(sizes).arrays)
+    return FleetState(sizes, like(**record), steps, samples, warned.astype(bool), classes, order)
+
+
+def _counts(name: str, given: dict[str, HostArray], shape: tuple[int, ...], least: int = 0) -> HostArray:
+    """An array of integers of this name; ValueError where it does not fit."""
+    a = given.get(name)
+    if a is None or a.shape != shape or a.dtype.kind != "i" or (a.size and a.min() < least):
+        got = "is missing" if a is None else f"has shape {a.shape} and dtype {a.dtype}"
+        raise ValueError(f"state: {name!r} {got}, want {shape} of integers from {least} on")
+    return np.array(a, np.int64)

@@ -1,0 +1,155 @@
+"""The state of a fleet: every field of its members as one array with a leading axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.targets import with_classes
+from orfit_bench.state.layout import StateLayout
+from orfit_bench.state.state import Label, LearnerState, Sizes
+
+UNKNOWN = -1
+"""The place in `order` of a class that a member has not seen."""
+
+
+@dataclass(slots=True)
+class FleetState:
+    """What changes in a fleet of N members. Kernels write to `arrays` in place."""
+
+    sizes: Sizes
+    arrays: Any
+    """One array (N, ...) for each field, by name; growing fields have room for the longest of them."""
+    n_steps: Any
+    """Steps done by each member (N,)."""
+    n_samples: Any
+    """Rows learned by each member (N,)."""
+    has_warned: Any
+    """Whether the user was warned that the precision of a member is lost (N,)."""
+    classes: tuple[Label, ...] = ()
+    """The classes of all members."""
+    order: Any = None
+    """(N, classes): the place of each class in the order in which a member saw them, or UNKNOWN."""
+    interrupted: str = ""
+    """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
+
+    def copy(self) -> FleetState:
+        """An independent state of the same value."""
+        return self.select(slice(None))
+
+    def select(self, members: Any) -> FleetState:
+        """The states of some members, by an index of NumPy; copies."""
+        arrays = type(self.arrays)(*(np.array(a[members]) for a in self.arrays))
+        steps, samples, warned, order = (
+            np.array(a[members]) for a in (self.n_steps, self.n_samples, self.has_warned, self.order)
+        )
+        return FleetState(self.sizes, arrays, steps, samples, warned, self.classes, order, self.interrupted)
+
+    def member_arrays(self, i: int) -> Any:
+        """The arrays of member i as a kernel of one learner gets them: views."""
+        return type(self.arrays)(*(a[i, ...] for a in self.arrays))
+
+
+def initial_state(members: Members, sizes: Sizes) -> FleetState:
+    """The state of a fleet before the first row."""
+    states = members.initial_states(sizes)
+    if len(states) == members.size:
+        return from_states(members, states)
+    return from_states(replace(members, size=1), states).select(np.zeros(members.size, int))
+
+
+def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
+    """The state of a fleet from those of its members, which have the same features and outputs (or labels)."""
+    first, labels = states[0], members.shared.method.traits.labels
+    classes = tuple(dict.fromkeys(label for state in states for label in state.classes))
+    order = np.full((len(states), len(classes)), UNKNOWN)
+    for row, state in zip(order, states, strict=True):
+        row[[classes.index(label) for label in state.classes]] = range(len(state.classes))
+    if labels:
+        states = [with_classes(members.rule(i), state, classes) for i, state in enumerate(states)]
+    sizes = states[0].sizes
+    for state in states:
+        if state.sizes != sizes:
+            raise ValueError(f"fleet: the learners differ in features or outputs: {state.sizes} and {sizes}")
+    layout = members.shared.layout(sizes)
+    if layout.grows:
+        room = max(layout.count(state.arrays) for state in states)
+        records = [_with_room(layout, layout.arrays(state.arrays), room) for state in states]
+        counts = np.array([[layout.count(state.arrays)] for state in states], np.int64)
+        stacked = [np.stack([record[f.name] for record in records]) for f in layout.fields] + [counts]
+    else:
+        stacked = [np.stack(arrays) for arrays in zip(*(state.arrays for state in states), strict=True)]
+    return FleetState(
+        sizes,
+        type(first.arrays)(*stacked),
+        np.array([state.n_steps for state in states], np.int64),
+        np.array([state.n_samples for state in states], np.int64),
+        np.array([state.has_warned for state in states], bool),
+        classes,
+        order,
+    )
+
+
+def _with_room(layout: StateLayout, fields: dict[str, Any], room: int) -> dict[str, Any]:
+    """Growing fields of one learner, with zeros up to this length."""
+    for f in layout.fields:
+        if layout.grows in f.dims:
+            a = fields[f.name]
+            fields[f.name] = np.concatenate([a, np.zeros((room - len(a), *a.shape[1:]), a.dtype)])
+    return fields
+
+
+def member_state(members: Members, state: FleetState, i: int) -> LearnerState:
+    """The state of one member as that of a learner: a copy, with the classes that it has seen in its own order."""
+    rule, steps, samples = members.rule(i), int(state.n_steps[i]), int(state.n_samples[i])
+    layout = rule.layout(state.sizes)
+    arrays = layout.place(layout.arrays(state.member_arrays(i)))
+    found = LearnerState(state.sizes, arrays, rule.no_rows(state.sizes), steps, samples, state.classes)
+    found.has_warned, found.interrupted = bool(state.has_warned[i]), state.interrupted
+    own = [label for place, label in sorted(zip(state.order[i].tolist(), state.classes, strict=True), key=_place)]
+    known = tuple(own[len(own) - int((state.order[i] != UNKNOWN).sum()) :])
+    return with_classes(rule, found, known) if rule.method.traits.labels else found
+
+
+def _place(entry: tuple[int, Label]) -> int:
+    return entry[0]
+
+
+def reserve(members: Members, state: FleetState, rows: Any) -> None:
+    """Make room for `rows` (N,) more entries of each member in growing fields, at most up to the limit."""
+    layout = members.shared.layout(state.sizes)
+    if not layout.grows:
+        return
+    names = [f.name for f in layout.fields if layout.grows in f.dims]
+    room = getattr(state.arrays, names[0]).shape[1]
+    want = int((state.arrays.count[:, 0] + rows).max(initial=0))
+    want = want if layout.limit is None else min(want, layout.limit)
+    if room >= want:
+        return
+    room = max(want, 2 * room) if layout.limit is None else min(max(want, 2 * room), layout.limit)
+    enlarged = {}
+    for name in names:
+        old = getattr(state.arrays, name)
+        enlarged[name] = np.zeros((len(old), room, *old.shape[2:]), old.dtype)
+        enlarged[name][:, : old.shape[1]] = old
+    state.arrays = state.arrays._replace(**enlarged)
+
+
+def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[Label, ...]) -> FleetState:
+    """The state with columns for further classes, zero, at the end; itself if there are none."""
+    more = len(classes) - len(state.classes)
+    if not more:
+        return state
+    wide = {}
+    for f in fields:
+        if "output" in f.dims:
+            a = getattr(state.arrays, f.name)
+            before_and_after = [(0, more * int(axis == 1 + f.dims.index("output"))) for axis in range(a.ndim)]
+            wide[f.name] = np.pad(a, before_and_after)
+    order = np.pad(state.order, ((0, 0), (0, more)), constant_values=UNKNOWN)
+    sizes = state.sizes._replace(n_outputs=len(classes))
+    return replace(state, sizes=sizes, arrays=state.arrays._replace(**wide), classes=classes, order=order)

@@ -1,0 +1,218 @@
+"""Fleets: every member equals the learner that is alone."""
+
+import pickle
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import orfit_bench as ob
+
+METHODS = {
+    "lms": {"step_size": 0.05},
+    "nlms": {},
+    "rls": {"forgetting_factor": 0.98},
+    "ridge": {"forgetting_factor": 0.98},
+    "kalman": {"transition": 0.95, "process_noise": 0.1},
+    "class_rls": {},
+    "oja": {"n_components": 2},
+    "apa": {"projection_order": 3},
+}
+BACKENDS = ("numpy", "numba")
+N, D = 5, 4
+
+
+def rows(method, *shape, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((*shape, D))
+    if method == "oja":
+        return X, None
+    y = X @ np.arange(1.0, D + 1) + 0.1 * rng.standard_normal(shape)
+    return X, (np.where(y < -1, "low", np.where(y > 2, "high", "mid")) if method == "class_rls" else y)
+
+
+def learners(method, backend, **settings):
+    return [ob.create(method, backend=backend, **METHODS[method], **settings) for _ in range(N)]
+
+
+def assert_equal_members(fleet, alone, tolerance=1e-12):
+    assert fleet.n_samples_seen_.tolist() == [learner.n_samples_seen_ for learner in alone]
+    for member, learner in zip(fleet, alone, strict=True):
+        got, want = member.state(), learner.state()
+        assert got.attrs["t"] == want.attrs["t"]
+        assert set(got) == set(want)
+        for name in want:
+            np.testing.assert_allclose(got[name], want[name], rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_members_equal_single_learners(method, backend, dtype):
+    fleet, alone = (
+        ob.fleet(method, N, backend=backend, dtype=dtype, **METHODS[method]),
+        learners(method, backend, dtype=dtype),
+    )
+    X, y = rows(method, N, 6)
+    fleet.partial_fit(X, y)
+    for i, learner in enumerate(alone):
+        learner.partial_fit(X[i], None if y is None else y[i])
+    X, y = rows(method, 40, seed=1)
+    which = np.random.default_rng(2).choice([0, 1, 4], 40)
+    fleet.partial_fit(X, y, which=which)
+    for i in (0, 1, 4):
+        alone[i].partial_fit(X[which == i], None if y is None else y[which == i])
+    assert_equal_members(fleet, alone, 1e-12 if dtype == "float64" else 1e-4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "oja"])
+def test_predictions_come_in_the_order_of_the_call(method, backend):
+    fleet, alone = ob.fleet(method, N, backend=backend, **METHODS[method]), learners(method, backend)
+    X, y = rows(method, 40)
+    which = np.random.default_rng(2).integers(0, N, 40)
+    before = fleet.prequential(X, y, which=which)
+    after = fleet.predict(X, which=which)
+    for i, learner in enumerate(alone):
+        expected = learner.prequential(X[which == i], y[which == i])
+        if method != "class_rls":
+            np.testing.assert_allclose(before[which == i], expected, atol=1e-12)
+            np.testing.assert_allclose(after[which == i], learner.predict(X[which == i]), atol=1e-12)
+        else:
+            assert after[which == i].tolist() == learner.predict(X[which == i]).tolist()
+    assert fleet.predict(np.stack([X] * N)).shape == (N, 40)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_settings_may_differ(backend):
+    factors, ridges = [0.9, 0.95, 1.0, 1.0, 0.99], np.geomspace(0.1, 10, N)
+    fleet = ob.fleet("rls", N, backend=backend, forgetting_factor=factors, ridge=ridges)
+    X, y = rows("rls", N, 9)
+    fleet.partial_fit(X, y)
+    alone = [
+        ob.create("rls", backend=backend, forgetting_factor=ff, ridge=r).partial_fit(X[i], y[i])
+        for i, (ff, r) in enumerate(zip(factors, ridges, strict=True))
+    ]
+    assert_equal_members(fleet, alone)
+    assert fleet[1].settings["forgetting_factor"] == 0.95
+    assert_equal_members(ob.stack(alone), alone)
+    with pytest.raises(ValueError, match="projection_order must be the same"):
+        ob.fleet("apa", 2, backend=backend, projection_order=[1, 2])
+    with pytest.raises(ValueError, match="member 1"):
+        ob.fleet("rls", 2, backend=backend, ridge=[1.0, -1.0])
+    with pytest.raises(ValueError, match="other state fields"):
+        ob.fleet("rls", 2, backend=backend, forgetting_factor=[1.0, 0.0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_filters_have_their_own_motion(backend):
+    motions = [0.9 * np.eye(D), np.roll(np.eye(D), 1, 0), np.eye(D), 0.5 * np.eye(D), -np.eye(D)]
+    fleet = ob.fleet("kalman", N, backend=backend, transition=motions)
+    X, y = rows("kalman", N, 9)
+    y[:, 3] = np.nan
+    fleet.partial_fit(X, y)
+    alone = [ob.create("kalman", backend=backend, transition=F).partial_fit(X[i], y[i]) for i, F in enumerate(motions)]
+    assert_equal_members(fleet, alone)
+    np.testing.assert_allclose(fleet.predict(X)[1], alone[1].predict(X[1]), atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", ["lms", "rls", "class_rls"])
+def test_a_member_that_diverges_stops_alone(method, backend):
+    fleet, alone = ob.fleet(method, N, backend=backend, **METHODS[method]), learners(method, backend)
+    X, y = rows(method, N, 6)
+    X[2, 3] = 1e300
+    with pytest.raises(ob.DivergedError, match="1 of 5 members diverged") as raised:
+        fleet.partial_fit(X, y)
+    assert raised.value.members == (2,)
+    assert (raised.value.step, raised.value.row) == (4, 3)
+    assert pickle.loads(pickle.dumps(raised.value)).members == (2,)
+    for i, learner in enumerate(alone):
+        if i == 2:
+            with pytest.raises(ob.DivergedError):
+                learner.partial_fit(X[i], y[i])
+        else:
+            learner.partial_fit(X[i], y[i])
+    assert_equal_members(fleet, alone)
+
+
+def test_bad_input_changes_nothing():
+    fleet = ob.fleet("rls", N, backend="numpy").partial_fit(*rows("rls", N, 3))
+    before = fleet.state()
+    X, y = rows("rls", 3)
+    nan, bad = X.copy(), {}
+    nan[1, 2] = np.nan
+    bad = [
+        ((X, y), {}, ValueError, "want .5, n, d"),
+        ((X, y), {"which": [0, 1, 5]}, ValueError, r"which\[2\] is 5"),
+        ((X, y), {"which": [0, 1, -1]}, ValueError, r"which\[2\] is -1"),
+        ((X, y), {"which": [0.0, 1.0, 2.0]}, TypeError, "want integers"),
+        ((X, y), {"which": [0, 1]}, ValueError, "one member for each row"),
+        ((nan, y), {"which": [0, 1, 2]}, ValueError, r"X\[1, 2\] is nan"),
+        ((X, y[:2]), {"which": [0, 1, 2]}, ValueError, "y: got shape"),
+        ((X[:, :2], y), {"which": [0, 1, 2]}, ValueError, "2 features, want 4"),
+    ]
+    for arguments, named, error, text in bad:
+        with pytest.raises(error, match=text):
+            fleet.partial_fit(*arguments, **named)
+        assert fleet.state().identical(before)
+    fleet.partial_fit(X[:0], y[:0], which=[])
+    assert fleet.state().identical(before)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_saved_fleets_continue_identically(method, tmp_path):
+    fleet = ob.fleet(method, N, backend="numpy", **METHODS[method])
+    X, y = rows(method, 17)
+    fleet.partial_fit(X, y, which=np.arange(17) % 3)
+    fleet.save(tmp_path / "fleet.npz")
+    copies = [
+        fleet.copy(),
+        ob.load(tmp_path / "fleet.npz"),
+        ob.from_bytes(fleet.to_bytes()),
+        ob.restore(fleet.state()),
+        pickle.loads(pickle.dumps(fleet)),
+        ob.restore(fleet.state(), backend="numba"),
+    ]
+    X, y = rows(method, N, 4, seed=3)
+    fleet.partial_fit(X, y)
+    for k, copy in enumerate(copies):
+        assert len(copy) == N
+        copy.partial_fit(X, y)
+        if k < 5:
+            xr.testing.assert_identical(copy.state(), fleet.state())
+        else:
+            np.testing.assert_allclose(copy.n_samples_seen_, fleet.n_samples_seen_)
+    data = bytearray(copies[0].to_bytes())
+    data[-3] ^= 1
+    with pytest.raises(ValueError, match="damaged"):
+        ob.from_bytes(bytes(data))
+
+
+def test_members_are_added_removed_and_merged():
+    X, y = rows("rls", 3, 8)
+    fleet = ob.fleet("rls", 3, backend="numpy").partial_fit(X[:, :4], y[:, :4])
+    other = ob.fleet("rls", 3, backend="numpy").partial_fit(X[:, 4:], y[:, 4:])
+    fleet.merge(other)
+    whole = [ob.create("rls", backend="numpy").partial_fit(X[i], y[i]) for i in range(3)]
+    assert_equal_members(fleet, whole, 1e-8)
+    fleet.remove([0, -1])
+    fleet.add(ob.create("rls", backend="numpy", ridge=3.0)).add(other)
+    assert [len(fleet), fleet[1].settings["ridge"], fleet[2].settings["ridge"]] == [5, 3.0, 1.0]
+    assert fleet.n_samples_seen_.tolist() == [8, 0, 4, 4, 4]
+    with pytest.raises(ValueError, match="differ in method"):
+        fleet.add(ob.create("lms", backend="numpy"))
+    with pytest.raises(ValueError, match="fleet of 5"):
+        fleet.merge(other)
+    with pytest.raises(IndexError):
+        fleet[5]
+    member = fleet[0]
+    member.partial_fit(X[0], y[0])
+    assert fleet.n_samples_seen_[0] == 8
+
+
+def test_what_has_no_fleets_says_why():
+    with pytest.raises(ob.UnavailableError, match="orfit on numpy lacks fleets"):
+        ob.fleet("orfit", 2, backend="numpy")
+    with pytest.raises(TypeError, match="no setting 'ridg'"):
+        ob.fleet("rls", 2, backend="numpy", ridg=[1.0, 2.0])
