@@ -14,7 +14,7 @@ from orfit_bench.tables.columns import read_columns, read_row
 from orfit_bench.tables.names import NamedValues, quoted
 
 
-def read_features(state: LearnerState | None, X: Any, argument: str) -> tuple[Any, tuple[str, ...]]:
+def read_features(state: LearnerState | None, X: object, argument: str) -> tuple[Any, tuple[str, ...]]:
     """The values of X in the order of the first table, and the names that are known with these rows.
 
     A warning says, once for each learner, that the first rows had names and these have none, or the reverse.

@@ -8,7 +8,7 @@ these columns.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -23,12 +23,37 @@ MOST_ROWS = 64
 """Rows that are learned together at most."""
 
 
-def is_sparse(value: object) -> bool:
+class SparseRows(Protocol):
+    """Rows (n, d) in compressed form (CSR), as of scipy.sparse."""
+
+    data: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    """The columns of the data."""
+    indptr: np.ndarray[Any, Any]
+    """The data of row i begin at indptr[i] and end before indptr[i + 1]."""
+    nnz: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    ndim: int
+    format: str
+    has_canonical_format: bool
+
+    def astype(self, dtype: np.dtype[Any], copy: bool) -> SparseRows:
+        """The rows in another dtype."""
+
+    def copy(self) -> SparseRows:
+        """An independent copy."""
+
+    def sum_duplicates(self) -> None:
+        """Sort the columns of each row, and add entries of one column."""
+
+
+def is_sparse(value: object) -> TypeGuard[SparseRows]:
     """Whether this is an array or matrix of scipy.sparse, which is not imported for it."""
     return type(value).__module__.startswith("scipy.sparse") and hasattr(value, "tocsr")
 
 
-def validate(value: Any, name: str, rule: Rule, columns: int | None) -> Any:
+def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> SparseRows:
     """The rows in compressed form and the rule's dtype; TypeError or ValueError where they cannot be learned."""
     if reason := _refusal(rule):
         raise TypeError(f"{name}: got sparse rows, which {rule.method.name} does not take: {reason}; {_dense(name)}")
@@ -70,10 +95,11 @@ def _refusal(rule: Rule) -> str:
     return rule.method.kernel.needs_dense_rows(rule.settings)
 
 
-def learn(rule: Rule, state: LearnerState, X: Any, Y: Array, predict: bool = False) -> Array | None:
+def learn(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, predict: bool = False) -> Array | None:
     """Learn rows in compressed form as `Rule.learn` learns dense ones, equal to it up to rounding."""
     if rule.method.kernel.validate_rows and len(Y):
-        rule.method.kernel.validate_rows(rule.settings, state.n_steps, X, Y, False, True)
+        no_rows = np.empty((0, X.shape[1]), rule.dtype)  # what is validated are the targets
+        rule.method.kernel.validate_rows(rule.settings, state.n_steps, no_rows, Y, False, True)
     out = np.empty(Y.shape, rule.dtype) if predict else None
     rows = min(MOST_ROWS, max(1, math.isqrt(CALL * len(Y) // max(1, X.nnz)))) if len(Y) else 1
     for start in range(0, len(Y), rows):
@@ -85,7 +111,7 @@ def learn(rule: Rule, state: LearnerState, X: Any, Y: Array, predict: bool = Fal
     return out
 
 
-def _learn_block(rule: Rule, state: LearnerState, X: Any, Y: Array, block: slice, out: Array | None) -> int:
+def _learn_block(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, block: slice, out: Array | None) -> int:
     """Learn a few rows in the columns where they are not zero; returns how many were learned."""
     used = slice(X.indptr[block.start], X.indptr[block.stop])
     columns, place = np.unique(X.indices[used], return_inverse=True)
