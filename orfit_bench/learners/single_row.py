@@ -34,7 +34,7 @@ class SingleRow:
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p
-        can_bind = self._y_is_1d and p is not None and not self._layout.grows and not self._is_dynamic
+        can_bind = self._y_is_1d and p is not None and not self._layout.grows
         self._bind = getattr(rule.kernel, "bind_row", None) if can_bind else None
         self._x_shape = (self._n_features,)
         if p is not None:
@@ -78,6 +78,8 @@ class SingleRow:
             return False
         state.n_steps += 1
         state.n_samples += 1
+        if self._is_dynamic:
+            state.arrays.moved[...] = 1
         if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
             self._rule.warn_of_lost_precision(state)
         return True

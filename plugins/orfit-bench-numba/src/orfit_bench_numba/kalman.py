@@ -15,6 +15,7 @@ Rows with noise are learned together: those of a state at rest as in rls without
 `_kalman_rows`. Rows without noise are learned one by one by `_exact_observations`; the smoother is in `_smoother`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,14 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
+from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numba._smoother import rts_smooth
-from orfit_bench_numba._threads import limit_blas_threads
+from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
 
 TRANSITION_LIMITS = NO_LIMITS._replace(max_error=0.01)
 """A transition may amplify errors, as forgetting does."""
 
-__all__ = ["fleet_learn", "learn", "predict_step", "rts_smooth", "step", "update"]
+__all__ = ["bind_row", "fleet_learn", "learn", "predict_step", "rts_smooth", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -53,6 +55,37 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
+def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
+    """The same for one row with one output; None without noise, and for matrices so large that BLAS may use threads."""
+    if p.observation_noise[0] == 0 or p.control is not None:
+        return None
+    if not p.is_dynamic.any():
+        return bind_row_at_rest(s, p)
+    noise, W, P = np.resize(p.observation_noise, 1), s.mean.reshape(1, -1), s.covariance
+    motion = collect_motion(p, slice(0, 1), W)
+    if is_by_matrix(motion) and 3.0 * len(P) ** 3 >= MIN_OPERATIONS:
+        return None
+    entry, y_row, scale = learn_moving_rows.entry_point(P.dtype), np.empty((1, 1), P.dtype), s.scale
+    degraded, none = s.precision_lost.reshape(1), np.empty((0, 1), P.dtype)
+
+    def learn_row(x: Array, y: float) -> int:
+        y_row[0, 0] = y
+        return entry(P, W, x[None], y_row, noise, motion, 1, scale, degraded, none)  # type: ignore[no-any-return]
+
+    return learn_row
+
+
+def bind_row_at_rest(s: Any, p: Any) -> Callable[[Array, float], int]:
+    """The same for a state that does not move."""
+    P, W, noise, limits = s.covariance, s.mean.reshape(1, -1), float(p.observation_noise[0]), tuple(NO_LIMITS)
+    entry, degraded = learn_number.entry_point(P.dtype), s.precision_lost.reshape(1)
+
+    def learn_row(x: Array, y: float) -> int:
+        return entry(P, W, x, y, noise, *limits, degraded)  # type: ignore[no-any-return]
+
+    return learn_row
+
+
 def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:
     """Learn the rows from number `begin` of this chunk on, which have no noise."""
     for i in range(len(X)):
@@ -67,22 +100,35 @@ def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: in
     part = slice(begin, begin + len(X))
     moves = select_rows(p.is_dynamic, part)
     if not moves.any() and p.control is None:
+        if len(X) == 1 and Y.shape[1] == 1 and not np.isnan(Y[0, 0]):
+            if out is not None:
+                np.dot(X, s.mean, out)
+            return bind_row_at_rest(s, p._replace(observation_noise=noise))(X[0], Y[0, 0])
         return learn_rows(s.covariance, s.mean, X, Y, noise, s.precision_lost, out)
     W = np.ascontiguousarray(s.mean.T)  # the mean itself if it has one column
-    f, F = split_vectors_matrices(p.transition, part, X.dtype)
-    q, Q = split_vectors_matrices(p.process_noise, part, X.dtype)
-    control = np.empty((0, *W.shape), X.dtype)
-    if p.control is not None:
-        control = np.ascontiguousarray(p.control[part].transpose(0, 2, 1))
-    motion = f, F, q, Q, moves.astype(X.dtype), control
+    motion = collect_motion(p, part, W)
     predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     n_before, degraded = p.t - 1 + begin, s.precision_lost.reshape(1)
     d = len(W.T)
-    by_matrix = max(F.shape[1], Q.shape[1]) > 0
-    with limit_blas_threads(3.0 * len(X) * d**3 if by_matrix else 0, d):
+    with limit_blas_threads(3.0 * len(X) * d**3 if is_by_matrix(motion) else 0, d):
         learned = learn_moving_rows(s.covariance, W, X, Y, noise, motion, n_before, s.scale, degraded, predictions)
     s.mean[...] = W.T
     return int(learned)
+
+
+def collect_motion(p: Any, part: slice, W: Array) -> tuple[Array, ...]:
+    """The arrays of `Motion` for some rows; W (c, d) are the means."""
+    f, F = split_vectors_matrices(p.transition, part, W.dtype)
+    q, Q = split_vectors_matrices(p.process_noise, part, W.dtype)
+    control = np.empty((0, *W.shape), W.dtype)
+    if p.control is not None:
+        control = np.ascontiguousarray(p.control[part].transpose(0, 2, 1))
+    return f, F, q, Q, select_rows(p.is_dynamic, part).astype(W.dtype), control
+
+
+def is_by_matrix(motion: tuple[Array, ...]) -> bool:
+    """Whether the transition or the process noise is a matrix."""
+    return bool(max(motion[1].shape[1], motion[3].shape[1]) > 0)
 
 
 def select_rows(value: Array, part: slice) -> Array:
