@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from orfit_bench.learners import validation
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model
+from orfit_bench.spec.setting import describe_value
+from orfit_bench.spec.state import Settings
 
 REAL_DTYPES = ("float64", "float32")
 DTYPES = (*REAL_DTYPES, "complex128", "complex64")
@@ -67,11 +69,14 @@ def dtype_name(dtype: DTypeLike) -> str:
     return name
 
 
-def require_complex_form(method: Method, model: Model) -> None:
+def require_complex_form(method: Method, settings: Settings, model: Model) -> None:
     """TypeError if a method, or what it does on a model, is defined for real numbers only."""
-    if not method.kernel.has_complex_form:
+    if method.kernel.has_complex_form is None:
         known = sorted(m.name for m in registry().methods.values() if m.kernel.has_complex_form)
         raise TypeError(f"{method.name} has no complex form; these methods have one: {', '.join(known)}")
+    if not method.kernel.has_complex_form(settings):
+        chosen = ", ".join(f"{name}={describe_value(value)}" for name, value in settings.items())
+        raise TypeError(f"{method.name} has no complex form with these settings: {chosen}")
     if model is not LINEAR:
         raise TypeError(f"{method.name} on the model {model.name!r} has no complex form; only the linear model has one")
 

@@ -110,8 +110,8 @@ def create(
         Name of the backend that computes it: "numpy", "numba", "cupy" or a plugin's. With "auto" it is "numba" if that
         is installed and lacks nothing of what is asked for, else "numpy"; the learner's repr and state name it.
     dtype : {"float64", "float32", "complex128", "complex64"}, default "float64"
-        Of the state, and of the rows that kernels get. The linear methods lms, nlms, apa, rls and ridge have a complex
-        form on NumPy: predictions are X w, and steps go along the conjugate rows.
+        Of the state, and of the rows that kernels get. On NumPy lms, nlms, apa, rls, ridge and sgd (with the squared
+        loss) have a complex form: predictions are X w, and steps go along the conjugate rows.
     random_state : int, default 0
         Seed of all random draws.
     model : Model, default linear
@@ -147,7 +147,7 @@ def create(
     number = dtype_name(dtype)
     is_complex = number.startswith("complex")
     if is_complex:
-        require_complex_form(found, fitted)
+        require_complex_form(found, values, fitted)
     if backend == AUTO:
         asked = {"float32": number == "float32", "complex": is_complex, "models": fitted is not LINEAR}
         backend = choose_backend(found, [name for name, needed in asked.items() if needed])

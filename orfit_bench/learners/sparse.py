@@ -63,7 +63,7 @@ def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> S
         raise ValueError(f"{name}: got shape {value.shape}, want (rows, columns)")
     if columns is not None and value.shape[1] != columns:
         raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
-    if value.dtype.kind not in validation.NUMBERS:
+    if value.dtype.kind not in validation.kinds_for(rule.dtype):
         raise TypeError(f"{name}: got a sparse array of dtype {value.dtype}, want real numbers")
     with np.errstate(over="ignore"):
         rows = value.astype(rule.dtype, copy=False)

@@ -133,6 +133,11 @@ def as_real(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, A
     return array
 
 
+def kinds_for(dtype: np.dtype[Any]) -> str:
+    """The kinds of NumPy's dtypes that may be converted to this one."""
+    return NUMBERS + "c" if dtype.kind == "c" else NUMBERS
+
+
 def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
     """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
     if type(value) is np.ndarray:
@@ -162,13 +167,13 @@ def _surely_finite(value: Array) -> bool:
 def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
     """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
     array = _array(value, name, xp)
-    if array.dtype.kind not in NUMBERS + ("c" if dtype.kind == "c" else ""):
+    if array.dtype.kind not in kinds_for(dtype):
         remedy = " (a learner created with dtype='complex128' takes them)" if array.dtype.kind == "c" else ""
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
     xp = _of(array)
     with np.errstate(over="ignore"):
         converted = xp.ascontiguousarray(array, dtype).reshape(array.shape)
-    if array.dtype.kind in "fc" and array.real.dtype.itemsize > np.finfo(dtype).dtype.itemsize:
+    if array.dtype.kind in "fc" and np.finfo(array.dtype).dtype.itemsize > np.finfo(dtype).dtype.itemsize:
         lost = xp.isinf(converted) & xp.isfinite(array)
         if lost.any():
             place = tuple(int(i) for i in xp.argwhere(lost)[0])

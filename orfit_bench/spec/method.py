@@ -26,9 +26,9 @@ class KernelSpec:
     ----------
     models : bool
         Whether they learn nonlinear models too, by `update`.
-    has_complex_form : bool
-        Whether the formulas hold for complex numbers, with conjugate transposes; kernels that compute them say so by
-        COMPLEX = True.
+    has_complex_form : callable, optional
+        has_complex_form(settings) is whether the formulas hold for complex numbers, with conjugate transposes; kernels
+        that compute them say so by COMPLEX = True. Default: never.
     blocks : bool
         Whether `step(A, y)` may take several rows as one step.
     draws : callable, optional
@@ -50,7 +50,7 @@ class KernelSpec:
     """
 
     models: bool = False
-    has_complex_form: bool = False
+    has_complex_form: Callable[[Settings], bool] | None = None
     blocks: bool = False
     draws: Callable[[Settings], int] = _no_draws
     lookahead: bool = False

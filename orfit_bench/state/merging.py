@@ -139,7 +139,7 @@ def mean(rules: Sequence[StateRule], states: Sequence[LearnerState]) -> list[Lea
 
 def _mean(fields: Sequence[Fields], name: str, by: str | None) -> Any:
     """The mean of a field, weighted by another one; the value of the first learner if all weights are zero."""
-    weights = [float(f[by]) if by else 1.0 for f in fields]
+    weights = [float(f[by].real) if by else 1.0 for f in fields]
     total = sum(weights)
     return sum(a * f[name] for a, f in zip(weights, fields, strict=True)) / total if total else fields[0][name]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import orfit_bench as ob
 
@@ -19,8 +20,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("rls", {"forgetting_factor": 0.0}),
     ("ridge", {"forgetting_factor": 0.98, "ridge": 0.1}),
     ("ridge", {"ridge": 0.0}),
+    ("sgd", {"step_size": 0.05, "ridge": 0.3}),
+    ("sgd", {"step_size": 0.05, "radius": 0.5}),
 ]
-METHODS = ["lms", "nlms", "apa", "rls", "ridge"]
+METHODS = ["lms", "nlms", "apa", "rls", "ridge", "sgd"]
 EQUAL = {"complex128": 1e-11, "complex64": 2e-3}
 
 
@@ -55,8 +58,10 @@ def recursion(method: str, p: dict[str, Any], X: Any, Y: Any) -> Any:
         A, step = X[first : i + 1], p["step_size"]
         step = float(step(np.array([i + 1]))[0]) if callable(step) else step
         gram = np.einsum("ij,kj->ik", A, A.conj()) + p.get("eps", 0) * np.eye(len(A))
-        gain = np.eye(1) if method == "lms" else np.linalg.inv(gram)
-        w = w + step * np.einsum("ij,ik->jk", A.conj(), gain @ (Y[first : i + 1] - np.einsum("ij,jk->ik", A, w)))
+        gain = np.eye(1) if method in ("lms", "sgd") else np.linalg.inv(gram)
+        errors = Y[first : i + 1] - np.einsum("ij,jk->ik", A, w)
+        w = (1 - step * p.get("ridge", 0)) * w + step * np.einsum("ij,ik->jk", A.conj(), gain @ errors)
+        w *= min(1, p.get("radius", np.inf) / np.linalg.norm(w))
     return w
 
 
@@ -176,13 +181,42 @@ def test_refused_input_changes_nothing(method: str) -> None:
         ob.create(method).partial_fit(X, y)
 
 
+@pytest.mark.parametrize("averaging", ["uniform", "tail"])
+def test_averages_momentum_and_batches_of_sgd(averaging: str) -> None:
+    X, y = draw(40, 3)
+    chosen: dict[str, Any] = {"averaging": averaging, "tail_start": 3, "momentum": 0.5, "batch_size": 4}
+    learner = create("sgd", chosen, step_size=0.05).partial_fit(X, y)
+    w = before = np.zeros((3, 2), complex)
+    path = []
+    for t in range(10):
+        A, b = X[4 * t : 4 * t + 4], y[4 * t : 4 * t + 4]
+        path.append(w)
+        v = w + 0.5 * (w - before)
+        before, w = w, v + 0.05 * np.mean([np.outer(a.conj(), e) for a, e in zip(A, b - A @ v, strict=True)], axis=0)
+    want = np.mean(path if averaging == "uniform" else path[2:], axis=0)
+    np.testing.assert_allclose(learner.predict(X), X @ want, rtol=1e-10)
+    twice = learner.copy().merge(learner)
+    np.testing.assert_allclose(twice.predict(X), X @ want, rtol=1e-10)
+    ob.average([twice, learner])
+    np.testing.assert_allclose(learner.predict(X), X @ want, rtol=1e-10)
+
+
+def test_sparse_rows() -> None:
+    X, y = draw(12, 5)
+    X[np.random.default_rng(1).random(X.shape) < 0.6] = 0
+    sparse, dense = (create("lms", {"step_size": 0.1}).partial_fit(rows, y) for rows in (csr_array(X), X))
+    np.testing.assert_allclose(weights(sparse), weights(dense), rtol=1e-12)
+
+
 def test_what_has_no_complex_form_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"greedy has no complex form; these methods have one: apa, lms, nlms"):
+    with pytest.raises(TypeError, match=r"greedy has no complex form; these methods have one: apa, lms, nlms, ridge"):
         ob.create("greedy", dtype="complex128")
     with pytest.raises(TypeError, match=r"lms on the model 'mlp.*' has no complex form"):
         ob.create("lms", dtype="complex128", model=ob.MLP((2,)))
     with pytest.raises(ob.UnavailableError, match=r"lms on numba lacks complex \(complex numbers\): its kernel"):
         ob.create("lms", dtype="complex128", backend="numba")
+    with pytest.raises(TypeError, match=r"sgd has no complex form with these settings: .*loss='huber'"):
+        ob.create("sgd", dtype="complex128", loss="huber")
     X, y = draw(4, 2)
     learner = ob.create("rls", dtype=complex).partial_fit(X, y)
     assert learner.backend.name == "numpy"

@@ -121,3 +121,17 @@ def test_refused_samples_change_nothing(channels: int, dtype: str, sample: Any, 
 def test_refused_lines(given: Any) -> None:
     with pytest.raises(ValueError, match="want"):
         ob.DelayLine(**given)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_sgd_is_leaky_lms_and_sign_error_lms(backend: str) -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
+    step, leakage = 0.05, 0.3
+    leaky, sign = np.zeros(4), np.zeros(4)
+    for x, target in zip(X, y, strict=True):
+        leaky = (1 - step * leakage) * leaky + step * (target - x @ leaky) * x
+        sign = sign + step * np.sign(target - x @ sign) * x
+    for want, settings in ((leaky, {"ridge": leakage}), (sign, {"loss": "absolute"})):
+        learner = ob.create("sgd", backend=backend, step_size=step, **settings).partial_fit(X, y)
+        np.testing.assert_allclose(learner.state()["w"].values[:, 0], want, rtol=1e-12)

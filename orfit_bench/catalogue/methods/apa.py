@@ -58,7 +58,7 @@ METHOD = Method(
         ),
         growth=Growth("row", _rows_kept),
     ),
-    kernel=KernelSpec(has_complex_form=True, models=True),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, models=True),
     theory=Theory(
         laws=LAWS,
         batch=affine_projections,

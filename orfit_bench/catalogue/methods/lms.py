@@ -30,7 +30,7 @@ METHOD = Method(
     source="survey, eq. (2)",
     settings=(STEP_SIZE,),
     state=StateSpec((WEIGHTS,)),
-    kernel=KernelSpec(has_complex_form=True, models=True, needs_dense_rows=lambda settings: ""),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, models=True, needs_dense_rows=lambda settings: ""),
     theory=Theory(
         laws=LAWS,
         batch=batch,

@@ -38,7 +38,7 @@ METHOD = Method(
         ),
     ),
     state=StateSpec((WEIGHTS,)),
-    kernel=KernelSpec(has_complex_form=True, models=True, needs_dense_rows=lambda settings: ""),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, models=True, needs_dense_rows=lambda settings: ""),
     theory=Theory(
         laws=LAWS,
         batch=batch,

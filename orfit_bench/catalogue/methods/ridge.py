@@ -94,7 +94,9 @@ METHOD = Method(
         covariance=WeightCovariance(_covariance_scale, right_side="moment", refuses=_has_no_covariance),
     ),
     kernel=KernelSpec(
-        has_complex_form=True, weighting=Weighting("errors", sums=("information", "moment")), blocks=True
+        has_complex_form=lambda settings: True,
+        weighting=Weighting("errors", sums=("information", "moment")),
+        blocks=True,
     ),
     theory=Theory(
         laws=LAWS,

@@ -106,7 +106,11 @@ METHOD = Method(
         covariance=WeightCovariance(_covariance_scale, "P", refuses=_has_no_covariance),
     ),
     kernel=KernelSpec(
-        has_complex_form=True, weighting=Weighting("errors"), models=True, blocks=True, validate_rows=validate_rows
+        has_complex_form=lambda settings: True,
+        weighting=Weighting("errors"),
+        models=True,
+        blocks=True,
+        validate_rows=validate_rows,
     ),
     theory=Theory(
         laws=LAWS,

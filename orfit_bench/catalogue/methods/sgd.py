@@ -55,7 +55,7 @@ def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: b
 
 def prediction_weights(s: Any, settings: Settings) -> Array:
     """Predictions use the average, once it exists."""
-    w: Array = s.average if settings["averaging"] != "none" and s.average_weight > 0 else s.w
+    w: Array = s.average if settings["averaging"] != "none" and s.average_weight.real > 0 else s.w
     return w
 
 
@@ -64,7 +64,7 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     names = [name for name in ("w", "previous") if name in a.fields]
     merged = weighted_mean(a, b, *names)
     if "average" in a.fields:
-        one, other = a.fields["average_weight"], b.fields["average_weight"]
+        one, other = (side.fields["average_weight"].real for side in (a, b))
         both = (one * a.fields["average"] + other * b.fields["average"]) / max(one + other, np.finfo(float).tiny)
         merged |= {"average": both, "average_weight": one + other}
     return merged
@@ -198,6 +198,7 @@ METHOD = Method(
         probabilities=lambda f, settings: logistic_probabilities(f) if settings["loss"] == "logistic" else None,
     ),
     kernel=KernelSpec(
+        has_complex_form=lambda settings: settings["loss"] == "square",
         weighting=Weighting("repetitions"),
         models=True,
         blocks=True,

@@ -39,7 +39,9 @@ def ahead(s: State, p: Params) -> Array:
 
 def descend(s: State, v: Array, J: Array, E: Array, Y: Array, p: Params) -> bool:
     """w_t becomes w_(t+1) and joins the average."""
-    g = J.T.dot(SLOPES[p.loss](E, Y, p)) / p.batch_size  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j'v_t)
+    g = (
+        J.conj().T.dot(SLOPES[p.loss](E, Y, p)) / p.batch_size
+    )  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t)
     if p.ridge:
         g += p.ridge * v
     w = v - p.step_size[0] * g  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
@@ -67,7 +69,7 @@ def update_average(s: State, p: Params) -> bool:
     a = average_weight(p)
     if not a > 0:
         return True
-    total = s.average_weight + a
+    total = s.average_weight.real + a
     if not math.isfinite(total):
         return False
     share = a / total
@@ -85,8 +87,12 @@ def average_weight(p: Params) -> Any:
 
 def prediction_weights(s: State) -> Array:
     """The weights used for predictions: the average, once there is one."""
-    w: Array = s.average if hasattr(s, "average") and s.average_weight > 0 else s.w
+    w: Array = s.average if hasattr(s, "average") and s.average_weight.real > 0 else s.w
     return w
+
+
+COMPLEX = True
+"""With the loss e^2 / 2; the others are for real numbers only."""
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
