@@ -16,6 +16,7 @@ Rows with noise are learned together: those of a state at rest as in rls without
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,13 +78,9 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
 
 def bind_row_at_rest(s: Any, p: Any) -> Callable[[Array, float], int]:
     """The same for a state that does not move."""
-    P, W, noise, limits = s.covariance, s.mean.reshape(1, -1), float(p.observation_noise[0]), tuple(NO_LIMITS)
-    entry, degraded = learn_number.entry_point(P.dtype), s.precision_lost.reshape(1)
-
-    def learn_row(x: Array, y: float) -> int:
-        return entry(P, W, x, y, noise, *limits, degraded)  # type: ignore[no-any-return]
-
-    return learn_row
+    P, noise = s.covariance, float(p.observation_noise[0])
+    entry = learn_number.entry_point(P.dtype)
+    return partial(entry, P, s.mean.reshape(1, -1), noise, *NO_LIMITS, s.precision_lost.reshape(1))
 
 
 def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Array | None) -> int:
@@ -103,7 +100,7 @@ def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: in
         if len(X) == 1 and Y.shape[1] == 1 and not np.isnan(Y[0, 0]):
             if out is not None:
                 np.dot(X, s.mean, out)
-            return bind_row_at_rest(s, p._replace(observation_noise=noise))(X[0], Y[0, 0])
+            return bind_row_at_rest(s, p._replace(observation_noise=noise))(X[0], float(Y[0, 0]))
         return learn_rows(s.covariance, s.mean, X, Y, noise, s.precision_lost, out)
     W = np.ascontiguousarray(s.mean.T)  # the mean itself if it has one column
     motion = collect_motion(p, part, W)
