@@ -104,6 +104,12 @@ class Kernel(Protocol):
         `learn`. None where there is no such function for these settings.
         """
 
+    def record_rows(self, s: State, X: Array, Y: Array, p: Params, records: tuple[Array, ...]) -> int:
+        """Optional, for filters: learn rows and record mean and covariance of each before and after its correction.
+
+        records are (n, d, r), (n, d, d), (n, d, r), (n, d, d). Returns the number of rows; the host does the others.
+        """
+
     def update(self, s: State, J: Array, E: Array, p: Params) -> bool:
         """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
 

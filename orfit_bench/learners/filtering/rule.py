@@ -157,7 +157,8 @@ class FilterRule(Rule):
         extended = self.new_linearized(*state.sizes[:2])
         p, xp = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1), self.namespace
         with np.errstate(all="ignore"):
-            steps = smoother.run_filter(extended, state.arrays, X, Y, p, xp)
+            record = None if self.runs_user_code(inputs) else getattr(self.kernel, "record_rows", None)
+            steps = smoother.run_filter(extended, state.arrays, X, Y, p, xp, record)
             learned = len(steps.transitions)
             state.n_steps += learned
             if learned < len(X):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,11 +26,26 @@ class FilterPass(NamedTuple):
     corrected: Moments
 
 
-def run_filter(extended: ExtendedFilter, s: State, X: Array, Y: Array, p: StepModel, xp: ModuleType) -> FilterPass:
-    """Filter the rows of X and record each step; there are fewer transitions than rows if a step diverged."""
+def run_filter(
+    extended: ExtendedFilter,
+    s: State,
+    X: Array,
+    Y: Array,
+    p: StepModel,
+    xp: ModuleType,
+    record: Callable[..., int] | None,
+) -> FilterPass:
+    """Filter the rows of X and record each step; there are fewer transitions than rows if a step diverged.
+
+    record(s, X, Y, p, records), if there is one, does so for the first rows, and returns how many.
+    """
     n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
     steps = FilterPass([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
-    for i in range(n):
+    done = record(s, X, Y, p, (*steps.predicted, *steps.corrected)) if record else 0
+    for i in range(done):
+        F = p.at(i).transition if p.t + i > 1 else None
+        steps.transitions.append(identity if F is None else F)
+    for i in range(done, n):
         p_i = p.at(i)
         applied, transition = extended.predict_step(s, p_i)
         record_moments(steps.predicted, i, s)

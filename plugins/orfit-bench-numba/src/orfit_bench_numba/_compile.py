@@ -37,7 +37,7 @@ FLAGS: dict[str, Any] = {
 }
 CALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Flags of functions that only compiled functions call: no entry points for others, which take a tenth of the time."""
-KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True)}
+KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True), "M": (3, False)}
 """Arrays: number of dimensions, and whether they are only read.
 
 f is a number of the dtype, i an integer, b a boolean; kinds in parentheses are a tuple, which Python code passes as a

@@ -35,7 +35,7 @@ class Motion(NamedTuple):
     U: Array
 
 
-@compiled("W W R R r (R C R C R C) i w w W")
+@compiled("W W R R r (R C R C R C) i w w W (M M M M)")
 def learn_moving_rows(
     P: Array,
     W: Array,
@@ -47,13 +47,17 @@ def learn_moving_rows(
     scale: Array,
     degraded: Array,
     out: Array,
+    records: tuple[Array, Array, Array, Array],
 ) -> Any:
     """Learn rows with these noises; returns how many: the next one was refused. Rows with NaN in y are only predicted.
+
+    The records (n, d, c) and (n, d, d) of the moments before and after each correction are not filled if n is 0.
 
     n_before is the number of rows before this call; the state does not move before the very first row.
     """
     n, d = X.shape
     f, F, q, Q, moves, U = motion
+    m_pred, P_pred, m_corrected, P_corrected = records
     zero = P.dtype.type(0)
     one: Any = P.dtype.type(1)
     size = max(F.shape[1], Q.shape[1])
@@ -95,6 +99,14 @@ def learn_moving_rows(
             multiply_symmetric(P, v, u)
             for j in range(d):
                 u[j] = g[j] * u[j] + h[j] * x[j]
+        if len(m_pred):
+            for i in range(d):
+                for k in range(len(W)):
+                    m_pred[t, i, k] = A[k, i]
+                for j in range(d):
+                    P_pred[t, i, j] = N[i, j] if by_matrix else P[i, j] * (g[i] * g[j])
+                if not by_matrix:
+                    P_pred[t, i, i] += h[i]
         trace, widest = zero, zero
         for j in range(d):
             diagonal[j] = N[j, j] if by_matrix else P[j, j] * (g[j] * g[j]) + h[j]
@@ -122,9 +134,8 @@ def learn_moving_rows(
                 W[k, j] = A[k, j] + z[k] * v[j]
         if has_transition or has_noise:
             copy(scale, diagonal)
-        elif missing:
-            continue
-        for i in range(d):
+        changed = has_transition or has_noise or not missing
+        for i in range(d if changed else 0):
             v_i, g_i = v[i], g[i]
             if by_matrix:
                 for j in range(d):
@@ -133,6 +144,12 @@ def learn_moving_rows(
                 for j in range(d):
                     P[i, j] = P[i, j] * (g_i * g[j]) - v_i * v[j]
                 P[i, i] += h[i]
+        if len(m_pred):
+            for i in range(d):
+                for k in range(len(W)):
+                    m_corrected[t, i, k] = W[k, i]
+                for j in range(d):
+                    P_corrected[t, i, j] = P[i, j]
     return n
 
 

@@ -36,7 +36,7 @@ from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
 TRANSITION_LIMITS = NO_LIMITS._replace(max_error=0.01)
 """A transition may amplify errors, as forgetting does."""
 
-__all__ = ["bind_row", "fleet_learn", "learn", "predict_step", "rts_smooth", "step", "update"]
+__all__ = ["bind_row", "fleet_learn", "learn", "predict_step", "record_rows", "rts_smooth", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -68,10 +68,11 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
         return None
     entry, y_row, scale = learn_moving_rows.entry_point(P.dtype), np.empty((1, 1), P.dtype), s.scale
     degraded, none = s.precision_lost.reshape(1), np.empty((0, 1), P.dtype)
+    unrecorded = no_records(P.dtype)
 
     def learn_row(x: Array, y: float) -> int:
         y_row[0, 0] = y
-        return entry(P, W, x[None], y_row, noise, motion, 1, scale, degraded, none)  # type: ignore[no-any-return]
+        return entry(P, W, x[None], y_row, noise, motion, 1, scale, degraded, none, unrecorded)  # type: ignore[no-any-return]
 
     return learn_row
 
@@ -92,11 +93,32 @@ def learn_noiseless_rows(s: Any, X: Array, Y: Array, p: Any, begin: int, out: Ar
     return len(X)
 
 
-def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: int, out: Array | None) -> int:
+def no_records(dtype: Any) -> tuple[Array, Array, Array, Array]:
+    """Records of no rows."""
+    none = np.empty((0, 0, 0), dtype)
+    return none, none, none, none
+
+
+def record_rows(s: Any, X: Array, Y: Array, p: Any, records: tuple[Array, Array, Array, Array]) -> int:
+    """Learn rows and record the moments (m_pred, P_pred, m, P) of each; returns how many, 0 where it cannot."""
+    noise = np.resize(p.observation_noise, len(X))
+    return learn_noisy_rows(s, X, Y, noise, p, 0, None, records) if len(X) and noise.all() else 0
+
+
+def learn_noisy_rows(
+    s: Any,
+    X: Array,
+    Y: Array,
+    noise: Array,
+    p: Any,
+    begin: int,
+    out: Array | None,
+    records: tuple[Array, Array, Array, Array] | None = None,
+) -> int:
     """Learn the rows from number `begin` of this chunk on, which have these noises."""
     part = slice(begin, begin + len(X))
     moves = select_rows(p.is_dynamic, part)
-    if not moves.any() and p.control is None:
+    if not moves.any() and p.control is None and records is None:
         if len(X) == 1 and Y.shape[1] == 1 and not np.isnan(Y[0, 0]):
             if out is not None:
                 np.dot(X, s.mean, out)
@@ -106,9 +128,22 @@ def learn_noisy_rows(s: Any, X: Array, Y: Array, noise: Array, p: Any, begin: in
     motion = collect_motion(p, part, W)
     predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
     n_before, degraded = p.t - 1 + begin, s.precision_lost.reshape(1)
+    records = records or no_records(X.dtype)
     d = len(W.T)
     with limit_blas_threads(3.0 * len(X) * d**3 if is_by_matrix(motion) else 0, d):
-        learned = learn_moving_rows(s.covariance, W, X, Y, noise, motion, n_before, s.scale, degraded, predictions)
+        learned = learn_moving_rows(
+            s.covariance,
+            W,
+            X,
+            Y,
+            noise,
+            motion,
+            n_before,
+            s.scale,
+            degraded,
+            predictions,
+            records or no_records(X.dtype),
+        )
     s.mean[...] = W.T
     return int(learned)
 
