@@ -79,7 +79,7 @@ def smooth_small(
                 C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
                 D[i, k] = P[j, i, k] - P_pred[j, i, k]
                 B[i, k] *= unit[i]
-        if not factor(C, H) or not trace_of_inverse(C, H) * least < 1:
+        if not factor(C) or not trace_of_inverse(C, H) * least < 1:
             return j
         solve_factored(C, B)
         for i in range(d):
@@ -104,8 +104,8 @@ def smooth_small(
 
 
 @inline
-def factor(C: Array, H: Array) -> Any:
-    """C <- its lower Cholesky factor; False if C is not positive definite. H is work space."""
+def factor(C: Array) -> Any:
+    """C <- its lower Cholesky factor; False if C is not positive definite."""
     for i in range(len(C)):
         for j in range(i + 1):
             rest = C[i, j]
