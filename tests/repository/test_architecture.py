@@ -44,6 +44,7 @@ def test_kernels_know_arrays_only(path):
     arrays = {"__future__", "collections", "math", "typing", "numpy", "scipy", path.parent.name}
     machine = {
         "orfit_bench_numpy",
+        "concurrent",
         "contextlib",
         "functools",
         "numba",

@@ -40,8 +40,9 @@ CALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True), "M": (3, False)}
 """Arrays: number of dimensions, and whether they are only read.
 
-f is a number of the dtype, i an integer, b a boolean; kinds in parentheses are a tuple, which Python code passes as a
-plain tuple and the function turns into a named one. A named tuple takes a microsecond to be recognised.
+I is a vector of integers, f is a number of the dtype, i an integer, b a boolean; kinds in parentheses are a tuple,
+which Python code passes as a plain tuple and the function turns into a named one. A named tuple takes a microsecond
+to be recognised.
 """
 
 
@@ -95,7 +96,7 @@ class Compiled:
         return [f"{self.__name__}{signature}" for v in self._versions.values() for signature in v.signatures]
 
     def _signature(self, number: Any) -> tuple[Any, ...]:
-        scalars = {"f": number, "i": numba.int64, "b": numba.boolean}
+        scalars = {"f": number, "i": numba.int64, "b": numba.boolean, "I": numba.types.Array(numba.int64, 1, "C")}
         groups: list[list[Any]] = [[]]
         tuple_of: Any = numba.types.Tuple
         for kind in self._kinds.replace("(", "( ").replace(")", " )").split():

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import apply_change, compute_change
+from orfit_bench_numba._fleets import make_covariance_fleet_learn
 from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numba.rls import learn
 
@@ -30,4 +30,4 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
         return apply_change(s.P, s.w, change, move, s.precision_lost, limits)
 
 
-fleet_learn = make_fleet_learn(learn)
+fleet_learn = make_covariance_fleet_learn(learn)

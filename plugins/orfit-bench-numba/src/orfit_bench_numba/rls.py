@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
+from orfit_bench_numba._fleets import make_covariance_fleet_learn
 from orfit_bench_numba._projection import fit_block, fit_rows
 from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numpy.rls import start_without_prior
@@ -66,4 +66,4 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     return update(s, A, Y - A @ s.w, p)
 
 
-fleet_learn = make_fleet_learn(learn)
+fleet_learn = make_covariance_fleet_learn(learn)

@@ -1,0 +1,80 @@
+"""Time of a tick of a fleet of rls, a row for each member, beside a loop over learners and the memory limit.
+
+    ORFIT_BENCH_THREADS=2 python benchmarks/fleets.py
+
+Wall times, the median of interleaved repetitions: a loaded machine makes them longer, so that ratios say more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+
+import numpy as np
+
+import orfit_bench as ob
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """The wall time of a call."""
+    begin = time.perf_counter()
+    act()
+    return time.perf_counter() - begin
+
+
+def measure(acts: dict[str, Callable[[], object]], repetitions: int) -> dict[str, float]:
+    """The median time of each, in turns; the first turn warms up."""
+    times: dict[str, list[float]] = {name: [] for name in acts}
+    for turn in range(repetitions + 1):
+        for name, act in acts.items():
+            taken = seconds(act)
+            if turn:
+                times[name].append(taken)
+    return {name: median(taken) for name, taken in times.items()}
+
+
+def rows(members: int, features: int) -> tuple[np.ndarray, np.ndarray]:
+    """A row for each member."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((members, 1, features)), rng.standard_normal((members, 1))
+
+
+def small() -> None:
+    """1,000 members of 8 features: fleets on both backends, and a loop over learners."""
+    X, y = rows(1000, 8)
+    fleets = {name: ob.fleet("rls", 1000, backend=name) for name in ("numpy", "numba")}
+    learners = [ob.create("rls", backend="numba") for _ in range(1000)]
+
+    def loop() -> None:
+        for learner, x, target in zip(learners, X, y, strict=True):
+            learner.partial_fit(x, target)
+
+    acts = {f"fleet, {name}": lambda fleet=fleet: fleet.partial_fit(X, y) for name, fleet in fleets.items()}
+    found = measure({**acts, "loop over learners, numba": loop}, 30)
+    for name, taken in found.items():
+        ratio = found["loop over learners, numba"] / taken
+        print(f"N = 1,000, d = 8, {name}: {1e3 * taken:.2f} ms per tick, {ratio:.1f} x")
+
+
+def large() -> None:
+    """100,000 members of 16 features, beside a pass over P by two threads that reads and writes it."""
+    X, y = rows(100_000, 16)
+    fleet = ob.fleet("rls", 100_000, backend="numba").partial_fit(X, y)
+    P = np.ones(100_000 * 256)
+    parts = [P[: len(P) // 2], P[len(P) // 2 :]]
+
+    def scale() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda part: np.multiply(part, 1.0, out=part), parts))
+
+    found = measure({"fleet": lambda: fleet.partial_fit(X, y), "memory": scale}, 15)
+    share = 100 * found["memory"] / found["fleet"]
+    print(f"N = 100,000, d = 16: {1e3 * found['fleet']:.1f} ms per tick; P read and written by two threads takes")
+    print(f"{1e3 * found['memory']:.1f} ms: {share:.0f} % of the memory limit")
+
+
+if __name__ == "__main__":
+    small()
+    large()
