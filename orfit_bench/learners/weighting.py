@@ -150,7 +150,10 @@ def _check_squares(sums: list[Array], before: list[Array], rule: Rule) -> None:
     xp, half = rule.namespace, float(np.finfo(rule.dtype).eps) ** 0.5
     for after, old in zip(sums, before, strict=True):
         square = after.ndim == 2 and after.shape[0] == after.shape[1]
-        if square and bool((xp.diagonal(after).real < -half * xp.abs(xp.diagonal(old))).any()):
+        if not square:
+            continue
+        diagonal = xp.diagonal(after).real if rule.dtype.kind == "c" else xp.diagonal(after)
+        if bool((diagonal < -half * xp.abs(xp.diagonal(old))).any()):
             raise ValueError(
                 f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
                 f"unlearn only rows that were learned, with the weights they had"
