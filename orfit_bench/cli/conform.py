@@ -48,6 +48,9 @@ FILE = click.Path(path_type=Path)
     metavar="S",
     help="Time limit for a check, in seconds; slow checks get ten times as long.",
 )
+@click.option(
+    "--allow-unproven", is_flag=True, help="Exit with 0 although no law or batch solution would notice wrong numbers."
+)
 @click.option("--list", "listed", is_flag=True, help="List the checks and what they test, without running them.")
 @click.option(
     "--workers", type=int, metavar="N", help="Number of worker processes. Default: the number of cores, at most 8."
@@ -94,8 +97,11 @@ def conform_command(
       LACKS = {"models": "no update() yet"}
       EXPECTED_FAILURES = {"any_chunking float32": "sums in another order", "merges_as_declared": "..."}
 
+    A method is unproven if neither its laws nor its batch solution reject a learner that does nothing, one that steps
+    in the opposite direction and one whose steps are 1 % too long: then all checks pass whatever it computes.
+
     Exit status: 0 if all checks passed or failed as expected; 1 if a check failed, an expected failure passed, or too
-    few checks ran; 2 for a usage error.
+    few checks ran; 2 for a usage error; 3 if a method is unproven, unless --allow-unproven is given.
     """
     _refuse([path for path in (as_json, as_junit, as_page) if path])
     from orfit_bench.conformance import export
@@ -119,7 +125,7 @@ def conform_command(
     _write(as_page, markdown(report, run).encode())
     _show(report, run)
     if not report.passed:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(3 if report.verdict == "unproven" else 1)
 
 
 def _list(names: Sequence[str], chosen: dict[str, Any]) -> None:
@@ -172,7 +178,7 @@ def _progress() -> Iterator[Progress]:
 
 
 def _show(report: Report, run: export.RunInfo) -> None:
-    from orfit_bench.conformance.result import EXPECTED, FAILED, SKIPPED
+    from orfit_bench.conformance.result import EXPECTED, FAILED, SKIPPED, UNPROVEN
     from orfit_bench.report import conformance as tables
 
     if report.results:
@@ -180,7 +186,9 @@ def _show(report: Report, run: export.RunInfo) -> None:
         show(tables.capabilities_table(report))
     for line in tables.lacking(report):
         say(line)
-    for status in (SKIPPED, EXPECTED, FAILED):
+    for line in tables.notes(report):
+        click.echo(line)
+    for status in (SKIPPED, EXPECTED, UNPROVEN, FAILED):
         for line in tables.lines(report, status):
             say(line)
     for problem in report.problems:

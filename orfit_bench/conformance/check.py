@@ -22,6 +22,14 @@ class NotApplicable(Exception):
     """The check makes no statement about this variant of the settings; the message says why."""
 
 
+class Unproven(Exception):
+    """Wrong numbers would not be noticed; the message says why."""
+
+
+class Note(str):
+    """What a passed check has to say."""
+
+
 class Deviation(NamedTuple):
     """A measured deviation and its bound; a check passes if value <= bound."""
 
@@ -53,8 +61,8 @@ def worst(deviations: Iterable[Deviation]) -> Deviation:
     return max([d for d in found if not d.inconclusive] or found, key=lambda d: d.ratio)
 
 
-CheckFunction = Callable[["CheckContext"], Deviation | None]
-"""Returns the deviation, or None if the requirement is met exactly; raises Violation or NotApplicable."""
+CheckFunction = Callable[["CheckContext"], Deviation | Note | None]
+"""Returns the deviation, or None if the requirement is met exactly; raises Violation, NotApplicable or Unproven."""
 Needs = Callable[["CheckContext"], str]
 """Returns why a check does not apply to a method and backend; an empty text if it does."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from orfit_bench.conformance import rows
 from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Deviation, Violation
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
+from orfit_bench.conformance.inspection import with_kernel
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.tolerance import LearnFunction, learn_rows, tolerance
 from orfit_bench.conformance.variants import Variant
@@ -35,13 +36,16 @@ class CheckContext:
     dtype: str
     seed: int
     variant: Variant
+    wrap: Callable[[Any], Any] | None = None
+    """Changes the kernel of every learner that is created."""
 
     # ------------------------------------------------------------------ learners and rows
 
     def create(self, **overrides: Any) -> Any:
         """Create a learner; `overrides` replace backend, dtype, random_state, model or a setting."""
         given = {"backend": self.backend.name, "dtype": self.dtype, "random_state": self.seed}
-        return create(self.method.name, **{**given, **self.model, **self.variant.settings, **overrides})
+        learner = create(self.method.name, **{**given, **self.model, **self.variant.settings, **overrides})
+        return with_kernel(learner, self.wrap) if self.wrap else learner
 
     def train(self, chunk: Chunk, **overrides: Any) -> Any:
         """Create a learner and let it learn the rows."""
@@ -62,9 +66,10 @@ class CheckContext:
         """Draw n read-only rows of d features that the method accepts."""
         arguments = (self.method, n, d, self.variant.outputs, self.dtype, self.seed, self.variant.time_varying)
         chunk = rows.draw(*arguments)
-        return chunk if self._accepts(chunk) else rows.draw(*arguments, sign=True)
+        return chunk if self.accepts(chunk) else rows.draw(*arguments, sign=True)
 
-    def _accepts(self, chunk: Chunk) -> bool:
+    def accepts(self, chunk: Chunk) -> bool:
+        """Whether the method learns such rows; a loss may require targets of -1 and 1."""
         if self.method.kernel.validate_rows is None or chunk.y is None:
             return True
         Y = chunk.y.reshape(len(chunk.X), -1)

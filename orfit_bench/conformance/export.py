@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from orfit_bench.conformance.result import EXPECTED, FAILED, SKIPPED, CheckResult, Report
+from orfit_bench.conformance.result import EXPECTED, FAILED, SKIPPED, UNPROVEN, CheckResult, Report, Status
 from orfit_bench.jobs.provenance import provenance
 
 SCHEMA = 2
@@ -39,6 +40,7 @@ def as_json(report: Report, run: RunInfo) -> str:
     content = {
         "schema": SCHEMA,
         "passed": report.passed,
+        "verdict": report.verdict,
         "partial": report.partial,
         "command": run.command,
         "date": run.date,
@@ -64,28 +66,31 @@ def as_junit(report: Report, run: RunInfo) -> bytes:
     """A test case for each result and each problem; an expected failure is a skipped one, as pytest writes it."""
     suites = ET.Element("testsuites")
     counts = report.counts
-    skipped, failed = counts[SKIPPED] + counts[EXPECTED], counts[FAILED] + len(report.problems)
+    failing: list[Status] = [FAILED] if report.allow_unproven else [FAILED, UNPROVEN]
+    failed = sum(counts[status] for status in failing) + len(report.problems)
+    skipped = counts[SKIPPED] + counts[EXPECTED] + counts[UNPROVEN] * report.allow_unproven
     totals = {"tests": len(report.results) + len(report.problems), "failures": failed, "errors": 0, "skipped": skipped}
     when = {"time": f"{run.seconds:.3f}", "timestamp": run.date}
     suite = _add(suites, "testsuite", name="orfit-bench conform", **totals, **when)
     for result in report.results:
-        _testcase(suite, result)
+        _testcase(suite, result, failing)
     for number, problem in enumerate(report.problems, 1):
         case = _add(suite, "testcase", classname="orfit-bench.conform", name=f"problem {number}")
         _add(case, "failure", type="problem", message=problem)
     return bytes(ET.tostring(suites, encoding="utf-8", xml_declaration=True))
 
 
-def _testcase(suite: ET.Element, result: CheckResult) -> None:
+def _testcase(suite: ET.Element, result: CheckResult, failing: Collection[str]) -> None:
     who = {"classname": f"{result.backend}.{result.method}", "name": f"{result.check}[{result.dtype}]"}
     case = _add(suite, "testcase", **who)
     listed = _add(case, "properties")
     for name in ("deviation", "bound", "device", "dtype", "seed", "repeat"):
         if (value := getattr(result, name)) is not None:
             _add(listed, "property", name=name, value=value)
-    if result.status == FAILED:
-        _add(case, "failure", type="failed", message=result.reason).text = _clean(f"{result.reason}\n{result.repeat}")
-    elif result.status in (EXPECTED, SKIPPED):
+    if result.status in failing:
+        failure = _add(case, "failure", type=result.status, message=result.reason)
+        failure.text = _clean(f"{result.reason}\n{result.repeat}")
+    elif result.status in (EXPECTED, SKIPPED, UNPROVEN):
         _add(case, "skipped", type=result.status, message=result.reason)
 
 

@@ -34,6 +34,7 @@ def conform_isolated(
     timeout: float = TIMEOUT,
     workers: int | None = None,
     progress: Progress | None = None,
+    allow_unproven: bool = False,
 ) -> Report:
     """Check methods, backends or plugins in worker processes.
 
@@ -42,7 +43,7 @@ def conform_isolated(
 
     Parameters
     ----------
-    *names, backends, dtypes, only, seed, slow, progress
+    *names, backends, dtypes, only, seed, slow, progress, allow_unproven
         As for `conform`.
     timeout : float
         Seconds that a check may take; a slow check may take ten times as long.
@@ -72,7 +73,7 @@ def conform_isolated(
             results = _run_all(everyone, plan, kernels, timeout, progress or (lambda done, total, result: None))
         arguments = (plan, results, bool(only), None, [*names, *backends])
         report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
-    return replace(report, problems=[*report.problems, *problems])
+    return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
 
 
 def _plan(

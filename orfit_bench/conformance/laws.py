@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,7 +80,12 @@ def _absence(case: LawCase, context: CheckContext) -> str:
 
 
 def measure_law(
-    case: LawCase, data_set: str, backend: str = "numpy", dtype: str = "float64", seed: int = 0
+    case: LawCase,
+    data_set: str,
+    backend: str = "numpy",
+    dtype: str = "float64",
+    seed: int = 0,
+    create: Callable[..., Any] = create,
 ) -> Deviation:
     """Measure a law on one data set.
 
@@ -91,6 +97,8 @@ def measure_law(
         One of `data_sets_of(case.law)`.
     backend, dtype, seed
         Of the learners; the seed also draws the rows.
+    create : callable
+        Creates the learners, by default `orfit_bench.create`.
 
     Returns
     -------

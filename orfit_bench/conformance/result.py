@@ -10,12 +10,14 @@ from typing import Any, Final, Literal
 
 from orfit_bench.conformance.check import Deviation
 
-Status = Literal["passed", "failed", "expected failure", "skipped"]
+Status = Literal["passed", "failed", "unproven", "expected failure", "skipped"]
+Verdict = Literal["conforms", "fails", "unproven"]
 PASSED: Final = "passed"
 FAILED: Final = "failed"
+UNPROVEN: Final = "unproven"
 EXPECTED: Final = "expected failure"
 SKIPPED: Final = "skipped"
-STATUSES: tuple[Status, ...] = (PASSED, FAILED, EXPECTED, SKIPPED)
+STATUSES: tuple[Status, ...] = (PASSED, FAILED, UNPROVEN, EXPECTED, SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class CheckResult(PlannedCheck):
         What was checked.
     device : str
         Where the arrays of the backend are, for example "cpu" or "cuda:0".
-    status : {"passed", "failed", "expected failure", "skipped"}
+    status : {"passed", "failed", "unproven", "expected failure", "skipped"}
         The result.
     reason : str
         Why it is so; empty if the check passed with every variant of the settings.
@@ -100,23 +102,35 @@ class Report:
         What is wrong with the run as a whole, for example that fewer checks ran than planned.
     partial : bool
         Whether only some of the checks were selected.
+    allow_unproven : bool
+        Whether a run passes although no law and no batch solution would notice wrong numbers.
     """
 
     results: list[CheckResult]
     capabilities: dict[tuple[str, str], dict[str, str]]
     problems: list[str] = field(default_factory=list)
     partial: bool = False
+    allow_unproven: bool = False
 
     def __str__(self) -> str:
         """The verdict, the counts, the problems and the failures."""
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
-        failures = [f"{r.label}: {r.reason}" for r in self.results if r.status == FAILED]
-        return "\n".join([f"{'passed' if self.passed else 'failed'}: {counts}", *self.problems, *failures])
+        failures = [f"{r.label}: {r.reason}" for r in self.results if r.status in (FAILED, UNPROVEN)]
+        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failures])
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the learners conform: "fails" if a check failed or something is wrong with the run as a whole;
+        "unproven" if everything passed, but nothing would notice wrong numbers of one of the methods.
+        """
+        if self.problems or any(r.status == FAILED for r in self.results):
+            return "fails"
+        return "unproven" if any(r.status == UNPROVEN for r in self.results) else "conforms"
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed or failed as expected, and nothing is wrong with the run as a whole."""
-        return not self.problems and not any(r.status == FAILED for r in self.results)
+        """Whether the verdict is "conforms", or "unproven" where that is allowed."""
+        return self.verdict == "conforms" or (self.verdict == "unproven" and self.allow_unproven)
 
     @property
     def counts(self) -> dict[Status, int]:

@@ -5,15 +5,26 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Check, Deviation, NotApplicable, Violation
+from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Check, Deviation, NotApplicable, Note, Unproven, Violation
 from orfit_bench.conformance.checks.evidence import device_of
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.plan import DTYPES, checks_of, contexts, plan_checks
-from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, CheckResult, PlannedCheck, Report, Status
+from orfit_bench.conformance.result import (
+    EXPECTED,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    UNPROVEN,
+    CheckResult,
+    PlannedCheck,
+    Report,
+    Status,
+)
 from orfit_bench.conformance.tolerance import tolerance
 from orfit_bench.conformance.verdict import expected_failures, make_report
 from orfit_bench.errors import AccuracyWarning, DivergedError
@@ -33,6 +44,7 @@ def conform(
     seed: int = 0,
     slow: bool = False,
     progress: Progress | None = None,
+    allow_unproven: bool = False,
 ) -> Report:
     """Check methods, backends or plugins in this process.
 
@@ -52,6 +64,8 @@ def conform(
         Also run the slow checks.
     progress : callable, optional
         Called with (done, total, result) after each check.
+    allow_unproven : bool
+        Whether the report passes although no law and no batch solution would notice wrong numbers of a method.
 
     Returns
     -------
@@ -75,7 +89,8 @@ def conform(
         results.append(run_check(item))
         if progress:
             progress(len(results), len(plan), results[-1])
-    return make_report(plan, results, partial=bool(only), named=[*names, *backends])
+    report = make_report(plan, results, partial=bool(only), named=[*names, *backends])
+    return replace(report, allow_unproven=allow_unproven)
 
 
 def run_check(item: PlannedCheck) -> CheckResult:
@@ -148,6 +163,8 @@ def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
             deviation = _run_function(one, context)
         except NotApplicable as reason:
             skipped.append(f"{context.variant}: {reason}")
+        except Unproven as reason:
+            return UNPROVEN, str(reason), largest
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: the code under test is anybody's
@@ -156,6 +173,8 @@ def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
             else:
                 return FAILED, f"with {context.variant}: {_describe(error)}", largest
         else:
+            if isinstance(deviation, Note):
+                return PASSED, str(deviation), None
             if deviation and deviation.inconclusive:
                 skipped.append(f"{context.variant}: {deviation.inconclusive}")
                 continue
@@ -172,7 +191,7 @@ def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
     return PASSED, left_out, largest
 
 
-def _run_function(one: Check, context: CheckContext) -> Deviation | None:
+def _run_function(one: Check, context: CheckContext) -> Deviation | Note | None:
     """Run the check, with every unexpected warning an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")

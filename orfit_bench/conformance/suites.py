@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from orfit_bench.conformance.result import EXPECTED, PASSED, SKIPPED, CheckResult, PlannedCheck
+from orfit_bench.conformance.result import EXPECTED, PASSED, SKIPPED, UNPROVEN, CheckResult, PlannedCheck
 from orfit_bench.conformance.runner import run_check
 from orfit_bench.plugins.discovery import IN_PROCESS
 from orfit_bench.plugins.registry import registry
@@ -41,6 +41,8 @@ def suite(*names: str, backends: Sequence[str] = ()) -> Callable[..., None]:
             pytest.skip(result.reason)
         if result.status == EXPECTED:
             pytest.xfail(result.reason)
+        if result.status == UNPROVEN and request.config.getoption("--orfit-allow-unproven"):
+            pytest.xfail(f"unproven: {result.reason}")
         if result.status != PASSED:  # with --runxfail, xfail returns
             pytest.fail(_failure(result, request.node.nodeid), pytrace=False)
 
@@ -53,4 +55,5 @@ def _failure(result: CheckResult, nodeid: str) -> str:
     names = {"methods": result.method, "backends": result.backend, "kernels": pair}
     local = IN_PROCESS in {registry().suppliers[hook, name] for hook, name in names.items()}
     repeat = f"pytest {nodeid!r} --orfit-seed {result.seed}" if local else result.repeat
-    return f"{result.label}: {result.reason}\nrepeat: {repeat}"
+    unproven = "unproven: " if result.status == UNPROVEN else ""
+    return f"{result.label}: {unproven}{result.reason}\nrepeat: {repeat}"

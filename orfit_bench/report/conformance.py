@@ -10,11 +10,13 @@ from rich.text import Text
 
 from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import RunInfo
-from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, CheckResult, Report
+from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, UNPROVEN, CheckResult, Report
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 
+PROOF = "wrong_numbers_are_noticed"
+"""The check that tries laws on wrong learners."""
 NOT_ALLOWED = "-"
 """Shown if a method does not allow a capability."""
 
@@ -46,13 +48,13 @@ class Count:
 def results_table(report: Report) -> Table:
     """One row per method, backend and dtype."""
     table = grid("Conformance", "method", "backend", "device", "dtype")
-    for heading in ("passed", "failed", "expected", "skipped", "deviation/bound"):
+    for heading in ("passed", "failed", "unproven", "expected", "skipped", "deviation/bound"):
         table.add_column(heading, justify="right")
     for column in table.columns:
         column.no_wrap = True
     for (method, backend, device, dtype), results in _by(report.results, "method", "backend", "device", "dtype"):
         count = Count.of(results)
-        numbers = (str(count.counts[s]) for s in (PASSED, FAILED, EXPECTED, SKIPPED))
+        numbers = (str(count.counts[s]) for s in STATUSES)
         table.add_row(*map(Text, (method, backend, device, dtype, *numbers, count.shown)))
     return table
 
@@ -72,6 +74,13 @@ def lines(report: Report, status: str) -> Iterator[str]:
         yield f"{status}: {text}" + (f"\n  repeat: {same[0].repeat}" if len(same) == 1 else "")
 
 
+def notes(report: Report) -> Iterator[str]:
+    """What passed checks have to say about laws that prove nothing."""
+    found = [r for r in report.results if r.check == PROOF and r.status == PASSED and r.reason]
+    for (method, reason), _ in _by(found, "method", "reason"):
+        yield f"note: {method}: {reason}"
+
+
 def capabilities_table(report: Report) -> Table:
     """What each kernel supports of what its method allows."""
     table = grid("Declared capabilities (-: the method does not allow it)", "method", "backend", *MEANING)
@@ -83,11 +92,7 @@ def capabilities_table(report: Report) -> Table:
 
 
 def lacking(report: Report) -> Iterator[str]:
-    """Unsupported capabilities with their reasons, and methods that declare nothing to test their numbers against."""
-    for method in dict.fromkeys(method for _, method in report.capabilities):
-        declared = registry().methods.get(method)
-        if declared and not declared.theory.laws and not declared.theory.batch:
-            yield f"unproven: {method} declares neither a law nor a batch solution, so its results cannot be verified"
+    """Unsupported capabilities with their reasons."""
     names = {backend for backend, _ in report.capabilities}
     here = {
         name for name in names if not (b := registry().backends.get(name)) or b.available
@@ -104,7 +109,8 @@ def summary(report: Report, run: RunInfo) -> str:
     done = sum(r.status != SKIPPED for r in report.results)
     devices = ", ".join(_devices(report)) or "no device"
     counts = ", ".join(f"{n} {status}" for status, n in report.counts.items() if n) or "none"
-    verdict = "Conforming" if report.passed else "Not conforming"
+    verdict = {"conforms": "Conforming", "fails": "Not conforming", "unproven": "Unproven"}[report.verdict]
+    verdict += " (allowed)" if report.verdict == "unproven" and report.passed else ""
     only = " (selected checks only)" if report.partial and report.passed else ""
     return f"{done} checks ran on {devices} in {run.seconds:.1f} s: {counts}. {verdict}{only}."
 
@@ -142,6 +148,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     yield "Unsupported capabilities", [line.removeprefix("not supported: ") for line in lacking(report)]
     yield "Expected failures", _reasons(report, EXPECTED)
     yield "Failures", _reasons(report, FAILED)
+    yield "Unproven", _reasons(report, UNPROVEN)
     yield "Skipped", _reasons(report, SKIPPED)
     yield "Problems", report.problems
 

@@ -33,17 +33,17 @@ from orfit_bench.spec import Absent
 def test_a_fault_is_caught_by_the_checks_named_and_by_no_other(name):
     found = FAULTS[name].report()
     assert {r.check for r in found.results if r.status == FAILED} == FAULTS[name].caught, FAULTS[name].description
-    assert not found.passed
+    assert found.verdict == "fails"
     assert all(r.reason for r in found.results if r.status != PASSED)
 
 
-def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
+def test_every_check_catches_a_fault_and_nearly_all_catch_one_alone():
     """A stream of one row is a moment at which learners are copied too, and the copies find what is wrong there."""
     caught = [fault.caught for fault in FAULTS.values()]
-    assert set.union(*map(set, caught)) == {check.name for check in CHECKS}
-    assert {check.name for check in CHECKS} - {c for checks in caught if len(checks) == 1 for c in checks} == {
-        "one_row"
-    }
+    tries_laws = {"wrong_numbers_are_noticed"}  # test_proof.py
+    assert set.union(*map(set, caught)) == {check.name for check in CHECKS} - tries_laws
+    alone = {c for checks in caught if len(checks) == 1 for c in checks}
+    assert {check.name for check in CHECKS} - alone - tries_laws == {"one_row", "fleet_equals_learners"}
 
 
 @pytest.mark.slow
@@ -52,7 +52,7 @@ def test_every_check_catches_a_fault_and_all_but_one_catch_one_alone():
 @pytest.mark.parametrize("method", [PLAIN, BATCHES])
 def test_base_of_the_faults_is_correct(method, reference, dtype):
     found = Fault("nothing", frozenset(), method, reference=reference, dtype=dtype).report()
-    assert found.passed, [r.reason for r in found.results if r.status != PASSED] + found.problems
+    assert found.verdict == "unproven", [r.reason for r in found.results if r.status != PASSED] + found.problems
 
 
 # ---------------------------------------------------------------------- the echo

@@ -83,7 +83,7 @@ def test_a_suite_of_three_lines_is_one_test_a_check_in_the_order_of_the_plan(run
     result = run(echo(), "-v")
     names = [(dtype, check) for dtype in plan.DTYPES for check in TWO]
     result.stdout.fnmatch_lines([f"{ID(*pair)} PASSED*".replace("[", "[[]") for pair in names], consecutive=True)
-    result.stdout.fnmatch_lines(["4 passed, 0 failed, 0 expected failure, 0 skipped (devices: cpu)"])
+    result.stdout.fnmatch_lines(["4 passed, 0 failed, 0 unproven, 0 expected failure, 0 skipped (devices: cpu)"])
     result.stdout.no_fnmatch_line("*planned checks were selected")
     assert result.ret == 0
 
@@ -97,7 +97,7 @@ def test_failure_shows_deviation_and_command_without_a_traceback(run):
             f"repeat: pytest '{ID('float64', 'agrees_with_reference')}' --orfit-seed 0".replace("[", "[[]"),
             "*conformance (orfit_bench)*",
             "2 of 4 planned checks were selected",
-            "1 passed, 1 failed, 0 expected failure, 0 skipped (devices: cpu)",
+            "1 passed, 1 failed, 0 unproven, 0 expected failure, 0 skipped (devices: cpu)",
             "largest deviation/bound: * / *, agrees_with_reference of lms on echo (float64)",
         ]
     )
@@ -115,7 +115,7 @@ def test_an_expected_failure_is_no_failure(run):
     result = run(echo("Y + 1e-3", {"agrees_with_reference": "a known offset"}), "-rx")
     result.assert_outcomes(passed=2, xfailed=2)
     result.stdout.fnmatch_lines(
-        ["2 passed, 0 failed, 2 expected*", "XFAIL *a known offset (with the default settings: off by*"]
+        ["2 passed, 0 failed, 0 unproven, 2 expected*", "XFAIL *a known offset (with the default settings: off by*"]
     )
     assert result.ret == 0
 
@@ -142,7 +142,7 @@ def test_an_expectation_that_names_no_check_fails_the_session(run):
 def test_a_backend_that_is_not_here_fails_the_session(run):
     result = run(ABSENT, "-rs")
     result.assert_outcomes(skipped=4)
-    result.stdout.fnmatch_lines(["0 passed, 0 failed, 0 expected failure, 4 skipped (devices: none)"])
+    result.stdout.fnmatch_lines(["0 passed, 0 failed, 0 unproven, 0 expected failure, 4 skipped (devices: none)"])
     result.stdout.fnmatch_lines(["problem: no checks ran: no such device"])
     assert result.ret == 1
 
@@ -201,7 +201,7 @@ def test_junit_and_json_tell_the_whole_record(run, pytester):
     record = next(r for r in written["results"] if r["check"] == "any_chunking" and r["dtype"] == "float32")
     assert told.items() <= {name: str(value) for name, value in record.items()}.items()
     assert (told["device"], told["seed"], told["status"]) == ("cpu", "7", "passed")
-    assert written["counts"] == {"passed": 2, "failed": 2, "expected failure": 0, "skipped": 0}
+    assert written["counts"] == {"passed": 2, "failed": 2, "unproven": 0, "expected failure": 0, "skipped": 0}
 
 
 def test_a_result_survives_as_plain_values():

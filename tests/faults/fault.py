@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,10 +54,10 @@ class Fault:
         finally:
             ob.unregister(NAME)
 
-    def report(self) -> Report:
-        """The report of the whole kit."""
+    def report(self, only: Sequence[str] = ()) -> Report:
+        """The report of the whole kit, or of some checks."""
         with self.installed():
-            return conform(NAME, backends=[NAME], dtypes=[self.dtype], slow=self.slow)
+            return conform(NAME, backends=[NAME], dtypes=[self.dtype], slow=self.slow, only=only)
 
 
 def _plugin(fault: Fault) -> Any:

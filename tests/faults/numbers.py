@@ -41,6 +41,12 @@ def single_precision_in_double(s, X, Y, p, out):
     return len(X)
 
 
+@faulty_learn("learns_an_easy_stream")
+def learns_the_opposite_of_each_target(s, X, Y, p, out):
+    """The targets are learned with the opposite sign; the method has no law that would notice."""
+    return plain(s, X, -Y, p, out)
+
+
 @faulty_learn("rows_of_zeros")
 def divides_by_the_row(s, X, Y, p, out):
     """Normalized LMS that divides by x'x, also for a row of zeros."""

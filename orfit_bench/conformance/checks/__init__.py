@@ -11,6 +11,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     long_streams,
     merging,
     precision,
+    proof,
     shapes,
     side_effects,
     smoothing,

@@ -1,0 +1,147 @@
+"""Whether anything would notice wrong numbers, and whether a learner learns at all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, NotApplicable, Note, Unproven, check, ensure
+from orfit_bench.conformance.checks.agreement import agrees_with_batch_solution, needs_batch_solution
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.data_sets import data_sets_of
+from orfit_bench.conformance.inspection import with_kernel
+from orfit_bench.conformance.laws import LawCase, cases, measure_law
+from orfit_bench.conformance.rows import Chunk, frozen
+from orfit_bench.conformance.wrong_kernels import WrongKernel, factors
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.factory import create
+
+N_EASY, D_EASY = 400, 5
+"""Rows and features of the easy stream."""
+Accepts = Callable[[CheckContext, float], bool]
+"""Whether a test accepts the learners of the context with steps that are wrong by a factor."""
+
+
+def needs_float64(context: CheckContext) -> str:
+    """Wrong learners are the same in every dtype, so one is enough."""
+    return "" if context.dtype == "float64" else "it is done in float64"
+
+
+@check(needs_float64, all_variants=False)
+def wrong_numbers_are_noticed(context: CheckContext) -> Note | None:
+    """Laws or the batch solution reject a learner that does nothing, one of opposite sign, and one that is 1 % off."""
+    tests = evidence(context)
+    if not tests:
+        raise Unproven("the method declares neither a law nor a batch solution, so nothing would notice wrong numbers")
+    rejected = _rejections(tests, context)
+    if missed := [wrong for wrong in factors(context.method) if not any(wrong in found for found in rejected.values())]:
+        raise Unproven(
+            f"{', '.join(tests)} {'accepts' if len(tests) == 1 else 'accept'} a learner that "
+            f"{' and one that '.join(missed)}: declare a law that compares its numbers with another computation"
+        )
+    vacuous = [name for name, found in rejected.items() if not found]
+    return Note(f"proves nothing, since it accepts every wrong learner: {', '.join(vacuous)}") if vacuous else None
+
+
+def _rejections(tests: Mapping[str, Accepts], context: CheckContext) -> dict[str, list[str]]:
+    """The wrong learners that each test rejects. What has been decided already is not tried again."""
+    rejected: dict[str, list[str]] = {name: [] for name in tests}
+    for wrong, factor in factors(context.method).items():
+        noticed = False
+        for name, accepts in tests.items():
+            if (not noticed or not rejected[name]) and not accepts(context, factor):
+                rejected[name].append(wrong)
+                noticed = True
+    return rejected
+
+
+def evidence(context: CheckContext) -> Mapping[str, Accepts]:
+    """The laws and the batch solution of a method, each as a test of wrong learners."""
+    known = [case for case in cases(context.method.name) if not case.absence(context.backend.name)]
+    found: dict[str, Accepts] = {f"law_{case.law.name}": partial(_law_accepts, case) for case in known}
+    return found if needs_batch_solution(context) else {**found, "the batch solution": _batch_solution_accepts}
+
+
+def _law_accepts(case: LawCase, context: CheckContext, factor: float) -> bool:
+    def make(name: str, **settings: Any) -> Any:
+        learner = create(name, **settings)
+        return with_kernel(learner, _wrong(context, factor)) if name == context.method.name else learner
+
+    def holds(data_set: str) -> bool:
+        found = measure_law(case, data_set, context.backend.name, context.dtype, context.seed, make)
+        return bool(found.inconclusive) or found.holds
+
+    return all(_accepts(partial(holds, name)) for name in data_sets_of(case.law))
+
+
+def _batch_solution_accepts(context: CheckContext, factor: float) -> bool:
+    def holds() -> bool:
+        found = agrees_with_batch_solution(replace(context, wrap=_wrong(context, factor)))
+        return isinstance(found, Deviation) and found.holds
+
+    return _accepts(holds)
+
+
+def _wrong(context: CheckContext, factor: float) -> Callable[[Any], WrongKernel]:
+    return partial(WrongKernel, method=context.method, factor=factor)
+
+
+def _accepts(holds: Callable[[], bool]) -> bool:
+    """Whether a test passes. It may raise anything for numbers that no right learner has, which is a rejection.
+
+    A learner that refuses a step says so itself: that shows nothing about the test.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return holds()
+        except (NotApplicable, DivergedError):
+            return True
+        except Exception:
+            return False
+
+
+# ---------------------------------------------------------------------- it learns
+
+
+@check(all_variants=False)
+def learns_an_easy_stream(context: CheckContext) -> None:
+    """With default settings, a learner predicts new rows of an easy stream better after it than before it."""
+    chunk = easy_rows(context)
+    seen, new = chunk.cut(0, N_EASY // 2), chunk.cut(N_EASY // 2, N_EASY)
+    learner = context.initialize(seen.cut(0, 1))
+    context.learn(learner, seen.cut(0, 1) if context.method.traits.labels else seen.cut(0, 0))
+    before = _error(context, learner, new)
+    context.learn(learner, seen)
+    context.flush(learner)
+    after = _error(context, learner, new)
+    ensure(after < before, f"the error on new rows is {after:.3g}, and was {before:.3g} before learning")
+
+
+def easy_rows(context: CheckContext) -> Chunk:
+    """Standardised rows with a constant feature that decides most of the target; those of a subspace have main axes."""
+    rng = np.random.default_rng([context.seed, N_EASY])
+    X = rng.standard_normal((N_EASY, D_EASY))
+    if not context.method.traits.supervised:
+        X[:, :2] *= 5
+        return Chunk(frozen(X.astype(context.dtype)), None, {})
+    X[:, 0] = 1
+    y: Any = X @ np.array([3.0, 0.5, -0.5, 0.5, -0.5])
+    if context.method.traits.labels:
+        y = np.where(X[:, 1] < 0, "a", "b")
+    else:
+        y = (y if context.accepts(Chunk(X, y, {})) else np.where(y < 0, -1.0, 1.0)).astype(context.dtype)
+    return Chunk(frozen(X.astype(context.dtype)), frozen(y), {})
+
+
+def _error(context: CheckContext, learner: Any, chunk: Chunk) -> float:
+    """The mean squared error, the share of wrong labels, or the mean squared distance from the subspace."""
+    if context.method.traits.labels:
+        return float(np.mean(learner.predict(chunk.X) != chunk.y))
+    expected = chunk.X if chunk.y is None else chunk.y
+    return float(np.mean((context.predict(learner, chunk.X) - expected) ** 2))

@@ -1,0 +1,79 @@
+"""Kernels that are wrong on purpose: a law or a batch solution that accepts all of them proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from orfit_bench.spec import Method
+
+IDLE, LONG = {"does nothing": 0.0}, {"takes steps that are 1 % too long": 1.01}
+
+LARGEST = 1e10
+"""A wrong learner keeps its weights where they would exceed it, so that it does not overflow."""
+
+
+def factors(method: Method) -> Mapping[str, float]:
+    """What the wrong learners of a method do, and the factor of the change of their weights.
+
+    The sign of a basis vector means nothing, so a subspace takes half steps instead of steps of the opposite sign.
+    """
+    wrong = {"steps in the opposite direction": -1.0} if method.traits.supervised else {"takes half of each step": 0.5}
+    return IDLE | wrong | LONG
+
+
+class WrongKernel:
+    """A kernel whose every step changes the weights by `factor` times what the rule changes them.
+
+    Parameters
+    ----------
+    kernel : module
+        The right kernel.
+    method : Method
+        The method of the kernel.
+    factor : float
+        See `factors`. With 0 nothing else changes either.
+    """
+
+    def __init__(self, kernel: Any, method: Method, factor: float) -> None:
+        self._kernel, self._factor = kernel, factor
+        weights = method.state.weights if method.traits.supervised else "basis"
+        names = [field.name for field in method.state.fields]
+        self._fields = names if not factor or weights not in names else [weights]
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._kernel, name)
+        if name == "learn":
+            return self._learn
+        if name == "solve":
+            return lambda s: self._solve(function(s))
+        if name in ("step", "update", "store"):
+            return lambda s, *given: self._change(s, lambda: function(s, *given))
+        return function
+
+    def _learn(self, s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+        """Learn step by step, so that each prediction is made by the wrong weights before it."""
+        for i, row in enumerate(range(0, len(X), p.batch_size)):
+            rows = slice(row, row + p.batch_size)
+            part = (X[rows], Y[rows], p.at(i), None if out is None else out[rows])
+            if self._change(s, lambda part=part: self._kernel.learn(s, *part)) < len(part[0]):  # type: ignore[misc]
+                return row
+        return len(X)
+
+    def _change(self, s: Any, learn: Callable[[], Any]) -> Any:
+        before = {name: array.copy() for name, array in s._asdict().items() if self._is_wrong(name, array)}
+        result = learn()
+        for name, old in before.items():
+            new = getattr(s, name)
+            new[...] = old + self._factor * (new - old)
+            if old.size and not float(abs(new).max()) < LARGEST:  # LAPACK may not return from an infinite matrix
+                new[...] = old
+        return result
+
+    def _is_wrong(self, name: str, array: Any) -> bool:
+        """Whether the array is a field with wrong changes; those of layered fields have a number behind the name."""
+        return array.dtype.kind == "f" and (name in self._fields or name.rpartition("_")[0] in self._fields)
+
+    def _solve(self, solution: tuple[Any, float]) -> tuple[Any, float]:
+        weights, precision = solution
+        return weights * self._factor, precision

@@ -1,0 +1,107 @@
+"""The verdict "unproven": all checks pass, but neither a law nor a batch solution would notice wrong numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from faults.fault import Fault
+from faults.reference_learner import PLAIN, PLAIN_KERNEL, STEP, KernelModule, block, plain
+from helpers.methods import change
+
+from orfit_bench.conformance import Report, export
+from orfit_bench.conformance.result import UNPROVEN
+from orfit_bench.spec import Cost, Law, Measured, Theory, deviation
+
+COST = Cost(flops=lambda s, z: 6 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])
+PROOF = "wrong_numbers_are_noticed"
+
+
+def opposite(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """A wrong kernel, which learns the opposite of each target."""
+    return plain(s, X, -Y, p, out)
+
+
+def equals_the_recursion(create: Callable[..., Any], rows: Any) -> Measured:
+    """The weights are those of the recursion w + step e x."""
+    w = np.zeros(rows.X.shape[1])
+    for x, y in zip(rows.X, rows.y, strict=True):
+        w += STEP * (y - x @ w) * x
+    got = create().partial_fit(rows.X, rows.y).state()["w"].values[:, 0]
+    return Measured(deviation(got, w), len(rows.X), 1.0)
+
+
+def compares_nothing(create: Callable[..., Any], rows: Any) -> Measured:
+    """It holds whatever the learner does."""
+    create().partial_fit(rows.X, rows.y)
+    return Measured(0.0, len(rows.X), 1.0)
+
+
+def weights_change(create: Callable[..., Any], rows: Any) -> Measured:
+    """It notices a learner that does nothing, and no other."""
+    moved = bool(create().partial_fit(rows.X, rows.y).state()["w"].values.any())
+    return Measured(0.0 if moved else np.inf, len(rows.X), 1.0)
+
+
+def report(*laws: Callable[..., Measured], learn: Any = plain) -> Report:
+    theory = Theory(cost=COST, laws=tuple(Law(law, "a test", 1) for law in laws))
+    fault = Fault("", frozenset(), change(PLAIN, theory=theory), KernelModule(learn=learn, step=block))
+    return fault.report(only=[PROOF, *(f"law_{law.__name__}" for law in laws)])
+
+
+@pytest.mark.parametrize("learn", [plain, opposite])
+def test_without_a_law_right_and_wrong_kernels_are_unproven(learn: Any) -> None:
+    found = report(learn=learn)
+    assert (found.verdict, found.passed) == ("unproven", False)
+    (result,) = (r for r in found.results if r.status == UNPROVEN)
+    assert result.reason.startswith("the method declares neither a law nor a batch solution")
+
+
+def test_a_law_that_accepts_everything_proves_nothing() -> None:
+    found = report(compares_nothing)
+    assert found.verdict == "unproven"
+    assert (
+        "law_compares_nothing accepts a learner that does nothing and one that steps in the opposite direction and one "
+        "that takes steps that are 1 % too long"
+    ) in str(found)
+
+
+def test_a_weak_law_is_named_with_what_it_accepts() -> None:
+    found = report(weights_change)
+    assert found.verdict == "unproven"
+    assert "law_weights_change accepts a learner that steps in the opposite direction and one that takes" in str(found)
+
+
+def test_a_law_that_compares_the_numbers_decides() -> None:
+    assert report(equals_the_recursion).verdict == "conforms"
+    assert report(equals_the_recursion, learn=opposite).verdict == "fails"
+
+
+def test_a_law_that_proves_nothing_beside_one_that_does_is_reported() -> None:
+    found = report(equals_the_recursion, compares_nothing)
+    assert found.verdict == "conforms"
+    assert "proves nothing, since it accepts every wrong learner: law_compares_nothing" in {
+        r.reason for r in found.results if r.check == PROOF
+    }
+
+
+def test_files_of_a_report_state_the_verdict() -> None:
+    """An unproven method is a failure in JUnit, unless it is allowed."""
+    from dataclasses import replace
+
+    found = report()
+    run = export.RunInfo.now("orfit-bench conform", 1.0, {})
+    suite = ET.fromstring(export.as_junit(found, run))[0]
+    assert [case.get("type") for case in suite.iter("failure")] == ["unproven"]
+    assert '"verdict": "unproven"' in export.as_json(found, run)
+    allowed = replace(found, allow_unproven=True)
+    assert allowed.passed
+    suite = ET.fromstring(export.as_junit(allowed, run))[0]
+    assert (suite.get("failures"), [case.get("type") for case in suite.iter("skipped")]) == ("0", ["unproven"])
+
+
+def test_the_kernel_of_the_faults_is_unproven_by_itself() -> None:
+    assert Fault("", frozenset(), PLAIN, PLAIN_KERNEL).report(only=[PROOF]).verdict == "unproven"
