@@ -25,6 +25,14 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_terminal() -> Iterator[None]:
+    """The output of the tests goes to no terminal, also where the library readline has set the width of one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def numpy_unless_named() -> Iterator[None]:
     """Learners of the tests are on NumPy unless they name a backend."""
     with pytest.MonkeyPatch.context() as patch:

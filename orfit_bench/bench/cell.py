@@ -65,7 +65,10 @@ class Cell:
     @property
     def key(self) -> str:
         """A hash of the description, equal in every process."""
-        return make_key(asdict(self))
+        cell = asdict(self)
+        # preprocessing that is off is left out, so that the keys of results from before it existed stay
+        cell["protocol"] = {name: value for name, value in cell["protocol"].items() if value is not False}
+        return make_key(cell)
 
     def data(self) -> Data:
         """Load the data. Raises ValueError for an impossible size, UnavailableError if the data are missing."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
@@ -79,7 +79,7 @@ def run(
     if not memory_budget >= 0:
         raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
     if isolate:
-        registry().require_installed("pass isolate=False")
+        registry().require_installed(_used(cell for cell, absent in planned if not absent), "pass isolate=False")
     target = None if output is None else _check_output(Path(output))
     with SubprocessExecutor() if isolate else nullcontext(InProcessExecutor()) as worker:
         origin = provenance(worker.threads)
@@ -98,6 +98,14 @@ def run(
             results.write(table, target)
         journal.remove(cell.key for cell, _ in planned)
     return table
+
+
+def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
+    """The declarations that cells need, by hook and name; every metric is computed."""
+    yield from (("metrics", name) for name in registry().metrics)
+    for cell in cells:
+        yield from (("methods", cell.method), ("backends", cell.backend), ("streams", cell.stream))
+        yield "kernels", (cell.backend, cell.method)
 
 
 def _with_compilation(run_cell: Callable[[Cell], Record], compiled: Mapping[str, float]) -> Callable[[Cell], Record]:

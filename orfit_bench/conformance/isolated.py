@@ -64,8 +64,9 @@ def conform_isolated(
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
     if workers is not None and workers < 1:
         raise ValueError(f"workers={workers}: want an integer >= 1")
-    registry().require_installed("call conform()")
     pairs = validate_selection(names, backends, dtypes, only, seed)
+    used = [part for backend, method in pairs for part in _parts(backend, method)]
+    registry().require_installed(used, "call conform()")
     with open_processes(1) as processes:
         plan, kernels, problems = _plan(processes, pairs, (dtypes, only, seed, slow))
         with open_processes(min(workers or cores(), len(plan)) - 1) as more:
@@ -74,6 +75,11 @@ def conform_isolated(
         arguments = (plan, results, bool(only), None, [*names, *backends])
         report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
     return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
+
+
+def _parts(backend: str, method: str) -> list[tuple[str, Any]]:
+    """The declarations that a worker needs, by hook and name."""
+    return [("backends", backend), ("methods", method), ("kernels", (backend, method))]
 
 
 def _plan(

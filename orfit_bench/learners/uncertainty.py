@@ -1,7 +1,7 @@
 """Standard deviations and likelihoods of predictions by methods whose state is a Gaussian posterior.
 
 `rls` and `ridge` are Bayesian linear regression: for observation noise of variance v and the prior N(w0, v / ridge I)
-the posterior is N(w, v P), and a forgetting factor divides P by ff before each row (docs/decisions/0050).
+the posterior is N(w, v P), and a forgetting factor divides P by ff before each row (docs/decisions/0055).
 Shapes: J (q, p) gradients, one row x' each on a linear model, P (p, p), K (q, q).
 """
 

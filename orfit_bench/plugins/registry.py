@@ -140,12 +140,13 @@ class Registry:
             lines = "\n".join(f"  {p.name} ({p.supplier}): {p.reason}" for p in broken)
             raise PluginError(f"{len(broken)} broken plugin(s):\n{lines}")
 
-    def require_installed(self, otherwise: str) -> None:
-        """Raise ValueError, which recommends `otherwise`, if a plugin is registered in this process only."""
-        for plugin in self.plugins:
-            if plugin.distribution == IN_PROCESS:
+    def require_installed(self, used: Iterable[tuple[str, Any]], otherwise: str) -> None:
+        """Raise ValueError, which recommends `otherwise`, if one of these (hook, name) is only registered here."""
+        for hook, name in used:
+            if self.suppliers.get((hook, name)) == IN_PROCESS:
+                kind = "kernel" if hook == "kernels" else self.tables[hook].kind
                 raise ValueError(
-                    f"plugin {plugin.name!r} was registered in this process, where a worker process does not see it: "
+                    f"{kind} {name!r} was registered in this process, where a worker process does not see it: "
                     f"{otherwise}, or install it as a distribution"
                 )
 

@@ -47,7 +47,7 @@ class Backend:
     compile: Callable[[Any, str], None] | None = None
     """Compile a kernel module for a dtype and cache it for later processes; None if nothing is cached."""
     complete: bool = False
-    """Whether it has kernels for all methods of the catalogue with all their capabilities, which the kit checks."""
+    """Whether it has kernels for all methods of the catalogue with all their capabilities but complex numbers."""
 
     @property
     def described(self) -> dict[str, str]:

@@ -22,6 +22,8 @@ MEANING: dict[Capability, str] = {
     "complex": "complex numbers",
 }
 """Every capability; float64 is what all kernels compute."""
+OPTIONAL = ("complex",)
+"""What a backend may leave out and still declare itself complete."""
 
 
 def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:

@@ -115,7 +115,7 @@ def test_invalid_rows_are_refused(case: str, method: str, same_state: Same) -> N
         if fresh and case == "fewer features":
             continue
         for name, call in list(calls())[: 2 if fresh else 3]:
-            with pytest.raises((error, ValueError) if learner.pending else error, match="rows wait|" + name):
+            with pytest.raises((error, ValueError) if learner.pending else error, match="rows are pending|" + name):
                 call(learner, bad)
             same_state(learner, before)
     with pytest.raises(error, match=message):

@@ -45,7 +45,7 @@ def test_learners_that_cannot_be_merged_are_refused(method: str, same_state: Sam
             a.merge(other)
         same_state(a, before)
     waiting = ob.create(method, batch_size=2).partial_fit(X[:3])
-    with pytest.raises(ValueError, match="rows wait"):
+    with pytest.raises(ValueError, match="has pending rows"):
         waiting.merge(ob.create(method, batch_size=2).partial_fit(X[:2]))
 
 

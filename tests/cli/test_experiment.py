@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 import orfit_bench as ob
 from orfit_bench.cli import main
-from orfit_bench.plugins.registry import Table, registry
+from orfit_bench.plugins import registry as registry_module
+from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import Experiment, Reproduced, Request
 
 FIGURE = Experiment("figure-1", "a paper, Figure 1", "a curve", 5, "papers_of_tests:run", ("digits", "mnist"))
@@ -35,7 +36,8 @@ def invoke(*arguments: str) -> Result:
 @pytest.fixture
 def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A plugin with one experiment, the only ones that there are."""
-    monkeypatch.setattr(registry(), "experiments", Table("experiment"))
+    others = [p for p in registry().plugins if not p.offers.get("experiments")]
+    monkeypatch.setattr(registry_module, "_registry", Registry(others))
     monkeypatch.setitem(sys.modules, "papers_of_tests", SimpleNamespace(run=run))  # type: ignore[misc]
     ASKED.clear()
     made = SimpleNamespace(SPEC_VERSION=(1, 0), experiments=ob.hookimpl(lambda: (FIGURE,)), __name__="papers_of_tests")
@@ -78,7 +80,8 @@ class TestCommand:
 def test_without_an_experiment_the_command_says_how_to_get_some(
     arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry(), "experiments", Table("experiment"))
+    others = [p for p in registry().plugins if not p.offers.get("experiments")]
+    monkeypatch.setattr(registry_module, "_registry", Registry(others))
     result = invoke(*arguments)
     assert result.exit_code == 2
     assert "no experiment is installed: install the distribution orfit-bench-papers" in result.output

@@ -109,7 +109,7 @@ def test_isolated_run_reports_the_same_as_one_in_process():
 def test_plugin_registered_in_process_is_refused():
     ob.register(offering("own", {"lms": "a_module"}), "own")
     try:
-        with pytest.raises(ValueError, match=r"plugin 'own' was registered in this process.*call conform\(\)"):
+        with pytest.raises(ValueError, match=r"backend 'own' was registered in this process.*call conform\(\)"):
             conform_isolated("lms")
     finally:
         ob.unregister("own")

@@ -77,7 +77,7 @@ def run(
     for path in (file, html):
         ensure_writable(path)
     if isolate:
-        registry().require_installed("pass isolate=False")
+        registry().require_installed(registry().suppliers, "pass isolate=False")
     with Process() if isolate else nullcontext() as process:
         origin = provenance(process.threads if process else threads())
         journal = Journal(file, origin, lambda: data_sets.files(chosen.data))
