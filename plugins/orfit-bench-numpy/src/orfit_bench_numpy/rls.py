@@ -40,7 +40,8 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     if not (is_finite(w) and keeps_variances_finite(P, V, limits)):
         return False
     s.w[...] = w
-    P -= hermitian_square(V)  # survey, eq. (12): P - P J' S^-1 J P, symmetric to the last bit
+    # survey, eq. (12): P - P J' S^-1 J P, symmetric to the last bit
+    P -= hermitian_square(V) if np.iscomplexobj(V) else V.T @ V
     if ff != 1:
         P /= ff
     if factor.degraded:
@@ -53,7 +54,7 @@ def start_without_prior(s: State, J: Array, E: Array) -> bool:
     V, sigma, Wt = np.linalg.svd(J, full_matrices=False)  # J = V diag(sigma) Wt
     w = s.w + Wt.conj().T @ ((V.conj().T @ E) / sigma[:, None])  # w + J^+ E
     half = Wt / sigma[:, None]
-    P = hermitian_square(half)
+    P = hermitian_square(half) if np.iscomplexobj(half) else half.T @ half
     if not is_finite(w) or not is_finite(P):
         return False
     s.w[...], s.P[...] = w, P
@@ -74,9 +75,10 @@ def interpolate(s: State, J: Array, E: Array) -> bool:
 
 
 def hermitian_square(V: Array) -> Array:
-    """V^H V (p, p), equal to its conjugate transpose to the last bit."""
+    """V^H V (p, p) for a complex V, equal to its conjugate transpose to the last bit, as V'V is for a real one."""
     G: Array = V.conj().T @ V
-    return (G + G.conj().T) / 2 if np.iscomplexobj(G) else G
+    H: Array = (G + G.conj().T) / 2
+    return H
 
 
 COMPLEX = True
