@@ -208,7 +208,7 @@ class Classifier(Learner):
         return label
 
     def _learn_labels(
-        self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None, predict: bool = False
+        self, X: ArrayLike, y: object, sample_weight: ArrayLike | None, predict: bool = False
     ) -> Array | None:
         """Learn labelled rows, and with `predict` return the scores of each before its step."""
         rows = with_labels(self.rule, self._usable(), X, y)

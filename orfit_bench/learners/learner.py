@@ -123,7 +123,7 @@ class Learner(Attributes):
             self._update(rows, self.rule.flush)
         return self
 
-    def _update(self, rows: Rows, act: Callable[..., Any], *arguments: Any) -> Any:
+    def _update(self, rows: Rows, act: Callable[..., Any], *arguments: object) -> Any:
         """Return act(state, *arguments), with a state of the sizes of these rows; undo the change if it fails.
 
         If a kernel fails half-way on a linear model, the learner refuses further calls: a copy of the state before each

@@ -15,7 +15,7 @@ from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
 
 
-def is_applied(applied: Any) -> bool:
+def is_applied(applied: object) -> bool:
     """Whether a kernel applied a step; TypeError if it returned None."""
     if applied is None:
         raise TypeError("the kernel returned None, want True (applied) or False (not finite, state untouched)")
@@ -116,5 +116,5 @@ class LinearizedKernel:
             for k, (n, _) in enumerate(self._shapes)
         )
 
-    def _checked(self, value: Any, what: str, shape: tuple[int, ...]) -> Array:
+    def _checked(self, value: object, what: str, shape: tuple[int, ...]) -> Array:
         return check_array(value, f"model {self._model.name!r}: {what}", shape, self._dtype)

@@ -102,7 +102,7 @@ def load(
     with open(path, "rb") as file:
         if storage.is_pipeline(file.read(8)):
             data = Path(path).read_bytes()
-            return _from_pipeline(data, str(path), backend=backend, model=model, transition=transition)
+            return _from_pipeline(data, str(path), backend, model, transition)
     return _rebuilt(*files.read(path), str(path), backend, model, transition)
 
 
@@ -142,7 +142,7 @@ def from_bytes(
     array([1.])
     """
     if storage.is_pipeline(data):
-        return _from_pipeline(data, "from_bytes", backend=backend, model=model, transition=transition)
+        return _from_pipeline(data, "from_bytes", backend, model, transition)
     found = binary.decode(data)
     if model is not None or transition is not None or fleet_format.KEY in found.of_state:
         return _rebuilt(found.header, found.arrays, "from_bytes", backend, model, transition)
@@ -158,11 +158,17 @@ def from_bytes(
         return learner_of(rule, serialization.rebuild(rule, head | found.of_state, found.arrays))
 
 
-def _from_pipeline(data: Any, where: str, **given: Any) -> AnyLearner:
+def _from_pipeline(
+    data: bytes | bytearray | memoryview,
+    where: str,
+    backend: str | None,
+    model: Model | None,
+    transition: Transition | tuple[Any, Any] | None,
+) -> AnyLearner:
     """A pipeline from its bytes."""
     with _located(where):
         header, learner = storage.decode(data)
-        found: AnyLearner = rebuilt(header, from_bytes(learner, **given))
+        found: AnyLearner = rebuilt(header, from_bytes(learner, backend=backend, model=model, transition=transition))
         return found
 
 
@@ -194,7 +200,7 @@ def _located(where: str) -> Iterator[None]:
 
 
 def _rebuilt(
-    head: Any,
+    head: dict[str, Any],
     arrays: dict[str, Any],
     where: str,
     backend: str | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class SingleRow:
         if self._bind and (learn := self._bind(state.arrays, self._p)):
             state.bound_row = self, state.arrays, learn
 
-    def _learn_bound(self, state: LearnerState, learn: Callable[[Any, float], int], x: Any, y: float) -> bool:
+    def _learn_bound(self, state: LearnerState, learn: Callable[[Array, float], int], x: Array, y: float) -> bool:
         """Learn a row by the function of `Kernel.bind_row`. Return False if the general path has to learn it."""
         if not x.flags.c_contiguous or state.interrupted:
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -21,7 +21,7 @@ MAX_BYTES = 2**30
 """Size of the largest history: one that is larger would be kept by mistake."""
 
 
-def validate(method: Method, every: Any) -> int:
+def validate(method: Method, every: SupportsIndex) -> int:
     """The number of rows between two entries; TypeError or ValueError where there can be no history."""
     if method.state.predict:
         raise TypeError(f"{method.name} has no weights, so there is no history of them")

@@ -104,7 +104,7 @@ class Dynamics:
         control = {n: self._control(given.pop(n), steps) for n in ("control",) if n in given}
         return {n: self._per_step(v, n, steps, observed) for n, v in given.items()} | control
 
-    def _control(self, value: Any, steps: int | None) -> PerStep:
+    def _control(self, value: ArrayLike, steps: int | None) -> PerStep:
         """Numbers (p,) or (p, c) for each step as an array (n, p, r) on the backend."""
         array, lead = validation.numbers(value, "control", np.dtype(float)), () if steps is None else (steps,)
         if array.shape not in ((*lead, self._p), (*lead, self._p, self._r)):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from orfit_bench.learners.filtering.dynamics import StepModel
 from orfit_bench.learners.linearization import LinearizedKernel, check_array, is_applied
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.kernel import State
 from orfit_bench.spec.model import LINEAR, Transition
 
 
@@ -27,7 +29,7 @@ class Innovation(NamedTuple):
 class ExtendedFilter(LinearizedKernel):
     """Prediction and correction row by row, each linearized at the current mean."""
 
-    def learn(self, s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    def learn(self, s: State, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         """Learn the rows; a row whose correction is rejected leaves the state as before its prediction."""
         for i in range(len(X)):
             row = slice(i, i + 1)
@@ -35,11 +37,11 @@ class ExtendedFilter(LinearizedKernel):
                 return i
         return len(X)
 
-    def step(self, s: Any, A: Array, Y: Array, p: Any) -> bool:
+    def step(self, s: State, A: Array, Y: Array, p: Any) -> bool:
         """Learn all rows of A as observations of the same step."""
         return self._filter_step(s, A, Y, p.at(0), None)
 
-    def _filter_step(self, s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
+    def _filter_step(self, s: Any, A: Array, Y: Array, p: StepModel, out: Array | None) -> bool:
         """Predict and correct; if either is rejected, restore the state."""
         before = [a.copy() for a in s]
         if self.predict_step(s, p)[0] and self.correct(s, A, Y, p, out):
@@ -48,7 +50,7 @@ class ExtendedFilter(LinearizedKernel):
             a[...] = previous
         return False
 
-    def predict_step(self, s: Any, p: Any) -> tuple[bool, Array | None]:
+    def predict_step(self, s: State, p: Any) -> tuple[bool, Array | None]:
         """Predict from the previous step; returns whether the state stays finite, and the transition matrix or None."""
         F = p.transition
         if p.t == 1 or not (p.is_dynamic or p.control is not None):
@@ -61,12 +63,12 @@ class ExtendedFilter(LinearizedKernel):
             mean = mean + p.control
         return is_applied(self._kernel.predict_step(s, mean, p._replace(transition=F))), F
 
-    def correct(self, s: Any, x: Array, y: Array, p: Any, out: Array | None) -> bool:
+    def correct(self, s: State, x: Array, y: Array, p: StepModel, out: Array | None) -> bool:
         """Correct by the observed entries of y (NaN: not observed); write the prediction to out."""
         seen = self.innovation(s, x, y, p, out)
         return seen is None or self.apply(s, seen, p)
 
-    def innovation(self, s: Any, x: Array, y: Array, p: Any, out: Array | None) -> Innovation | None:
+    def innovation(self, s: State, x: Array, y: Array, p: StepModel, out: Array | None) -> Innovation | None:
         """What the observed entries of y add to the prediction, None if there are none; predictions go to out."""
         xp = self._xp
         linear = self._model is LINEAR
@@ -80,7 +82,7 @@ class ExtendedFilter(LinearizedKernel):
         R = p.observation_noise[observed][:, observed]
         return Innovation(xp.ascontiguousarray(J[observed]), xp.ascontiguousarray(E[observed]), R)
 
-    def apply(self, s: Any, seen: Innovation, p: Any) -> bool:
+    def apply(self, s: State, seen: Innovation, p: Any) -> bool:
         """Correct the state by an innovation; returns whether the kernel applied it."""
         J, E, R = seen
         finite = bool(self._xp.isfinite(E).all() and self._xp.isfinite(J).all())
@@ -97,6 +99,6 @@ def apply_transition(mean: Array, transition: Transition) -> Array:
     return check_array(transition.function(mean[:, 0].copy()), what, want, mean.dtype)[:, None]
 
 
-def moments(s: Any) -> Moments:
+def moments(s: State) -> Moments:
     """The mean and covariance of a state."""
     return Moments(s.mean, s.covariance)

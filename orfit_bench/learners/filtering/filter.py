@@ -250,7 +250,7 @@ class Filter(Regressor):
         return self.rule.log_likelihood(state, rows.X, rows.Y, rows.inputs)
 
     def _rows(
-        self, X: ArrayLike, y: ArrayLike, *varying: Any, block: bool = False, sample_weight: ArrayLike | None = None
+        self, X: ArrayLike, y: ArrayLike, *varying: object, block: bool = False, sample_weight: ArrayLike | None = None
     ) -> Rows:
         """The rows with what came with them, all of it checked."""
         look = block or not self.rule.kernel_checks_rows or any(v is not None for v in (*varying, sample_weight))
@@ -263,7 +263,7 @@ class Filter(Regressor):
             varying = transition, process_noise, noise, control
         return rows._replace(inputs=self.rule.step_inputs(rows.sizes, varying, len(rows.X), block))
 
-    def _divided_noise(self, noise: Any, weights: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _divided_noise(self, noise: object, weights: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The variances of the rows, those given or those of the settings, divided by the weights."""
         rows = len(weights)
         each = np.asarray(self.settings["observation_noise"] if noise is None else noise, float)

@@ -37,7 +37,7 @@ class FilterRule(Rule):
             self._dynamics[d, c] = Dynamics(self.settings, p, c, self.is_linear, self._to_backend)
         return self._dynamics[d, c]
 
-    def _to_backend(self, host: Any, name: str) -> Array:
+    def _to_backend(self, host: np.ndarray[Any, Any], name: str) -> Array:
         return self.backend.asarray(validation.numbers(host, name, self.dtype))
 
     def step_inputs(self, sizes: Sizes, varying: tuple[Any, ...], rows: int, block: bool = False) -> StepInputs:

@@ -16,6 +16,7 @@ from orfit_bench.learners.fleets import serialization
 from orfit_bench.learners.fleets.fleet import Fleet, stacked
 from orfit_bench.learners.fleets.kinds import ClassifierFleet, RegressorFleet, SubspaceFleet
 from orfit_bench.learners.fleets.members import SEED, Members
+from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.learner import Learner
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
@@ -131,7 +132,7 @@ def restored_fleet(head: Mapping[str, Any], arrays: dict[str, Any], backend: str
     return _create_fleet(members, serialization.rebuild(members, dict(head), arrays))
 
 
-def _create_fleet(members: Members, state: Any = None) -> Fleet:
+def _create_fleet(members: Members, state: FleetState | None = None) -> Fleet:
     """The fleet of these members; UnavailableError or ValueError where there is none of them."""
     rule = members.shared
     require_fleets(rule.kernel, rule.method, rule.backend)
@@ -165,7 +166,13 @@ def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, 
 
 
 def _members(
-    method: str, size: int, backend: str, dtype: DTypeLike, weights: Any, shared: Any, varying: dict[str, list[Any]]
+    method: str,
+    size: int,
+    backend: str,
+    dtype: DTypeLike,
+    weights: ArrayLike | None,
+    shared: Mapping[str, Any],
+    varying: dict[str, list[Any]],
 ) -> Members:
     """The members, their settings checked; each as `create` would check it."""
     found = registry().methods.find(method)

@@ -72,7 +72,7 @@ class Fleet:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def _index(self, i: Any) -> int:
+    def _index(self, i: object) -> int:
         if isinstance(i, (bool, np.bool_)) or not isinstance(i, (int, np.integer)):
             raise TypeError(f"fleet: got the index {i!r}, want an integer")
         if not -len(self) <= i < len(self):

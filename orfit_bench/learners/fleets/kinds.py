@@ -18,7 +18,7 @@ from orfit_bench.state.state import Sizes
 class SupervisedFleet(Fleet):
     """What fleets with targets have in common: the verbs."""
 
-    def partial_fit(self, X: ArrayLike, y: Any, *, which: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None) -> Self:
         """Learn rows, those of each member in order.
 
         Parameters
@@ -46,11 +46,11 @@ class SupervisedFleet(Fleet):
         self._learn_rows(X, y, which, predict=False)
         return self
 
-    def prequential(self, X: ArrayLike, y: Any, *, which: ArrayLike | None = None) -> Array:
+    def prequential(self, X: ArrayLike, y: ArrayLike, *, which: ArrayLike | None = None) -> Array:
         """Learn as `partial_fit`, and return what was predicted for each row before its step, in the shape of y."""
         return self._learn_rows(X, y, which, predict=True)
 
-    def _learn_rows(self, X: ArrayLike, y: Any, which: ArrayLike | None, predict: bool) -> Any:
+    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         raise NotImplementedError
 
 
@@ -67,7 +67,7 @@ class RegressorFleet(SupervisedFleet):
     array([3., 1.])
     """
 
-    def _learn_rows(self, X: ArrayLike, y: Any, which: ArrayLike | None, predict: bool) -> Any:
+    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state, rule = self._usable(), self.members.shared
         sizes = state.sizes if state else None
         rows = read_rows(X, which, len(self), sizes and sizes.n_features, self.dtype)
@@ -95,7 +95,7 @@ class RegressorFleet(SupervisedFleet):
         rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
         return self._shaped(rows, self._predict(state, rows))
 
-    def _shaped(self, rows: FleetRows, predictions: Any) -> Array:
+    def _shaped(self, rows: FleetRows, predictions: Array) -> Array:
         found = rows.as_called(predictions)
         return found[..., 0] if self._begun().sizes.y_is_1d else found
 
@@ -108,7 +108,7 @@ class ClassifierFleet(SupervisedFleet):
         """The labels that some member has seen, in order of first appearance in the fleet."""
         return np.array(list(self.live_state.classes) if self.live_state else [])
 
-    def _learn_rows(self, X: ArrayLike, y: Any, which: ArrayLike | None, predict: bool) -> Any:
+    def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state = self._usable()
         rows = read_rows(X, which, len(self), state.sizes.n_features if state else None, self.dtype)
         given = np.asarray(y)

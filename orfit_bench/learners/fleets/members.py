@@ -17,6 +17,7 @@ from orfit_bench.spec.setting import equal_values
 from orfit_bench.spec.types import Choice, Integer
 from orfit_bench.state.state import LearnerState, Sizes
 
+HostArray = np.ndarray[Any, Any]
 SEED = "random_state"
 
 
@@ -63,7 +64,7 @@ class Members:
             self._rules[i] = replace(self.shared, settings=self.settings(i), random_state=seed)
         return self._rules[i]
 
-    def values(self, name: str, members: Any, times: Any, rows: Any) -> Any:
+    def values(self, name: str, members: HostArray, times: HostArray, rows: HostArray) -> HostArray:
         """A setting as kernels get it: a value for each of `members` (m,), or of a schedule one for each row.
 
         times (n,) are the numbers of the rows' steps, and rows (n,) which of `members` each row belongs to.

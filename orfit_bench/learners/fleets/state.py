@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.targets import with_classes
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import Label, LearnerState, Sizes
@@ -41,7 +41,7 @@ class FleetState:
         """An independent state of the same value."""
         return self.select(slice(None))
 
-    def select(self, members: Any) -> FleetState:
+    def select(self, members: slice | Sequence[int] | HostArray) -> FleetState:
         """The states of some members, by an index of NumPy; copies."""
         arrays = type(self.arrays)(*(np.array(a[members]) for a in self.arrays))
         steps, samples, warned, order = (
@@ -119,7 +119,7 @@ def _place(entry: tuple[int, Label]) -> int:
     return entry[0]
 
 
-def reserve(members: Members, state: FleetState, rows: Any) -> None:
+def reserve(members: Members, state: FleetState, rows: HostArray) -> None:
     """Make room for `rows` (N,) more entries of each member in growing fields, at most up to the limit."""
     layout = members.shared.layout(state.sizes)
     if not layout.grows:

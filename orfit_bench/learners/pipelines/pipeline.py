@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError, suggest
 from orfit_bench.jobs.files import replace
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def pipeline(*steps: Any) -> Pipeline:
+def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     """A learner whose rows are transformed on their way, in one pass.
 
     Parameters
@@ -69,11 +71,12 @@ def pipeline(*steps: Any) -> Pipeline:
     return Pipeline(transforms, steps[-1])
 
 
-def _transform(step: Any) -> Any:
+def _transform(step: object) -> Transform:
     if isinstance(step, str):
         if step not in TRANSFORMS:
             raise ValueError(f"pipeline: no step {step!r}{suggest(step, TRANSFORMS)}")
-        return TRANSFORMS[step]()
+        found: Transform = TRANSFORMS[step]()
+        return found
     if not isinstance(step, (Standardizer, Intercept)):
         raise TypeError(f"pipeline: got {type(step).__name__}, want ob.Standardizer(), a name, or last a learner")
     return step
@@ -83,42 +86,47 @@ class Pipeline:
     """Transforms and a learner, with the learner's verbs. Made by `orfit_bench.pipeline`."""
 
     def __init__(
-        self, transforms: tuple[Transform, ...], learner: Any, n_features: int | None = None, names: Any = ()
+        self,
+        transforms: tuple[Transform, ...],
+        learner: Learner,
+        n_features: int | None = None,
+        names: Iterable[str] = (),
     ) -> None:
         """The parts, and what is known about the columns of rows."""
-        self.transforms, self.learner = transforms, learner
+        self.transforms: tuple[Transform, ...] = transforms
+        self.learner: Any = learner  # its verbs depend on its kind
         self._n_features, self.feature_names = n_features, tuple(names)
 
     # ------------------------------------------------------------------ learning
 
-    def partial_fit(self, X: Any, y: Any = None, **given: Any) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None, **given: object) -> Self:
         """Learn rows in order; arguments and errors as those of the learner's `partial_fit`."""
         self._learn("partial_fit", X, *(() if y is None else (y,)), **given)
         return self
 
-    def prequential(self, X: Any, y: Any, **given: Any) -> Any:
+    def prequential(self, X: ArrayLike, y: ArrayLike, **given: object) -> Any:
         """Learn rows in order, and predict each of them just before its step."""
         return self._learn("prequential", X, y, **given)
 
-    def learn_one(self, x: Any, *y: Any) -> Self:
+    def learn_one(self, x: ArrayLike, *y: ArrayLike) -> Self:
         """Learn one row x (d,), with its target unless the learner has none."""
         return self.partial_fit(np.asarray(x)[None], *(np.asarray(t)[None] for t in y))
 
-    def _learn(self, verb: str, X: Any, *targets: Any, **given: Any) -> Any:
+    def _learn(self, verb: str, X: ArrayLike, *targets: ArrayLike, **given: object) -> Any:
         """What a verb of the learner returns; the transforms go on only as far as the learner does."""
         if given.get("sample_weight") is not None and any(isinstance(t, Standardizer) for t in self.transforms):
             raise TypeError("sample_weight: a pipeline with a standardizer has no rule for the weight of a row")
-        X, names = self._rows(X)
-        transforms, Z = self._learned(X)
+        rows, names = self._rows(X)
+        transforms, Z = self._learned(rows)
         try:
             found = getattr(self.learner, verb)(Z, *targets, **given)
         except DivergedError as error:
-            self.transforms = self._learned(X[: error.row])[0]
+            self.transforms = self._learned(rows[: error.row])[0]
             raise
-        self.transforms, self._n_features, self.feature_names = transforms, X.shape[1], names
+        self.transforms, self._n_features, self.feature_names = transforms, rows.shape[1], names
         return found
 
-    def _learned(self, X: Array) -> tuple[tuple[Any, ...], Array]:
+    def _learned(self, X: Array) -> tuple[tuple[Transform, ...], Array]:
         after = []
         for step in self.transforms:
             step, X = step.learn(X)
@@ -132,27 +140,27 @@ class Pipeline:
 
     # ------------------------------------------------------------------ answers
 
-    def predict(self, X: Any, **given: Any) -> Any:
+    def predict(self, X: ArrayLike, **given: object) -> Any:
         """What the learner predicts for the rows; arguments and errors as those of its `predict`."""
         return self.learner.predict(self._transformed(X), **given)
 
-    def predict_one(self, x: Any) -> Any:
+    def predict_one(self, x: ArrayLike) -> Any:
         """What the learner predicts for one row x (d,)."""
         return self.predict(np.asarray(x)[None])[0]
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: ArrayLike) -> Any:
         """The probabilities of the classes of rows."""
         return self.learner.predict_proba(self._transformed(X))
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: ArrayLike) -> Any:
         """The scores of the classes of rows."""
         return self.learner.decision_function(self._transformed(X))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: ArrayLike) -> Any:
         """The coordinates of rows along the components of a subspace."""
         return self.learner.transform(self._transformed(X))
 
-    def _transformed(self, X: Any) -> Array:
+    def _transformed(self, X: ArrayLike) -> Array:
         if self._n_features is None:
             raise ValueError("the pipeline has seen no chunk yet: call partial_fit first (a chunk of no rows will do)")
         rows, _ = self._rows(X)
@@ -160,7 +168,7 @@ class Pipeline:
             rows = step.transform(rows)
         return rows
 
-    def _rows(self, X: Any) -> tuple[Array, tuple[str, ...]]:
+    def _rows(self, X: ArrayLike) -> tuple[Array, tuple[str, ...]]:
         """Finite rows (n, d) in host memory, and the names of their columns."""
         values, names = read_columns(X, "X", self.feature_names)
         names = self.feature_names or (tuple(names) if self._n_features is None else ())
@@ -242,7 +250,7 @@ class Pipeline:
         return self.copy()
 
 
-def rebuilt(header: dict[str, Any], learner: Any) -> Any:
+def rebuilt(header: dict[str, Any], learner: Learner) -> Any:
     """The pipeline that a header describes, around its learner; ValueError where the header is none."""
     try:
         transforms = tuple(TRANSFORMS[step["name"]].from_dict(step) for step in header["steps"])

@@ -17,7 +17,7 @@ def encode(header: dict[str, Any], learner: bytes) -> bytes:
     return START.pack(MAGIC, zlib.crc32(head + learner), len(head)) + head + learner
 
 
-def is_pipeline(data: Any) -> bool:
+def is_pipeline(data: object) -> bool:
     """Whether bytes begin as those of a pipeline do."""
     return isinstance(data, (bytes, bytearray, memoryview)) and bytes(data[:8]) == MAGIC
 
