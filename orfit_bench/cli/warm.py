@@ -23,7 +23,13 @@ SECONDS = 600.0
     metavar="NAME",
     help="Compile for this backend. Default: all that compile kernels.",
 )
-@click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="float64 or float32. Default: both.")
+@click.option(
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    metavar="DTYPE",
+    help="float64, float32, complex128 or complex64. Default: both real ones.",
+)
 @click.option(
     "--workers", type=int, metavar="N", help="Number of worker processes. Default: the number of cores, at most 8."
 )
@@ -42,20 +48,20 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
       orfit-bench warm rls kalman --dtype float64
     """
     from orfit_bench.jobs.processes import Call, cores, open_processes, spread
-    from orfit_bench.learners.arguments import REAL_DTYPES
+    from orfit_bench.learners.arguments import DTYPES, REAL_DTYPES
 
     known = plugins()
     for name in methods:
         known.methods.find(name)
     for name in backends:
         known.backends.find(name)
-    if wrong := set(dtypes) - set(REAL_DTYPES):
-        raise ValueError(f"dtype={wrong.pop()!r}: want one of {', '.join(REAL_DTYPES)}")
+    if wrong := set(dtypes) - set(DTYPES):
+        raise ValueError(f"dtype={wrong.pop()!r}: want one of {', '.join(DTYPES)}")
     if workers is not None and workers < 1:
         raise ValueError(f"workers={workers}: want 1 or more")
     compiling = [n for n, b in known.backends.items() if b.compile and b.available and n in (backends or [n])]
     pairs = [(b, m) for b in compiling for m in (methods or known.methods) if not known.absence(b, m)]
-    wanted = [(b, m, dtype) for dtype in dtypes or REAL_DTYPES for b, m in pairs]
+    wanted = [(b, m, dtype) for dtype in dtypes or REAL_DTYPES for b, m in pairs if learns_in(b, m, dtype)]
     failed = []
     with bar() as shown, open_processes(min(workers or cores(), len(wanted))) as processes:
         calls = enumerate(Call(compile_kernel, one, SECONDS) for one in wanted)
@@ -69,6 +75,12 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
     click.echo(
         f"{kernels} compiled for {', '.join(compiling) or 'no backend: none of the selected backends compiles kernels'}"
     )
+
+
+def learns_in(backend: str, method: str, dtype: str) -> bool:
+    """Whether a kernel learns numbers of this dtype: not all learn complex ones."""
+    capabilities = plugins().capabilities(backend, method)
+    return not dtype.startswith("complex") or capabilities.get("complex") == ""
 
 
 def compile_kernel(backend: str, method: str, dtype: str) -> str:

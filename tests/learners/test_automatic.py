@@ -37,6 +37,9 @@ def test_backend_that_is_named_is_taken():
         ({"float32": "later"}, {"dtype": "float32"}, "numpy"),
         ({"models": "later"}, {}, "numba"),
         ({"models": "later"}, {"model": ob.MLP((3,))}, "numpy"),
+        ({}, {"dtype": "complex128"}, "numba"),
+        ({"complex": "later"}, {}, "numba"),
+        ({"complex": "later"}, {"dtype": "complex64"}, "numpy"),
     ],
 )
 def test_auto_backend_is_numpy_if_numba_lacks_a_capability(monkeypatch, lacks, settings, taken):

@@ -24,6 +24,16 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("sgd", {"step_size": 0.05, "radius": 0.5}),
 ]
 METHODS = ["lms", "nlms", "apa", "rls", "ridge", "sgd"]
+BACKENDS = pytest.mark.parametrize("backend", ["numpy", "numba"])
+NUMBERS = pytest.mark.parametrize(
+    ("backend", "dtype"),
+    [
+        ("numpy", "complex128"),
+        ("numpy", "complex64"),
+        ("numba", "complex128"),
+        pytest.param("numba", "complex64", marks=pytest.mark.slow),
+    ],
+)
 EQUAL = {"complex128": 1e-11, "complex64": 2e-3}
 
 
@@ -65,11 +75,11 @@ def recursion(method: str, p: dict[str, Any], X: Any, Y: Any) -> Any:
     return w
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@NUMBERS
 @pytest.mark.parametrize(("method", "settings"), CASES)
-def test_weights_follow_the_formulas(method: str, settings: dict[str, Any], dtype: str) -> None:
+def test_weights_follow_the_formulas(method: str, settings: dict[str, Any], backend: str, dtype: str) -> None:
     X, Y = draw(4 if settings.get("forgetting_factor") == 0 else 60, 5)
-    learner = create(method, settings, dtype)
+    learner = create(method, settings, dtype, backend=backend)
     predicted = learner.prequential(X, Y)
     want = recursion(method, settings, X, Y)
     assert weights(learner).dtype == predicted.dtype == dtype
@@ -78,42 +88,46 @@ def test_weights_follow_the_formulas(method: str, settings: dict[str, Any], dtyp
     np.testing.assert_allclose(predicted[-1], X[-1] @ recursion(method, settings, X[:-1], Y[:-1]), rtol=0, atol=1e-2)
 
 
+@BACKENDS
 @pytest.mark.parametrize(("method", "settings"), [case for case in CASES if case[0] in ("rls", "ridge")])
-def test_a_complex_problem_is_a_real_one_of_twice_the_size(method: str, settings: dict[str, Any]) -> None:
+def test_a_complex_problem_is_a_real_one_of_twice_the_size(method: str, settings: dict[str, Any], backend: str) -> None:
     if settings.get("ridge") == 0.0:
         settings = {"ridge": 1e-3}
     X, Y = draw(4 if settings.get("forgetting_factor") == 0 else 40, 5, outputs=1)
     rows = np.stack([np.hstack([X.real, -X.imag]), np.hstack([X.imag, X.real])], axis=1)  # (n, 2, 2d): one step each
     targets = np.stack([Y.real, Y.imag], axis=1)
-    real, found = ob.create(method, backend="numpy", **settings), create(method, settings).partial_fit(X, Y)
+    real = ob.create(method, backend="numpy", **settings)
+    found = create(method, settings, backend=backend).partial_fit(X, Y)
     for A, b in zip(rows, targets, strict=True):
         real.step(A, b)
     w = weights(real)
     np.testing.assert_allclose(weights(found), w[:5] + 1j * w[5:], atol=1e-11)
 
 
+@BACKENDS
 @pytest.mark.parametrize(("method", "settings"), CASES)
-def test_real_input_gives_the_real_method(method: str, settings: dict[str, Any]) -> None:
+def test_real_input_gives_the_real_method(method: str, settings: dict[str, Any], backend: str) -> None:
     X, Y = (a.real.copy() for a in draw(4 if settings.get("forgetting_factor") == 0 else 50, 5))
     real = ob.create(method, backend="numpy", **settings).partial_fit(X, Y)
-    found = create(method, settings).partial_fit(X, Y)
+    found = create(method, settings, backend=backend).partial_fit(X, Y)
     assert not weights(found).imag.any()
     np.testing.assert_allclose(weights(found).real, weights(real), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@NUMBERS
 @pytest.mark.parametrize(("method", "settings"), CASES)
 def test_any_chunking_and_every_way_to_keep_a_state(
-    method: str, settings: dict[str, Any], dtype: str, tmp_path: Path
+    method: str, settings: dict[str, Any], backend: str, dtype: str, tmp_path: Path
 ) -> None:
     X, y = draw(5 if settings.get("forgetting_factor") == 0 else 30, 6, outputs=1)
     X, y = X.astype(dtype), y[:, 0].astype(dtype)
-    all_rows, parts = create(method, settings, dtype).partial_fit(X, y), create(method, settings, dtype)
+    all_rows, parts = (create(method, settings, dtype, backend=backend) for _ in range(2))
+    all_rows.partial_fit(X, y)
     for i, (x, target) in enumerate(zip(X, y, strict=True)):
         parts = parts.learn_one(x, target) if i % 2 else parts.partial_fit(X[i : i + 1], y[i : i + 1])
         if i == min(9, len(X) - 2):
             parts.save(tmp_path / "a.npz")
-            parts = ob.restore(ob.from_bytes(ob.load(tmp_path / "a.npz").to_bytes()).copy().state(), backend="numpy")
+            parts = ob.restore(ob.from_bytes(ob.load(tmp_path / "a.npz").to_bytes()).copy().state(), backend=backend)
     assert parts.dtype == dtype
     scale = abs(weights(all_rows)).max()
     np.testing.assert_allclose(weights(parts), weights(all_rows), rtol=0, atol=EQUAL[dtype] * scale)
@@ -147,9 +161,10 @@ def test_whole_weights_are_repeated_rows(method: str) -> None:
     np.testing.assert_allclose(weights(weighted), weights(repeated), rtol=1e-10)
 
 
-def test_the_covariance_of_rls_stays_hermitian() -> None:
+@BACKENDS
+def test_the_covariance_of_rls_stays_hermitian(backend: str) -> None:
     X, y = draw(300, 6)
-    P = create("rls", {"forgetting_factor": 0.99}).partial_fit(X, y).state()["P"].values
+    P = create("rls", {"forgetting_factor": 0.99}, backend=backend).partial_fit(X, y).state()["P"].values
     np.testing.assert_array_equal(P, P.conj().T)
     assert np.linalg.eigvalsh(P).min() > 0
 
@@ -164,10 +179,11 @@ def test_initial_weights_and_weight_history() -> None:
     np.testing.assert_array_equal(history[-1].values, weights(learner))
 
 
+@BACKENDS
 @pytest.mark.parametrize("method", METHODS)
-def test_refused_input_changes_nothing(method: str) -> None:
+def test_refused_input_changes_nothing(method: str, backend: str) -> None:
     X, y = draw(8, 3)
-    learner = create(method, {}).partial_fit(X, y)
+    learner = create(method, {}, backend=backend).partial_fit(X, y)
     before = weights(learner)
     for bad in (complex(np.nan, 0), complex(0, np.nan), complex(0, np.inf)):
         rows = X.copy()
@@ -213,21 +229,42 @@ def test_what_has_no_complex_form_is_refused() -> None:
         ob.create("greedy", dtype="complex128")
     with pytest.raises(TypeError, match=r"lms on the model 'mlp.*' has no complex form"):
         ob.create("lms", dtype="complex128", model=ob.MLP((2,)))
-    with pytest.raises(ob.UnavailableError, match=r"lms on numba lacks complex \(complex numbers\): its kernel"):
-        ob.create("lms", dtype="complex128", backend="numba")
     with pytest.raises(TypeError, match=r"sgd has no complex form with these settings: .*loss='huber'"):
         ob.create("sgd", dtype="complex128", loss="huber")
     X, y = draw(4, 2)
     learner = ob.create("rls", dtype=complex).partial_fit(X, y)
-    assert learner.backend.name == "numpy"
     with pytest.raises(TypeError, match="distributions of complex predictions"):
         learner.predict(X, return_std=True)
     with pytest.raises(TypeError, match="distributions of complex predictions"):
         learner.log_likelihood(X, y)
 
 
-def test_a_step_that_overflows_is_refused() -> None:
-    learner = create("lms", {"step_size": 1.0}).partial_fit([[1.0]], [1j])
+@BACKENDS
+def test_a_step_that_overflows_is_refused(backend: str) -> None:
+    learner = create("lms", {"step_size": 1.0}, backend=backend).partial_fit([[1.0]], [1j])
     with pytest.raises(ob.DivergedError):
         learner.partial_fit([[1e200j]], [1e200])
     assert weights(learner)[0, 0] == 1j
+
+
+@BACKENDS
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_nlms_removes_the_error_of_rows_whose_square_overflows_or_underflows(backend: str, size: float) -> None:
+    x = size * np.array([[3.0 - 1j, 1j, 0.5]])
+    learner = create("nlms", {"step_size": 1.0, "eps": 0.0}, backend=backend).partial_fit(x, [2 - 1j])
+    np.testing.assert_allclose(learner.predict(x), [2 - 1j], rtol=1e-12)
+    assert np.array_equal(learner.copy().partial_fit(0 * x, [1j]).predict(x), learner.predict(x))
+
+
+@BACKENDS
+def test_imprecise_steps_of_rls_are_refused_and_warned_of_as_real_ones(backend: str) -> None:
+    """Rows along one direction wind up the covariance along the other."""
+    x, counts = np.array([[1.0 + 1j, 1.0 - 1j]]), []
+    for rows, number, on in ((x, "complex128", backend), (abs(x), "float64", "numpy")):
+        learner = ob.create("rls", backend=on, forgetting_factor=0.5, dtype=number)
+        with pytest.warns(ob.AccuracyWarning):
+            learner.partial_fit(rows[[0] * 40], np.ones(40))
+        with pytest.raises(ob.DivergedError):
+            learner.partial_fit(rows[[0] * 200], np.ones(200))
+        counts.append(learner.n_samples_seen_)
+    assert abs(counts[0] - counts[1]) <= 2

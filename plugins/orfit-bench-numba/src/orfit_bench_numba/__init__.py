@@ -41,8 +41,10 @@ def _signatures(kernel: Any) -> list[str]:
 
 
 def _compile_all(kernel: Any, dtype: str) -> None:
+    number = np.dtype(dtype)
     for function in _functions(kernel):
-        function.compile(np.dtype(dtype))
+        if function.is_complex == (number.kind == "c"):
+            function.compile(number)
 
 
 def _probe() -> str:

@@ -2,7 +2,8 @@
 
 For b rows X, whose information counts v_j relative to L, the weights before the block are w = L^-1 m. With L = C C',
 A = V^(1/2) X C^-T and I + A A' = T T', the errors e_j of the predictions before each row are the solution of
-T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w). A row costs d^3 / (3 b) + 2 d^2 + b d flops.
+T diag(T)^-1 V^(1/2) e = V^(1/2) (Y - X w); for complex numbers with conjugate transposes. A row costs
+d^3 / (3 b) + 2 d^2 + b d flops.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out
     steps = np.arange(len(X)) + (1 if ff <= 1 else t)
     root = (ff ** (-steps / 2.0)).astype(X.dtype)[:, None]
     (trsm,), (potrf,) = get_blas_funcs(("trsm",), (X,)), get_lapack_funcs(("potrf",), (X,))
-    A = root * X
+    A = root * X.conj()  # conj(A) of the formulas
     trsm(1, C.T, A.T, side=0, lower=0, trans_a=1, overwrite_b=1)  # what C order holds by rows, BLAS takes by columns
-    K = A @ A.T
-    if not (root.all() and np.diagonal(K).max() < np.finfo(X.dtype).eps ** (-2 / 3)):  # also refuses NaN
+    K = A.conj() @ A.T
+    if not (root.all() and np.diagonal(K).real.max() < np.finfo(X.dtype).eps ** (-2 / 3)):  # also refuses NaN
         return False
     K.flat[:: len(K) + 1] += 1
     T = potrf(K.T, lower=0, clean=0, overwrite_a=1)[0].T
     e = root * (Y - X @ solve_factored(C, m))
     trsm(1, T.T, e.T, side=1, lower=0, overwrite_b=1)
-    out[...] = Y - np.diagonal(T)[:, None] * e / root
+    out[...] = Y - np.diagonal(T).real[:, None] * e / root
     return True

@@ -40,9 +40,9 @@ CALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True), "M": (3, False)}
 """Arrays: number of dimensions, and whether they are only read.
 
-I is a vector of integers, f is a number of the dtype, i an integer, b a boolean; kinds in parentheses are a tuple,
-which Python code passes as a plain tuple and the function turns into a named one. A named tuple takes a microsecond
-to be recognised.
+I is a vector of integers, f is a number of the dtype, i an integer, b a boolean, x a real number and s a vector of
+real numbers, only read, of the precision of the dtype; kinds in parentheses are a tuple, which Python code passes as a
+plain tuple and the function turns into a named one. A named tuple takes a microsecond to be recognised.
 """
 
 
@@ -53,9 +53,9 @@ PATIENCE = 0.5
 class Compiled:
     """A function with one machine-code version for each dtype, that of its first argument."""
 
-    def __init__(self, function: Callable[..., Any], kinds: str) -> None:
+    def __init__(self, function: Callable[..., Any], kinds: str, is_complex: bool = False) -> None:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
-        self._function, self._kinds = function, kinds
+        self._function, self._kinds, self.is_complex = function, kinds, is_complex
         self._versions: dict[Any, Any] = {}
 
     def __call__(self, first: Any, *others: Any) -> Any:
@@ -96,7 +96,9 @@ class Compiled:
         return [f"{self.__name__}{signature}" for v in self._versions.values() for signature in v.signatures]
 
     def _signature(self, number: Any) -> tuple[Any, ...]:
-        scalars = {"f": number, "i": numba.int64, "b": numba.boolean, "I": numba.types.Array(numba.int64, 1, "C")}
+        real = getattr(number, "underlying_float", number)
+        scalars = {"f": number, "x": real, "i": numba.int64, "b": numba.boolean}
+        scalars |= {"I": numba.types.Array(numba.int64, 1, "C"), "s": numba.types.Array(real, 1, "C", readonly=True)}
         groups: list[list[Any]] = [[]]
         tuple_of: Any = numba.types.Tuple
         for kind in self._kinds.replace("(", "( ").replace(")", " )").split():
@@ -122,8 +124,13 @@ def stamp_package(version: Any) -> None:
 
 
 def compiled(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
-    """Compile a function of arguments of these kinds: see KINDS."""
+    """Compile a function of real arguments of these kinds: see KINDS."""
     return lambda function: Compiled(function, kinds)
+
+
+def compiled_complex(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
+    """Compile a function of complex arguments of these kinds: see KINDS."""
+    return lambda function: Compiled(function, kinds, is_complex=True)
 
 
 def inline(function: Function) -> Function:

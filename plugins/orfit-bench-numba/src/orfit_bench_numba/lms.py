@@ -3,20 +3,25 @@
 from typing import Any
 
 from orfit_bench.kernels.fleets import make_fleet_learn
-from orfit_bench_numba import _gradient
+from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._gradient import learn_by_gradient, step_gradient
 
 CHECKS_ROWS = True
+COMPLEX = True
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """w <- w + step e x."""
+    if X.dtype.kind == "c":
+        return _complex_rows.learn_by_gradient(s, X, Y, p.step_size, None, out)
     return learn_by_gradient(s, X, Y, p.step_size, None, out)
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row with one output."""
+    """The same for one row of real numbers with one output."""
+    if s.w.dtype.kind == "c":
+        return None
     return _gradient.bind_row(s, p.step_size[0], None)
 
 

@@ -20,15 +20,17 @@ from orfit_bench_numba._block_ridge import block_size, predict_block
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._gradient import NOT_FINITE
 from orfit_bench_numba._threads import limit_blas_threads
+from orfit_bench_numpy.ridge import learn_rows
 
 CHECKS_ROWS = True
+COMPLEX = True
 MIN_ROWS = 8
 """Rows from which one product is faster than a pass over L for each."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
-    energy, done = float(np.vdot(X, X)), 0
+    energy, done = float(np.vdot(X, X).real), 0
     if not math.isfinite(energy) and not np.isfinite(X).all():
         return NOT_FINITE
     ff, t = p.forgetting_factor, p.t
@@ -55,8 +57,8 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     if len(A) == 1:
         return add(s, A, Y, ff, t, math.inf) == 1
     kept, (weight,) = forgetting_weights(ff, t, 1)
-    diagonal = kept * np.diagonal(s.information) + weight * (A * A).sum(axis=0)
-    if not (is_finite(diagonal) and is_finite(kept * s.moment + weight * (A.T @ Y))):
+    diagonal = kept * np.diagonal(s.information).real + weight * (A * A.conj()).real.sum(axis=0)
+    if not (is_finite(diagonal) and is_finite(kept * s.moment + weight * (A.conj().T @ Y))):
         return False
     with limit_blas_threads(float(len(A)) * s.information.size):
         add_block(s.information, s.moment, A, Y, kept, np.full(len(A), weight * one))
@@ -72,9 +74,12 @@ def solve(s: Any) -> tuple[Array, float]:
 def add(s: Any, X: Array, Y: Array, ff: float, t: int, energy: float) -> int:
     """Learn rows from step t on, energy the sum of their squares; returns how many were learned."""
     L, m = s.information, s.moment
-    if len(X) >= MIN_ROWS and is_bounded(L, m, energy, Y):
+    is_complex = X.dtype.kind == "c"
+    if (len(X) >= MIN_ROWS or is_complex) and is_bounded(L, m, energy, Y):
         add_block(L, m, X, Y, *forgetting_weights(ff, t, len(X)))
         return len(X)
+    if is_complex:
+        return learn_rows(L, m, X, Y, ff, t)
     weights = np.ones(len(X), X.dtype) if ff <= 1 else forgetting_weights(ff, t, len(X))[1].astype(X.dtype)
     return int(add_rows(L, m, X, Y, min(ff, 1.0), weights))
 
@@ -86,7 +91,7 @@ def add_block(L: Array, m: Array, X: Array, Y: Array, kept: float, weights: Arra
         X, Y = root * X, root * Y
     add_products(L, X, kept)
     m *= kept
-    m += X.T @ Y
+    m += X.conj().T @ Y
 
 
 @compiled("W W R R f r")

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench_numba import _gradient
+from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_finite
+from orfit_bench_numpy.sgd import learn as learn_complex
 
 SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE = range(7)
 LOSSES = {
@@ -31,10 +32,15 @@ LOSSES = {
 LOSS_PARAMETERS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile": "tau"}
 """The setting that is the parameter of a loss."""
 CHECKS_ROWS = True
+COMPLEX = True
+"""With the loss e^2 / 2. Only the setting that is the step of `lms` is compiled for complex numbers; all others are
+computed by the reference."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
+    if X.dtype.kind == "c":
+        return _learn_complex(s, X, Y, p, out)
     if _is_plain(s, p):
         return learn_by_gradient(s, X, Y, p.step_size, None, out)
     before = [a.copy() for a in s]
@@ -51,8 +57,15 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row with one output, where it is the step of `lms`; otherwise None."""
-    return _gradient.bind_row(s, p.step_size[0], None) if _is_plain(s, p) else None
+    """The same for one row of real numbers with one output, where it is the step of `lms`; otherwise None."""
+    is_real = s.w.dtype.kind == "f"
+    return _gradient.bind_row(s, p.step_size[0], None) if is_real and _is_plain(s, p) else None
+
+
+def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    if _is_plain(s, p):
+        return _complex_rows.learn_by_gradient(s, X, Y, p.step_size, None, out)
+    return learn_complex(s, X, Y, p, out) if np.isfinite(X).all() else NOT_FINITE
 
 
 def _is_plain(s: Any, p: Any) -> bool:
