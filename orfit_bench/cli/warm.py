@@ -63,7 +63,7 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
     pairs = [(b, m) for b in compiling for m in (methods or known.methods) if not known.absence(b, m)]
     wanted = [(b, m, dtype) for dtype in dtypes or REAL_DTYPES for b, m in pairs if learns_in(b, m, dtype)]
     failed = []
-    with bar() as shown, open_processes(min(workers or cores(), len(wanted))) as processes:
+    with bar() as shown, open_processes(min(workers or cores(), max(len(wanted), 1))) as processes:
         calls = enumerate(Call(compile_kernel, one, SECONDS) for one in wanted)
         for done, (number, error) in enumerate(spread(processes, calls), start=1):
             shown.update(done, len(wanted), "{1} on {0}, {2}".format(*wanted[number]))
@@ -71,7 +71,8 @@ def warm_command(methods: Sequence[str], backends: Sequence[str], dtypes: Sequen
                 failed.append("{1} on {0}, {2}: {3}".format(*wanted[number], error))
     if failed:
         raise UnavailableError(f"{len(failed)} of {len(wanted)} kernels were not compiled: {'; '.join(failed)}")
-    kernels = "1 kernel" if len(pairs) == 1 else f"{len(pairs)} kernels"
+    count = len({pair[:2] for pair in wanted})
+    kernels = "1 kernel" if count == 1 else f"{count} kernels"
     click.echo(
         f"{kernels} compiled for {', '.join(compiling) or 'no backend: none of the selected backends compiles kernels'}"
     )

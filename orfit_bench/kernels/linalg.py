@@ -26,17 +26,17 @@ def orthonormal_factor(C: Array) -> Array | None:
     Q, R = np.linalg.qr(C)
     if not np.finfo(C.dtype).eps * np.abs(R).max() <= 0.01:  # also refuses NaN and inf
         return None
-    signed: Array = Q * np.copysign(1, np.diagonal(R))
+    signed: Array = Q * np.copysign(1, np.diagonal(R).real)  # which LAPACK makes real
     return signed
 
 
 def inverse_gram(C: Array) -> Array | None:
-    """(C'C)^-1 = R^-1 R^-T (k, k) for C = Q R; None where C has lost its rank."""
+    """(C^H C)^-1 = R^-1 R^-H (k, k) for C = Q R; None where C has lost its rank."""
     R: Array = np.linalg.qr(C)[1]
     if not np.diagonal(R).all():
         return None
     half = solve_triangular(R, np.eye(len(R), dtype=R.dtype), check_finite=False)
-    inverse: Array = half @ half.T
+    inverse: Array = half @ half.conj().T
     return inverse
 
 

@@ -127,11 +127,13 @@ class Subspace(Learner):
         """An orthonormal basis of the subspace as rows (k, d); fewer than k while fewer directions were seen."""
         xp, C = self.rule.namespace, self._begun().arrays.basis
         Q, R = xp.linalg.qr(C[:, (C != 0).any(axis=0)])
-        return xp.ascontiguousarray((Q * xp.copysign(1, xp.diagonal(R))).T)
+        diagonal = xp.diagonal(R)  # real numbers: LAPACK makes those of complex matrices so
+        signs = xp.copysign(1, diagonal.real if self.dtype.kind == "c" else diagonal)
+        return xp.ascontiguousarray(_conjugate_transpose(Q * signs))
 
     def transform(self, X: ArrayLike) -> Array:
-        """The coordinates (n, k) of the rows of X (n, d): X components_'."""
-        return self._question(X) @ self.components_.T
+        """The coordinates (n, k) of the rows of X (n, d): X components_', of complex rows X components_^H."""
+        return self._question(X) @ _conjugate_transpose(self.components_)
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
@@ -142,3 +144,8 @@ class Subspace(Learner):
         if rows.shape[1] != len(components):
             raise ValueError(f"Z: got {rows.shape[1]} columns, want {len(components)}, one for each row of components_")
         return self.rule.place(rows) @ components
+
+
+def _conjugate_transpose(a: Array) -> Array:
+    """The transpose of a real matrix, the conjugate transpose of a complex one; not every library has `conj`."""
+    return a.conj().T if a.dtype.kind == "c" else a.T

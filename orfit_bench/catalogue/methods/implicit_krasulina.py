@@ -14,7 +14,7 @@ from orfit_bench.spec import Array, Combine, Cost, Field, KernelSpec, Method, Se
 def derived(fields: Mapping[str, Array], settings: Settings) -> dict[str, Array]:
     """The inverse (C'C)^-1 that belongs to C."""
     pseudo = np.linalg.pinv(fields["basis"])
-    return {"inverse": pseudo @ pseudo.T}
+    return {"inverse": pseudo @ pseudo.conj().T}
 
 
 METHOD = Method(
@@ -41,7 +41,7 @@ METHOD = Method(
             ),
         )
     ),
-    kernel=KernelSpec(blocks=True),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, blocks=True),
     theory=Theory(
         laws=LAWS,
         cost=Cost(  # also updates (C'C)^-1; C is read, then read and written

@@ -39,7 +39,7 @@ METHOD = Method(
             ),
         )
     ),
-    kernel=KernelSpec(blocks=True),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, blocks=True),
     theory=Theory(
         laws=LAWS,
         cost=Cost(  # with delayed rotations: two passes over U

@@ -21,7 +21,7 @@ METHOD = Method(
     kind="subspace",
     settings=step_settings(0.01),
     state=StateSpec((ORTHONORMAL,)),
-    kernel=KernelSpec(blocks=True),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, blocks=True),
     theory=Theory(
         laws=LAWS,
         cost=Cost(  # C is read, then read and written; what restores orthonormality has k numbers

@@ -18,7 +18,7 @@ METHOD = Method(
     kind="subspace",
     settings=step_settings(0.01),
     state=StateSpec((ORTHONORMAL,)),
-    kernel=KernelSpec(blocks=True),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, blocks=True),
     theory=Theory(
         laws=LAWS,
         cost=Cost(  # with delayed orthonormalization, which does not change the span

@@ -24,7 +24,7 @@ METHOD = Method(
     kind="subspace",
     settings=step_settings(1e-6),
     state=StateSpec((UNCONSTRAINED,)),
-    kernel=KernelSpec(blocks=True),
+    kernel=KernelSpec(has_complex_form=lambda settings: True, blocks=True),
     theory=Theory(
         laws=LAWS,
         cost=Cost(  # also updates (C'C)^-1; C is read, then read and written

@@ -1,8 +1,9 @@
 """Implicit Krasulina for k-PCA, declared in `orfit_bench/catalogue/methods/implicit_krasulina.py`.
 
-Krasulina paper, eq. (12) and (13), and Algorithm 1 with its sign corrected. `inverse` is (C'C)^-1, so C^+ = inverse C'.
+Krasulina paper, eq. (12) and (13), and Algorithm 1 with its sign corrected. `inverse` is (C^H C)^-1, so that
+C^+ = inverse C^H.
 
-Shapes: A (N, d) the rows of a step, Y = A' in the paper; C (d, k), X (N, k), the paper's X'.
+Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, k), X (N, k), the X^H of the paper.
 """
 
 import math
@@ -32,29 +33,31 @@ def rule(s: State, A: Array, p: Params) -> bool:
 
 
 def step_row(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """Eq. (13) for the row y, and the inverse by the Sherman-Morrison formula; None where the row is too large."""
-    y = A[0]
-    x = inverse @ (y @ C)  # x = C^+ y
-    r = y - C @ x  # orthogonal to C, so that C'C gains v v' with v = gain |r| x
-    energy = step * (x @ x)
+    """Eq. (13), and the inverse by the Sherman-Morrison formula; None where the row is too large."""
+    y = A[0].conj()
+    x = inverse @ (A[0] @ C).conj()  # x = C^+ y
+    r = y - C @ x  # orthogonal to C, so that C^H C gains v v^H with v = gain |r| x
+    energy = step * np.vdot(x, x).real
     if not math.isfinite(energy):  # then the gain would be 0, and the row silently skipped
         return C, None
     gain = step / (1 + energy)  # eq. (13): step / (1 + step |x|^2)
     v = gain * np.linalg.norm(r) * x
     u = inverse @ v
-    return C + gain * np.outer(r, x), inverse - np.outer(u, u) / (1 + v @ u)  # eq. (13): C - gain (C x - y) x'
+    C = C + gain * np.outer(r, x.conj())  # eq. (13): C - gain (C x - y) x^H
+    return C, inverse - np.outer(u, u.conj()) / (1 + np.vdot(v, u).real)
 
 
 def step_block(C: Array, inverse: Array, A: Array, step: Any) -> tuple[Array, Array | None]:
-    """Eq. (12) in the form C + (Y - C X) X' (X X' + N/step I)^-1, by the SVD of X."""
+    """Eq. (12) in the form C + (Y - C X) X^H (X X^H + N/step I)^-1, by the SVD of X^H."""
     X = A @ C @ inverse
     if not is_finite(X):
         return C, None
     U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
     gain = np.divide(1, sigma + len(A) / step / sigma, out=np.zeros_like(sigma), where=sigma > 0)
-    C = C + (A - X @ C.T).T @ ((U * gain) @ Vt)
+    C = C + (A - X @ C.conj().T).conj().T @ ((U * gain) @ Vt)
     return C, inverse_gram(C)
 
 
+COMPLEX = True
 learn = make_subspace_learn(rule)
 step = make_subspace_step(rule)

@@ -2,7 +2,7 @@
 
 R. Arora et al. 2012, as named in the Krasulina paper, Experiments.
 
-Shapes: A (N, d) the rows of a step, Y = A' in the declaration; U (d, k), Sigma (k,).
+Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the declaration; U (d, k), Sigma (k,).
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def rule(s: State, A: Array, p: Params) -> bool:
 
     U is computed anew in every step: a U that is only rotated would lose its orthonormality.
     """
-    M = np.concatenate([s.basis * s.singular_values, A.T], axis=1)  # (d, k + N)
+    M = np.concatenate([s.basis * s.singular_values, A.conj().T], axis=1)  # (d, k + N)
     U, sigma, _ = np.linalg.svd(M, full_matrices=False)
     if not is_finite(sigma):
         return False
@@ -28,5 +28,6 @@ def rule(s: State, A: Array, p: Params) -> bool:
     return True
 
 
+COMPLEX = True
 learn = make_subspace_learn(rule)
 step = make_subspace_step(rule)
