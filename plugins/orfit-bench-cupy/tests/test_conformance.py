@@ -1,7 +1,8 @@
 """The kit on the backend's code, in CuPy's place and, where there is one, on a device.
 
-In CuPy's place every run takes the checks that tell the kernels from the reference's, under all settings: the laws, and
-the rest that holds of every learner, are then as good as proven there. All of it is with the slow tests.
+The quick tests run, with the stand-in for CuPy, the checks that distinguish the kernels from the reference, under all
+settings. The slow tests run the whole kit in float64 and these checks in float32; on a device `dev.py gpu` runs
+the whole kit in both.
 """
 
 import pytest
@@ -23,7 +24,11 @@ FEW = (
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("dtype", "only"),
-    [("float64", FEW), *(pytest.param(dtype, (), marks=pytest.mark.slow) for dtype in ("float64", "float32"))],
+    [
+        ("float64", FEW),
+        pytest.param("float64", (), marks=pytest.mark.slow),
+        pytest.param("float32", FEW, marks=pytest.mark.slow),
+    ],
     ids=["some", "float64", "float32"],
 )
 def test_conforms(in_place, method, dtype, only):
