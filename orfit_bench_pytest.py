@@ -171,6 +171,8 @@ class Totals:
             terminalreporter.line(line)
         for problem in self.report.problems:
             terminalreporter.line(f"problem: {problem}", red=True)
+        for cause in _common_causes(self.report):
+            terminalreporter.line(f"cause: {cause}", red=True)
 
 
 def _missing_backends(required: Iterable[str], results: Iterable[CheckResult]) -> Iterator[str]:
@@ -180,6 +182,13 @@ def _missing_backends(required: Iterable[str], results: Iterable[CheckResult]) -
     for name in dict.fromkeys(required):
         if name not in ran:
             yield f"--orfit-require {name}: no check ran on it: {reasons.get(name, 'none was selected')}"
+
+
+def _common_causes(report: Report) -> Iterator[str]:
+    """The errors by which several checks failed, those that explain others first."""
+    from orfit_bench.conformance.result import failures
+
+    yield from (str(failure) for failure in failures(report.results) if len(failure.results) > 1)
 
 
 def _parameters(plan: Iterable[PlannedCheck]) -> Iterator[Any]:

@@ -51,6 +51,7 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--allow-unproven", is_flag=True, help="Exit with 0 although no law or batch solution would notice wrong numbers."
 )
+@click.option("-x", "--exitfirst", "exit_first", is_flag=True, help="Stop at the first check that fails.")
 @click.option("--list", "listed", is_flag=True, help="List the checks and what they test, without running them.")
 @click.option(
     "--workers", type=int, metavar="N", help="Number of worker processes. Default: the number of cores, at most 8."
@@ -81,7 +82,9 @@ def conform_command(
     condition number of the problem; it is never tuned.
 
     Checks run in worker processes with one BLAS thread each, so a crash or a hang fails only the check that caused it.
-    Every failure is printed with the command that repeats it. --backend, --check and --dtype may be given repeatedly.
+    Each kernel first learns a few rows; if it cannot, its other checks are not run. Failures with the same cause are
+    printed once, those that explain others first, with the command that repeats one of them. --backend, --check and
+    --dtype may be given repeatedly.
 
     \b
     Examples:
@@ -89,6 +92,7 @@ def conform_command(
       orfit-bench conform rls lms --backend numpy
       orfit-bench conform my-plugin --slow --junit conform.xml --markdown CONFORMANCE.md
       orfit-bench conform lms --check any_chunking --dtype float32
+      orfit-bench conform my-plugin -x
       orfit-bench conform lms --list
       orfit-bench conform numpy --seed 1 --workers 4 --json conform.json
 
@@ -166,9 +170,11 @@ def _progress() -> Iterator[Progress]:
     from orfit_bench.conformance.result import FAILED
 
     with bar() as shown:
+        causes: set[str] = set()
 
         def report_progress(done: int, total: int, result: CheckResult) -> None:
-            if result.status == FAILED:
+            if result.status == FAILED and (not result.cause or result.cause not in causes):
+                causes.add(result.cause)
                 shown.say(f"[{done}/{total}] {result.label}: failed: {result.reason}")
             elif not shown.moves and done % EVERY == 0:
                 shown.say(f"[{done}/{total}]")

@@ -90,6 +90,27 @@ CHECKS: list[Check] = []
 """The checks of every learner, in the order in which they were defined; laws are added for each method."""
 
 
+SMOKE = "learns_first_rows"
+"""The check that runs before all others: if it fails, the others of that kernel are not run."""
+FIRST = (
+    SMOKE,
+    "prints_nothing",
+    "result_depends_only_on_seed",
+    "learners_are_independent",
+    "inputs_are_not_written_to",
+    "inputs_are_not_kept",
+    "no_memory_outside_state",
+    "copy_is_independent",
+    "copy_continues_identically",
+)
+"""Checks whose failure explains others: a kernel that does not run, randomness, state outside the declared fields."""
+
+
+def rank(name: str) -> int:
+    """The place of a check in the order in which checks run and failures are listed: causes before consequences."""
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
 def check(
     needs: Needs = needs_nothing, *, all_variants: bool = True, slow: bool = False
 ) -> Callable[[CheckFunction], CheckFunction]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orfit_bench.conformance.check import CHECKS
+from orfit_bench.conformance.check import CHECKS, SMOKE
 from orfit_bench.conformance.plan import DTYPES, Pair, plan_pair, validate_selection
 from orfit_bench.conformance.result import FAILED, CheckResult, PlannedCheck, Report
-from orfit_bench.conformance.runner import KernelInfo, Progress, kernel_info, make_result, run_check
+from orfit_bench.conformance.runner import KernelInfo, Progress, kernel_info, make_result, not_run, run_check
 from orfit_bench.conformance.verdict import make_report
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, open_processes, spread
@@ -35,15 +35,17 @@ def conform_isolated(
     workers: int | None = None,
     progress: Progress | None = None,
     allow_unproven: bool = False,
+    exit_first: bool = False,
 ) -> Report:
     """Check methods, backends or plugins in worker processes.
 
+    Each kernel learns its first rows before the other processes start; if it cannot, its other checks are not run.
     No kernel is loaded in this process. A check fails if its process dies or its time is up. A kernel with which a
     process dies while it is loaded, before any check, is a problem of the report.
 
     Parameters
     ----------
-    *names, backends, dtypes, only, seed, slow, progress, allow_unproven
+    *names, backends, dtypes, only, seed, slow, progress, allow_unproven, exit_first
         As for `conform`.
     timeout : float
         Seconds that a check may take; a slow check may take ten times as long.
@@ -69,10 +71,12 @@ def conform_isolated(
     registry().require_installed(used, "call conform()")
     with open_processes(1) as processes:
         plan, kernels, problems = _plan(processes, pairs, (dtypes, only, seed, slow))
-        with open_processes(min(workers or cores(), len(plan)) - 1) as more:
-            everyone = [*processes, *more]
-            results = _run_all(everyone, plan, kernels, timeout, progress or (lambda done, total, result: None))
-        arguments = (plan, results, bool(only), None, [*names, *backends])
+        run = Run(plan, kernels, timeout, progress or (lambda done, total, result: None), exit_first)
+        run.run(processes, SMOKE)
+        if rest := run.remaining():
+            with open_processes(min(workers or cores(), rest) - 1) as more:
+                run.run([*processes, *more])
+        arguments = (plan, run.in_order(), bool(only), None, [*names, *backends], exit_first)
         report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
     return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
 
@@ -105,37 +109,79 @@ def _load_and_plan(backend: str, method: str, *selection: Any) -> tuple[list[Pla
         return describe_error(error)
 
 
-def _run_all(
-    processes: Sequence[Process],
-    plan: Sequence[PlannedCheck],
-    kernels: dict[Pair, KernelInfo],
-    timeout: float,
-    progress: Progress,
-) -> list[CheckResult]:
-    """The results, in the order of the plan."""
-    slow = {one.name for one in CHECKS if one.slow}
-    results: dict[int, CheckResult] = {}
-    timeouts: Counter[Pair] = Counter()
+class Run:
+    """The results of a plan, as far as its checks have run.
 
-    def keep(number: int, result: CheckResult) -> None:
-        results[number] = result
-        progress(len(results), len(plan), result)
+    Parameters
+    ----------
+    plan : sequence of PlannedCheck
+        What is to run.
+    kernels : dict
+        What is known of each kernel.
+    timeout : float
+        Seconds that a check may take.
+    progress : callable
+        Called after each check.
+    exit_first : bool
+        Whether no further check is started once one has failed.
+    """
 
-    def fail(item: PlannedCheck, reason: str) -> CheckResult:
-        return make_result(item, kernels[item.backend, item.method], FAILED, reason)
+    def __init__(
+        self,
+        plan: Sequence[PlannedCheck],
+        kernels: dict[Pair, KernelInfo],
+        timeout: float,
+        progress: Progress,
+        exit_first: bool,
+    ) -> None:
+        self.plan, self.kernels, self.timeout, self.progress = plan, kernels, timeout, progress
+        self.exit_first, self.has_failed = exit_first, False
+        self.results: dict[int, CheckResult] = {}
+        self.timeouts: Counter[Pair] = Counter()
+        self.unable: dict[tuple[str, str, str], CheckResult] = {}
+        """The failures of kernels that do not learn their first rows."""
 
-    def calls() -> Iterator[tuple[int, Call]]:
-        for number, item in enumerate(plan):
-            if timeouts[item.backend, item.method] < MAX_TIMEOUTS:
-                yield number, Call(_run, (item,), timeout * (SLOW_FACTOR if item.check in slow else 1))
+    def run(self, processes: Sequence[Process], only: str = "") -> None:
+        """Run the checks that have not run yet, or those of one name."""
+        for number, answer in spread(processes, self._calls(only)):
+            item = self.plan[number]
+            self.timeouts[item.backend, item.method] += isinstance(answer, TimeoutError)
+            self._keep(number, self._fail(item, str(answer)) if isinstance(answer, Exception) else answer)
+
+    def remaining(self) -> int:
+        """The number of checks that are still to be run in a process."""
+        if self.exit_first and self.has_failed:
+            return 0
+        return len(self.plan) - len(self.results)
+
+    def in_order(self) -> list[CheckResult]:
+        """The results, in the order of the plan."""
+        return [self.results[number] for number in sorted(self.results)]
+
+    def _calls(self, only: str) -> Iterator[tuple[int, Call]]:
+        slow = {one.name for one in CHECKS if one.slow}
+        for number, item in enumerate(self.plan):
+            if number in self.results or only not in ("", item.check):
+                continue
+            if self.exit_first and self.has_failed:
+                return
+            if failed := self.unable.get(item.kernel):
+                self._keep(number, not_run(item, failed, self.kernels[item.backend, item.method]))
+            elif self.timeouts[item.backend, item.method] < MAX_TIMEOUTS:
+                yield number, Call(_run, (item,), self.timeout * (SLOW_FACTOR if item.check in slow else 1))
             else:
-                keep(number, fail(item, f"not run: {MAX_TIMEOUTS} other checks of this kernel timed out"))
+                self._keep(number, self._fail(item, f"not run: {MAX_TIMEOUTS} other checks of this kernel timed out"))
 
-    for number, answer in spread(processes, calls()):
-        item = plan[number]
-        timeouts[item.backend, item.method] += isinstance(answer, TimeoutError)
-        keep(number, fail(item, str(answer)) if isinstance(answer, Exception) else answer)
-    return [results[number] for number in range(len(plan))]
+    def _keep(self, number: int, result: CheckResult) -> None:
+        self.results[number] = result
+        if result.status == FAILED:
+            self.has_failed = True
+            if result.check == SMOKE:
+                self.unable[result.kernel] = result
+        self.progress(len(self.results), len(self.plan), result)
+
+    def _fail(self, item: PlannedCheck, reason: str) -> CheckResult:
+        return make_result(item, self.kernels[item.backend, item.method], FAILED, reason)
 
 
 def _run(item: PlannedCheck) -> CheckResult:

@@ -8,7 +8,7 @@ from orfit_bench.conformance import (
     checks,  # noqa: F401  # registers the checks
     laws,
 )
-from orfit_bench.conformance.check import CHECKS, Check
+from orfit_bench.conformance.check import CHECKS, Check, rank
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.result import PlannedCheck
 from orfit_bench.conformance.variants import variants
@@ -65,8 +65,8 @@ def _is_loadable(backend: str, method: str) -> bool:
 
 
 def checks_of(method: str) -> list[Check]:
-    """Every check of a method: those of all learners, and its laws."""
-    return [*CHECKS, *laws.law_checks(method)]
+    """Every check of a method, in the order in which they run: those of all learners, and its laws."""
+    return sorted([*CHECKS, *laws.law_checks(method)], key=lambda one: rank(one.name))
 
 
 def contexts(backend: str, method: str, dtype: str, seed: int) -> Iterator[CheckContext]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal
 
-from orfit_bench.conformance.check import Deviation
+from orfit_bench.conformance.check import SMOKE, Deviation, rank
 
 Status = Literal["passed", "failed", "unproven", "expected failure", "skipped"]
 Verdict = Literal["conforms", "fails", "unproven"]
@@ -29,6 +29,11 @@ class PlannedCheck:
     backend: str
     dtype: str
     seed: int
+
+    @property
+    def kernel(self) -> tuple[str, str, str]:
+        """Backend, method and dtype."""
+        return self.backend, self.method, self.dtype
 
     @property
     def label(self) -> str:
@@ -58,6 +63,8 @@ class CheckResult(PlannedCheck):
         Why it is so; empty if the check passed with every variant of the settings.
     deviation, bound : float or None
         The measured deviation that is largest relative to its bound; None if nothing was measured.
+    cause : str
+        The error that made it fail, equal for all checks that fail by it; empty if the check itself found something.
     """
 
     device: str
@@ -65,6 +72,7 @@ class CheckResult(PlannedCheck):
     reason: str
     deviation: float | None = None
     bound: float | None = None
+    cause: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -80,12 +88,39 @@ class CheckResult(PlannedCheck):
     def from_dict(cls, values: Mapping[str, Any]) -> CheckResult | None:
         """The result that `to_dict` wrote; None if the values are something else."""
         names = {f.name for f in fields(cls)}
-        if not (names - MEASURED | {"repeat"}) <= values.keys():
+        if not (names - MEASURED - {"cause"} | {"repeat"}) <= values.keys():
             return None
-        return cls(**{name: values.get(name) for name in names})  # type: ignore[arg-type]
+        return cls(**{"cause": ""} | {name: values[name] for name in names & values.keys()})
 
 
 MEASURED = {"deviation", "bound"}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Failed checks of a kernel with the same cause."""
+
+    results: tuple[CheckResult, ...]
+
+    def __str__(self) -> str:
+        """The check with its reason, or the number of checks with their common cause."""
+        first = self.results[0]
+        if len(self.results) == 1:
+            return f"{first.label}: {first.reason}"
+        return f"{len(self.results)} checks of {first.method} on {first.backend}: {self.results[-1].cause}"
+
+
+def failures(results: Iterable[CheckResult]) -> list[Failure]:
+    """The failed checks, grouped by kernel and cause; what may explain other failures comes first."""
+    found: dict[tuple[str, ...], list[CheckResult]] = {}
+    for result in results:
+        if result.status == FAILED:
+            cause = result.cause or (result.reason if result.check == SMOKE else "")
+            unique = () if cause else (result.check, result.dtype, str(result.seed))
+            found.setdefault((result.backend, result.method, cause, *unique), []).append(result)
+    return sorted(
+        (Failure(tuple(same)) for same in found.values()), key=lambda one: min(rank(r.check) for r in one.results)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +150,8 @@ class Report:
     def __str__(self) -> str:
         """The verdict, the counts, the problems and the failures."""
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
-        failures = [f"{r.label}: {r.reason}" for r in self.results if r.status in (FAILED, UNPROVEN)]
-        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failures])
+        unproven = [f"{r.label}: {r.reason}" for r in self.results if r.status == UNPROVEN]
+        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *map(str, failures(self.results)), *unproven])
 
     @property
     def verdict(self) -> Verdict:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Check, Deviation, NotApplicable, Note, Unproven, Violation
+from orfit_bench.conformance.causes import describe
+from orfit_bench.conformance.check import (
+    MAX_USEFUL_BOUND,
+    SMOKE,
+    Check,
+    Deviation,
+    NotApplicable,
+    Note,
+    Unproven,
+    Violation,
+)
 from orfit_bench.conformance.checks.evidence import device_of
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.plan import DTYPES, checks_of, contexts, plan_checks
@@ -32,8 +41,6 @@ from orfit_bench.plugins.registry import registry
 
 Progress = Callable[[int, int, CheckResult], None]
 """Called after each check with the number of finished and of all checks, and the result."""
-MAX_MESSAGE = 200
-"""Characters of an error message in a result."""
 
 
 def conform(
@@ -45,6 +52,7 @@ def conform(
     slow: bool = False,
     progress: Progress | None = None,
     allow_unproven: bool = False,
+    exit_first: bool = False,
 ) -> Report:
     """Check methods, backends or plugins in this process.
 
@@ -66,6 +74,8 @@ def conform(
         Called with (done, total, result) after each check.
     allow_unproven : bool
         Whether the report passes although no law and no batch solution would notice wrong numbers of a method.
+    exit_first : bool
+        Whether to stop at the first check that fails.
 
     Returns
     -------
@@ -84,13 +94,22 @@ def conform(
     (True, 2)
     """
     plan = plan_checks(names, backends=backends, dtypes=dtypes, only=only, seed=seed, slow=slow)
-    results = []
+    results: list[CheckResult] = []
     for item in plan:
-        results.append(run_check(item))
+        failed = next((r for r in results if r.check == SMOKE and r.status == FAILED and r.kernel == item.kernel), None)
+        results.append(not_run(item, failed, kernel_info(item.backend, item.method)) if failed else run_check(item))
         if progress:
             progress(len(results), len(plan), results[-1])
-    report = make_report(plan, results, partial=bool(only), named=[*names, *backends])
+        if exit_first and results[-1].status == FAILED:
+            break
+    report = make_report(plan, results, bool(only), named=[*names, *backends], stopped=exit_first)
     return replace(report, allow_unproven=allow_unproven)
+
+
+def not_run(item: PlannedCheck, failed: CheckResult, kernel: KernelInfo) -> CheckResult:
+    """The failure of a check that is not run, because the kernel does not even learn its first rows."""
+    cause = failed.cause or failed.reason
+    return make_result(item, kernel, FAILED, f"not run, because {SMOKE} failed: {cause}", cause=cause)
 
 
 def run_check(item: PlannedCheck) -> CheckResult:
@@ -103,7 +122,12 @@ def run_check(item: PlannedCheck) -> CheckResult:
 
 
 def make_result(
-    item: PlannedCheck, kernel: KernelInfo, status: Status, reason: str, deviation: Deviation | None = None
+    item: PlannedCheck,
+    kernel: KernelInfo,
+    status: Status,
+    reason: str,
+    deviation: Deviation | None = None,
+    cause: str = "",
 ) -> CheckResult:
     """The result of a check, given the failures that its kernel declares."""
     expected = kernel.expected.get(item.check) or kernel.expected.get(f"{item.check} {item.dtype}")
@@ -120,6 +144,7 @@ def make_result(
         device=kernel.device,
         status=status,
         reason=reason,
+        cause=cause if status == FAILED else "",
         deviation=None if deviation is None else deviation.value,
         bound=None if deviation is None else deviation.bound,
     )
@@ -150,7 +175,13 @@ def _device(backend: str) -> str:
 # ---------------------------------------------------------------------- one check with every variant
 
 
-Outcome = tuple[Status, str, Deviation | None]
+class Outcome(NamedTuple):
+    """The result of a check with all variants: status, reason, largest deviation, and the error that ended it."""
+
+    status: Status
+    reason: str
+    deviation: Deviation | None = None
+    cause: str = ""
 
 
 def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
@@ -164,31 +195,31 @@ def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
         except NotApplicable as reason:
             skipped.append(f"{context.variant}: {reason}")
         except Unproven as reason:
-            return UNPROVEN, str(reason), largest
+            return Outcome(UNPROVEN, str(reason), largest)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: the code under test is anybody's
             if isinstance(error, DivergedError) and _may_diverge(context):
                 skipped.append(f"{context.variant}: a step was refused, and the problem is too ill-conditioned")
             else:
-                return FAILED, f"with {context.variant}: {_describe(error)}", largest
+                return _failure(context, error, largest)
         else:
             if isinstance(deviation, Note):
-                return PASSED, str(deviation), None
+                return Outcome(PASSED, str(deviation))
             if deviation and deviation.inconclusive:
                 skipped.append(f"{context.variant}: {deviation.inconclusive}")
                 continue
             ran += 1
             if deviation and not deviation.holds:
-                return FAILED, f"with {context.variant}: {_off_by(deviation)}", deviation
+                return Outcome(FAILED, f"with {context.variant}: {_off_by(deviation)}", deviation)
             if deviation and (largest is None or deviation.ratio > largest.ratio):
                 largest = deviation
         if not one.all_variants:
             break
     if not ran:
-        return SKIPPED, "; ".join(skipped), None
+        return Outcome(SKIPPED, "; ".join(skipped))
     left_out = f"{ran} of {ran + len(skipped)} variants ran; skipped: {'; '.join(skipped)}" if skipped else ""
-    return PASSED, left_out, largest
+    return Outcome(PASSED, left_out, largest)
 
 
 def _run_function(one: Check, context: CheckContext) -> Deviation | Note | None:
@@ -211,13 +242,10 @@ def _off_by(deviation: Deviation) -> str:
     return f"{numbers} ({deviation.of})" if deviation.of else numbers
 
 
-def _describe(error: BaseException) -> str:
+def _failure(context: CheckContext, error: BaseException, largest: Deviation | None) -> Outcome:
     """A violation in its own words; another error in one line, with the line of code that raised it."""
     if isinstance(error, Violation):
-        return str(error)
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    message = " ".join(str(error).split())
-    if len(message) > MAX_MESSAGE:  # a compiler's, say; the command that repeats the check shows all of it
-        message = f"{message[:MAX_MESSAGE]} ..."
+        return Outcome(FAILED, f"with {context.variant}: {error}", largest)
+    cause = describe(error)
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))  # the data set of a law
-    return f"raised {type(error).__name__}: {message} ({last.filename.rpartition('/')[2]}, line {last.lineno}){notes}"
+    return Outcome(FAILED, f"with {context.variant}: raised {cause}{notes}", largest, cause)

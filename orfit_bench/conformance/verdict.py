@@ -39,6 +39,7 @@ def make_report(
     partial: bool = False,
     declared: Declarations | None = None,
     named: Sequence[str] = (),
+    stopped: bool = False,
 ) -> Report:
     """The report of a run.
 
@@ -52,7 +53,14 @@ def make_report(
         From another process, if this one cannot load the kernels.
     named : sequence of str
         Names that the user gave; a backend among them must have run.
+    stopped : bool
+        Whether the run was to end at the first failure: then the checks after it are missing on purpose.
     """
+    if stopped and len(results) < len(plan):
+        ran = {result.label for result in results}
+        report = make_report([item for item in plan if item.label in ran], results, True, declared)
+        report.problems.append(f"stopped at the first failure: {len(results)} of {len(plan)} checks were run")
+        return report
     capabilities, problems = declared or declarations(plan)
     missing = [] if partial else _missing_methods({backend for backend, _ in capabilities} & registry().backends.keys())
     return Report(list(results), capabilities, [*_not_run(plan, results, named), *problems, *missing], partial)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,11 +17,25 @@ from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
 
 
-def is_applied(applied: object) -> bool:
-    """Whether a kernel applied a step; TypeError if it returned None."""
+def is_applied(applied: object, function: Callable[..., Any]) -> bool:
+    """Whether a function of a kernel applied a step; TypeError if it returned None."""
     if applied is None:
-        raise TypeError("the kernel returned None, want True (applied) or False (not finite, state untouched)")
+        raise TypeError(f"{_name(function)} returned None, want True (applied) or False (not finite, state untouched)")
     return bool(applied)
+
+
+def rows_learned(learned: int | None, learn: Callable[..., Any]) -> int:
+    """The number of rows that `learn` of a kernel returned; TypeError if it returned None."""
+    if learned is None:
+        raise TypeError(f"{_name(learn)} returned None, want the number of rows learned")
+    return int(learned)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """A function of a kernel with its file and line, where Python knows them."""
+    code = getattr(function, "__code__", None)
+    place = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
+    return f"{getattr(function, '__name__', 'the kernel')}{place}"
 
 
 def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -57,7 +73,7 @@ class LinearizedKernel:
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
-        B, xp, method = p.batch_size, self._xp, self._method
+        B, xp, method, update = p.batch_size, self._xp, self._method, self._kernel.update
         for i in range(0, len(X), B):
             x, y, here = X[i : i + B], Y[i : i + B], p.at(i // B)
             w = self._kernel.ahead(s, here) if method.kernel.lookahead else getattr(s, method.state.weights)
@@ -71,7 +87,7 @@ class LinearizedKernel:
                 scale = self._xp.repeat(p.row_scale[i : i + B], self._outputs, axis=0)
                 E, J = scale * E, scale * J
             here = self._with_more(here, w, x, y, J)
-            if not (xp.isfinite(E).all() and xp.isfinite(J).all() and is_applied(self._kernel.update(s, J, E, here))):
+            if not (xp.isfinite(E).all() and xp.isfinite(J).all() and is_applied(update(s, J, E, here), update)):
                 return i
             if method.kernel.needs_post_step_gradients:
                 self._kernel.store(s, *self._fresh(s, x, here))

@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners import validation
 from orfit_bench.learners.configuration import Configuration, StepInputs
-from orfit_bench.learners.linearization import is_applied
+from orfit_bench.learners.linearization import is_applied, rows_learned
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
@@ -93,9 +93,9 @@ class Rule(Configuration):
             kernel = self.kernel_for(state.sizes, inputs)
             try:
                 if block:
-                    learned = len(X) if is_applied(kernel.step(state.arrays, X, Y, p)) else 0
+                    learned = len(X) if is_applied(kernel.step(state.arrays, X, Y, p), kernel.step) else 0
                 else:
-                    learned = int(kernel.learn(state.arrays, X, Y, p, out))
+                    learned = rows_learned(kernel.learn(state.arrays, X, Y, p, out), kernel.learn)
             except BaseException as error:
                 state.interrupted = type(error).__name__
                 raise

@@ -84,12 +84,12 @@ def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit: a plugin must not end the process
-        reason = f"{type(error).__name__}: {error}{_place(error)}".replace("\n", " ")
+        reason = f"{type(error).__name__}: {error}{place(error)}".replace("\n", " ")
         return Plugin(name, distribution, version, "broken", reason, traceback.format_exc())
     return Plugin(name, distribution, version, "ok", offers=offers)
 
 
-def _place(error: BaseException) -> str:
+def place(error: BaseException) -> str:
     """The line of the plugin at which an error was raised, also where the specification raised it; empty if none."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(NOT_OF_PLUGINS)]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from orfit_bench.errors import PluginError, UnavailableError, suggest
 from orfit_bench.plugins import discovery, ownership
-from orfit_bench.plugins.discovery import IN_PROCESS, Plugin
+from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, place
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking
 
@@ -98,7 +98,7 @@ class Registry:
             except Exception as error:  # a kernel module is a plugin's code, imported here for the first time
                 raise UnavailableError(
                     f"{method} on {backend}: the kernel module {module!r} of {supplier} cannot be imported: "
-                    f"{type(error).__name__}: {error}"
+                    f"{type(error).__name__}: {error}{place(error)}"
                 ) from error
         declared = self.methods[method]
         try:

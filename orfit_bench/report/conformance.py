@@ -10,7 +10,17 @@ from rich.text import Text
 
 from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import RunInfo
-from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, STATUSES, UNPROVEN, CheckResult, Report
+from orfit_bench.conformance.result import (
+    EXPECTED,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    STATUSES,
+    UNPROVEN,
+    CheckResult,
+    Report,
+    failures,
+)
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
@@ -71,7 +81,8 @@ def checks_table(checks: Sequence[Check]) -> Table:
 def lines(report: Report, status: str) -> Iterator[str]:
     """The results of a status with their reasons and the commands that repeat them; equal skips are combined."""
     for text, same in _described(report, status):
-        yield f"{status}: {text}" + (f"\n  repeat: {same[0].repeat}" if len(same) == 1 else "")
+        repeats = status == FAILED or len(same) == 1
+        yield f"{status}: {text}" + (f"\n  repeat: {same[0].repeat}" if repeats else "")
 
 
 def notes(report: Report) -> Iterator[str]:
@@ -158,7 +169,10 @@ def _reasons(report: Report, status: str) -> list[str]:
 
 
 def _described(report: Report, status: str) -> Iterator[tuple[str, list[CheckResult]]]:
-    """The descriptions of the results of a status, each with its results; equal skips of a backend are combined."""
+    """The descriptions of the results of a status, each with its results; equal skips and causes are combined."""
+    if status == FAILED:
+        yield from ((str(failure), list(failure.results)) for failure in failures(report.results))
+        return
     some = [r for r in report.results if r.status == status]
     for (backend, reason), same in _by(some, "backend", "reason"):
         if status == SKIPPED and len(same) > 1:

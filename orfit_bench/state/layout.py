@@ -6,7 +6,7 @@ import math
 from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,20 @@ from orfit_bench.spec import Diagonal, Draw, Field, Method
 from orfit_bench.spec.backend import Backend
 from orfit_bench.spec.kernel import State
 
-_record_type = lru_cache(maxsize=None)(lambda names: namedtuple("State", names))
+
+@cache
+def _record_type(names: tuple[str, ...]) -> Any:
+    """The type of a record with these fields."""
+
+    class State(namedtuple("State", names)):  # type: ignore[misc]  # names are known at run time only
+        """The arrays of a state, which are changed in place."""
+
+        __slots__ = ()
+
+        def __setattr__(self, name: str, value: object) -> None:
+            raise AttributeError(f"can't set attribute {name!r}; change the array in place: s.{name}[...] += 1")
+
+    return State
 
 
 class StateLayout:

@@ -30,7 +30,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("faulty")
 def test_result_of_a_raising_law_names_the_data_set() -> None:
     result = run_check(PlannedCheck("law_raising", "lms", "numpy", "float64", 0))
-    assert "raised KeyError: 'no such field' (test_law_failures.py, line " in result.reason
+    assert "raised KeyError: 'no such field' (test_law_failures.py:" in result.reason
     assert "), in the law raising of lms on numpy, float64, data set '" in result.reason
 
 

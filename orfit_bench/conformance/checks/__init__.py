@@ -6,6 +6,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     costs,
     evidence,
     extreme_values,
+    first_rows,
     fleets,
     invalid_input,
     long_streams,

@@ -61,7 +61,7 @@ class ExtendedFilter(LinearizedKernel):
             mean = s.mean if F is None else F @ s.mean
         if p.control is not None:
             mean = mean + p.control
-        return is_applied(self._kernel.predict_step(s, mean, p._replace(transition=F))), F
+        return is_applied(self._kernel.predict_step(s, mean, p._replace(transition=F)), self._kernel.predict_step), F
 
     def correct(self, s: State, x: Array, y: Array, p: StepModel, out: Array | None) -> bool:
         """Correct by the observed entries of y (NaN: not observed); write the prediction to out."""
@@ -86,7 +86,7 @@ class ExtendedFilter(LinearizedKernel):
         """Correct the state by an innovation; returns whether the kernel applied it."""
         J, E, R = seen
         finite = bool(self._xp.isfinite(E).all() and self._xp.isfinite(J).all())
-        return finite and is_applied(self._kernel.update(s, J, E, p._replace(observation_noise=R)))
+        return finite and is_applied(self._kernel.update(s, J, E, p._replace(observation_noise=R)), self._kernel.update)
 
     def _transition_jacobian(self, transition: Transition, mean: Array) -> Array:
         what, want = f"transition {transition.name!r}: jacobian(w)", (len(mean), len(mean))

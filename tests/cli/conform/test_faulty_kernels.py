@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import pytest
+from faults.reference_learner import KernelModule
 from helpers.cases import offering
 from helpers.conform import COMMAND, call, invoke
 
@@ -14,16 +15,41 @@ from orfit_bench.cli import conform as cli_conform
 from orfit_bench.conformance import conform, isolated
 from orfit_bench.conformance.isolated import conform_isolated
 from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED
+from orfit_bench.plugins.registry import registry
 
 
-def test_hanging_kernel_costs_a_few_time_limits(here):
-    result = call(
-        here, "conform", "icl", "--backend", "fragile", "--dtype", "float64", "--timeout", "1", "--workers", "2"
-    )
-    stopped, untried = result.stderr.count("failed: stopped after 1 s"), result.stderr.count("failed: not run: ")
+def test_kernel_that_hangs_in_its_first_rows_costs_one_time_limit(here):
+    result = call(here, "conform", "icl", "--backend", "fragile", "--dtype", "float64", "--timeout", "1")
     assert result.returncode == 1
-    assert isolated.MAX_TIMEOUTS <= stopped <= isolated.MAX_TIMEOUTS + 1  # one more was on its way
-    assert untried > 20
+    assert result.stderr.count("failed: stopped after 1 s") == 1
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("failed: "))
+    assert line.endswith("checks of icl on fragile: stopped after 1 s")
+    assert int(line.split()[1]) > 20
+
+
+def test_exit_first_stops_at_the_first_failure_in_every_place():
+    kernel = KernelModule(learn=twice)
+    ob.register(offering("own", {"greedy": kernel}), "own")
+    try:
+        report = conform("greedy", backends=["own"], dtypes=["float64"], exit_first=True)
+    finally:
+        ob.unregister("own")
+    assert [r.status for r in report.results].count(FAILED) == 1
+    assert report.results[-1].status == FAILED
+    (problem,) = report.problems
+    assert problem.startswith(f"stopped at the first failure: {len(report.results)} of ")
+
+
+def test_command_stops_at_the_first_failure(here):
+    result = call(here, "conform", "nlms", "--backend", "fragile", "--check", "one_row", "-x", "--workers", "1")
+    assert result.returncode == 1
+    assert "problem: stopped at the first failure: 1 of 2 checks were run" in result.stdout
+
+
+def twice(s, X, Y, p, out):
+    """A kernel that returns twice the number of rows from the fourth row on."""
+    n = registry().kernel("numpy", "greedy").learn(s, X, Y, p, out)
+    return 2 * n if p.t > 3 else n
 
 
 def found(report, method, check="any_chunking"):

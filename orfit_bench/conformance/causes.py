@@ -1,0 +1,41 @@
+"""Errors of the code under test, in one line with the author's line of code that raised them."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+import orfit_bench
+
+MAX_MESSAGE = 200
+"""Characters of an error message in a result."""
+_NUMPY = Path(np.__file__).parent
+LIBRARIES = tuple(
+    map(str, (Path(orfit_bench.__file__).parent, _NUMPY, *(_NUMPY.parent / name for name in ("scipy", "numba"))))
+)
+"""Folders whose code is not the author's."""
+STANDARD = sysconfig.get_paths()["stdlib"]
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line, with the line of the author's code that raised it."""
+    message = " ".join(str(error).split())
+    if len(message) > MAX_MESSAGE:  # for example a compiler's; the command that repeats the check shows all of it
+        message = f"{message[:MAX_MESSAGE]} ..."
+    return f"{type(error).__name__}: {message}".removesuffix(": ") + place(error)
+
+
+def place(error: BaseException) -> str:
+    """The innermost line outside of libraries, " (kernel.py:26)"; the innermost of all if there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    authors = [frame for frame in frames if not _is_library(frame.filename)]
+    last = (authors or frames)[-1:]
+    return "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in last)
+
+
+def _is_library(path: str) -> bool:
+    inside = path.startswith(STANDARD) and "-packages" not in path
+    return path.startswith(("<", *LIBRARIES)) or inside
