@@ -153,12 +153,12 @@ class Totals:
 
     def _write(self, path: Path, report: Report) -> None:
         from orfit_bench.conformance.export import RunInfo, as_json
-        from orfit_bench.jobs.files import replace as replace_file
+        from orfit_bench.jobs.files import replace_text
         from orfit_bench.jobs.processes import threads
 
         command = shlex.join(["pytest", *self.config.invocation_params.args])
         text = as_json(report, RunInfo.now(command, time.perf_counter() - self.start, threads()))
-        replace_file(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        replace_text(path, text)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the totals."""

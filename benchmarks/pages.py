@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.files import replace_text
 
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 
@@ -21,4 +21,4 @@ def measured(page: str) -> str:
 def fill(path: Path, measured: str) -> None:
     """The same of a file, which is the old one or the whole new one at every moment."""
     page = filled(path.read_text(), measured)
-    replace(path, lambda temporary: temporary.write_text(page))
+    replace_text(path, page)

@@ -13,7 +13,7 @@ from benchmarks.gpu.runner import plain
 from benchmarks.gpu.tables import crossings, goals, main_table, results_of
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Found, Journal, Part
 from benchmarks.pages import filled
-from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.files import replace_text
 
 PAGE = ROOT / "docs" / "gpu.md"
 All = dict[str, dict[str, Found]]
@@ -24,7 +24,7 @@ def write(folder: Path, parts: Sequence[Part], small: bool, target: Path) -> Non
     """Put the record between the marks of docs/gpu.md, or of target where it is there already."""
     found = {part.name: of_size(Journal(folder / f"{part.name}.jsonl").found(), small) for part in parts}
     page = filled((target if target.exists() else PAGE).read_text(), "".join(record(parts, found, small)))
-    replace(target, lambda temporary: temporary.write_text(page))
+    replace_text(target, page)
 
 
 def of_size(found: dict[str, Found], small: bool) -> dict[str, Found]:

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.pages import fill
 from benchmarks.peers.data import Absent, Comparison
 from benchmarks.peers.timing import cpu_seconds
-from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.files import replace_text
 from orfit_bench.jobs.provenance import machine, versions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,7 +95,7 @@ def main() -> None:
                 continue
             rows[name] = measure(cases, target)
             text = json.dumps(rows, indent=1)
-            replace(STORE, lambda temporary, text=text: temporary.write_text(text))
+            replace_text(STORE, text)
             print(line(name, rows[name]), flush=True)
     fill(PAGE, page({name: rows[name] for name in names if name in rows}, missing))
 

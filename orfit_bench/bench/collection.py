@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -110,16 +110,16 @@ def export(results: xarray.Dataset, path: Path) -> None:
     if path.suffix.lower() not in writers:
         raise ValueError(f"{path}: want a file ending in one of {', '.join(writers)}")
     table = _readable(results) if path.suffix.lower() == ".md" else to_frame(results)
-    replace(path, lambda temporary: writers[path.suffix.lower()](table, temporary))
+    replace(path, lambda file: writers[path.suffix.lower()](table, file))
 
 
-def _csv(table: pd.DataFrame, path: Path) -> None:
-    table.to_csv(path, index=False)
+def _csv(table: pd.DataFrame, file: BinaryIO) -> None:
+    table.to_csv(file, index=False)
 
 
-def _parquet(table: pd.DataFrame, path: Path) -> None:
+def _parquet(table: pd.DataFrame, file: BinaryIO) -> None:
     try:
-        table.to_parquet(path, index=False)
+        table.to_parquet(file, index=False)
     except ImportError:
         raise UnavailableError("Parquet files require pyarrow, which is not installed: pip install pyarrow") from None
 
@@ -134,7 +134,7 @@ def _readable(results: xarray.Dataset) -> pd.DataFrame:
     return shown.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))
 
 
-def _markdown(table: pd.DataFrame, path: Path) -> None:
+def _markdown(table: pd.DataFrame, file: BinaryIO) -> None:
     lines = [list(table.columns), ["---"] * table.shape[1], *table.values.tolist()]
     text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    path.write_text(text + "\n", encoding="utf-8")
+    file.write(f"{text}\n".encode())

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orfit_bench.bench import models
+from orfit_bench.bench.digests import decode, encode
 from orfit_bench.bench.error import ERRORS
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.jobs.files import replace
@@ -140,8 +141,9 @@ def _padded(arrays: list[NDArray[Any]], ndim: int) -> NDArray[np.float64]:
 
 
 def write(results: xarray.Dataset, path: Path) -> None:
-    """Write a netCDF file atomically."""
-    replace(path, lambda temporary: results.to_netcdf(temporary, engine="h5netcdf"))
+    """Write a netCDF file atomically, with digests of its arrays and of its content."""
+    data = encode(results)
+    replace(path, lambda file: file.write(data))
 
 
 def is_empty(results: xarray.Dataset) -> bool:
@@ -169,15 +171,13 @@ def load(path: str | Path) -> xarray.Dataset:
     ValueError
         If the file is damaged, or not a file of results of this version.
     """
-    import xarray
-
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path}: this is a folder, want a file of results")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     try:
-        results = xarray.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError, RuntimeError) as error:  # HDF5 raises RuntimeError for a damaged file
+        results = decode(Path(path))
+    except Exception as error:  # HDF5 raises anything for a damaged file
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path}: not a netCDF file, or damaged ({type(error).__name__}: {reason})") from error
     results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.files import replace_text
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.processes import threads
 from orfit_bench.jobs.provenance import machine
@@ -83,7 +83,7 @@ def ensure_measured(fresh: bool = False) -> Path:
         text = json.dumps({"machine": _machine(), **asdict(measure())}, indent=1)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            replace(file, lambda temporary: temporary.write_text(text))
+            replace_text(file, text)
     return file
 
 

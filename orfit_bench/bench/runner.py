@@ -16,6 +16,7 @@ from orfit_bench.bench.suite import Suite
 from orfit_bench.bench.worker import InProcessExecutor, SubprocessExecutor
 from orfit_bench.jobs.files import ensure_writable
 from orfit_bench.jobs.journal import Journal, folder_of
+from orfit_bench.jobs.locks import lock
 from orfit_bench.jobs.provenance import provenance
 from orfit_bench.jobs.runner import Progress, Record, run_resumable
 from orfit_bench.plugins.registry import registry
@@ -81,22 +82,23 @@ def run(
     if isolate:
         registry().require_installed(_used(cell for cell, absent in planned if not absent), "pass isolate=False")
     target = None if output is None else _check_output(Path(output))
-    with SubprocessExecutor() if isolate else nullcontext(InProcessExecutor()) as worker:
-        origin = provenance(worker.threads)
-        with suppress(Exception):  # only the share of the limit would be missing
-            worker.measure_machine()
-        journal = None if target is None else Journal(target, origin, suite.files)
-        run_cell = partial(worker.run, timeout=timeout, memory_budget=memory_budget)
-        finished = journal.read() if journal and not fresh else {}
-        waiting = [cell for cell, absent in planned if not absent and cell.key not in finished]
-        compiled = compile_ahead(waiting, worker) if isinstance(worker, SubprocessExecutor) else {}
-        report = progress or (lambda done, total, record: None)
-        records = _run_all(planned, _with_compilation(run_cell, compiled), journal, fresh, report)
-    table = results.to_dataset(records, origin, suite.config())
-    if target is not None and journal is not None:
-        if not results.is_empty(table):  # it must not replace earlier results
-            results.write(table, target)
-        journal.remove(cell.key for cell, _ in planned)
+    with lock(target) if target else nullcontext():
+        with SubprocessExecutor() if isolate else nullcontext(InProcessExecutor()) as worker:
+            origin = provenance(worker.threads)
+            with suppress(Exception):  # only the share of the limit would be missing
+                worker.measure_machine()
+            journal = None if target is None else Journal(target, origin, suite.files)
+            run_cell = partial(worker.run, timeout=timeout, memory_budget=memory_budget)
+            finished = journal.read() if journal and not fresh else {}
+            waiting = [cell for cell, absent in planned if not absent and cell.key not in finished]
+            compiled = compile_ahead(waiting, worker) if isinstance(worker, SubprocessExecutor) else {}
+            report = progress or (lambda done, total, record: None)
+            records = _run_all(planned, _with_compilation(run_cell, compiled), journal, fresh, report)
+        table = results.to_dataset(records, origin, suite.config())
+        if target is not None and journal is not None:
+            if not results.is_empty(table):  # it must not replace earlier results
+                results.write(table, target)
+            journal.remove(cell.key for cell, _ in planned)
     return table
 
 

@@ -22,6 +22,7 @@ from orfit_bench.cli.reproduce import reproduce_command
 from orfit_bench.cli.results import compare_command, export_command, merge_command, show_command
 from orfit_bench.cli.roofline import roofline_command
 from orfit_bench.cli.run import run_command
+from orfit_bench.cli.verify import verify_command
 from orfit_bench.cli.warm import warm_command
 from orfit_bench.errors import PluginError, UnavailableError
 
@@ -118,6 +119,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
       orfit-bench laws                  measure the theorems about the methods
       orfit-bench map                   draw a map of equivalent methods
       orfit-bench reproduce             recompute the experiments of the papers
+      orfit-bench verify results.nc     check that saved files are unchanged
       orfit-bench roofline              measure the limits of this machine
       orfit-bench warm                  compile all kernels ahead of time
       orfit-bench new-plugin my-lms     create a plugin from a template
@@ -127,7 +129,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
     """
 
 
-RESULTS = (show_command, report_command, plot_command, compare_command, merge_command, export_command)
+RESULTS = (show_command, report_command, plot_command, compare_command, merge_command, export_command, verify_command)
 CHECKS = (conform_command, gate_command, laws_command, map_command, reproduce_command)
 
 for command in (list_command, run_command, *RESULTS, *CHECKS, roofline_command, warm_command, new_plugin_command):

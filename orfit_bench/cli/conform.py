@@ -7,7 +7,6 @@ import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +151,7 @@ def _refuse(paths: list[Path]) -> None:
 
 def _write(path: Path | None, data: bytes) -> None:
     if path:
-        replace(path, partial(Path.write_bytes, data=data))
+        replace(path, lambda file: file.write(data))
 
 
 def _command(names: Sequence[str], chosen: dict[str, Any]) -> str:

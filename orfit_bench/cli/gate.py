@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from orfit_bench.cli.output import bar, show, with_wide
-from orfit_bench.jobs.files import ensure_writable, replace
+from orfit_bench.jobs.files import ensure_writable, replace_text
 
 PROFILES = ("quick", "full")
 
@@ -100,6 +100,6 @@ def gate_command(
     if output is not None:
         written = report.as_markdown if output.suffix == ".md" else report.as_json
         text = written(found, before.commit[:12], after.commit[:12])
-        replace(output, lambda path: path.write_text(text, encoding="utf-8"))
+        replace_text(output, text)
     if any(f.is_regression for f in found):
         raise click.exceptions.Exit(1)

@@ -7,14 +7,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.jobs.files import ensure_distinct, ensure_writable, make_folder, replace
+from orfit_bench.jobs.files import ensure_distinct, ensure_writable, make_folder, replace_text
 
 FILE = click.Path(path_type=Path)
 FORMATS = ("svg", "png")
@@ -102,8 +101,7 @@ def write_report(results: Any, page: Path) -> None:
     """Write the report and print its path."""
     from orfit_bench.report.results_page import results_page
 
-    text = results_page(results)
-    replace(page, partial(Path.write_text, data=text, encoding="utf-8"))
+    replace_text(page, results_page(results))
     click.echo(f"Report: {page}")
 
 

@@ -3,52 +3,92 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
+from io import BufferedWriter, FileIO
 from pathlib import Path
+from typing import Any, BinaryIO
+
+from orfit_bench.jobs import locks, system
 
 
-def replace(target: Path, write: Callable[[Path], object]) -> None:
+def replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file atomically: at every moment, `target` is either the old file or the complete new one.
+
+    Several threads and processes may write the same target; the last one to finish wins.
 
     Parameters
     ----------
     target : Path
         The file to write. If it is a link, the file that it points to is replaced.
     write : callable
-        Called with the path of a temporary file, which it creates.
+        Called with a temporary file, to which it writes.
 
     Raises
     ------
     OSError
-        If the file cannot be written; see `ensure_replaceable`.
+        If the file cannot be written; see `ensure_replaceable`. The old file is unchanged.
     """
     ensure_replaceable(target)
     resolved = Path(os.path.realpath(target))
-    temporary = resolved.with_name(f".{resolved.name}.{os.getpid()}.tmp")
+    with _explained(target):
+        temporary, descriptor = locks.create_temporary(resolved)
+        output = BufferedWriter(_Output(descriptor, "wb"))
+        try:
+            write(output)
+            output.flush()
+            system.sync(descriptor)
+            system.rename(temporary, resolved)  # still locked, so that nobody takes it for abandoned
+        except BaseException:
+            with suppress(OSError):  # the original error is more informative
+                system.remove(temporary)
+            raise
+        finally:
+            with suppress(OSError):  # it tries again to write what could not be written
+                output.close()
+        system.sync_folder(resolved.parent)
+
+
+def replace_text(target: Path, text: str) -> None:
+    """Write a text file atomically, see `replace`."""
+    replace(target, lambda file: file.write(text.encode()))
+
+
+class _Output(FileIO):
+    """An open file whose bytes are written by `orfit_bench.jobs.system`."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes, perhaps not all."""
+        return system.write(self.fileno(), data)
+
+
+@contextmanager
+def _explained(target: Path) -> Iterator[None]:
+    """Make errors of the system one sentence that names the target instead of a temporary file."""
     try:
-        write(temporary)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(resolved)
-    except BaseException as error:
-        with suppress(OSError):  # the original error is more informative
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and str(temporary) in str(error):  # the user does not know this name
-            raise type(error)(f"{target}: cannot be written ({error.strerror or type(error).__name__})") from error
-        raise
+        yield
+    except OSError as error:
+        if error.errno is None:  # not by the system
+            raise
+        found = type(error)(f"{target}: cannot be written ({error.strerror or type(error).__name__})")
+        found.errno = error.errno
+        raise found from error
 
 
 def ensure_writable(target: Path) -> None:
-    """Raise OSError if the file cannot be written, e.g. for lack of permission. Called before long work."""
-    import tempfile  # slow to import
+    """Raise OSError if the file cannot be written, e.g. for lack of permission. Called before long work.
 
+    Temporary files of the target that killed processes left behind are removed.
+    """
     ensure_replaceable(target)
+    locks.remove_temporaries(Path(os.path.realpath(target)))
     for folder in {target.parent, Path(os.path.realpath(target)).parent}:
         try:
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError as error:  # its message has the random name of the temporary file
+            temporary, descriptor = locks.create_temporary(folder / target.name)
+            system.close(descriptor)
+            system.remove(temporary)
+        except OSError as error:  # its message has the name of the temporary file
             reason = error.strerror or type(error).__name__
             raise type(error)(f"{target}: the folder {folder} cannot be written to ({reason})") from error
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orfit_bench.jobs.files import digest, replace
+from orfit_bench.jobs import locks, system
+from orfit_bench.jobs.files import digest, replace_text
 from orfit_bench.jobs.keys import make_key
 
 
@@ -40,24 +43,32 @@ class Journal:
         return make_key([self._provenance, digest(self._data())])
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Return the valid records by their keys."""
-        entries = (_entry(path) for path in sorted(self.folder.glob("*.json")))
+        """Return the valid records by their keys. A damaged file is named by a warning; its job is run again."""
+        locks.remove_matching(self.folder, ".*.json.*.tmp")
         identity = self.identity()
-        records = [e["record"] for e in entries if e.get("identity") == identity]
-        return {record["key"]: record for record in records}
+        records = {}
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                entry = read_entry(path)
+            except ValueError as error:
+                warnings.warn(f"{error}; its job is run again", UserWarning, stacklevel=2)
+                continue
+            if entry["identity"] == identity:
+                records[path.stem] = entry["record"]
+        return records
 
     def write(self, record: dict[str, Any]) -> None:
         """Store a record atomically."""
-        self.folder.mkdir(exist_ok=True)
-        text = json.dumps({"identity": self.identity(), "record": record})
-        replace(self.folder / f"{record['key']}.json", lambda path: path.write_text(text, encoding="utf-8"))
+        system.make_folder(self.folder)
+        content = {"identity": self.identity(), "record": record}
+        replace_text(self.folder / f"{record['key']}.json", json.dumps({"digest": _digest(content), **content}))
 
     def remove(self, keys: Iterable[str]) -> None:
         """Delete the records with these keys, and the folder if it becomes empty."""
         for key in keys:
-            (self.folder / f"{key}.json").unlink(missing_ok=True)
-            for partial in self.folder.glob(f".{key}.json.*.tmp"):  # left by a run that was killed while writing
-                partial.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                system.remove(self.folder / f"{key}.json")
+        locks.remove_matching(self.folder, ".*.json.*.tmp")
         with suppress(OSError):  # not empty, or never created
             self.folder.rmdir()
 
@@ -67,9 +78,21 @@ def folder_of(output: Path) -> Path:
     return output.with_name(output.name + ".journal")
 
 
-def _entry(path: Path) -> dict[str, Any]:
+def read_entry(path: Path) -> dict[str, Any]:
+    """The identity and the record in a file of a journal. Raises ValueError, which names the file, if it is damaged."""
     try:
-        entry = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # foreign or damaged: the job is run again
-        return {}
-    return entry if isinstance(entry, dict) else {}
+        entry = json.loads(system.read(path))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: this entry of the journal cannot be read ({error})") from error
+    content = {name: entry.get(name) for name in ("identity", "record")} if isinstance(entry, dict) else {}
+    record = content.get("record")
+    if not isinstance(record, dict) or record.get("key") != path.stem:
+        raise ValueError(f"{path}: this entry of the journal has no record with the key {path.stem!r}")
+    if entry.get("digest") != _digest(content):
+        raise ValueError(f"{path}: the digest of this entry of the journal does not fit: it is damaged or was changed")
+    return content
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """A hash of an entry, the same after it was written and read."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

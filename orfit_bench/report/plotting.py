@@ -44,7 +44,7 @@ def save(figure: Any, path: Path) -> None:
     if ending not in known:
         raise ValueError(f"{path}: want a file ending in one of {', '.join(sorted(known))}")
     same = {"Date": None} if ending == "svg" else None  # equal figures give equal files
-    replace(path, lambda temporary: figure.savefig(temporary, metadata=same, format=ending, dpi=150))
+    replace(path, lambda file: figure.savefig(file, metadata=same, format=ending, dpi=150))
     close(figure)
 
 

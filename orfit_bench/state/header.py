@@ -11,9 +11,11 @@ from orfit_bench.schedules import Schedule
 from orfit_bench.spec import SPEC_VERSION, Transition
 from orfit_bench.state.state import LearnerState, Sizes, StateRule
 
-FORMAT = 3
-READ = (1, 2, 3)
+FORMAT = 4
+READ = (1, 2, 3, 4)
 """Formats that this version reads."""
+LARGEST = 2**63
+"""Counts are smaller, since kernels get them as integers of 64 bits."""
 NAMES = ("feature_names", "target_names")
 """The names of columns: attributes of a state, and keys of a header where there are any."""
 
@@ -72,6 +74,14 @@ def check_header(head: Any, where: str) -> None:
     if not isinstance(head, dict) or head.get("format") not in READ:
         got = head.get("format") if isinstance(head, dict) else head
         raise ValueError(f"{where}: state of format {got!r}, this version reads formats {', '.join(map(str, READ))}")
+    version = head.get("spec_version", [0, 0])
+    if not (isinstance(version, list) and len(version) == 2 and all(type(n) is int for n in version)):
+        raise ValueError(f"{where}: spec_version is {version!r}, want [major, minor]")
+    if tuple(version) > SPEC_VERSION:
+        wanted, here = (".".join(map(str, v)) for v in (version, SPEC_VERSION))
+        raise ValueError(
+            f"{where}: written for spec {wanted}, this version of orfit_bench has {here}: install a later version"
+        )
     if not isinstance(head.get("settings", {}), dict):
         raise ValueError(f"{where}: settings are {head['settings']!r}, want a table")
 
@@ -101,6 +111,6 @@ def class_labels(head: dict[str, Any]) -> tuple[bool | int | str, ...]:
 def read_count(head: dict[str, Any], key: str, least: int = 0) -> int:
     """An integer in a header."""
     value = head[key]
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"state: {key} is {value!r}, want an integer >= {least}")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < LARGEST:
+        raise ValueError(f"state: {key} is {value!r}, want an integer from {least} to 2^63 - 1")
     return int(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from orfit_bench.state.state import LearnerState, Sizes, StateRule
 HostArray = np.ndarray[Any, Any]
 RENAMED = {"digits_lost": "precision_lost"}
 """Fields that have another name since format 1."""
+INITIAL_WEIGHTS = "initial_weights"
+PENDING = ("pending_X", "pending_y")
 SETTING = "setting_"
 """Before the name of a setting that is an array, among the arrays of a state."""
 
@@ -35,7 +37,9 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     classes = class_labels(head) if rule.method.traits.labels else ()
     if head["n_features"] is None:
         return None
-    sizes = Sizes(read_count(head, "n_features", least=1), read_count(head, "n_outputs"), bool(head["y_is_vector"]))
+    if not isinstance(head["y_is_vector"], bool):
+        raise ValueError(f"state: y_is_vector is {head['y_is_vector']!r}, want true or false")
+    sizes = Sizes(read_count(head, "n_features", least=1), read_count(head, "n_outputs"), head["y_is_vector"])
     d, c = sizes[:2]
     if sizes.y_is_1d and c > 1:
         raise ValueError(f"state: y is one-dimensional, but has {c} outputs")
@@ -47,6 +51,7 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     count = len(given.get(grown, ()))
     if layout.limit is not None and count > layout.limit:
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
+    refuse_unknown(given, [f.name for f in layout.fields])
     fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     if pending >= rule.batch_size or pending > samples:
@@ -59,6 +64,13 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     warned = bool(rule.method.state.warning and fields.get(rule.method.state.warning[0], False))
     names = column_names(head, "feature_names", d), column_names(head, "target_names", c)
     return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=warned)
+
+
+def refuse_unknown(given: Iterable[str], fields: Iterable[str]) -> None:
+    """Raise ValueError if there are other arrays than these fields and what every state may have."""
+    known = {*fields, *PENDING, INITIAL_WEIGHTS}
+    if unknown := sorted(name for name in given if name not in known and not name.startswith(SETTING)):
+        raise ValueError(f"state: the array {unknown[0]!r} is unknown")
 
 
 def checked(name: str, given: Mapping[str, HostArray], shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:

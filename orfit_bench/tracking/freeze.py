@@ -21,11 +21,7 @@ def freeze() -> int:
         for name, value in workloads.Workload(method, "numpy").trajectory().items()
     }
 
-    def write(path: object) -> None:
-        with open(str(path), "wb") as file:  # given a name, NumPy would append an ending
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-
-    replace(exactness.TRAJECTORIES, write)
+    replace(exactness.TRAJECTORIES, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     return sum(array.size for array in arrays.values())
 
 

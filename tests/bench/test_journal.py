@@ -1,13 +1,15 @@
 """The journal: interrupted runs are resumed with the same results."""
 
-from pathlib import Path
+import errno
+import json
+import os
 
 import pytest
-import xarray as xr
 from helpers.suites import suite
 
-from orfit_bench.bench import Suite, run
+from orfit_bench.bench import Suite, run, runner
 from orfit_bench.catalogue.streams import mnist_files
+from orfit_bench.jobs import system
 from orfit_bench.jobs.journal import Journal
 
 
@@ -61,8 +63,31 @@ class TestJournal:
         journal.write({"key": "a", "value": [1.5, float("nan")]})
         (journal.folder / "b.json").write_text('{"identity": ')
         (journal.folder / "c.json").write_text("[]")
-        assert list(Journal(tmp_path / "r.nc", {"versions": 1}).read()) == ["a"]
+        edited = json.loads((journal.folder / "a.json").read_text())
+        edited["record"] |= {"key": "d", "value": [0.5, 0.0]}
+        (journal.folder / "d.json").write_text(json.dumps(edited))
+        (journal.folder / "e.json").write_text(json.dumps({"identity": journal.identity(), "record": {"key": "x"}}))
+        with pytest.warns(UserWarning, match="its job is run again") as warned:
+            assert list(Journal(tmp_path / "r.nc", {"versions": 1}).read()) == ["a"]
+        for name, warning in zip("bcde", warned, strict=True):
+            assert f"{name}.json: " in str(warning.message)
+        for name in "bcde":
+            (journal.folder / f"{name}.json").unlink()
         assert Journal(tmp_path / "r.nc", {"versions": 2}).read() == {}
+
+    def test_two_runs_on_one_output_are_refused(self, tmp_path):
+        path = tmp_path / "r.nc"
+        seen = []
+
+        def start_another(done, total, record):
+            with pytest.raises(BlockingIOError, match=r"another run \(process \d+\) writes this file"):
+                run(suite("rls"), path, isolate=False)
+            seen.append(done)
+
+        run(suite("lms"), path, isolate=False, progress=start_another)
+        assert seen == [0, 1]
+        run(suite("rls"), path, isolate=False)
+        assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
 
     def test_cells_of_other_images_do_not_count(self, tmp_path, monkeypatch):
         images = tmp_path / "images"
@@ -84,16 +109,19 @@ class TestJournal:
         assert Suite(methods=["lms"], streams=["drift"]).files() == []
 
     def test_a_failed_write_leaves_the_old_file_and_the_journal(self, tmp_path, monkeypatch):
-        def half(table, path, **_):
-            Path(path).write_bytes(b"half")
-            raise OSError("disk full")
+        def half(descriptor, data):
+            os.write(descriptor, b"half")
+            raise OSError(errno.ENOSPC, "disk full")
 
         path = tmp_path / "r.nc"
         run(suite("lms"), path, isolate=False)
         before = path.read_bytes()
         with monkeypatch.context() as patch:
-            patch.setattr(xr.Dataset, "to_netcdf", half)
-            with pytest.raises(OSError, match="disk full"):
+            run_all = runner.run_resumable
+            patch.setattr(
+                runner, "run_resumable", lambda *a, **k: (run_all(*a, **k), patch.setattr(system, "write", half))[0]
+            )
+            with pytest.raises(OSError, match=r"r\.nc: cannot be written \(disk full\)"):
                 run(suite("rls"), path, isolate=False)
         assert path.read_bytes() == before
         assert sorted(p.name for p in tmp_path.iterdir()) == ["r.nc", "r.nc.journal"]

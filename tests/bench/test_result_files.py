@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from helpers.results import call, files
+from helpers.suites import suite
 
 from orfit_bench.bench import Suite, collection, comparison, load, results, run
 from orfit_bench.plugins.registry import registry
@@ -87,3 +88,35 @@ def test_damaged_file_is_a_usage_error(measured, tmp_path, tries):
         told = call(*command)
         assert told.exit_code == 2, told.output
         assert "machine missing" in told.output
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    path = tmp_path_factory.mktemp("digests") / "r.nc"
+    run(suite("lms"), path, isolate=False)
+    return path
+
+
+class TestDigests:
+    def test_every_flipped_bit_is_noticed(self, written, tmp_path):
+        whole, want = written.read_bytes(), load(written)
+        places = np.random.default_rng(0).integers(0, len(whole), 6)
+        for place in places:
+            changed = bytes([whole[place] ^ (1 << int(place % 8))])
+            (tmp_path / "r.nc").write_bytes(whole[:place] + changed + whole[place + 1 :])
+            with pytest.raises(ValueError, match=re.escape(str(tmp_path / "r.nc"))):
+                load(tmp_path / "r.nc")
+        assert load(written).identical(want)
+
+    def test_a_changed_number_is_named(self, written, tmp_path):
+        seconds = load(written)["seconds"].values.tobytes()
+        whole = written.read_bytes()
+        assert whole.count(seconds) == 1
+        (tmp_path / "r.nc").write_bytes(whole.replace(seconds, bytes([seconds[0] ^ 1]) + seconds[1:]))
+        with pytest.raises(ValueError, match="the digest of the array 'seconds' does not fit"):
+            load(tmp_path / "r.nc")
+
+    def test_results_without_digests_still_load(self, written, tmp_path):
+        results = load(written)
+        results.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+        assert load(tmp_path / "r.nc").identical(results)

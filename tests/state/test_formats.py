@@ -1,6 +1,7 @@
 """States that were saved in an earlier format.
 
-format_1 holds files from before `digits_lost` was renamed, format_2 files and bytes from before files had a checksum.
+format_1 holds files from before `digits_lost` was renamed, format_2 files and bytes from before files had a checksum,
+format_3 those from before every array had a digest.
 """
 
 from pathlib import Path
@@ -10,17 +11,18 @@ import pytest
 
 import orfit_bench as ob
 
-FORMAT_1, FORMAT_2 = (Path(__file__).parent / f"format_{n}" for n in (1, 2))
+FORMAT_1, FORMAT_2, FORMAT_3 = (Path(__file__).parent / f"format_{n}" for n in (1, 2, 3))
 
 
 @pytest.mark.parametrize(
     ("name", "settings"), [("rls", {"forgetting_factor": 0.9}), ("orfit", {"memory": 2, "batch_size": 3})]
 )
-def test_states_of_format_2_load_and_continue(name: str, settings: dict[str, float]) -> None:
+@pytest.mark.parametrize("folder", [FORMAT_2, FORMAT_3])
+def test_earlier_states_load_and_continue(name: str, settings: dict[str, float], folder: Path) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
     learned = ob.create(name, backend="numpy", **settings).partial_fit(X, y)
-    for loaded in (ob.load(FORMAT_2 / f"{name}.npz"), ob.from_bytes((FORMAT_2 / f"{name}.bytes").read_bytes())):
+    for loaded in (ob.load(folder / f"{name}.npz"), ob.from_bytes((folder / f"{name}.bytes").read_bytes())):
         assert loaded.state().identical(learned.state())
         assert loaded.partial_fit(X, y).n_samples_seen_ == 16
 

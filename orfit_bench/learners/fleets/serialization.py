@@ -92,6 +92,7 @@ def rebuild(members: Members, head: dict[str, Any], given: dict[str, HostArray])
     room = int(count.max(initial=0))
     if layout.limit is not None and room > layout.limit:
         raise ValueError(f"state: {room} entries along {layout.grows!r}, the settings allow {layout.limit}")
+    serialization.refuse_unknown(given, [f.name for f in layout.fields] + [*COUNTS, "count", "class_order"])
     for f in layout.fields:
         record[f.name] = serialization.checked(f.name, given, (N, *layout.shape(f.dims, room)), rule.dtype).copy()
     if layout.grows:

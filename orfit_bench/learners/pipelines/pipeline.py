@@ -228,10 +228,7 @@ class Pipeline:
         """Write what `to_bytes` returns to a file; `orfit_bench.load` reads it."""
         data = self.to_bytes()
 
-        def write(temporary: Path) -> None:
-            temporary.write_bytes(data)
-
-        replace(Path(path), write)
+        replace(Path(path), lambda file: file.write(data))
 
     def state(self) -> xarray.Dataset:
         """The learner's state, with that of the transforms in attrs["pipeline"]; `orfit_bench.restore` reads it."""

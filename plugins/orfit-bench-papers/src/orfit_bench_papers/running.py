@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orfit_bench.bench import results as files
-from orfit_bench.jobs.files import ensure_writable, make_folder, replace
+from orfit_bench.jobs.files import ensure_writable, make_folder, replace_text
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error
@@ -87,7 +87,7 @@ def run(
     results.attrs = describe(procedure, chosen, origin, list(records.values()))
     files.write(results, file)
     text = page.render(procedure, results, chosen)
-    replace(html, lambda path: path.write_text(text, encoding="utf-8"))
+    replace_text(html, text)
     journal.remove(records)
     return RunOutput(results, file, html)
 

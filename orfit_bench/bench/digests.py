@@ -1,0 +1,100 @@
+"""A Dataset as the bytes of a netCDF file, with a digest of each array and of the whole file.
+
+The digests of the arrays are an attribute of the Dataset. The digest of the file stands behind the end of the HDF5
+file, where readers of HDF5 ignore it. Files of earlier versions have no digests.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.jobs import system
+
+if TYPE_CHECKING:
+    import xarray
+
+ATTRIBUTE = "digests"
+START = b"\nsha256 of the bytes before this line: "
+LENGTH = len(START) + 64 + 1
+
+
+def encode(dataset: xarray.Dataset) -> bytes:
+    """The bytes of a netCDF file. It is written to memory, since HDF5 crashes on a full disk."""
+    data = bytes(dataset.assign_attrs({ATTRIBUTE: json.dumps(_digests(dataset))}).to_netcdf(engine="h5netcdf"))
+    return data + START + hashlib.sha256(data).hexdigest().encode() + b"\n"
+
+
+def decode(path: Path) -> xarray.Dataset:
+    """The Dataset in a file. Raises ValueError, which names the array, if it is damaged, or errors of HDF5."""
+    data = system.read(path)
+    content, end = data[:-LENGTH], data[-LENGTH:]
+    if not end.startswith(START):
+        dataset, wrong = _read(data)
+        if wrong or ATTRIBUTE in dataset.attrs:
+            raise ValueError(wrong or "the digest of the file is missing")
+        return dataset  # written by an earlier version
+    if end[len(START) : -1] + b"\n" != hashlib.sha256(content).hexdigest().encode() + end[-1:]:
+        raise ValueError(_find_damage(content) or "the digest of the file does not fit")
+    dataset, _ = _read(content)
+    del dataset.attrs[ATTRIBUTE]
+    return dataset
+
+
+def _read(content: bytes) -> tuple[xarray.Dataset, str]:
+    """The Dataset, and which of its digests does not fit, empty if all fit."""
+    import xarray
+
+    dataset = xarray.load_dataset(io.BytesIO(content), engine="h5netcdf")
+    expected = json.loads(str(dataset.attrs.get(ATTRIBUTE, "null")))
+    changed = "" if expected is None else _changed(expected, _digests(dataset))
+    return dataset, f"the digest of {changed} does not fit" if changed else ""
+
+
+def _find_damage(content: bytes) -> str:
+    """Which array of a damaged file was changed; empty if it cannot be read. Objects of HDF5 may fail to close."""
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        return _read(content)[1]
+    except Exception:
+        return ""
+    finally:
+        gc.collect()
+        sys.unraisablehook = hook
+
+
+def _changed(expected: dict[str, str], found: dict[str, str]) -> str:
+    """What was changed, is missing or was added; empty if nothing."""
+    wrong = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    return " and ".join(f"the array {name!r}" if name else "the attributes" for name in wrong[:3])
+
+
+def _digests(dataset: xarray.Dataset) -> dict[str, str]:
+    """A digest of every array by its name, and of the attributes by an empty name."""
+    found = {"": _hash(_texts(dataset.attrs))}
+    for name, variable in dataset.variables.items():
+        values = variable.values
+        content = values.astype(str).tolist() if values.dtype.kind in "OUS" else _bytes(values)
+        found[str(name)] = _hash([variable.dims, values.shape, content, _texts(variable.attrs)])
+    return found
+
+
+def _bytes(values: np.ndarray[Any, Any]) -> str:
+    """Dtype and values of an array of numbers; NaNs with other bits are equal."""
+    same = np.where(np.isnan(values), np.nan, values) if values.dtype.kind == "f" else values
+    return f"{values.dtype.str} {hashlib.sha256(np.ascontiguousarray(same).data if same.size else b'').hexdigest()}"
+
+
+def _texts(attributes: Any) -> dict[str, str]:
+    return {str(name): str(value) for name, value in attributes.items() if name != ATTRIBUTE}
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,0 +1,91 @@
+"""`orfit-bench verify`: check that saved files are complete and unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+JOURNAL = ".journal"
+
+
+class Verdict(NamedTuple):
+    """The result for one file."""
+
+    file: Path
+    is_intact: bool
+    description: str
+
+
+@click.command("verify")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+def verify_command(files: tuple[Path, ...]) -> None:
+    """Check that saved states (.npz), results (.nc) and journals are complete and unchanged.
+
+    Every array, record and file has a digest (SHA-256), which is compared with the content. Nothing is executed, and no
+    plugin is needed. A digest shows damage, not who wrote the file.
+
+    \b
+    Examples:
+      orfit-bench verify state.npz results.nc
+      orfit-bench verify results.nc.journal
+
+    Exit status: 0 if all files are complete, 1 if one is damaged or of another kind, 2 if one cannot be read.
+    """
+    damaged = False
+    for file in files:
+        for verdict in verify(file):
+            click.echo(f"{verdict.file}: {verdict.description}", err=not verdict.is_intact)
+            damaged |= not verdict.is_intact
+    if damaged:
+        click.get_current_context().exit(1)
+
+
+def verify(path: Path) -> list[Verdict]:
+    """Check a file, or every entry of a journal."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    if path.is_dir():
+        if path.suffix != JOURNAL:
+            raise IsADirectoryError(f"{path}: this is a folder, want a saved file or a folder ending in {JOURNAL}")
+        entries = sorted(path.glob("*.json"))
+        return [_verdict(entry) for entry in entries] or [Verdict(path, True, "ok, a journal without entries")]
+    return [_verdict(path)]
+
+
+def _verdict(path: Path) -> Verdict:
+    try:
+        return Verdict(path, True, f"ok, {_describe(path)}")
+    except ValueError as error:
+        return Verdict(path, False, str(error).removeprefix(f"{path}: "))
+
+
+def _describe(path: Path) -> str:
+    """What the file is. Raises ValueError if it is damaged."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(b"\x89HDF"):
+        from orfit_bench.bench import load
+
+        return f"results of {load(path).sizes['cell']} cells"
+    if start.startswith(b"{"):
+        from orfit_bench.jobs.journal import read_entry
+
+        read_entry(path)
+        return "an entry of a journal"
+    return _describe_state(path, start)
+
+
+def _describe_state(path: Path, start: bytes) -> str:
+    from orfit_bench.learners.pipelines import storage
+    from orfit_bench.state import binary, files
+
+    if storage.is_pipeline(start):
+        head = binary.decode(storage.decode(path.read_bytes())[1]).header
+        return f"a pipeline with {head.get('method')}"
+    if start == binary.MAGIC:
+        return f"the bytes of a state of {binary.decode(path.read_bytes()).header.get('method')}"
+    head, arrays = files.read(path)
+    checked = "" if head["format"] > 2 else ", saved without digests by an earlier version"
+    return f"a state of {head.get('method')} with {len(arrays)} arrays{checked}"

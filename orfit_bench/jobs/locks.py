@@ -1,0 +1,127 @@
+"""Locks: temporary files that no two writers share, and outputs that no two runs write at the same time.
+
+The system releases a lock when its process ends, however it ends. A file that nobody has locked was therefore left
+behind by a process that was killed, and may be removed. Where the system has no locks (`fcntl`), files that were left
+behind stay, and runs are not kept apart.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+from orfit_bench.jobs import system
+
+
+def create_temporary(target: Path) -> tuple[Path, int]:
+    """Create a new, locked file next to the target, and return its path and descriptor."""
+    numbers = count()
+    path = _temporary(target, next(numbers))
+    while True:
+        try:
+            descriptor = system.create(path)
+        except FileExistsError:
+            if not remove_abandoned(path):
+                path = _temporary(target, next(numbers))
+            continue
+        try:
+            with suppress(BlockingIOError):  # another process took it for abandoned before it was locked
+                _lock_if_possible(descriptor)
+                if _is_at(descriptor, path):
+                    return path, descriptor
+        except BaseException:
+            system.close(descriptor)
+            with suppress(OSError):
+                system.remove(path)
+            raise
+        system.close(descriptor)
+
+
+def remove_temporaries(target: Path) -> None:
+    """Remove the temporary files of a target that killed processes left behind."""
+    remove_matching(target.parent, f".{glob.escape(target.name)}.*.tmp")
+
+
+def remove_matching(folder: Path, pattern: str) -> None:
+    """Remove the temporary files of this pattern that killed processes left behind."""
+    for path in folder.glob(pattern):
+        remove_abandoned(path)
+
+
+def remove_abandoned(path: Path) -> bool:
+    """Remove a file that no process has locked, and return whether it is gone."""
+    try:
+        descriptor = os.open(path, system.FLAGS)
+    except FileNotFoundError:
+        return True
+    except OSError:  # a folder, a link, or a file of another user
+        return False
+    try:
+        system.lock(descriptor)
+        if _is_at(descriptor, path):
+            system.remove(path)
+    except OSError:
+        return False
+    finally:
+        system.close(descriptor)
+    return True
+
+
+@contextmanager
+def lock(output: Path) -> Iterator[None]:
+    """Keep other runs from writing the same output.
+
+    Raises BlockingIOError, which names the other process, if another run writes it.
+    """
+    path = output.with_name(f".{output.name}.lock")
+    while True:
+        descriptor = system.open_or_create(path)
+        try:
+            _lock_if_possible(descriptor)
+            if _is_at(descriptor, path):
+                break
+        except BlockingIOError:
+            other = os.read(descriptor, 20).decode(errors="replace") or "unknown"
+            system.close(descriptor)
+            raise BlockingIOError(
+                f"{output}: another run (process {other}) writes this file: wait until it has ended, or choose another "
+                "output"
+            ) from None
+        except BaseException:
+            system.close(descriptor)
+            raise
+        system.close(descriptor)  # its owner removed it when it ended
+    try:
+        with suppress(OSError):  # the number is for messages only
+            os.ftruncate(descriptor, 0)
+            system.write(descriptor, str(os.getpid()).encode())
+        yield
+    finally:
+        with suppress(OSError):
+            system.remove(path)
+        system.close(descriptor)
+
+
+def _temporary(target: Path, number: int) -> Path:
+    return target.with_name(f".{target.name}.{number}.tmp")
+
+
+def _lock_if_possible(descriptor: int) -> None:
+    try:
+        system.lock(descriptor)
+    except BlockingIOError:
+        raise
+    except OSError:  # this file system has no locks
+        return
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether the open file still has this path."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False

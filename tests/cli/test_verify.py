@@ -1,0 +1,70 @@
+"""`orfit-bench verify`."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from helpers.suites import suite
+
+import orfit_bench as ob
+from orfit_bench.bench import run
+from orfit_bench.cli import main
+from orfit_bench.jobs.journal import Journal
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verify")
+    learner = ob.create("lms", backend="numpy").partial_fit(np.eye(3), [1.0, 2.0, 3.0])
+    learner.save(folder / "state.npz")
+    (folder / "state.bytes").write_bytes(learner.to_bytes())
+    run(suite("lms"), folder / "results.nc", isolate=False)
+    Journal(folder / "other.nc", {}).write({"key": "a", "value": 1.5})
+    return folder
+
+
+def verify(*paths):
+    return CliRunner().invoke(main, ["verify", *map(str, paths)])
+
+
+def test_whole_files_are_described(files):
+    done = verify(files / "state.npz", files / "state.bytes", files / "results.nc", files / "other.nc.journal")
+    assert done.exit_code == 0, done.output
+    described = [line.rpartition(": ")[2] for line in done.stdout.splitlines()]
+    assert described == [
+        "ok, a state of lms with 3 arrays",
+        "ok, the bytes of a state of lms",
+        "ok, results of 1 cells",
+        "ok, an entry of a journal",
+    ]
+
+
+@pytest.mark.parametrize("name", ["state.npz", "state.bytes", "results.nc"])
+def test_damaged_files_are_named(name, files, tmp_path):
+    whole = (files / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[:-200] + bytes([whole[-200] ^ 1]) + whole[-199:])
+    done = verify(files / "state.npz", tmp_path / name)
+    assert done.exit_code == 1
+    assert str(files / "state.npz") in done.stdout
+    assert done.stderr.startswith(f"{tmp_path / name}: ")
+
+
+def test_edited_entries_of_a_journal_are_named(files, tmp_path):
+    journal = Journal(tmp_path / "r.nc", {})
+    for key in "ab":
+        journal.write({"key": key, "value": 1.5})
+    entry = json.loads((journal.folder / "b.json").read_text())
+    entry["record"]["value"] = 0.5
+    (journal.folder / "b.json").write_text(json.dumps(entry))
+    done = verify(journal.folder)
+    assert done.exit_code == 1
+    assert "b.json: " in done.stderr
+    assert "a.json: ok" in done.stdout
+
+
+def test_what_cannot_be_verified_is_refused(tmp_path):
+    (tmp_path / "text").write_text("hello")
+    assert verify(tmp_path / "text").exit_code == 1
+    for path in (tmp_path, tmp_path / "none"):
+        assert verify(path).exit_code == 2
