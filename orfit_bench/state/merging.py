@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import suggest
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import describe_value, equal_values
@@ -62,7 +63,11 @@ def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerSta
         return _placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
     try:
         one, other = (side(r, state) for r, state in ((rule, a), (other_rule, b)))
-        fields = {**one.fields, **how.rule(one, other, rule.settings)}
+        returned = how.rule(one, other, rule.settings)
+        if strange := [name for name in returned if name not in one.fields]:
+            near = suggest(strange[0], one.fields)
+            raise ValueError(f"the merge rule returned {strange[0]!r}, which is no field of {rule.method.name}{near}")
+        fields = {**one.fields, **returned}
         merged = _placed(rule, a, _in_dtype(rule, with_derived(rule, fields)))
     except ValueError as error:
         raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error

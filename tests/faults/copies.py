@@ -38,7 +38,7 @@ fault(
     "merged_learners_share_arrays",
     "after a merge the two learners share their arrays",
     "merge_leaves_other_unchanged",
-    method=change(PLAIN, combine={"merge": Merge("approximate", "the first", lambda a, b, settings: {})}),
+    method=change(PLAIN, combine={"merge": Merge("approximate", "the second", lambda a, b, settings: dict(b.fields))}),
     host=(Learner, "merge", _sharing),
 )
 

@@ -79,6 +79,7 @@ fault(
     "default_for_few_features",
     "the default step size is stable for few features only",
     "defaults_learn_standardized_rows",
+    "learns_an_easy_stream",
     method=replace(LINEAR_LMS, settings=(replace(LINEAR_LMS.settings[0], default=0.9),), examples=()),
     kernel=reference_with("lms"),
     dtype="float32",

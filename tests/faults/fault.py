@@ -40,6 +40,8 @@ class Fault:
     """The common code that is replaced: (object, attribute, replacement)."""
     dtype: str = "float64"
     slow: bool = False
+    explains_others: bool = False
+    """Whether other checks fail as a consequence; then the check that detects it is listed first."""
     message: str = ""
     """What the report must say, where an author depends on it to find the mistake."""
 

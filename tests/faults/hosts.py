@@ -75,7 +75,7 @@ fault(
     "nonfinite_rows_are_accepted",
     "rows with NaN or infinities are passed to the kernel",
     "nonfinite_input_is_refused",
-    host=(validation, "check_finite", lambda value, name: None),
+    host=(validation, "check_finite", lambda value, name, names=(): None),
 )
 fault(
     "masks_are_dropped",

@@ -145,6 +145,7 @@ fault(
     "saved_state_continues_identically",
     "predicting_changes_nothing",
     kernel=Hidden(),
+    message="a copy (whatever the kernel needs later must be a field of the state)",
 )
 
 fault(

@@ -13,6 +13,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     merging,
     precision,
     proof,
+    settings,
     shapes,
     side_effects,
     smoothing,

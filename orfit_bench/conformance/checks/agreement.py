@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, NotApplicable, check, skip_if, worst
+from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
-from orfit_bench.conformance.variants import Variant
+from orfit_bench.conformance.variants import Variant, variants
 from orfit_bench.spec import LINEAR, Integer, Model
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
@@ -31,6 +31,10 @@ EXPLICIT_LINEAR = Model(
     start=lambda draw, d, c: np.zeros(d * c),
 )
 """The linear model as a user would write it: the kernel learns it with `update`, one gradient for each output."""
+
+
+SHAPES = (24, 5), (12, 15), (2, 5)
+"""Rows and features for which batch solutions are computed."""
 
 
 def needs_reference(context: CheckContext) -> str:
@@ -74,9 +78,21 @@ def agrees_with_batch_solution(context: CheckContext) -> Deviation:
     """After whole steps the weights equal the batch solution that the method declares."""
     time_varying = context.variant.model is not LINEAR or context.variant.time_varying
     skip_if(time_varying, "batch solutions are of linear models without a transition")
-    found = [deviation for n, d in ((24, 5), (12, 15), (2, 5)) if (deviation := _from_batch(context, n, d))]
+    found = [deviation for n, d in SHAPES if (deviation := _from_batch(context, n, d))]
     skip_if(not found, "there is no batch solution for these settings")
     return worst(found)
+
+
+@check(needs_batch_solution, all_variants=False)
+def batch_solution_exists(context: CheckContext) -> None:
+    """The declared batch solution is not None for some settings of the method."""
+    found = (replace(context, variant=variant) for variant in variants(context.method, context.backend.name))
+    linear = [one for one in found if _is_linear(one)]
+    ensure(
+        any(_from_batch(one, n, d) for one in linear for n, d in SHAPES),
+        f"the batch solution is None for all {len(linear)} settings that were tried, so it is compared with nothing: "
+        f"let it return the weights, or leave it out of the declaration",
+    )
 
 
 def _from_batch(context: CheckContext, n: int, d: int) -> Deviation | None:

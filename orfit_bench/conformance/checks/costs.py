@@ -13,6 +13,12 @@ from orfit_bench.conformance.inspection import arrays_of, layout_of
 
 SIZES = (32, 64)
 """Features: enough for the leading power of d to show, few enough for a cubic kernel."""
+MORE, LESS = 64, 8
+"""How many times more than the declared operations may be counted, and how many times fewer.
+
+A cost is declared to leading order and for the best grouping of rows into blocks; a factorization counts up to 25 times
+the cube of its size.
+"""
 SLACK = float(np.sqrt(2))
 """Half-way, on a logarithmic scale, to the next power of d."""
 
@@ -40,6 +46,25 @@ def flops_grow_as_declared(context: CheckContext) -> None:
         free or min(counts) > 0, "no operation was counted: a backend that compiles its kernels sets Backend.compiled"
     )
     _ensure_growth(context, "operations", counts, "flops")
+
+
+@check(needs_numpy_arithmetic, all_variants=False)
+def cost_is_of_declared_size(context: CheckContext) -> None:
+    """The declared operations and numbers of a row are those that can be counted, within a constant factor."""
+    cost, d = context.method.theory.cost, SIZES[1]
+    arguments = _arguments(context, d)
+    chunk = context.rows(d=d)
+    counted, flops, floats = count_flops(context, d) / len(chunk.X), *(f(*arguments) for f in (cost.flops, cost.floats))
+    says = f"with {d} features a row takes {counted:.0f} counted operations, Cost.flops declares {flops:.0f}"
+    ensure(counted <= MORE * max(flops, 1), f"{says}: at least {1 / MORE:.0%} of the count are wanted")
+    ensure(flops <= LESS * max(counted, 1), f"{says}: at most {LESS} times the count is wanted")
+    entries = sum(int(a.size) for a in arrays_of(context.train(chunk)))
+    least, most = min(entries, d) / LESS, LESS * (3 * counted + entries + d)
+    ensure(
+        least <= floats <= most,
+        f"with {d} features a state of {entries} numbers is read or written by {counted:.0f} operations a row, "
+        f"Cost.floats declares {floats:.0f} numbers: between {least:.0f} and {most:.0f} are wanted",
+    )
 
 
 def _ensure_growth(context: CheckContext, what: str, measured: list[float], *costs: str) -> None:

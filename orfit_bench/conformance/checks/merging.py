@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.checks.extreme_values import ensure_finite
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import LINEAR
 
@@ -63,6 +63,22 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
         mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
         return context.compare(chunk, (np.asarray(merged.state()[weights].values), mean), of=weights)
     return None
+
+
+@check(needs_merge, all_variants=False)
+def merge_uses_every_field(context: CheckContext) -> None:
+    """With default settings, every field that differs between two learners makes a difference when they are merged."""
+    rows = 4 * context.batch_size
+    chunk = context.rows(n=3 * rows, d=40)  # with fewer features a basis may be full
+    one, b, c = (context.train(chunk.cut(i, i + rows)) for i in range(0, 3 * rows, rows))
+    with_b, with_c = (host_arrays_of(one.copy().merge(other)) for other in (b, c))
+    own_b, own_c = host_arrays_of(b), host_arrays_of(c)
+    for name in (f.name for f in layout_of(one).fields if f.compared == "entries"):
+        ensure(
+            np.array_equal(own_b[name], own_c[name]) or not np.array_equal(with_b[name], with_c[name]),
+            f"{name} does not depend on the learner that is merged: let the merge rule return {name!r}, or let "
+            "combine.derive compute it",
+        )
 
 
 def _columns(weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:

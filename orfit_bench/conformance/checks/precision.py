@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, ensure
+from orfit_bench.conformance.check import Deviation, Note, check, ensure
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import arrays_of
+from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, state_of
 from orfit_bench.conformance.tolerance import perturbation_size
+from orfit_bench.state.state import LearnerState
+
+STEPS, WIDE = 12, 40
+"""Steps and features of rows for single steps."""
+ENOUGH = 100
+"""So many numbers are not all rounded like those of another computation by chance."""
 
 
 def needs_float32(context: CheckContext) -> str:
@@ -41,6 +50,41 @@ def float32_is_close_to_float64(context: CheckContext) -> Deviation:
     single, double = context.create(), context.create(dtype="float64")
     predictions = context.learn(single, chunk), context.learn(double, chunk)
     return context.compare(chunk, (single, double), predictions)
+
+
+@check(needs_float32_learner, all_variants=False)
+def float32_is_computed_in_float32(context: CheckContext) -> Note | None:
+    """Single steps in float32 have rounding errors: they are not computed in float64 and rounded at the end."""
+    B, changed, equal = context.batch_size, 0, 0
+    chunk = context.rows(n=STEPS * B, d=WIDE)
+    learner = context.train(chunk.cut(0, B))
+    double = context.create(dtype="float64")
+    for i in range(B, STEPS * B, B):
+        before = host_arrays_of(learner)
+        double.live_state = _in_double(double, state_of(learner), before)
+        for one in (learner, double):
+            context.learn(one, chunk.cut(i, i + B))
+        exact = host_arrays_of(double)
+        for name, array in host_arrays_of(learner).items():
+            if array.shape == before[name].shape == exact[name].shape:
+                moved = array != before[name]
+                changed += int(moved.sum())
+                equal += int((array == exact[name].astype(array.dtype))[moved].sum())
+    if changed < ENOUGH:
+        return Note(f"only {changed} numbers changed, too few to tell")
+    ensure(
+        equal < changed,
+        f"all {changed} numbers that changed are those of a step in float64, rounded at the end: "
+        "compute in the dtype of s, for example by p.step_size.astype(s.w.dtype)",
+    )
+    return None
+
+
+def _in_double(learner: Any, state: LearnerState, fields: dict[str, Any]) -> LearnerState:
+    """The state of a float32 learner as that of one in float64."""
+    rule = learner.rule
+    arrays = rule.layout(state.sizes).start(fields)
+    return replace(state, arrays=arrays, pending=rule.no_rows(state.sizes))
 
 
 @check(all_variants=False)

@@ -144,4 +144,5 @@ def _error(context: CheckContext, learner: Any, chunk: Chunk) -> float:
     if context.method.traits.labels:
         return float(np.mean(learner.predict(chunk.X) != chunk.y))
     expected = chunk.X if chunk.y is None else chunk.y
-    return float(np.mean((context.predict(learner, chunk.X) - expected) ** 2))
+    with np.errstate(over="ignore"):
+        return float(np.mean((context.predict(learner, chunk.X) - expected) ** 2))

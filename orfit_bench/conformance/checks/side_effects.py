@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 
 import numpy as np
 
@@ -16,6 +18,11 @@ def writeable(chunk: Chunk) -> Chunk:
     return chunk.map(np.array)
 
 
+def reverse(chunk: Chunk) -> Chunk:
+    """The rows in the opposite order."""
+    return chunk._replace(X=chunk.X[::-1], y=None if chunk.y is None else chunk.y[::-1])
+
+
 @check()
 def inputs_are_not_written_to(context: CheckContext) -> None:
     """Learning and predicting do not change the arrays of the caller."""
@@ -25,6 +32,16 @@ def inputs_are_not_written_to(context: CheckContext) -> None:
     context.predict(learner, given.X)
     for name, now, before in zip(("X", "y", *given.time_varying), _arrays(given), _arrays(chunk), strict=True):
         ensure(bits(now) == bits(before), f"{name} was changed")
+
+
+@check(all_variants=False)
+def prints_nothing(context: CheckContext) -> None:
+    """Learning and predicting print nothing."""
+    chunk = context.rows()
+    with redirect_stdout(StringIO()) as out, redirect_stderr(out):
+        context.predict(context.train(chunk), chunk.X)
+    lines = out.getvalue().splitlines()
+    ensure(not lines, f"{len(lines)} lines were printed for {len(chunk.X)} rows, the first: {''.join(lines[:1])!r}")
 
 
 @check()
@@ -90,7 +107,7 @@ def predicts_before_first_row(context: CheckContext) -> None:
 def learners_are_independent(context: CheckContext) -> None:
     """Two learners that are used alternately get the same states as one after the other, bit by bit."""
     chunk = context.rows()
-    backward = Chunk(chunk.X[::-1], None if chunk.y is None else chunk.y[::-1], chunk.time_varying)
+    backward = reverse(chunk)
     alone = [context.create() for _ in range(2)]
     alternating = [context.create() for _ in range(2)]
     for learner, stream in zip(alone, (chunk, backward), strict=True):
@@ -107,6 +124,7 @@ def learners_are_independent(context: CheckContext) -> None:
 def result_depends_only_on_seed(context: CheckContext) -> None:
     """The same seed gives the same state, bit by bit; global random generators are neither used nor changed."""
     chunk = context.rows()
+    backward = reverse(chunk)
     numpy_before, python_before = np.random.get_state(), random.getstate()  # noqa: NPY002
     try:
         learners = []
@@ -115,9 +133,15 @@ def result_depends_only_on_seed(context: CheckContext) -> None:
             random.seed(seed)
             state = np.random.get_state()[1].tobytes(), random.getstate()  # type: ignore[index]  # noqa: NPY002
             learners.append(context.train(chunk))
+            context.train(backward)
             now = np.random.get_state()[1].tobytes(), random.getstate()  # type: ignore[index]  # noqa: NPY002
             ensure(now == state, "a global random generator was used")
-        context.ensure_identical(learners[1], learners[0], "with another global seed")
+        context.ensure_identical(
+            learners[1],
+            learners[0],
+            "the same rows and seed gave another state: the kernel draws random numbers itself, or keeps numbers "
+            "outside the state (in a global variable or an attribute)",
+        )
     finally:
         np.random.set_state(numpy_before)  # noqa: NPY002
         random.setstate(python_before)

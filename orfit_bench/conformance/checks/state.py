@@ -19,6 +19,7 @@ from orfit_bench.learners.restoring import load, restore
 from orfit_bench.spec import REFERENCE
 
 MOMENTS = (0, 1, 10, 20)
+OUTSIDE = "whatever the kernel needs later must be a field of the state"
 PASSES = 30
 """Passes over the same rows: a leak shows in each of them, caches of Python and NumPy fill up in the first ones."""
 
@@ -37,7 +38,7 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
 @check()
 def copy_continues_identically(context: CheckContext) -> None:
     """A copy has the same state, also after further rows, bit by bit."""
-    _ensure_continues(context, lambda learner: learner.copy(), "a copy")
+    _ensure_continues(context, lambda learner: learner.copy(), f"a copy ({OUTSIDE})")
 
 
 @check()

@@ -1,0 +1,59 @@
+"""Settings: each of them changes what a learner does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.checks.proof import needs_float64
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.variants import Variant, others, variants
+from orfit_bench.errors import DivergedError
+
+Outcome = Mapping[str, Any] | None
+"""The arrays that a learner has and predicts after a stream; None if it refuses the settings or a row."""
+
+
+@check(needs_float64, all_variants=False)
+def settings_have_effect(context: CheckContext) -> None:
+    """Every setting changes the state or the predictions, at least together with some other settings."""
+    idle = [
+        f"{setting.name} (tried {', '.join(map(repr, values))})"
+        for setting in context.method.settings
+        if (values := others(setting)) and not _has_effect(context, setting.name, values)
+    ]
+    ensure(not idle, f"nothing depends on {' and '.join(idle)}: use it in the kernel, or remove it")
+
+
+def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
+    """Whether some value of a setting changes the result with some of the variants that do not set it themselves."""
+    for variant in variants(context.method, context.backend.name):
+        if name not in variant.settings:
+            before = _outcome(context, variant)
+            for value in values:
+                changed = replace(variant, settings={**variant.settings, name: value})
+                if _differ(_outcome(context, changed), before):
+                    return True
+    return False
+
+
+def _outcome(context: CheckContext, variant: Variant) -> Outcome:
+    other = replace(context, variant=variant)
+    try:
+        chunk = other.rows()
+        learner = other.create()
+        predictions = other.learn(learner, chunk)
+    except (ValueError, DivergedError):
+        return None
+    return {**host_arrays_of(learner), "predictions": predictions, "pending": learner.pending}
+
+
+def _differ(one: Outcome, other: Outcome) -> bool:
+    if one is None or other is None:
+        return (one is None) != (other is None)
+    return one.keys() != other.keys() or not all(np.array_equal(one[name], other[name]) for name in one)
