@@ -15,7 +15,7 @@ freeze   write the reference trajectories, in a commit of its own (docs/tracking
 speed    compare the Numba backend with plain NumPy and write docs/performance.md (five minutes)
 peers    compare with other packages on every target and write docs/peers.md; resumable (half an hour)
 gpu      test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
-mutants  run mutation testing of the reference kernels (an hour)
+mutants  run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
 wheels   build all distributions and test the wheels in a clean environment
 ci       run everything that CI runs
 python   start the Python of the environment
@@ -185,9 +185,9 @@ def gpu(*arguments: str) -> None:
 
 
 def mutants(*arguments: str) -> None:
-    """Mutation testing of the reference kernels by the conformance kit."""
+    """Mutation testing of kernels, by default the reference's, by the conformance kit."""
     set_up("test", "mutation")
-    python("-W", "ignore", "benchmarks/mutants.py", *arguments)
+    python("-W", "ignore", "-m", "orfit_bench", "mutants", *(arguments or ("numpy",)))
 
 
 def wheels() -> None:

@@ -15,6 +15,7 @@ from orfit_bench.cli.conform import conform_command
 from orfit_bench.cli.gate import gate_command
 from orfit_bench.cli.laws import laws_command, map_command
 from orfit_bench.cli.list import list_command
+from orfit_bench.cli.mutants import mutants_command
 from orfit_bench.cli.new_plugin import new_plugin_command
 from orfit_bench.cli.output import say
 from orfit_bench.cli.report import plot_command, report_command
@@ -82,7 +83,7 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             how_to_resume = (
                 "; run the same command again to resume after the last finished cell"
-                if ctx.invoked_subcommand in ("run", "reproduce")
+                if ctx.invoked_subcommand in ("run", "reproduce", "mutants")
                 else ""
             )
             raise Interrupted(f"interrupted{how_to_resume}") from None
@@ -115,6 +116,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
       orfit-bench plot results.nc       write the figures to files
       orfit-bench compare A.nc B.nc     report what got worse in B
       orfit-bench conform rls           run the conformance checks of a method
+      orfit-bench mutants my-plugin     test whether the checks notice mistakes
       orfit-bench gate main             compare two commits for regressions
       orfit-bench laws                  measure the theorems about the methods
       orfit-bench map                   draw a map of equivalent methods
@@ -130,7 +132,7 @@ def main(strict_plugins: bool, debug: bool) -> None:
 
 
 RESULTS = (show_command, report_command, plot_command, compare_command, merge_command, export_command, verify_command)
-CHECKS = (conform_command, gate_command, laws_command, map_command, reproduce_command)
+CHECKS = (conform_command, mutants_command, gate_command, laws_command, map_command, reproduce_command)
 
 for command in (list_command, run_command, *RESULTS, *CHECKS, roofline_command, warm_command, new_plugin_command):
     main.add_command(command)

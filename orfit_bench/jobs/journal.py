@@ -73,6 +73,12 @@ class Journal:
             self.folder.rmdir()
 
 
+def discard(output: Path) -> None:
+    """Delete all records beside these results, whatever run they are from."""
+    for path in folder_of(output).glob("*.json"):
+        path.unlink()
+
+
 def folder_of(output: Path) -> Path:
     """Return the folder of the journal of these results."""
     return output.with_name(output.name + ".journal")

@@ -22,6 +22,7 @@ PACKAGES = (
     "orfit_bench/kernels",
     "orfit_bench/learners",
     "orfit_bench/models",
+    "orfit_bench/mutation",
     "orfit_bench/new_plugin",
     "orfit_bench/plugins",
     "orfit_bench/report",

@@ -1,0 +1,194 @@
+"""Judge all mutants of kernels in parallel; each verdict is stored at once, so that a killed run resumes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from orfit_bench import __version__
+from orfit_bench.jobs.journal import Journal
+from orfit_bench.jobs.keys import make_key
+from orfit_bench.mutation import children
+from orfit_bench.mutation.children import Child, Question, Timed
+from orfit_bench.mutation.mutants import Mutant, make_mutants
+from orfit_bench.mutation.sources import Source
+
+Progress = Callable[[int, int, "MutantResult | None"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MutantResult:
+    """The verdict on a mutant.
+
+    Parameters
+    ----------
+    module, path, line
+        Where the change is.
+    before, after : str
+        The line before and after the change.
+    killed : bool
+        Whether a check failed.
+    check, reason : str
+        The check that failed and its message; empty if the mutant survived.
+    """
+
+    module: str
+    path: str
+    line: int
+    before: str
+    after: str
+    killed: bool
+    check: str = ""
+    reason: str = ""
+
+    @property
+    def place(self) -> str:
+        """The file and the line."""
+        return f"{self.path}:{self.line}"
+
+
+class MutationReport(NamedTuple):
+    """All verdicts, in the order of the code, and the number that an earlier run had left."""
+
+    results: list[MutantResult]
+    resumed: int
+
+    @property
+    def survivors(self) -> list[MutantResult]:
+        """The mutants that no check noticed."""
+        return [one for one in self.results if not one.killed]
+
+    @property
+    def score(self) -> float:
+        """Percentage of mutants that were killed; NaN without mutants."""
+        return 100 * (1 - len(self.survivors) / len(self.results)) if self.results else float("nan")
+
+
+def run_mutants(
+    names: Sequence[str] = (),
+    *,
+    backends: Sequence[str] = (),
+    dtypes: Sequence[str] = ("float64",),
+    modules: Sequence[str] = (),
+    seed: int = 0,
+    workers: int = 2,
+    output: Path = Path("mutants"),
+    progress: Progress = lambda done, total, result: None,
+) -> MutationReport:
+    """Mutate kernels, run the conformance kit on each mutant, and report which ones no check notices.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Methods, backends, plugins or distributions, as for `conform`.
+    backends : sequence of str
+        Use these backends only.
+    dtypes : sequence of {"float64", "float32"}
+        The dtypes in which the kit runs.
+    modules : sequence of str
+        Mutate these modules only; by default those with the kernels and, in the same package, what they use.
+    seed : int
+        Seed of the data and the learners.
+    workers : int
+        Number of mutants that are judged at the same time.
+    output : Path
+        The verdicts are stored in the folder `output` with the suffix .journal.
+    progress : callable
+        progress(done, total, result), called after each verdict and first with the number resumed and None.
+
+    Returns
+    -------
+    MutationReport
+
+    Raises
+    ------
+    ValueError
+        If nothing is selected, or the unchanged kernel fails a check.
+
+    Notes
+    -----
+    Plugins must be installed, since every mutant is judged in a child process that imports them. This process must not
+    have loaded them before.
+    """
+    question = Question(names, backends, dtypes, modules, seed)
+    sources = children.find(question)
+    if not sources:
+        raise ValueError("no kernel is selected")
+    mutants = {_key(m, question): (m, source) for source in sources for m in make_mutants(source)}
+    journal = Journal(output, {"orfit_bench": __version__})
+    kept = _read_results(journal, _digest_of_tests(sources))
+    done = {key: kept[key] for key in mutants if key in kept}
+    resumed = len(done)
+    progress(resumed, len(mutants), None)
+    waiting = [(key, *item) for key, item in mutants.items() if key not in done]
+    checks = children.measure(question) if waiting else []
+    pool = _Pool(checks)
+    try:
+        while waiting or pool.running:
+            while waiting and len(pool.running) < workers:
+                pool.start(*waiting.pop(0))
+            for key, result in pool.ended():
+                journal.write({"key": key, "tests": _digest_of_tests(sources), **asdict(result)})
+                done[key] = result
+                progress(len(done), len(mutants), result)
+            time.sleep(0.01)
+    finally:
+        pool.kill()
+    found = sorted((done[key] for key in mutants), key=lambda one: (one.module, one.line, one.after))
+    return MutationReport(found, resumed)
+
+
+class _Pool:
+    """The mutants that are being judged; checks that killed often come first, then those that are quick."""
+
+    def __init__(self, checks: Sequence[Timed]) -> None:
+        self._checks, self._kills = checks, Counter[str]()
+        self.running: dict[str, tuple[Mutant, Source, Child]] = {}
+
+    def start(self, key: str, mutant: Mutant, source: Source) -> None:
+        chosen = [c for c in self._checks if (c.check.backend, c.check.method) in source.pairs]
+        chosen.sort(key=lambda c: (-self._kills[c.check.label], c.seconds))
+        self.running[key] = mutant, source, children.judge(mutant, chosen)
+
+    def ended(self) -> list[tuple[str, MutantResult]]:
+        found = []
+        for key, (mutant, source, child) in list(self.running.items()):
+            if (end := child.ended()) is not None:
+                del self.running[key]
+                killed, check, reason = children.verdict(*end)
+                self._kills[check] += 1
+                place = mutant.module, source.path, mutant.line
+                found.append((key, MutantResult(*place, mutant.before, mutant.after, killed, check, reason[:300])))
+        return found
+
+    def kill(self) -> None:
+        for _, _, child in self.running.values():
+            child.kill()
+
+
+def _key(mutant: Mutant, question: Question) -> str:
+    code = hashlib.sha256(mutant.code.encode()).hexdigest()
+    return make_key([mutant.module, code, sorted(question.dtypes), question.seed])
+
+
+def _digest_of_tests(sources: Sequence[Source]) -> str:
+    """A key of everything beside the kernels that decides: the files of their packages, laws among them."""
+    folders = {Path(source.path).parent for source in sources}
+    files = sorted(file for folder in folders for file in folder.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _read_results(journal: Journal, tests: str) -> dict[str, MutantResult]:
+    """The verdicts of earlier runs. A survivor is judged again once a file beside the kernels has changed."""
+    records: dict[str, dict[str, Any]] = journal.read()
+    fields = tuple(MutantResult.__dataclass_fields__)
+    return {
+        key: MutantResult(**{name: record[name] for name in fields})
+        for key, record in records.items()
+        if record["killed"] or record["tests"] == tests
+    }

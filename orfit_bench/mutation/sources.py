@@ -1,0 +1,122 @@
+"""Where the code of kernels is: the modules to mutate, and the lines of their functions."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from orfit_bench.plugins.registry import registry
+
+Pair = tuple[str, str]
+"""Backend and method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file with code of kernels.
+
+    Parameters
+    ----------
+    module : str
+        The name under which it is imported.
+    path : str
+        The file.
+    lines : list of (int, int)
+        The first and last lines, counted from 1, that may be changed.
+    pairs : list of (str, str)
+        The backends and methods whose kernels use the file.
+    """
+
+    module: str
+    path: str
+    lines: list[tuple[int, int]]
+    pairs: list[Pair]
+
+    def contains(self, line: int) -> bool:
+        """Whether the line may be changed."""
+        return any(first <= line <= last for first, last in self.lines)
+
+
+def find_sources(pairs: Collection[Pair], names: Collection[str] = ()) -> list[Source]:
+    """The files of these kernels and of helpers in the same package; with `names`, the modules of these names.
+
+    Raises
+    ------
+    ValueError
+        If no kernel uses a module that was named, or a kernel has no source file.
+    """
+    kernels = {(backend, method): registry().kernel(backend, method) for backend, method in sorted(pairs)}
+    users: dict[str, list[Pair]] = {}
+    for pair, kernel in kernels.items():
+        home = _home(kernel)
+        for module in _reachable(home):
+            if module in names or (not names and _package(module) == _package(home)):
+                users.setdefault(module, []).append(pair)
+    if unused := sorted(set(names) - set(users)):
+        raise ValueError(f"none of the kernels uses a module {unused[0]!r}")
+    own = {_home(kernel): kernel for kernel in kernels.values()}
+    return [Source(m, str(_path(m)), _lines(m, own.get(m)), users[m]) for m in sorted(users)]
+
+
+def _home(kernel: Any) -> str:
+    """The module with the code of a kernel, which is a module or an object."""
+    return kernel.__name__ if isinstance(kernel, ModuleType) else str(type(kernel).__module__)
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _reachable(module: str) -> Iterator[str]:
+    """The module, and all modules with a source file whose names its code uses, directly or through others."""
+    waiting, seen = [module], {module}
+    while waiting:
+        yield (name := waiting.pop())
+        for value in vars(sys.modules[name]).values():
+            used = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if isinstance(used, str) and used not in seen and _is_kernel_code(used):
+                seen.add(used)
+                waiting.append(used)
+
+
+def _is_kernel_code(module: str) -> bool:
+    """Whether a module is one that kernels share or one of a plugin, not of the host or of another library."""
+    if module not in sys.modules or not str(getattr(sys.modules[module], "__file__", "")).endswith(".py"):
+        return False
+    suppliers = {
+        _package(kernel if isinstance(kernel, str) else _home(kernel)) for kernel in registry().kernels.values()
+    }
+    return module.startswith("orfit_bench.kernels") or _package(module) in suppliers - {"orfit_bench"}
+
+
+def _path(module: str) -> Path:
+    file = inspect.getsourcefile(sys.modules[module])
+    if not file or not Path(file).exists():
+        raise ValueError(f"the module {module!r} has no source file, which is needed to change it")
+    return Path(file)
+
+
+def _lines(module: str, kernel: Any) -> list[tuple[int, int]]:
+    """The lines of all functions of a module of kernels; of a kernel class, its own and those of functions it uses."""
+    tree = ast.parse(_path(module).read_text(encoding="utf-8"))
+    found = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    if kernel is not None and not isinstance(kernel, ModuleType):
+        waiting, chosen = [type(kernel).__name__], set()
+        while waiting:
+            name = waiting.pop()
+            if name in found and name not in chosen:
+                chosen.add(name)
+                waiting += [n.id for n in ast.walk(found[name]) if isinstance(n, ast.Name)]
+        found = {name: found[name] for name in chosen}
+    return sorted((_body(node), node.end_lineno or node.lineno) for node in found.values())
+
+
+def _body(node: ast.FunctionDef | ast.ClassDef) -> int:
+    """The first line of a definition that computes something: its signature and decorators are left out."""
+    return node.body[0].lineno
