@@ -34,7 +34,13 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--check", "only", multiple=True, metavar="NAME", help="Run this check, even a slow one. Default: all fast checks."
 )
-@click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="float64 or float32. Default: both.")
+@click.option(
+    "--dtype",
+    "dtypes",
+    multiple=True,
+    metavar="DTYPE",
+    help="float64, float32, complex128 or complex64. Default: all that a kernel supports.",
+)
 @click.option(
     "--seed", default=0, show_default=True, metavar="S", help="Seed of the data and the learners, an integer."
 )
@@ -109,8 +115,8 @@ def conform_command(
     _refuse([path for path in (as_json, as_junit, as_page) if path])
     from orfit_bench.conformance import export
     from orfit_bench.conformance.isolated import conform_isolated
-    from orfit_bench.conformance.plan import DTYPES
     from orfit_bench.jobs.processes import BLAS_THREADS
+    from orfit_bench.learners.arguments import DTYPES
     from orfit_bench.report.conformance import markdown
 
     plugins()

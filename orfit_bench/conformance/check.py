@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from orfit_bench.conformance.context import CheckContext
@@ -84,6 +84,12 @@ class Check:
     all_variants: bool = True
     """Whether it runs with every variant of the settings, or with the default settings only."""
     slow: bool = False
+    numbers: Literal["real", "complex", "any"] = "real"
+    """The numbers of the learners that it checks; "any" are both."""
+
+    def applies_to(self, dtype: str) -> bool:
+        """Whether it checks learners of this dtype."""
+        return self.numbers in ("any", "complex" if dtype.startswith("complex") else "real")
 
 
 CHECKS: list[Check] = []
@@ -112,7 +118,11 @@ def rank(name: str) -> int:
 
 
 def check(
-    needs: Needs = needs_nothing, *, all_variants: bool = True, slow: bool = False
+    needs: Needs = needs_nothing,
+    *,
+    all_variants: bool = True,
+    slow: bool = False,
+    numbers: Literal["real", "complex", "any"] = "real",
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register a function as a check: its name is that of the check, its docstring's first line the requirement."""
 
@@ -120,7 +130,7 @@ def check(
         lines = (function.__doc__ or "").strip().splitlines()
         if not lines or function.__name__ in {one.name for one in CHECKS}:
             raise ValueError(f"check {function.__name__}: want a docstring with the requirement, and a unique name")
-        CHECKS.append(Check(function.__name__, lines[0], function, needs, all_variants, slow))
+        CHECKS.append(Check(function.__name__, lines[0], function, needs, all_variants, slow, numbers))
         return function
 
     return register

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.spec import deviation
+from orfit_bench.spec.law import to_numpy64
 
 Array = NDArray[Any]
 AMBIENT = ("feature", "parameter", "input")
@@ -33,7 +34,7 @@ def comparable_state(value: Any) -> dict[str, Array]:
             found[f.name] = fields[f.name]
         elif f.compared == "span":
             axis = next(i for i, dim in enumerate(f.dims) if dim.startswith(AMBIENT))
-            found[f.name] = span_basis(np.asarray(fields[f.name], float).swapaxes(0, axis))
+            found[f.name] = span_basis(to_numpy64(fields[f.name]).swapaxes(0, axis))
     if value.method.state.solution:
         found[value.method.state.weights] = value.backend.asnumpy(value.rule.solved_weights(state))
     return found
@@ -58,5 +59,5 @@ def _deviation(got: Array, want: Array) -> float:
         return deviation(got, want)
     if got.shape != want.shape:
         return float("inf")
-    residual = np.asarray(want) - np.asarray(got) @ (np.asarray(got).T @ np.asarray(want))
+    residual = np.asarray(want) - np.asarray(got) @ (np.asarray(got).conj().T @ np.asarray(want))
     return float(np.linalg.norm(residual, 2)) if residual.size else 0.0

@@ -21,6 +21,7 @@ from orfit_bench.conformance.variants import Variant
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, REFERENCE, Backend, Method
+from orfit_bench.spec.law import to_numpy64
 
 Array = NDArray[Any]
 ROWS, FEATURES = 24, 5
@@ -135,13 +136,13 @@ class CheckContext:
         y = np.asarray(chunk.y)
         if self.method.traits.labels:
             return np.asarray(y[:, None] == learner.classes_, float)
-        return np.asarray(y, float).reshape(len(y), -1)
+        return np.asarray(to_numpy64(y).reshape(len(y), -1))
 
     def initial_weights(self, learner: Any, chunk: Chunk) -> Array:
         """The weights before the first row, (p, r) like those of the learner now."""
         if self.method.traits.labels:
             return np.zeros(learner.state()[self.method.state.weights].shape)
-        return np.asarray(self.initialize(chunk).state()[self.method.state.weights].values, float)
+        return np.asarray(to_numpy64(self.initialize(chunk).state()[self.method.state.weights].values))
 
     # ------------------------------------------------------------------ capabilities and the reference
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.learners.arguments import is_complex
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Law, Rows
+from orfit_bench.spec.law import to_numpy64
 
 Array = NDArray[Any]
 WIDE, TALL = (20, 40), (300, 12)
@@ -56,6 +58,14 @@ def draw_rows(data_set: str, shape: str, dtype: str, seed: int = 0) -> Rows:
     """Rows of a data set, rounded to dtype so that the learner and the exact solution see the same numbers."""
     rng = np.random.default_rng(seed)
     n, d = WIDE if shape == "wide" else TALL
-    X = DATA_SETS.get(data_set, gaussian)(n, d, rng)
-    y = X @ rng.standard_normal(d) + 0.1 * X.std() * rng.standard_normal(n)
-    return Rows(X.astype(dtype).astype(float), y.astype(dtype).astype(float), seed)
+    X, y = _draw_linear(DATA_SETS.get(data_set, gaussian), n, d, rng)
+    if is_complex(dtype):
+        imaginary = _draw_linear(DATA_SETS.get(data_set, gaussian), n, d, rng)
+        X, y = X + 1j * imaginary[0], y + 1j * imaginary[1]
+    return Rows(to_numpy64(X.astype(dtype)), to_numpy64(y.astype(dtype)), seed)
+
+
+def _draw_linear(draw: Callable[[int, int, np.random.Generator], Array], n: int, d: int, rng: Any) -> tuple[Any, Any]:
+    """Real rows, and noisy linear targets."""
+    X = draw(n, d, rng)
+    return X, X @ rng.standard_normal(d) + 0.1 * X.std() * rng.standard_normal(n)

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from orfit_bench.conformance.check import CHECKS, SMOKE
-from orfit_bench.conformance.plan import DTYPES, Pair, plan_pair, validate_selection
+from orfit_bench.conformance.plan import Pair, plan_pair, validate_selection
 from orfit_bench.conformance.result import FAILED, CheckResult, PlannedCheck, Report
 from orfit_bench.conformance.runner import KernelInfo, Progress, kernel_info, make_result, not_run, run_check
 from orfit_bench.conformance.verdict import make_report
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, open_processes, spread
+from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 
 TIMEOUT = 60.0

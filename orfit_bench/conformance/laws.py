@@ -15,6 +15,7 @@ from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Check, Deviation, Vi
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.data_sets import data_sets_of, draw_rows
 from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.learners.arguments import is_complex
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Equality, Law, Measured, Rows, bound
@@ -36,7 +37,14 @@ class LawCase(NamedTuple):
         known = registry()
         if missing := [name for name in self.methods if name not in known.methods]:
             return f"no method {missing[0]!r} is installed"
-        return next((f"{name}: {reason}" for name in self.methods if (reason := known.absence(backend, name))), "")
+        needed = self.law.numbers
+        for name in self.methods:
+            reason = known.absence(backend, name)
+            if not reason and needed == "complex":
+                reason = known.capabilities(backend, name).get("complex", "it has no complex form")
+            if reason:
+                return f"{name}: {reason}"
+        return ""
 
 
 def cases(method: str | None = None) -> list[LawCase]:
@@ -60,6 +68,7 @@ def law_checks(method: str) -> list[Check]:
             partial(check_law, case),
             needs=partial(_absence, case),
             all_variants=False,
+            numbers=case.law.numbers,
         )
         for case in cases(method)
     ]
@@ -96,7 +105,8 @@ def measure_law(
     data_set : str
         One of `data_sets_of(case.law)`.
     backend, dtype, seed
-        Of the learners; the seed also draws the rows.
+        Of the learners; the seed also draws the rows. For a law of complex numbers, a real dtype stands for the complex
+        one of its precision.
     create : callable
         Creates the learners, by default `orfit_bench.create`.
 
@@ -112,6 +122,8 @@ def measure_law(
     """
     law, refusal = case.law, None
     dtype = dtype if case.methods else "float64"  # a theorem without a learner has no dtype
+    if law.numbers == "complex" and not is_complex(dtype):
+        dtype = np.result_type(dtype, np.complex64).name
     rows = draw_rows(data_set, law.shape, dtype, seed)
     where = f"in the law {law.name} of {case.name} on {backend}, {dtype}, data set {data_set!r}"
     make = partial(create, backend=backend, dtype=dtype)

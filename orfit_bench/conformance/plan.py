@@ -11,12 +11,12 @@ from orfit_bench.conformance import (
 from orfit_bench.conformance.check import CHECKS, Check, rank
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.result import PlannedCheck
-from orfit_bench.conformance.variants import variants
+from orfit_bench.conformance.variants import has_complex_form, variants
 from orfit_bench.errors import UnavailableError, suggest
+from orfit_bench.learners.arguments import DTYPES, is_complex
 from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import Absent
 
-DTYPES = ("float64", "float32")
 Pair = tuple[str, str]
 """Backend and method."""
 
@@ -46,10 +46,12 @@ def plan_pair(
     available = not registry().absence(backend, method)
     lacks = registry().capabilities(backend, method)
     for dtype in dict.fromkeys(dtypes):
-        if dtype == "float32" and available and lacks["float32"]:
+        if (dtype == "float32" and available and lacks["float32"]) or (
+            is_complex(dtype) and lacks.get("complex", "no")
+        ):
             continue
         for one in checks_of(method):
-            if (only and one.name not in only) or (one.slow and not (slow or only)):
+            if not one.applies_to(dtype) or (only and one.name not in only) or (one.slow and not (slow or only)):
                 continue
             if not available or not one.needs(next(contexts(backend, method, dtype, seed))):
                 found.append(PlannedCheck(one.name, method, backend, dtype, seed))
@@ -73,6 +75,8 @@ def contexts(backend: str, method: str, dtype: str, seed: int) -> Iterator[Check
     """The method with every variant of its settings, the defaults first."""
     known = registry()
     for variant in variants(known.methods[method], backend):
+        if is_complex(dtype) and not has_complex_form(known.methods[method], variant):
+            continue
         yield CheckContext(known.methods[method], known.backends[backend], dtype, seed, variant)
 
 

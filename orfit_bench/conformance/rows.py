@@ -71,9 +71,13 @@ def draw(
         y = np.array(["b", "c", "a"])[(X @ rng.standard_normal((d, 3))).argmax(axis=1)]
     if method.traits.gaps:
         y[3::7] = np.nan  # not observed
+    if np.dtype(dtype).kind == "c":
+        imaginary = rng.standard_normal((n, d)) * np.geomspace(1, 0.25, d)
+        X = X + 1j * imaginary
+        y = y + 1j * (imaginary @ rng.standard_normal(shape))
     varying = _draw_time_varying(rng, n, d) if time_varying else {}
     chunk = Chunk(X.astype(dtype), None if not method.traits.supervised else y, varying)
-    return chunk.map(lambda a: frozen(a.astype(dtype) if a.dtype.kind == "f" else a))
+    return chunk.map(lambda a: frozen(a.astype(dtype) if a.dtype.kind in "fc" else a))
 
 
 def _draw_time_varying(rng: np.random.Generator, n: int, d: int) -> dict[str, Array]:

@@ -22,7 +22,7 @@ from orfit_bench.conformance.check import (
 )
 from orfit_bench.conformance.checks.evidence import device_of
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.plan import DTYPES, checks_of, contexts, plan_checks
+from orfit_bench.conformance.plan import checks_of, contexts, plan_checks
 from orfit_bench.conformance.result import (
     EXPECTED,
     FAILED,
@@ -37,6 +37,7 @@ from orfit_bench.conformance.result import (
 from orfit_bench.conformance.tolerance import tolerance
 from orfit_bench.conformance.verdict import expected_failures, make_report
 from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 
 Progress = Callable[[int, int, CheckResult], None]
@@ -62,7 +63,7 @@ def conform(
         Methods, backends, plugins or distributions. Default: everything that is installed or registered.
     backends : sequence of str
         Check on these backends only.
-    dtypes : sequence of {"float64", "float32"}
+    dtypes : sequence of {"float64", "float32", "complex128", "complex64"}
         Check in these dtypes only.
     only : sequence of str
         Names of checks: run no others. Slow checks run if they are named.

@@ -12,6 +12,7 @@ from orfit_bench.models import MLP
 from orfit_bench.plugins.registry import registry
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import LINEAR, Choice, Integer, Matrix, Method, Model, Number, NumberOrSchedule, Setting
+from orfit_bench.spec.setting import check_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,13 @@ def smallest(method: Method) -> dict[str, Any]:
     """The smallest allowed value of every count, so that one feature is enough."""
     counts = {s.name: s.type for s in method.settings if isinstance(s.type, Integer) and not s.optional}
     return {name: next(n for n in range(1, 1000) if n in interval) for name, interval in counts.items()}
+
+
+def has_complex_form(method: Method, variant: Variant) -> bool:
+    """Whether the formulas of a variant hold for complex numbers."""
+    settings = check_settings(method.name, method.settings, dict(variant.settings))
+    return (
+        variant.model is LINEAR
+        and method.kernel.has_complex_form is not None
+        and method.kernel.has_complex_form(settings)
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from orfit_bench.conformance.plan import DTYPES, Pair, checks_of, select_pairs
+from orfit_bench.conformance.plan import Pair, checks_of, select_pairs
 from orfit_bench.conformance.result import SKIPPED, CheckResult, PlannedCheck, Report
 from orfit_bench.errors import UnavailableError, suggest
+from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE
 

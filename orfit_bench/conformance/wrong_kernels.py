@@ -72,7 +72,7 @@ class WrongKernel:
 
     def _is_wrong(self, name: str, array: Any) -> bool:
         """Whether the array is a field with wrong changes; those of layered fields have a number behind the name."""
-        return array.dtype.kind == "f" and (name in self._fields or name.rpartition("_")[0] in self._fields)
+        return array.dtype.kind in "fc" and (name in self._fields or name.rpartition("_")[0] in self._fields)
 
     def _solve(self, solution: tuple[Any, float]) -> tuple[Any, float]:
         weights, precision = solution

@@ -17,6 +17,11 @@ REAL_DTYPES = ("float64", "float32")
 DTYPES = (*REAL_DTYPES, "complex128", "complex64")
 
 
+def is_complex(dtype: str) -> bool:
+    """Whether a dtype of this name has complex numbers."""
+    return dtype.startswith("complex")
+
+
 def as_model(model: object) -> Model:
     """The model, by name where it is the linear one; TypeError if it is no model."""
     model = LINEAR if isinstance(model, str) and model == LINEAR.name else model

@@ -13,10 +13,11 @@ from orfit_bench.spec.arrays import to_host
 
 Array = NDArray[Any]
 Shape = Literal["tall", "wide", "own"]
+Numbers = Literal["real", "complex"]
 
 
 class Rows(NamedTuple):
-    """Data that a law may learn from: X (n, d), y (n,), float64, and a seed for more."""
+    """Data that a law may learn from: X (n, d), y (n,), in double precision, and a seed for more."""
 
     X: Array
     y: Array
@@ -45,11 +46,15 @@ class Law:
     exponent: int
     shape: Shape = "tall"
     """The rows needed: "tall" (n > d), "wide" (n < d, independent), or "own": it generates them from the seed."""
+    numbers: Numbers = "real"
+    """The numbers that rows and learners have; a law of complex ones holds where a kernel has a complex form."""
 
     def __post_init__(self) -> None:
         """Refuse a shape that no rows are made for, and a law without a claim."""
         if self.shape not in get_args(Shape):
             raise ValueError(f"law {self.name!r}: shape {self.shape!r}, want one of {', '.join(get_args(Shape))}")
+        if self.numbers not in get_args(Numbers):
+            raise ValueError(f"law {self.name!r}: numbers {self.numbers!r}, want real or complex")
         if not (self.check.__doc__ or "").strip():
             raise ValueError(f"law {self.name!r}: its function has no docstring that states the claim")
 
@@ -84,8 +89,12 @@ SAFETY_FACTOR = 8.0
 
 
 def bound(dtype: DTypeLike, n: int, condition: float, exponent: int) -> float:
-    """The allowed rounding error, c eps cond^k sqrt(n): a random walk of n roundings, amplified by the solve."""
-    return float(SAFETY_FACTOR * np.finfo(dtype).eps * condition**exponent * np.sqrt(n))
+    """The allowed rounding error, c eps cond^k sqrt(n): a random walk of n roundings, amplified by the solve.
+
+    A product of complex numbers has a relative error of up to sqrt(5) eps (Brent, Percival and Zimmermann 2007).
+    """
+    eps = np.finfo(dtype).eps * (np.sqrt(5) if np.dtype(dtype).kind == "c" else 1)
+    return float(SAFETY_FACTOR * eps * condition**exponent * np.sqrt(n))
 
 
 def nan_max(*deviations: float) -> float:
@@ -94,8 +103,9 @@ def nan_max(*deviations: float) -> float:
 
 
 def to_numpy64(a: object) -> Any:
-    """Copy an array to host memory as float64."""
-    return np.asarray(to_host(a), float)
+    """Copy an array to host memory in double precision: float64, or complex128 if it is complex."""
+    array = to_host(a)
+    return np.asarray(array, complex if array.dtype.kind == "c" else float)
 
 
 def deviation(got: object, want: object) -> float:

@@ -13,6 +13,7 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.conformance import CheckResult, conform, laws, plan
 from orfit_bench.conformance.export import RunInfo, as_json
+from orfit_bench.learners.arguments import REAL_DTYPES
 
 ECHO = """
 import orfit_bench as ob
@@ -81,7 +82,7 @@ def echo(Y="Y", expected=None):
 
 def test_a_suite_of_three_lines_is_one_test_a_check_in_the_order_of_the_plan(run):
     result = run(echo(), "-v")
-    names = [(dtype, check) for dtype in plan.DTYPES for check in TWO]
+    names = [(dtype, check) for dtype in REAL_DTYPES for check in TWO]
     result.stdout.fnmatch_lines([f"{ID(*pair)} PASSED*".replace("[", "[[]") for pair in names], consecutive=True)
     result.stdout.fnmatch_lines(["4 passed, 0 failed, 0 unproven, 0 expected failure, 0 skipped (devices: cpu)"])
     result.stdout.no_fnmatch_line("*planned checks were selected")
@@ -292,7 +293,7 @@ def test_workers_of_xdist_are_added_up_by_a_process_that_knows_no_plugin_of_thei
     assert written["problems"] == [said]
     assert (result.ret, written["passed"], written["partial"]) == (1, False, False)
     ran = [(record["dtype"], record["check"]) for record in written["results"]]
-    assert ran == [(dtype, check) for dtype in plan.DTYPES for check in TWO]
+    assert ran == [(dtype, check) for dtype in REAL_DTYPES for check in TWO]
 
 
 def test_every_other_run_of_pytest_pays_for_one_small_module():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws.complex_numbers import largest_energy, measure_complex_projections
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, measure_min_norm
 from orfit_bench.catalogue.shared.least_squares import affine_projections
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
@@ -56,9 +57,17 @@ def repeated_row_is_averaged(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 3, float(np.linalg.cond(A[:2])))
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, each step goes part of the way to the solution of the real rows of twice the number."""
+    eps = 0.1 * largest_energy(rows)
+    learner = create(projection_order=3, step_size=0.5, eps=eps)
+    return measure_complex_projections(learner, rows, 3, 0.5, eps)
+
+
 LAWS = (
     Law(projects_onto_solutions, "survey, the program (APA)", exponent=1),
     Law(regularized_projection, "survey, the program (APA)", exponent=1),
     Law(repeated_row_is_averaged, "survey, the program (APA) with the pseudo-inverse", exponent=2),
     Law(min_norm_interpolation, "survey, Theorem 4", exponent=1, shape="wide"),
+    Law(complex_steps, "docs/decisions/0053, on survey, the program (APA)", exponent=1, numbers="complex"),
 )

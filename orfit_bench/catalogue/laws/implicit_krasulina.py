@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws.complex_numbers import implicit, measure_complex_steps
 from orfit_bench.catalogue.laws.helpers import condition
 from orfit_bench.catalogue.laws.subspaces import (
     ROWS,
@@ -120,6 +121,11 @@ def orthogonal_row_changes_nothing(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(rows.X), 1.0)
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, the C is that of steps in real arithmetic with matrices of twice the size."""
+    return measure_complex_steps(create, rows, implicit, np.asarray)
+
+
 LAWS = (
     Law(single_row_formula, "Krasulina paper, eq. (12) and (13)", exponent=2),
     Law(proximal_least_squares_step, "Krasulina paper, eq. (10) and (12)", exponent=2),
@@ -130,4 +136,5 @@ LAWS = (
     Law(inverse_is_maintained, "Krasulina paper, Algorithm 1", exponent=2),
     Law(orthogonal_row_changes_nothing, "Krasulina paper, eq. (13)", exponent=0, shape="own"),
     Law(leading_eigenvectors_are_fixed, "Krasulina paper, eq. (11)", exponent=0),
+    Law(complex_steps, "docs/decisions/0053, on Krasulina paper, eq. (12) and (13)", exponent=0, numbers="complex"),
 )

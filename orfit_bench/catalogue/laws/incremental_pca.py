@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws.complex_numbers import as_real
 from orfit_bench.catalogue.laws.subspaces import final_basis
 from orfit_bench.spec import Array
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max, to_numpy64
 
 
 def second_moment(learner: Any) -> Array:
@@ -74,10 +75,25 @@ def merge_within_rank_is_exact(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(second_moment(one.merge(other)), X.T @ X), 4 * len(X), 1.0)
 
 
+def complex_second_moment(create: Any, rows: Rows) -> Measured:
+    """On complex rows, while their rank is at most k, U Sigma^2 U^H is X^H X, computed in real arithmetic."""
+    X, A = rows.X, as_real(rows.X)
+    state = create(n_components=len(X)).partial_fit(X).state()
+    kept = as_real(to_numpy64(state["basis"].values) * to_numpy64(state["singular_values"].values))
+    return Measured(deviation(kept @ kept.T, A.T @ A), 4 * len(X), 1.0)
+
+
 LAWS = (
     Law(equals_batch_pca, "Krasulina paper, eq. (2); thesis, eq. (3.3)", exponent=0, shape="wide"),
     Law(equals_truncated_eigendecomposition, "thesis, eq. (3.3) and (3.4)", exponent=1),
     Law(rounding_error_is_dropped, "Krasulina paper, incremental PCA", exponent=0),
     Law(columns_are_orthonormal, "Krasulina paper, eq. (6)", exponent=0),
     Law(merge_within_rank_is_exact, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),
+    Law(
+        complex_second_moment,
+        "docs/decisions/0053, on Krasulina paper, eq. (2)",
+        exponent=0,
+        shape="wide",
+        numbers="complex",
+    ),
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from orfit_bench.catalogue.laws.complex_numbers import explicit, measure_complex_steps
 from orfit_bench.catalogue.laws.subspaces import (
     leading_eigenvectors_are_fixed,
     measure_gradient_steps,
     measure_refusals,
     numerical_gradient,
+    projector,
     stays_orthonormal,
 )
 from orfit_bench.spec import Array
@@ -30,9 +32,15 @@ def imprecise_step_is_refused(create: Any, rows: Rows) -> Measured:
     return measure_refusals(gradient, create, rows)
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, the span of C is that of steps in real arithmetic with matrices of twice the size."""
+    return measure_complex_steps(create, rows, explicit, projector)
+
+
 LAWS = (
     Law(stays_orthonormal, "Krasulina paper, eq. (6)", exponent=0),
     Law(imprecise_step_is_refused, "docs/decisions/0013, on Krasulina paper, eq. (6)", exponent=0),
     Law(orthonormalized_gradient_step, "Krasulina paper, eq. (6), (8) and (9)", exponent=0),
     Law(leading_eigenvectors_are_fixed, "Krasulina paper, eq. (8)", exponent=0),
+    Law(complex_steps, "docs/decisions/0053, on Krasulina paper, eq. (9)", exponent=0, numbers="complex"),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws.complex_numbers import largest_energy, measure_complex_gradients
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, unit_rows
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps
 from orfit_bench.spec import Array
@@ -62,9 +63,16 @@ def _two_tasks(seed: int) -> tuple[Array, Array, float]:
     return points, points.T @ rng.standard_normal(2), float((points[0] @ points[1]) ** 2)
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, the weights are those of steps along two real rows for each."""
+    step = 0.5 / largest_energy(rows)
+    return measure_complex_gradients(create(step_size=step), rows, step)
+
+
 LAWS = (
     Law(closed_form, "survey, eq. (2)", exponent=1),
     Law(expected_convergence_rate, "survey, Theorem 1", exponent=0, shape="own"),
     Law(recurring_tasks_convergence_rate, "survey, Theorem 2", exponent=0, shape="own"),
     Law(alternating_steps_solve_two_tasks, "survey, Theorem 3", exponent=1, shape="own"),
+    Law(complex_steps, "docs/decisions/0053, on survey, eq. (2)", exponent=0, numbers="complex"),
 )

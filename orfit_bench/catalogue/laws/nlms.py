@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws.complex_numbers import largest_energy, measure_complex_projections
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, measure_row_fit
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, normalized_steps
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
@@ -37,8 +38,15 @@ def equals_implicit_sgd(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(rows.X), 1 + eta * energy)
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, each step goes part of the way to the solution of two real rows."""
+    eps = 0.1 * largest_energy(rows)
+    return measure_complex_projections(create(step_size=0.5, eps=eps), rows, 1, 0.5, eps)
+
+
 LAWS = (
     Law(closed_form, "survey, the program (LMS)", exponent=1),
     Law(fits_each_row, "survey, the program (LMS)", exponent=0),
     Law(equals_implicit_sgd, "Krasulina paper, eq. (3) and (4)", exponent=1),
+    Law(complex_steps, "docs/decisions/0053, on survey, the program (LMS)", exponent=0, numbers="complex"),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws.complex_numbers import measure_complex_steps, unprojected
 from orfit_bench.catalogue.laws.helpers import condition
 from orfit_bench.catalogue.laws.subspaces import (
     K,
@@ -62,10 +63,21 @@ def imprecise_step_is_refused(create: Any, rows: Rows) -> Measured:
     return measure_refusals(gradient, create, rows)
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, the span of C is that of steps in real arithmetic with matrices of twice the size."""
+    return measure_complex_steps(create, rows, unprojected, projector)
+
+
 LAWS = (
     Law(stays_orthonormal, "Krasulina paper, eq. (6)", exponent=0),
     Law(imprecise_step_is_refused, "docs/decisions/0013, on Krasulina paper, eq. (6)", exponent=0),
     Law(orthonormalized_gradient_step, "Krasulina paper, eq. (7) and Oja's update after eq. (9)", exponent=0),
     Law(span_is_independent_of_normalization, "Krasulina paper, Oja's update after eq. (9)", exponent=1),
     Law(full_batch_is_power_iteration, "Krasulina paper, Oja's update after eq. (9)", exponent=1),
+    Law(
+        complex_steps,
+        "docs/decisions/0053, on Krasulina paper, Oja's update after eq. (9)",
+        exponent=0,
+        numbers="complex",
+    ),
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws import uncertainty, weights
+from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
@@ -95,4 +96,5 @@ LAWS = (
     Law(merge_is_exact, "survey, eq. (9)", exponent=2),
     *uncertainty.OF_REGRESSION,
     *weights.OF_SUMS,
+    Law(complex_least_squares, "docs/decisions/0053, on thesis, eq. (2.2)", exponent=2, numbers="complex"),
 )

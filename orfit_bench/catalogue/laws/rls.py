@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws import uncertainty, weights
+from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
 from orfit_bench.catalogue.laws.helpers import (
     condition,
@@ -109,4 +110,5 @@ LAWS = (
     Law(constraint_merge_is_exact, "thesis, Proposition 2", exponent=1, shape="wide"),
     *uncertainty.OF_REGRESSION,
     *weights.OF_SQUARED_ERRORS,
+    Law(complex_least_squares, "docs/decisions/0053, on thesis, eq. (2.2) and (2.3)", exponent=2, numbers="complex"),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.catalogue.laws.complex_numbers import explicit, measure_complex_steps
 from orfit_bench.catalogue.laws.subspaces import (
     MIXED,
     STEP,
@@ -28,7 +29,18 @@ def explicit_gradient_step(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(rows.X), oblique_condition(gain))
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, the C is that of steps in real arithmetic with matrices of twice the size."""
+    return measure_complex_steps(create, rows, explicit, np.asarray)
+
+
 LAWS = (
     Law(explicit_gradient_step, "Krasulina paper, the explicit variant after eq. (12)", exponent=1),
     Law(leading_eigenvectors_are_fixed, "Krasulina paper, eq. (11)", exponent=0),
+    Law(
+        complex_steps,
+        "docs/decisions/0053, on Krasulina paper, the explicit variant after eq. (12)",
+        exponent=0,
+        numbers="complex",
+    ),
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws import weights
+from orfit_bench.catalogue.laws.complex_numbers import largest_energy, measure_complex_gradients
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
 from orfit_bench.catalogue.shared.recursions import error_system, gradient_steps, momentum_steps
@@ -184,6 +185,12 @@ def overflowing_average_weight_is_refused(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(learner.predict([[1.0]]), before), 1, 1.0)
 
 
+def complex_steps(create: Any, rows: Rows) -> Measured:
+    """On complex rows, the weights are those of steps along two real rows for each."""
+    step = 0.5 / largest_energy(rows)
+    return measure_complex_gradients(create(step_size=step), rows, step)
+
+
 LAWS = (
     Law(closed_form, "slides, From recursive least squares to SGD", exponent=1),
     Law(momentum_recurrence, "slides, Other SGD flavors: momentum; mini-batching", exponent=1),
@@ -196,4 +203,10 @@ LAWS = (
     Law(projection_onto_the_ball, "slides, SGD convergence: projected gradient step", exponent=0),
     Law(convergence_rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
     *weights.OF_STEPS,
+    Law(
+        complex_steps,
+        "docs/decisions/0053, on slides, From recursive least squares to SGD",
+        exponent=0,
+        numbers="complex",
+    ),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.catalogue.shared.subspaces import orthonormalize
 from orfit_bench.spec import Array
-from orfit_bench.spec.law import Measured, Rows, deviation, nan_max
+from orfit_bench.spec.law import Measured, Rows, deviation, nan_max, to_numpy64
 
 K = 3
 """Number of directions that the laws estimate."""
@@ -24,8 +24,8 @@ MIXED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
 
 
 def final_basis(learner: Any) -> Array:
-    """The matrix C of a learner, in host memory, float64."""
-    return np.asarray(learner.state()["basis"].values, float)
+    """The matrix C of a learner, in host memory, in double precision."""
+    return np.asarray(to_numpy64(learner.state()["basis"].values))
 
 
 def projector(C: Array) -> Array:

@@ -13,6 +13,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.variants import Variant, variants
 from orfit_bench.spec import LINEAR, Integer, Model
+from orfit_bench.spec.law import to_numpy64
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
 
@@ -59,7 +60,7 @@ def needs_models(context: CheckContext) -> str:
     return "" if context.supports("models") else "it learns only the linear model"
 
 
-@check(needs_reference)
+@check(needs_reference, numbers="any")
 def agrees_with_reference(context: CheckContext) -> Deviation:
     """Predictions before each step, and the state after several numbers of rows, equal those of the reference."""
     chunk, reference = context.rows(), context.reference
@@ -99,7 +100,7 @@ def _from_batch(context: CheckContext, n: int, d: int) -> Deviation | None:
     assert context.method.theory.batch
     chunk = context.rows(n=context.batch_size * max(1, n // context.batch_size), d=d)
     learner = context.train(chunk)
-    X, Y = np.asarray(chunk.X, float), context.encode_targets(learner, chunk)
+    X, Y = to_numpy64(chunk.X), context.encode_targets(learner, chunk)
     expected = context.method.theory.batch(X, Y, context.initial_weights(learner, chunk), learner.settings)
     if expected is None:
         return None
@@ -108,7 +109,7 @@ def _from_batch(context: CheckContext, n: int, d: int) -> Deviation | None:
     return context.compare(chunk, (weights, np.asarray(expected).reshape(weights.shape)), of=of)
 
 
-@check(needs_inverse_gram)
+@check(needs_inverse_gram, numbers="any")
 def agrees_with_inverse_gram(context: CheckContext) -> Deviation:
     """The inverse Gram matrix in the state equals the inverse computed from all rows."""
     chunk = context.rows()
@@ -123,12 +124,12 @@ def inverse_gram_deviation(context: CheckContext, learner: Any, chunk: Chunk) ->
     if not context.method.theory.inverse_gram or context.variant.model is not LINEAR or context.variant.time_varying:
         return None
     name, rows = context.method.theory.inverse_gram
-    X = np.asarray(chunk.X, float)
+    X = to_numpy64(chunk.X)
     A = rows(X[~np.isnan(context.encode_targets(learner, chunk)).any(axis=1)], learner.settings)
     if A is None or name not in learner.state():
         return None
     half = np.linalg.inv(np.linalg.qr(np.asarray(A), mode="r"))
-    return context.compare(chunk, (np.asarray(learner.state()[name].values), half @ half.T), of=name)
+    return context.compare(chunk, (np.asarray(learner.state()[name].values), half @ half.conj().T), of=name)
 
 
 @check(needs_models)

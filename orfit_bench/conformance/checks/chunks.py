@@ -29,13 +29,13 @@ def needs_batch_size(context: CheckContext) -> str:
     return needs_blocks(context) if has else "it has no setting batch_size"
 
 
-@check()
+@check(numbers="any")
 def any_chunking(context: CheckContext) -> Deviation:
     """A stream divided anywhere, also into empty chunks, gives the state and predictions of a single call."""
     return _compare_cuts(context, CUTS)
 
 
-@check()
+@check(numbers="any")
 def row_by_row(context: CheckContext) -> Deviation:
     """A stream learned with one call per row gives the state and predictions of a single call."""
     return _compare_cuts(context, range(len(context.rows().X) + 1))
@@ -50,7 +50,7 @@ def _compare_cuts(context: CheckContext, cuts: Sequence[int]) -> Deviation:
     return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
-@check()
+@check(numbers="any")
 def empty_chunk_changes_nothing(context: CheckContext) -> None:
     """Learning no rows leaves the state unchanged, bit by bit."""
     chunk = context.rows()
@@ -60,7 +60,7 @@ def empty_chunk_changes_nothing(context: CheckContext) -> None:
     context.ensure_identical(learner, before, "after an empty chunk")
 
 
-@check(needs_predictions)
+@check(needs_predictions, numbers="any")
 def predicts_before_each_step(context: CheckContext) -> Deviation:
     """`prequential` returns what `predict` returns just before each step, and learns what `partial_fit` learns."""
     chunk = context.rows()
@@ -76,7 +76,7 @@ def predicts_before_each_step(context: CheckContext) -> Deviation:
     return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
-@check(needs_blocks)
+@check(needs_blocks, numbers="any")
 def batch_is_one_step(context: CheckContext) -> Deviation:
     """`partial_fit` with batch_size rows (default: one) changes the state as `step` with these rows does."""
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
@@ -88,7 +88,7 @@ def batch_is_one_step(context: CheckContext) -> Deviation:
     return context.compare(chunk, (by_steps, by_rows), exact=context.is_exact)
 
 
-@check(needs_batch_size)
+@check(needs_batch_size, numbers="any")
 def incomplete_batch_is_pending(context: CheckContext) -> Deviation:
     """Rows of an incomplete batch are pending: counted, ignored by predictions, and learned by `flush` as one step."""
     B = context.batch_size

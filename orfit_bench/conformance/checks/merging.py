@@ -12,6 +12,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import LINEAR
+from orfit_bench.spec.law import to_numpy64
 
 
 def needs_merge(context: CheckContext) -> str:
@@ -44,7 +45,7 @@ def _merge(context: CheckContext, one: Any, other: Any) -> Any:
         raise
 
 
-@check(needs_merge)
+@check(needs_merge, numbers="any")
 def merges_as_declared(context: CheckContext) -> Deviation | None:
     """An exact merge equals learning all rows, an averaged one the mean of the weights by rows; any is finite."""
     one, other = _train_two(context)
@@ -83,7 +84,7 @@ def merge_uses_every_field(context: CheckContext) -> None:
 
 def _columns(weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
     """The weights with the columns of the merged learner's classes, zero for a class that was not known."""
-    own = np.asarray(weights, float)
+    own: np.ndarray[Any, Any] = to_numpy64(weights)
     if not len(classes):
         return own
     wide, known = np.zeros((len(own), len(merged.classes_))), merged.classes_.tolist()
@@ -91,7 +92,7 @@ def _columns(weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
     return wide
 
 
-@check(needs_merge)
+@check(needs_merge, numbers="any")
 def merge_leaves_other_unchanged(context: CheckContext) -> None:
     """The learner that is merged into another stays as it was, bit by bit, and shares no memory with it."""
     one, other = _train_two(context)
@@ -102,12 +103,12 @@ def merge_leaves_other_unchanged(context: CheckContext) -> None:
     context.ensure_identical(other, before, "after the merged learner learned more rows, the other learner")
 
 
-@check(needs_average)
+@check(needs_average, numbers="any")
 def averages_as_declared(context: CheckContext) -> Deviation:
     """`average` gives every learner the mean of the declared fields."""
     chunk = context.rows(n=12 * context.batch_size)
     parts = [context.train(chunk.cut(lo, lo + 4 * context.batch_size)) for lo in (0, 4 * context.batch_size)]
-    fields = [{name: np.asarray(a, float) for name, a in host_arrays_of(p).items()} for p in parts]
+    fields = [{name: to_numpy64(a) for name, a in host_arrays_of(p).items()} for p in parts]
     combine = context.method.combine
     names = [n for n in combine.averages if n in fields[0] and n not in combine.average_weights]
     expected = {n: np.mean([own[n] for own in fields], axis=0) for n in names}

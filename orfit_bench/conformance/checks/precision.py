@@ -87,7 +87,7 @@ def _in_double(learner: Any, state: LearnerState, fields: dict[str, Any]) -> Lea
     return replace(state, arrays=arrays, pending=rule.no_rows(state.sizes))
 
 
-@check(all_variants=False)
+@check(all_variants=False, numbers="any")
 def full_precision_is_used(context: CheckContext) -> None:
     """Rows that differ in the last digits of their dtype lead to different states."""
     chunk, size = context.rows(), perturbation_size(context.dtype)

@@ -17,6 +17,7 @@ from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, layout
 from orfit_bench.conformance.rows import bits
 from orfit_bench.learners.restoring import load, restore
 from orfit_bench.spec import REFERENCE
+from orfit_bench.spec.law import to_numpy64
 
 MOMENTS = (0, 1, 10, 20)
 OUTSIDE = "whatever the kernel needs later must be a field of the state"
@@ -35,7 +36,7 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
         ensure(bits(predictions) == bits(expected), f"{message}, its predictions differ")
 
 
-@check()
+@check(numbers="any")
 def copy_continues_identically(context: CheckContext) -> None:
     """A copy has the same state, also after further rows, bit by bit."""
     _ensure_continues(context, lambda learner: learner.copy(), f"a copy ({OUTSIDE})")
@@ -53,13 +54,13 @@ def copy_is_independent(context: CheckContext) -> None:
     context.ensure_identical(other, untouched, "after the original learned, the copy")
 
 
-@check()
+@check(numbers="any")
 def restored_state_continues_identically(context: CheckContext) -> None:
     """A learner from `restore(state())` has the same state, also after further rows, bit by bit."""
     _ensure_continues(context, lambda learner: restore(learner.state(), **context.model), "restored")
 
 
-@check()
+@check(numbers="any")
 def saved_state_continues_identically(context: CheckContext) -> None:
     """A learner from `save` and `load` has the same state, also after further rows, bit by bit."""
 
@@ -71,7 +72,7 @@ def saved_state_continues_identically(context: CheckContext) -> None:
     _ensure_continues(context, through_file, "saved and loaded")
 
 
-@check(needs_reference)
+@check(needs_reference, numbers="any")
 def state_moves_between_backends(context: CheckContext) -> Deviation:
     """A state that was moved to the reference backend and back, learning there, equals one that was not moved."""
     chunk, deviations = context.rows(), []
@@ -88,7 +89,7 @@ def state_moves_between_backends(context: CheckContext) -> Deviation:
     return worst(deviations)
 
 
-@check()
+@check(numbers="any")
 def state_matches_declaration(context: CheckContext) -> None:
     """The state has the declared fields with their dimensions, in the dtype of the learner, all finite."""
     chunk = context.rows()
@@ -101,10 +102,10 @@ def state_matches_declaration(context: CheckContext) -> None:
         ensure(a.ndim == len(f.dims), f"{f.name} has {a.ndim} dimensions, want {f.dims}")
         ensure(np.isfinite(a.values).all(), f"{f.name} is not finite")
         warning = context.method.state.warning and context.method.state.warning[0] == f.name
-        ensure(not warning or float(a.values) in (0, 1), f"{f.name} is {a.values}, want 0 or 1")
+        ensure(not warning or a.values in (0, 1), f"{f.name} is {a.values}, want 0 or 1")
 
 
-@check()
+@check(numbers="any")
 def rows_are_counted(context: CheckContext) -> None:
     """Rows, features and steps are counted correctly."""
     chunk = context.rows()
@@ -160,13 +161,13 @@ def needs_derived_fields(context: CheckContext) -> str:
     return "" if context.method.combine.derive else "the method declares no derived field"
 
 
-@check(needs_derived_fields)
+@check(needs_derived_fields, numbers="any")
 def derived_fields_are_consistent(context: CheckContext) -> Deviation:
     """After thousands of rows, the derived fields that a kernel updates equal those computed from the other fields."""
     assert context.method.combine.derive
     chunk = context.rows(n=3000)
     learner = context.train(chunk)
-    fields = {name: np.asarray(a, float) for name, a in host_arrays_of(learner).items()}
+    fields = {name: to_numpy64(a) for name, a in host_arrays_of(learner).items()}
     derived = context.method.combine.derive(fields, learner.settings)
     pairs = [(fields[name], np.asarray(a)) for name, a in derived.items()]
     return context.compare(chunk, *pairs, of=", ".join(derived))
