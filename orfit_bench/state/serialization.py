@@ -51,7 +51,8 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     count = len(given.get(grown, ()))
     if layout.limit is not None and count > layout.limit:
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
-    refuse_unknown(given, [f.name for f in layout.fields])
+    solved = [rule.method.state.weights] if rule.method.state.solution else []  # states in memory hold them too
+    refuse_unknown(given, [*(f.name for f in layout.fields), *solved])
     fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     if pending >= rule.batch_size or pending > samples:
