@@ -75,7 +75,7 @@ class Cell:
         stream = with_sampling(find_stream(self.stream))
         seeded = {"seed": self.seed} if any(s.name == "seed" for s in stream.settings) else {}
         data = stream.load(**self.stream_settings, **seeded)
-        return preprocess(data, self.protocol.standardise, self.protocol.intercept)
+        return _read_only(preprocess(data, self.protocol.standardise, self.protocol.intercept))
 
     def create(self) -> Any:
         """Create a learner."""
@@ -87,6 +87,14 @@ class Cell:
             model=models.build(self.model),
             **dict(self.settings),
         )
+
+
+def _read_only(data: Data) -> Data:
+    """The data, whose arrays raise an error if a kernel writes to them."""
+    for array in (data.X, data.y, *(data.test or ())):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return data
 
 
 def make_record(cell: Cell, status: Status, reason: str = "", **more: Any) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def run(
     isolate: bool = True,
     timeout: float = TIMEOUT,
     memory_budget: float = MEMORY_BUDGET,
+    memory_limit: float | None = None,
     fresh: bool = False,
     progress: Progress | None = print_progress,
 ) -> xarray.Dataset:
@@ -47,12 +48,15 @@ def run(
         File for the results; not written if every cell is absent. Until the run is finished, a journal next to it
         stores the finished cells, and the same call after an interruption resumes the run.
     isolate : bool
-        Whether to run cells in a worker process. Otherwise a crash ends the run, and `timeout` has no effect.
+        Whether to run each cell in a process of its own. Otherwise a crash ends the run, and `timeout` has no effect.
     timeout : float
         Seconds per cell.
     memory_budget : float
         Bytes that a metric may allocate, for a batch solution for example; above it, the metric is not computed and the
         results note why.
+    memory_limit : float, optional
+        Bytes that a cell may allocate in its process; above it, allocations fail. By default three quarters of the
+        machine's memory. It has no effect with `isolate=False`, and on systems other than Linux.
     fresh : bool
         Whether to discard the finished cells of an interrupted run.
     progress : callable, optional
@@ -79,6 +83,8 @@ def run(
         raise ValueError(f"timeout={timeout}: want a number of seconds > 0")
     if not memory_budget >= 0:
         raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
+    if memory_limit is not None and not memory_limit > 0:
+        raise ValueError(f"memory_limit={memory_limit}: want a number of bytes > 0")
     if isolate:
         registry().require_installed(_used(cell for cell, absent in planned if not absent), "pass isolate=False")
     target = None if output is None else _check_output(Path(output))
@@ -88,9 +94,11 @@ def run(
             with suppress(Exception):  # only the share of the limit would be missing
                 worker.measure_machine()
             journal = None if target is None else Journal(target, origin, suite.files)
-            run_cell = partial(worker.run, timeout=timeout, memory_budget=memory_budget)
+            run_cell = partial(worker.run, timeout=timeout, memory_budget=memory_budget, memory_limit=memory_limit)
             finished = journal.read() if journal and not fresh else {}
             waiting = [cell for cell, absent in planned if not absent and cell.key not in finished]
+            if isinstance(worker, SubprocessExecutor):
+                worker.expect(waiting)
             compiled = compile_ahead(waiting, worker) if isinstance(worker, SubprocessExecutor) else {}
             report = progress or (lambda done, total, record: None)
             records = _run_all(planned, _with_compilation(run_cell, compiled), journal, fresh, report)

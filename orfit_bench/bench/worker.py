@@ -1,30 +1,75 @@
-"""Executors of cells: a worker process, which a cell may crash, or this process."""
+"""Executors of cells: a fresh process for each cell, or this process."""
 
 from __future__ import annotations
 
+import importlib
+import os
+from collections.abc import Collection
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from orfit_bench.bench import roofline
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record, run_cell
+from orfit_bench.jobs import fingerprint
+from orfit_bench.jobs.forking import CAN_FORK, Answer, ForkServer
 from orfit_bench.jobs.notes import describe_error
-from orfit_bench.jobs.processes import Call, DiedError, Process, threads
+from orfit_bench.jobs.processes import Call, DiedError, Process, result_of, threads
+from orfit_bench.plugins.registry import registry
 
 MACHINE_SECONDS = 120.0
 """Time limit for measuring the roofline of the machine."""
+MEMORY_SHARE = 0.75
+"""Share of the machine's memory that a cell may allocate by default."""
+LAST_LINES = 3
+"""So many lines of what a cell printed are part of the reason why it failed."""
+NAMED = 3
+"""So many functions that a plugin replaced are named."""
+
+USED = ("xarray", "scipy.linalg", "pooch", "scipy.stats", "orfit_bench.learners.restoring")
+"""Modules that cells import while they run, and that are slow to import."""
+Kernel = tuple[str, str, str]
+"""Backend, method and dtype."""
+_loaded: list[fingerprint.Fingerprint] = []
+"""One, in the server of the cells: taken before it imported a kernel."""
 
 
 class SubprocessExecutor(Process):
-    """Runs cells in a worker process."""
+    """Runs each cell in a fresh process, forked from a server that has imported the kernels but run none of them.
 
-    def run(self, cell: Cell, timeout: float, memory_budget: float = MEMORY_BUDGET) -> dict[str, Any]:
+    Where processes cannot be forked, one process runs all cells, without a limit of memory.
+    """
+
+    def __enter__(self) -> SubprocessExecutor:
+        super().__enter__()
+        self._kernels: list[Kernel] = []
+        self._servers = ExitStack()
+        self._server: ForkServer | None = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._servers.close()
+        super().__exit__()
+
+    def expect(self, cells: Collection[Cell]) -> None:
+        """Name the cells that will be run, so that their kernels are imported and compiled only once."""
+        self._kernels = sorted({(cell.backend, cell.method, cell.dtype) for cell in cells})
+
+    def run(
+        self, cell: Cell, timeout: float, memory_budget: float = MEMORY_BUDGET, memory_limit: float | None = None
+    ) -> dict[str, Any]:
         """Run a cell for at most `timeout` seconds and return its record; "timeout" and "crashed" are recorded too."""
-        try:
-            record: dict[str, Any] = self.call(Call(_work, (cell, memory_budget), timeout))
-        except TimeoutError as error:
-            return make_record(cell, "timeout", str(error))
-        except DiedError as error:
-            return make_record(cell, "crashed", str(error))
+        limit = default_memory_limit() if memory_limit is None else int(memory_limit)
+        answer = self._answer(Call(_work, (cell, memory_budget), timeout), limit)
+        lines = answer.output.strip().splitlines()[-LAST_LINES:]
+        printed = f"; it printed at the end: {' / '.join(lines)}" if lines else ""
+        if isinstance(answer.value, TimeoutError):
+            return make_record(cell, "timeout", f"{answer.value}{printed}")
+        if isinstance(answer.value, DiedError):
+            return make_record(cell, "crashed", f"{answer.value}{printed}")
+        record: dict[str, Any] = answer.value
+        if record["status"] == "failed":
+            record["reason"] += printed
         return record
 
     def measure_machine(self, fresh: bool = False) -> Path:
@@ -32,21 +77,85 @@ class SubprocessExecutor(Process):
         file: Path = self.call(Call(roofline.ensure_measured, (fresh,), MACHINE_SECONDS))
         return file
 
+    def _answer(self, call: Call, memory: int) -> Answer:
+        if not CAN_FORK:
+            try:
+                return Answer(result_of(self.begin(call)))
+            except (TimeoutError, DiedError) as error:
+                return Answer(error)
+        if self._server is None:
+            self._server = self._start_server()
+        try:
+            return self._server.call(call, memory)
+        except DiedError as error:
+            self._server = None  # the next cell starts another one
+            return Answer(error)
+
+    def _start_server(self) -> ForkServer:
+        """Start a server; kernels at whose import it dies, or that replace functions, are left to their own cells."""
+        kernels = self._kernels
+        while True:
+            try:
+                server = self._servers.enter_context(ForkServer(prepare, (kernels,)))
+            except (DiedError, TimeoutError):
+                if not kernels:
+                    raise
+                kernels = []
+                continue
+            if not server.prepared:
+                return server
+            kernels = [kernel for kernel in kernels if kernel != server.prepared]
+
+
+def prepare(kernels: list[Kernel]) -> Kernel | None:
+    """Import these kernels and load their machine code; return the one that replaced functions thereby, if any.
+
+    Kernels on a device are left to the cells, since a device cannot be used after a fork.
+    """
+    for module in USED:
+        importlib.import_module(module)
+    known = registry()
+    _loaded[:] = [fingerprint.take()]
+    for backend, method, dtype in kernels:
+        if known.backends[backend].memory:  # it counts the memory of a device
+            continue
+        try:
+            kernel, compile_kernel = known.kernel(backend, method), known.backends[backend].compile
+            if compile_kernel:
+                compile_kernel(kernel, dtype)
+        except Exception:  # its cell records why
+            continue
+        if fingerprint.changed(_loaded[0]):
+            return backend, method, dtype
+    return None
+
+
+def default_memory_limit() -> int:
+    """Three quarters of the machine's memory, in bytes."""
+    return int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
 
 def _work(cell: Cell, memory_budget: float) -> dict[str, Any]:
     try:
-        return run_cell(cell, memory_budget)
+        record = run_cell(cell, memory_budget)
     except BaseException as error:  # also a KeyboardInterrupt, which only a plugin can raise here
         return make_record(cell, "failed", describe_error(error))
+    if replaced := [name for loaded in _loaded for name in fingerprint.changed(loaded)]:
+        names = ", ".join(replaced[:NAMED])
+        reason = f"a plugin replaced functions outside of it, so nothing that was measured is right: {names}"
+        return make_record(cell, "failed", reason)
+    return record
 
 
 class InProcessExecutor:
-    """Runs cells in this process, without isolation and without a time limit."""
+    """Runs cells in this process, without isolation and without limits of time and memory."""
 
     def __init__(self) -> None:
         self.threads = threads()
 
-    def run(self, cell: Cell, timeout: float, memory_budget: float = MEMORY_BUDGET) -> dict[str, Any]:
+    def run(
+        self, cell: Cell, timeout: float, memory_budget: float = MEMORY_BUDGET, memory_limit: float | None = None
+    ) -> dict[str, Any]:
         """Run a cell and return its record."""
         return run_cell(cell, memory_budget)
 

@@ -101,6 +101,12 @@ TIMEOUT = 300.0
     help="Memory that a metric may take, in GB. Above it, it is n/a, with the reason in the notes.",
 )
 @click.option(
+    "--memory-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GB",
+    help="Memory that a cell may take, in GB. Default: three quarters of the machine's memory.",
+)
+@click.option(
     "--output",
     type=click.Path(path_type=Path),
     default="results.nc",
@@ -111,7 +117,15 @@ TIMEOUT = 300.0
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 @click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
 @with_wide
-def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool, report: bool, **chosen: Any) -> None:
+def run_command(
+    output: Path,
+    timeout: float,
+    memory_budget: float,
+    memory_limit: float | None,
+    fresh: bool,
+    report: bool,
+    **chosen: Any,
+) -> None:
     """Benchmark methods on backends and streams.
 
     A cell is one measurement: a method with its settings on a backend and a stream. The results are printed in one
@@ -126,7 +140,7 @@ def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool,
     numbers for regression; integers are numbers, unless a method for labels is named. Columns of texts and missing
     values are refused by name, without --one-hot and --indicators.
 
-    Each cell runs in its own process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
+    Each cell runs in a fresh process with one BLAS thread, so a crash or a hang affects only that cell. An interrupted
     run is resumed by giving the same command again. --method, --backend, --stream, --target, --drop, --rows,
     --features, --seed and --set may be given repeatedly.
 
@@ -170,7 +184,13 @@ def run_command(output: Path, timeout: float, memory_budget: float, fresh: bool,
         ensure_distinct(output, output.with_suffix(".html"))
     with _progress() as progress:
         results = bench.run(
-            suite, output, timeout=timeout, memory_budget=1e9 * memory_budget, fresh=fresh, progress=progress
+            suite,
+            output,
+            timeout=timeout,
+            memory_budget=1e9 * memory_budget,
+            memory_limit=None if memory_limit is None else 1e9 * memory_limit,
+            fresh=fresh,
+            progress=progress,
         )
     show_results(results, output)
     if report and not bench.results.is_empty(results):

@@ -74,7 +74,7 @@ class Process:
         return result_of(self.begin(call))
 
     def _start(self) -> None:
-        with _uninterrupted():
+        with uninterrupted():
             self._pool = ProcessPool(max_workers=1, initializer=_end_with_parent, context=get_context("spawn"))
             self._started = self._pool.schedule(threads, timeout=START_SECONDS)
 
@@ -107,9 +107,9 @@ def result_of(future: Future[Any]) -> Any:
     except TimeoutError as error:
         raise TimeoutError(f"stopped after {error.args[1]:g} s") from error
     except ProcessExpired as error:
-        raise DiedError(_death(error.exitcode)) from error
+        raise DiedError(describe_death(error.exitcode)) from error
     except RuntimeError as error:  # it died so early that the pool lost track of the call
-        raise DiedError(_death(None)) from error
+        raise DiedError(describe_death(None)) from error
 
 
 def spread(processes: Sequence[Process], calls: Iterable[tuple[int, Call]]) -> Iterator[tuple[int, Any]]:
@@ -151,7 +151,8 @@ def threads() -> dict[str, str]:
     return {name: os.environ[name] for name in (*BLAS_THREADS, THREADS) if name in os.environ}
 
 
-def _death(code: int | None) -> str:
+def describe_death(code: int | None) -> str:
+    """How a process ended, from its exit code."""
     if code is None:
         return "the worker process died"
     if code < 0:
@@ -160,7 +161,7 @@ def _death(code: int | None) -> str:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Block SIGINT. A process started in this context never receives it, and ends with its parent."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -9,7 +9,8 @@ import pytest
 from helpers.suites import SMALL, cell, hook
 
 import orfit_bench as ob
-from orfit_bench.bench import Protocol, run_cell
+from orfit_bench.bench import Protocol, error, run_cell, worker
+from orfit_bench.jobs import fingerprint
 from orfit_bench.spec import Data, Metric, Stream
 
 
@@ -113,3 +114,19 @@ class TestCell:
             "metric leaves: SystemExit: 4",
             "UserWarning: half of it",
         ]
+
+
+def test_kernels_cannot_write_to_the_rows():
+    data = cell().data()
+    for array in (data.X, data.y, *data.test, data.cut(0, 5)[0]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+def test_a_cell_in_which_functions_were_replaced_fails(monkeypatch):
+    monkeypatch.setattr(worker, "_loaded", [fingerprint.take()])
+    assert worker._work(cell(), 1e9)["status"] == "ok"
+    monkeypatch.setattr(error, "squared_error", lambda *_: 0.0)
+    record = worker._work(cell(), 1e9)
+    assert record["status"] == "failed"
+    assert record["reason"].endswith("nothing that was measured is right: orfit_bench.bench.error.squared_error")

@@ -14,6 +14,7 @@ from helpers.suites import cell, hook, suite
 from orfit_bench.bench import Protocol, Suite, load, run
 from orfit_bench.bench.worker import SubprocessExecutor
 from orfit_bench.errors import UnavailableError
+from orfit_bench.jobs import system
 from orfit_bench.jobs.files import replace
 from orfit_bench.plugins.registry import Table, registry
 from orfit_bench.spec import Backend, Data, Stream
@@ -160,10 +161,10 @@ class TestRun:
         xr.testing.assert_identical(load(tmp_path / "data" / "there.nc"), made)
 
     def test_a_folder_without_leave_is_named_as_the_user_did(self, tmp_path, monkeypatch):
-        def refuses(dir):
-            raise PermissionError(13, "Permission denied", f"{dir}/tmpx8k2")
+        def refuses(path):
+            raise PermissionError(13, "Permission denied", str(path))
 
-        monkeypatch.setattr("tempfile.TemporaryFile", refuses)
+        monkeypatch.setattr(system, "create", refuses)
         with pytest.raises(PermissionError) as caught:
             run(suite("lms"), tmp_path / "r.nc", isolate=False)
         folder = re.escape(str(tmp_path))
@@ -173,7 +174,7 @@ class TestRun:
 
     def test_a_write_that_fails_names_the_target(self, tmp_path):
         with pytest.raises(OSError, match=r"y: cannot be written \(File name too long\)") as caught:
-            replace(tmp_path / ("y" * 250), lambda path: path.write_text("whole"))
+            replace(tmp_path / ("y" * 250), lambda file: file.write(b"whole"))
         assert ".tmp" not in str(caught.value)
 
     def test_without_a_backend_nothing_is_written(self, tmp_path, monkeypatch):

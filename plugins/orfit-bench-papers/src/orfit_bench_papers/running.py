@@ -14,6 +14,7 @@ from orfit_bench.bench import results as files
 from orfit_bench.jobs.files import ensure_writable, make_folder, replace_text
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.jobs.keys import make_key
+from orfit_bench.jobs.locks import lock
 from orfit_bench.jobs.notes import collect_notes, describe_error
 from orfit_bench.jobs.processes import Call, DiedError, Process, threads
 from orfit_bench.jobs.provenance import provenance
@@ -78,17 +79,18 @@ def run(
         ensure_writable(path)
     if isolate:
         registry().require_installed(registry().suppliers, "pass isolate=False")
-    with Process() if isolate else nullcontext() as process:
-        origin = provenance(process.threads if process else threads())
-        journal = Journal(file, origin, lambda: data_sets.files(chosen.data))
-        measure = partial(measure_in, process, procedure.name, chosen)
-        records = _run_all(procedure, chosen, journal, measure, fresh, progress)
-    results = join(procedure.axes(chosen), list(records.values()))
-    results.attrs = describe(procedure, chosen, origin, list(records.values()))
-    files.write(results, file)
-    text = page.render(procedure, results, chosen)
-    replace_text(html, text)
-    journal.remove(records)
+    with lock(file):
+        with Process() if isolate else nullcontext() as process:
+            origin = provenance(process.threads if process else threads())
+            journal = Journal(file, origin, lambda: data_sets.files(chosen.data))
+            measure = partial(measure_in, process, procedure.name, chosen)
+            records = _run_all(procedure, chosen, journal, measure, fresh, progress)
+        results = join(procedure.axes(chosen), list(records.values()))
+        results.attrs = describe(procedure, chosen, origin, list(records.values()))
+        files.write(results, file)
+        text = page.render(procedure, results, chosen)
+        replace_text(html, text)
+        journal.remove(records)
     return RunOutput(results, file, html)
 
 
