@@ -207,7 +207,4 @@ def _totals(report: Report) -> Iterator[str]:
     if measured := [(r.ratio, r) for r in report.results if r.ratio is not None]:
         worst = max(measured, key=lambda pair: pair[0])[1]
         yield f"largest deviation/bound: {worst.deviation:.1e} / {worst.bound:.1e}, {worst.label}"
-    for (backend, method), capabilities in report.capabilities.items():
-        for name, reason in capabilities.items():
-            if reason:
-                yield f"not supported: {name} of {method} on {backend}: {reason}"
+    yield from (f"not supported: {line}" for line in report.unsupported())

@@ -38,6 +38,10 @@ class UnavailableError(RuntimeError):
     """A backend, method or data set is known but cannot be used here; the message says why and what helps."""
 
 
+class LackingError(UnavailableError):
+    """A kernel says in its LACKS that it does not offer this capability or setting."""
+
+
 class PluginError(RuntimeError):
     """A plugin is broken, and strict loading was asked for."""
 

@@ -103,7 +103,7 @@ def conform_command(
 
     \b
     A kernel module declares unsupported features and known failures:
-      LACKS = {"models": "no update() yet"}
+      LACKS = {"models": "no update() yet", "forgetting_factor=0": "the limit needs a basis"}
       EXPECTED_FAILURES = {"any_chunking float32": "sums in another order", "merges_as_declared": "..."}
 
     A method is unproven if neither its laws nor its batch solution reject a learner that does nothing, one that steps

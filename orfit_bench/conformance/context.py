@@ -15,13 +15,16 @@ from orfit_bench.conformance import rows
 from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Deviation, Violation
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
 from orfit_bench.conformance.inspection import with_kernel
+from orfit_bench.conformance.result import LACKS
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.tolerance import LearnFunction, learn_rows, tolerance
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, REFERENCE, Backend, Method
+from orfit_bench.spec.capability import lacking_setting
 from orfit_bench.spec.law import to_numpy64
+from orfit_bench.spec.setting import check_settings
 
 Array = NDArray[Any]
 ROWS, FEATURES = 24, 5
@@ -149,6 +152,14 @@ class CheckContext:
     def supports(self, capability: str) -> bool:
         """Whether the method allows a capability, and the kernel offers it."""
         return not registry().capabilities(self.backend.name, self.method.name).get(capability, "not allowed")
+
+    @cached_property
+    def lacking(self) -> str:
+        """What the kernel says it lacks of the settings of the variant, with its reason; empty if it has all."""
+        settings = check_settings(self.method.name, self.method.settings, self.variant.settings)
+        kernel = registry().kernel(self.backend.name, self.method.name)
+        key, reason = lacking_setting(kernel, self.method, settings)
+        return f"{LACKS} {key}: {reason}" if key else ""
 
     @cached_property
     def batch_size(self) -> int:

@@ -72,6 +72,9 @@ def as_junit(report: Report, run: RunInfo) -> bytes:
     totals = {"tests": len(report.results) + len(report.problems), "failures": failed, "errors": 0, "skipped": skipped}
     when = {"time": f"{run.seconds:.3f}", "timestamp": run.date}
     suite = _add(suites, "testsuite", name="orfit-bench conform", **totals, **when)
+    listed = _add(suite, "properties")
+    for number, line in enumerate(report.unsupported(), 1):
+        _add(listed, "property", name=f"not supported {number}", value=line)
     for result in report.results:
         _testcase(suite, result, failing)
     for number, problem in enumerate(report.problems, 1):

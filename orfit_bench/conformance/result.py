@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal
 
@@ -17,6 +17,8 @@ FAILED: Final = "failed"
 UNPROVEN: Final = "unproven"
 EXPECTED: Final = "expected failure"
 SKIPPED: Final = "skipped"
+LACKS: Final = "lacks"
+"""The cause of a check that is skipped because the kernel lacks what it needs; messages name that after this word."""
 STATUSES: tuple[Status, ...] = (PASSED, FAILED, UNPROVEN, EXPECTED, SKIPPED)
 
 
@@ -65,6 +67,7 @@ class CheckResult(PlannedCheck):
         The measured deviation that is largest relative to its bound; None if nothing was measured.
     cause : str
         The error that made it fail, equal for all checks that fail by it; empty if the check itself found something.
+        "lacks" if it was skipped because the kernel declares in its LACKS that it does not offer what is needed.
     """
 
     device: str
@@ -91,6 +94,11 @@ class CheckResult(PlannedCheck):
         if not (names - MEASURED - {"cause"} | {"repeat"}) <= values.keys():
             return None
         return cls(**{"cause": ""} | {name: values[name] for name in names & values.keys()})
+
+
+def _lacks(result: CheckResult, name: str) -> bool:
+    """Whether a result says that the kernel lacks something."""
+    return result.status in (PASSED, SKIPPED) and f"{LACKS} {name}" in result.reason
 
 
 MEASURED = {"deviation", "bound"}
@@ -151,7 +159,19 @@ class Report:
         """The verdict, the counts, the problems and the failures."""
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
         unproven = [f"{r.label}: {r.reason}" for r in self.results if r.status == UNPROVEN]
-        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *map(str, failures(self.results)), *unproven])
+        left_out = [f"not supported: {line}" for line in self.unsupported() if line.endswith("checks)")]
+        failed = map(str, failures(self.results))
+        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out])
+
+    def unsupported(self) -> Iterator[str]:
+        """What kernels say that they lack, with the reason and the number of checks that were left out for it."""
+        ran = {result.backend for result in self.results if result.status != SKIPPED}
+        for (backend, method), reasons in self.capabilities.items():
+            for name, reason in reasons.items():
+                if reason and backend in ran:
+                    n = sum((r.backend, r.method) == (backend, method) and _lacks(r, name) for r in self.results)
+                    counted = f" (left out of {n} checks)" if n else ""
+                    yield f"{name} of {method} on {backend}: {reason}{counted}"
 
     @property
     def verdict(self) -> Verdict:

@@ -26,6 +26,7 @@ from orfit_bench.conformance.plan import checks_of, contexts, plan_checks
 from orfit_bench.conformance.result import (
     EXPECTED,
     FAILED,
+    LACKS,
     PASSED,
     SKIPPED,
     UNPROVEN,
@@ -36,7 +37,7 @@ from orfit_bench.conformance.result import (
 )
 from orfit_bench.conformance.tolerance import tolerance
 from orfit_bench.conformance.verdict import expected_failures, make_report
-from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.errors import AccuracyWarning, DivergedError, LackingError
 from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
 
@@ -145,7 +146,7 @@ def make_result(
         device=kernel.device,
         status=status,
         reason=reason,
-        cause=cause if status == FAILED else "",
+        cause=cause if status in (FAILED, SKIPPED) else "",
         deviation=None if deviation is None else deviation.value,
         bound=None if deviation is None else deviation.bound,
     )
@@ -189,12 +190,17 @@ def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
     """Run a check with each variant of the settings, up to the first that fails."""
     largest: Deviation | None = None
     skipped: list[str] = []
-    ran = 0
+    ran = lacking = 0
     for context in contexts(item.backend, item.method, item.dtype, item.seed):
         try:
+            if context.lacking:
+                raise LackingError(context.lacking)
             deviation = _run_function(one, context)
         except NotApplicable as reason:
             skipped.append(f"{context.variant}: {reason}")
+        except LackingError as reason:
+            skipped.append(f"{context.variant}: {reason}")
+            lacking += 1
         except Unproven as reason:
             return Outcome(UNPROVEN, str(reason), largest)
         except KeyboardInterrupt:
@@ -218,7 +224,7 @@ def _run_variants(one: Check, item: PlannedCheck) -> Outcome:
         if not one.all_variants:
             break
     if not ran:
-        return Outcome(SKIPPED, "; ".join(skipped))
+        return Outcome(SKIPPED, "; ".join(skipped), cause=LACKS if lacking else "")
     left_out = f"{ran} of {ran + len(skipped)} variants ran; skipped: {'; '.join(skipped)}" if skipped else ""
     return Outcome(PASSED, left_out, largest)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from orfit_bench.conformance.plan import Pair, checks_of, select_pairs
-from orfit_bench.conformance.result import SKIPPED, CheckResult, PlannedCheck, Report
+from orfit_bench.conformance.result import LACKS, SKIPPED, CheckResult, PlannedCheck, Report
 from orfit_bench.errors import UnavailableError, suggest
 from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
@@ -95,7 +95,8 @@ def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named
     for backend in dict.fromkeys(i.backend for i in plan if i.backend in named and i.backend not in backends):
         yield f"every check on {backend} was skipped: {_reason(r for r in results if r.backend == backend)}"
     done, by_label = {r.label for r in ran}, {r.label: r for r in results}
-    missing = [item for item in plan if item.label not in done and item.backend in backends]
+    left_out = {r.label for r in results if r.status == SKIPPED and r.cause == LACKS}
+    missing = [i for i in plan if i.label not in done | left_out and i.backend in backends]
     for item in missing[:MAX_LISTED]:
         yield f"{item.label} did not run: {_reason(filter(None, [by_label.get(item.label)]))}"
     if len(missing) > MAX_LISTED:

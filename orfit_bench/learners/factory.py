@@ -19,7 +19,7 @@ from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.subspace import Subspace
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Model
-from orfit_bench.spec.capability import require
+from orfit_bench.spec.capability import require, require_settings
 from orfit_bench.spec.setting import Setting, check_settings
 from orfit_bench.spec.types import Integer
 from orfit_bench.state.state import LearnerState
@@ -151,7 +151,7 @@ def create(
         require_complex_form(found, values, fitted)
     if backend == AUTO:
         asked = {"float32": number == "float32", "complex": is_complex, "models": fitted is not LINEAR}
-        backend = choose_backend(found, [name for name, needed in asked.items() if needed])
+        backend = choose_backend(found, [name for name, needed in asked.items() if needed], values)
     chosen = registry().backends.find(backend)
     kernel = registry().kernel(backend, method)
     if number == "float32":
@@ -160,6 +160,7 @@ def create(
         require("complex", kernel, found, chosen)
     if fitted is not LINEAR:
         require("models", kernel, found, chosen)
+    require_settings(kernel, found, chosen, values)
     _, rule = LEARNERS[found.kind]
     return learner_of(
         rule(

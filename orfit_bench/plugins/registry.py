@@ -10,7 +10,7 @@ from orfit_bench.errors import PluginError, UnavailableError, suggest
 from orfit_bench.plugins import discovery, ownership
 from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, place
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
-from orfit_bench.spec.capability import allowed, lacking
+from orfit_bench.spec.capability import allowed, lacking, lacking_settings
 
 Name = TypeVar("Name", bound=Hashable)
 Declared = TypeVar("Declared")
@@ -113,13 +113,18 @@ class Registry:
         return module
 
     def capabilities(self, backend: str, method: str) -> dict[str, str]:
-        """The capabilities of a method, each with the reason why the backend lacks it; empty if it offers it."""
+        """The capabilities of a method, each with the reason why the backend lacks it; empty if it offers it.
+
+        Settings that the kernel lacks are added, as its LACKS names them: "forgetting_factor=0".
+        """
         declared = self.methods[method]
         try:
-            lacks = lacking(self.kernel(backend, method), declared)
+            kernel = self.kernel(backend, method)
         except UnavailableError as error:
-            lacks = dict.fromkeys(allowed(declared), str(error))
-        return {name: lacks.get(name, "") for name in allowed(declared)}
+            return dict.fromkeys(allowed(declared), str(error))
+        lacks = lacking(kernel, declared)
+        settings = {key: str(kernel.LACKS[key]) for key in lacking_settings(kernel, declared)}
+        return {name: lacks.get(name, "") for name in allowed(declared)} | settings
 
     def absence(self, backend: str, method: str) -> str:
         """Why a method is not available on a backend; empty if it is."""

@@ -21,7 +21,6 @@ from orfit_bench.conformance.result import (
     Report,
     failures,
 )
-from orfit_bench.plugins.registry import registry
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 
@@ -104,15 +103,7 @@ def capabilities_table(report: Report) -> Table:
 
 def lacking(report: Report) -> Iterator[str]:
     """Unsupported capabilities with their reasons."""
-    names = {backend for backend, _ in report.capabilities}
-    here = {
-        name for name in names if not (b := registry().backends.get(name)) or b.available
-    }  # all checks of the others are skipped
-    for (backend, method), reasons in report.capabilities.items():
-        if backend in here:
-            yield from (
-                f"not supported: {name} of {method} on {backend}: {why}" for name, why in reasons.items() if why
-            )
+    yield from (f"not supported: {line}" for line in report.unsupported())
 
 
 def summary(report: Report, run: RunInfo) -> str:

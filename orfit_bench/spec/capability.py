@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
-from orfit_bench.errors import UnavailableError
+from orfit_bench.errors import LackingError, suggest
 from orfit_bench.spec.backend import Absent, Backend
 from orfit_bench.spec.method import Method
+from orfit_bench.spec.setting import equal_values
 
 FLEETS = "fleets"
 """What a kernel may name in LACKS beside its capabilities: why it has no `fleet_learn`."""
@@ -45,25 +47,78 @@ def allowed(method: Method) -> dict[Capability, tuple[str, ...]]:
 def lacking(kernel: object, method: Method) -> dict[Capability, str]:
     """What the kernel says that it lacks of this, with its reasons: all of it where there is none.
 
-    A kernel module says so by LACKS = {"models": "why", ...}; TypeError or ValueError where that says nothing known.
+    A kernel module says so by LACKS = {"models": "why", "forgetting_factor=0": "why", ...}. TypeError or ValueError
+    where that says nothing known; `lacking_settings` returns the settings.
     """
     if isinstance(kernel, Absent):
         return dict.fromkeys(allowed(method), kernel.reason)
     lacks = getattr(kernel, "LACKS", {})
     if not isinstance(lacks, Mapping):
         raise TypeError(f"LACKS is {type(lacks).__name__}, want a mapping of capabilities to reasons")
-    if strange := [name for name in lacks if name not in (*MEANING, FLEETS) or name == "rows"]:
+    lacking_settings(kernel, method)
+    if strange := [n for n in lacks if "=" not in str(n) and (n not in (*MEANING, FLEETS) or n == "rows")]:
         known = ", ".join(name for name in (*MEANING, FLEETS) if name != "rows")
-        raise ValueError(f"LACKS names {strange[0]!r}, want some of {known}; for rows offer Absent(reason)")
+        raise ValueError(
+            f"LACKS names {strange[0]!r}, want some of {known}, or a setting as in 'ridge=0'; for rows offer "
+            "Absent(reason)"
+        )
     if not getattr(kernel, "COMPLEX", False):  # a kernel that forgets a conjugation would be wrong without a sign
         lacks = {"complex": "its kernel computes with real numbers only", **lacks}
     return {name: str(lacks[name]) for name in allowed(method) if name in lacks}
 
 
+def lacking_settings(kernel: object, method: Method) -> dict[str, tuple[str, Any]]:
+    """The settings that the kernel says it lacks: each entry of LACKS that names one, with its name and value.
+
+    ValueError where one is no setting, has no such value, or is the default: without that the kernel would be absent.
+    """
+    known = {setting.name: setting for setting in method.settings}
+    found: dict[str, tuple[str, Any]] = {}
+    for key in getattr(kernel, "LACKS", {}):
+        name, equals, text = (part.strip() for part in str(key).partition("="))
+        if not equals:
+            continue
+        if name not in known:
+            raise ValueError(f"LACKS names {key!r}: {method.name} has no setting {name!r}{suggest(name, known)}")
+        try:
+            value = known[name].check(_value(text))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"LACKS names {key!r}: {error}") from None
+        if equal_values(value, known[name].check(known[name].default)):
+            raise ValueError(f"LACKS names {key!r}, which is the default: offer Absent(reason) instead of the kernel")
+        found[key] = name, value
+    return found
+
+
+def _value(text: str) -> object:
+    """The value of a setting as LACKS writes it: a Python literal, or a word."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def lacking_setting(kernel: object, method: Method, values: Mapping[str, Any]) -> tuple[str, str]:
+    """The first of these settings that the kernel lacks, as LACKS names it, and its reason; empty if it has all."""
+    if not getattr(kernel, "LACKS", None):
+        return "", ""
+    for key, (name, value) in lacking_settings(kernel, method).items():
+        if name in values and equal_values(values[name], value):
+            return key, str(kernel.LACKS[key])  # type: ignore[attr-defined]
+    return "", ""
+
+
+def require_settings(kernel: object, method: Method, backend: Backend, values: Mapping[str, Any]) -> None:
+    """LackingError, with the kernel's reason, where it lacks one of these settings."""
+    key, reason = lacking_setting(kernel, method, values)
+    if key:
+        raise LackingError(f"{method.name} on {backend.name} lacks {key}: {reason}; choose another value or backend")
+
+
 def require(name: Capability, kernel: object, method: Method, backend: Backend) -> None:
-    """UnavailableError, with the kernel's reason, where it lacks a capability."""
+    """LackingError, with the kernel's reason, where it lacks a capability."""
     if reason := lacking(kernel, method).get(name):
-        raise UnavailableError(f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}")
+        raise LackingError(f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}")
 
 
 def fleet_absence(kernel: object, method: Method) -> str:
@@ -77,9 +132,9 @@ def fleet_absence(kernel: object, method: Method) -> str:
 
 
 def require_fleets(kernel: object, method: Method, backend: Backend) -> None:
-    """UnavailableError, with the reason, where a kernel learns no fleets."""
+    """LackingError, with the reason, where a kernel learns no fleets."""
     if reason := fleet_absence(kernel, method):
-        raise UnavailableError(
+        raise LackingError(
             f"{method.name} on {backend.name} lacks {FLEETS} (many learners by one call): {reason}; "
             f"make single learners with create()"
         )

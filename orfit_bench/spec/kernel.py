@@ -81,10 +81,10 @@ class Kernel(Protocol):
     s is the state, written in place, and p the parameters of the steps. Inputs must not be written to nor kept. Rows of
     a filter may have NaN in Y, and its p is an orfit_bench.learners.filtering.dynamics.StepModel.
 
-    A module may say LACKS = {capability: why}, what it leaves out of what the method allows (spec/capability.py), and
-    EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in that dtype alone). With
-    CHECKS_ROWS = True its `learn` gets unvalidated rows of batch_size 1, which saves a pass over them:
-    where one is not finite, it returns -1 and leaves all as it was.
+    A module may say LACKS = {capability: why, "setting=value": why}, what it leaves out of what the method allows
+    (spec/capability.py), and EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in
+    that dtype alone). With CHECKS_ROWS = True its `learn` gets unvalidated rows of batch_size 1, which saves a pass
+    over them: where one is not finite, it returns -1 and leaves all as it was.
     """
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:

@@ -38,6 +38,8 @@ def test_backend_that_is_named_is_taken():
         ({"models": "later"}, {}, "numba"),
         ({"models": "later"}, {"model": ob.MLP((3,))}, "numpy"),
         ({}, {"dtype": "complex128"}, "numba"),
+        ({"forgetting_factor=0.5": "later"}, {"forgetting_factor": 0.5}, "numpy"),
+        ({"forgetting_factor=0.5": "later"}, {"forgetting_factor": 0.9}, "numba"),
         ({"complex": "later"}, {}, "numba"),
         ({"complex": "later"}, {"dtype": "complex64"}, "numpy"),
     ],

@@ -18,7 +18,7 @@ from orfit_bench.conformance.inspection import with_kernel
 from orfit_bench.conformance.laws import LawCase, cases, measure_law
 from orfit_bench.conformance.rows import Chunk, frozen
 from orfit_bench.conformance.wrong_kernels import WrongKernel, factors
-from orfit_bench.errors import DivergedError
+from orfit_bench.errors import DivergedError, LackingError
 from orfit_bench.learners.factory import create
 
 N_EASY, D_EASY = 400, 5
@@ -100,7 +100,7 @@ def _accepts(holds: Callable[[], bool]) -> bool:
         warnings.simplefilter("ignore")
         try:
             return holds()
-        except (NotApplicable, DivergedError):
+        except (NotApplicable, DivergedError, LackingError):
             return True
         except Exception:
             return False

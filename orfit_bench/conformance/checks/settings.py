@@ -14,6 +14,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.variants import Variant, others, variants
 from orfit_bench.errors import DivergedError
+from orfit_bench.spec import Setting
 
 Outcome = Mapping[str, Any] | None
 """The arrays that a learner has and predicts after a stream; None if it refuses the settings or a row."""
@@ -25,7 +26,7 @@ def settings_have_effect(context: CheckContext) -> None:
     idle = [
         f"{setting.name} (tried {', '.join(map(repr, values))})"
         for setting in context.method.settings
-        if (values := others(setting)) and not _has_effect(context, setting.name, values)
+        if (values := _offered(context, setting)) and not _has_effect(context, setting.name, values)
     ]
     ensure(not idle, f"nothing depends on {' and '.join(idle)}: use it in the kernel, or remove it")
 
@@ -33,13 +34,18 @@ def settings_have_effect(context: CheckContext) -> None:
 def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
     """Whether some value of a setting changes the result with some of the variants that do not set it themselves."""
     for variant in variants(context.method, context.backend.name):
-        if name not in variant.settings:
+        if name not in variant.settings and not replace(context, variant=variant).lacking:
             before = _outcome(context, variant)
             for value in values:
                 changed = replace(variant, settings={**variant.settings, name: value})
                 if _differ(_outcome(context, changed), before):
                     return True
     return False
+
+
+def _offered(context: CheckContext, setting: Setting) -> list[Any]:
+    """The other values of a setting that the kernel does not lack."""
+    return [v for v in others(setting) if not replace(context, variant=Variant({setting.name: v})).lacking]
 
 
 def _outcome(context: CheckContext, variant: Variant) -> Outcome:

@@ -20,7 +20,7 @@ from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.learners.learner import Learner
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
-from orfit_bench.spec.capability import fleet_absence, require_fleets
+from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
 from orfit_bench.spec.types import Integer
 
 
@@ -177,7 +177,7 @@ def _members(
     """The members, their settings checked; each as `create` would check it."""
     found = registry().methods.find(method)
     if backend == AUTO:
-        backend = choose_backend(found, ["float32"] if dtype_name(dtype) == "float32" else [])
+        backend = choose_backend(found, ["float32"] if dtype_name(dtype) == "float32" else [], {})
         if backend == COMPILED and fleet_absence(registry().kernel(backend, found.name), found):
             backend = REFERENCE
     first = {name: values[0] for name, values in varying.items()}
@@ -192,4 +192,7 @@ def _members(
                 raise type(error)(f"{found.name}, member {i}: {error}") from None
             except KeyError:
                 raise TypeError(f"{found.name} has no setting {name!r}{suggest(name, known)}") from None
+    for name, values in checked.items():
+        for value in values:
+            require_settings(one.rule.kernel, found, one.rule.backend, {name: value})
     return Members(one.rule, size, checked)
