@@ -1,12 +1,14 @@
 """A faulty plugin affects its own cells only."""
 
 import numpy as np
+import pytest
 from helpers.commands import call, install, words
 
 from orfit_bench.bench import load
 
 
 class TestFaultyPlugins:
+    @pytest.mark.slow
     def test_each_costs_its_own_cell_only(self, environment, tmp_path):
         done = call(
             *words("run --backend faulty --backend numpy --stream slow --timeout 8 --output r.nc"),

@@ -31,9 +31,18 @@ def rows(n=40, seed=0):
     return X, y, [{name: x[NAMES.index(name)] for name in there} for x, there in zip(X.tolist(), known, strict=True)]
 
 
+CHECKED = [
+    pytest.param(
+        method, backend, marks=() if backend == "numpy" and method in ("rls", "class_rls") else pytest.mark.slow
+    )
+    for method in ESTIMATORS
+    for backend in BACKENDS
+]
+"""The checks of a classifier take seconds: one method of each kind is checked quickly."""
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("method", ESTIMATORS)
+@pytest.mark.parametrize(("method", "backend"), CHECKED)
 def test_the_checks_of_river(method, backend):
     tried = 0
     for params in ESTIMATORS[method]._unit_test_params():

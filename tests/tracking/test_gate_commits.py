@@ -70,6 +70,7 @@ class TestEnvironment:
 
 
 class TestSide:
+    @pytest.mark.slow
     def test_a_process_that_dies_or_hangs_costs_its_question_only(self, tmp_path, monkeypatch):
         pytest.importorskip("execnet", reason="execnet is not installed")
         monkeypatch.setattr(commit_process, "SECONDS", 5.0)
