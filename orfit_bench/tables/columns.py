@@ -185,6 +185,8 @@ def _refusal(column: Any) -> str:
     remedy = REMEDIES.get(type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__, "")
     if "Sparse" in str(native):
         remedy = "convert the table with sparse.to_dense()"
+    if str(native).startswith("complex"):
+        remedy = "tables hold real numbers; pass complex ones as an array, table.to_numpy()"
     named = f"column {column.name!r} is" if column.name else "got a column"
     return f"{named} of dtype {native}, want real numbers: {remedy or 'convert it to numbers or drop it'}"
 

@@ -88,9 +88,10 @@ def check_columns(source: Source, columns: Sequence[str], one_hot: bool) -> None
         )
     for name in columns:
         if (kind := source.kinds[name]) not in (*NUMBERS, "text"):
-            raise TypeError(
-                f"{source.name}: column {name!r} is of type {kind}, want numbers: convert it or drop it (--drop)"
-            )
+            remedy = "convert it or drop it (--drop)"
+            if kind.startswith("complex"):
+                remedy = "learn complex numbers from arrays in Python, by create(..., dtype='complex128')"
+            raise TypeError(f"{source.name}: column {name!r} is of type {kind}, want numbers: {remedy}")
 
 
 def find_encoding(source: Source, columns: Sequence[str], one_hot: bool, indicators: bool) -> Encoding:

@@ -20,7 +20,7 @@ def make(method="rls", backend="numpy", **settings):
 
 def standardized(rows):
     """Each row by the moments of the rows up to it, computed anew for each; and a column of ones."""
-    Z = np.ones((len(rows), rows.shape[1] + 1))
+    Z = np.ones((len(rows), rows.shape[1] + 1), rows.dtype)
     for t in range(len(rows)):
         seen = rows[: t + 1]
         spread = seen.std(axis=0)
@@ -157,11 +157,6 @@ def test_steps_that_do_not_fit():
         (("standardizer", learner), ValueError, "Did you mean 'standardize'"),
         ((3, learner), TypeError, "got int"),
         ((learner, learner), TypeError, "got Regressor"),
-        (
-            ("intercept", ob.create("rls", backend="numpy", dtype="complex128")),
-            TypeError,
-            "transforms are of real rows",
-        ),
         (("intercept", "standardize", learner), ValueError, "behind the intercept"),
         ((learner.copy().partial_fit(X / 1e6, y),), ValueError, "has seen rows already"),
     ):
@@ -172,3 +167,29 @@ def test_steps_that_do_not_fit():
         make().predict(X)
     with pytest.raises(AttributeError, match="known after"):
         make().n_features_in_  # noqa: B018
+
+
+def test_complex_rows_have_complex_means_and_real_variances():
+    Xc, yc = X + 1j * X[::-1] * [2, 0.1, -3], y * (1 + 2j)
+    pipeline, plain = make(dtype="complex128"), ob.create("rls", backend="numpy", dtype="complex128")
+    for part in np.split(np.arange(60), [2, 3, 30]):
+        pipeline.partial_fit(Xc[part], yc[part])
+    plain.partial_fit(standardized(Xc), yc)
+    step = pipeline.transforms[0]
+    np.testing.assert_allclose(step.mean_, Xc.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(step.var_, Xc.var(axis=0), rtol=1e-9)
+    assert step.var_.dtype == float
+    np.testing.assert_allclose(pipeline.learner.state()["w"], plain.state()["w"], rtol=1e-8)
+    one, other = (make(dtype="complex128").partial_fit(Xc[part], yc[part]) for part in (slice(20), slice(20, 60)))
+    np.testing.assert_allclose(one.merge(other).transforms[0].var_, step.var_, rtol=1e-9)
+    for again in (
+        ob.from_bytes(pipeline.to_bytes()),
+        ob.restore(pipeline.state()),
+        pickle.loads(pickle.dumps(pipeline)),
+    ):
+        np.testing.assert_array_equal(again.predict(Xc), pipeline.predict(Xc))
+        np.testing.assert_array_equal(
+            again.partial_fit(Xc, yc).predict(Xc), pipeline.copy().partial_fit(Xc, yc).predict(Xc)
+        )
+    with pytest.raises(TypeError, match="want real numbers"):
+        make().partial_fit(Xc, yc)

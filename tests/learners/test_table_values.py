@@ -29,7 +29,7 @@ OTHER: dict[str, tuple[Any, str]] = {
     "objects": (np.array([1.0, 2.0], object), r"astype\(float\)"),
     "dates": (pd.to_datetime(["2020-01-01", "2021-01-01"]), "seconds since"),
     "durations": (pd.to_timedelta([1, 2]), "seconds"),
-    "complex": ([1j, 2j], "convert"),
+    "complex": ([1j, 2j], r"pass complex ones as an array, table.to_numpy\(\)"),
     "sparse": (pd.arrays.SparseArray([0, 1]), r"sparse.to_dense\(\)"),
 }
 

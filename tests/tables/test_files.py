@@ -177,6 +177,8 @@ def test_errors_name_the_file_and_the_column(tmp_path: Path) -> None:
     )
     (tmp_path / "fake.parquet").write_text("no parquet")
     cases.append((lambda: Stream.from_file(tmp_path / "fake.parquet", "a"), ValueError, "fake.parquet: cannot be read"))
+    np.save(tmp_path / "complex.npy", np.ones((4, 2)) * 1j)
+    cases.append((lambda: Stream.from_file(tmp_path / "complex.npy"), TypeError, "learn complex numbers from arrays"))
     (tmp_path / "fake.npy").write_text("no array")
     cases.append((lambda: Stream.from_file(tmp_path / "fake.npy", "0"), ValueError, "fake.npy: cannot be read"))
     stream = Stream.from_file(path, "fare", drop=["kind", "when"])

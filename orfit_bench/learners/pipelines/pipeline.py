@@ -42,7 +42,7 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
     Raises
     ------
     TypeError
-        If the last step is no learner or one of complex numbers, or another is no transform.
+        If the last step is no learner, or another is no transform.
     ValueError
         If a name is unknown, the learner has seen rows, or a standardizer follows an intercept.
 
@@ -62,8 +62,6 @@ def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
         raise TypeError(f"pipeline: the last step is {steps[-1] if steps else None!r}, want a learner: ob.create(...)")
     if steps[-1].live_state is not None:
         raise ValueError("pipeline: the learner has seen rows already, which were not transformed: create a new one")
-    if steps[-1].dtype.kind == "c":
-        raise TypeError(f"pipeline: the learner has dtype {steps[-1].dtype}, but transforms are of real rows")
     transforms = tuple(_transform(step) for step in steps[:-1])
     kinds = [type(t) for t in transforms]
     if Intercept in kinds and Standardizer in kinds[kinds.index(Intercept) :]:
@@ -172,7 +170,8 @@ class Pipeline:
         """Finite rows (n, d) in host memory, and the names of their columns."""
         values, names = read_columns(X, "X", self.feature_names)
         names = self.feature_names or (tuple(names) if self._n_features is None else ())
-        rows = validation.matrix(values, "X", np.dtype(float), self._n_features, names=names)
+        double = np.dtype(complex if self.learner.dtype.kind == "c" else float)
+        rows = validation.matrix(values, "X", double, self._n_features, names=names)
         return rows, names
 
     @property

@@ -41,7 +41,8 @@ class Standardizer:
     Notes
     -----
     The moments are exact in one pass, in chunks of any length (Welford), and those of two parts of the rows merge
-    exactly (Chan, Golub and LeVeque).
+    exactly (Chan, Golub and LeVeque). Columns of complex numbers have complex means and real variances, the means of
+    |x - mean|^2.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Standardizer:
         first = mean if self.count else X[0]  # sums of differences keep the digits that sums of large rows lose
         means = first + np.cumsum(X - first, axis=0) / counts
         before = np.vstack([first, means[:-1]])
-        sums = squares + np.cumsum((X - before) * (X - means), axis=0)
+        sums = squares + np.cumsum(_product(X - before, X - means), axis=0)
         after = Standardizer(self.scale, self.count + len(X), means[-1].copy(), sums[-1].copy())
         return after, self._standardized(X, means, sums / counts)
 
@@ -87,7 +88,7 @@ class Standardizer:
         mean, squares = self._start(X)
         n = self.count + 1.0
         means = mean + (X - mean) / n if self.count else X
-        return self._standardized(X, means, (squares + (X - mean) * (X - means)) / n)
+        return self._standardized(X, means, (squares + _product(X - mean, X - means)) / n)
 
     def _start(self, X: Array) -> tuple[Array, Array]:
         zero = np.zeros(X.shape[1])
@@ -108,18 +109,28 @@ class Standardizer:
             return self if self.count else other
         (m, s), (m2, s2), n = _moments(self), _moments(other), self.count + other.count
         mean = m + (m2 - m) * (other.count / n)
-        return Standardizer(self.scale, n, mean, s + s2 + (m2 - m) ** 2 * (self.count * (other.count / n)))
+        return Standardizer(self.scale, n, mean, s + s2 + np.abs(m2 - m) ** 2 * (self.count * (other.count / n)))
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and lists, which JSON keeps to the last bit."""
-        moments = [None if a is None else a.tolist() for a in (self.mean, self.squares)]
-        return {"name": "standardize", "scale": self.scale, "count": self.count, "moments": moments}
+        moments = [None if a is None else a.real.tolist() for a in (self.mean, self.squares)]
+        saved = {"name": "standardize", "scale": self.scale, "count": self.count, "moments": moments}
+        if self.mean is not None and np.iscomplexobj(self.mean):
+            saved["imaginary_mean"] = self.mean.imag.tolist()
+        return saved
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Standardizer:
         """The transform that `to_dict` saved."""
         mean, squares = (None if a is None else np.array(a, float) for a in saved["moments"])
+        if mean is not None and "imaginary_mean" in saved:
+            mean = mean + 1j * np.array(saved["imaginary_mean"], float)
         return cls(bool(saved["scale"]), int(saved["count"]), mean, squares)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Real numbers a b, of complex ones the real part of a conj(b), which sums to the squares of their sizes."""
+    return np.asarray((a * b.conj()).real)
 
 
 def _moments(known: Standardizer) -> tuple[Array, Array]:
