@@ -310,6 +310,9 @@ class Regressor(Learner):
         ValueError
             If no row was learned yet, or x does not fit the earlier rows.
         """
+        row = self._single_row
+        if row and (prediction := row.predict_number(self._state, x)) is not None:
+            return prediction
         X = self._question_about_one(x)
         return self._shaped(self.rule.predict(self._begun(), X))[0]
 

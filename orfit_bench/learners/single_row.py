@@ -1,10 +1,10 @@
-"""Learning of one row per call: everything that does not change between calls is computed once."""
+"""Learning and prediction of one row per call: everything that does not change between calls is computed once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ class SingleRow:
         can_bind = self._y_is_1d and p is not None and not self._layout.grows
         self._bind = getattr(rule.kernel, "bind_row", None) if can_bind else None
         self._x_shape = (self._n_features,)
+        fields = rule.method.state
+        answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution or fields.prediction_weights)
+        self._weights = fields.weights if self._y_is_1d and answers_by_weights and self._dtype.kind == "f" else None
         if p is not None:
             t = p._fields.index("t")
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
@@ -96,6 +99,21 @@ class SingleRow:
     def learn_row(self, state: LearnerState | None, x: object) -> bool:
         """Learn x (d,), which has no target. Return False if the general path has to learn it."""
         return self._learn(state, x, np.empty((1, 0), self._dtype))
+
+    def predict_number(self, state: LearnerState | None, x: object) -> Any:
+        """The prediction x'w for x (d,), a scalar of NumPy; None if the general path has to find it or refuse x."""
+        if (
+            self._weights is None
+            or type(x) is not np.ndarray
+            or state is None
+            or state.interrupted
+            or state.sizes != self.sizes
+            or x.shape != self._x_shape
+            or x.dtype is not self._dtype
+        ):
+            return None
+        prediction = x.dot(getattr(state.arrays, self._weights)[:, 0])
+        return prediction if math.isfinite(prediction) else None
 
     def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:
         """Return x (d,) as rows (1, d), finite with `check`; None if the general path has to be taken."""

@@ -36,9 +36,11 @@ class StreamingModel:
 
     def _row(self, x: Mapping[Any, Any]) -> Any:
         """The row of x, after its new features were taken in."""
-        if not self._features.has_all(x):
+        row = self._features.known_row(x)
+        if row is None:
             self._widen(x)
-        return self._features.row(x)
+            row = self._features.row(x)
+        return row
 
     def _rows(self, X: Any) -> Any:
         self._widen(X.columns)
@@ -62,4 +64,6 @@ class StreamingModel:
 
 def as_float(value: Any) -> float:
     """A target as a float."""
+    if type(value) is float:
+        return value
     return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
+from struct import error as StructError
+from struct import pack_into
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ class Features:
         self._first = (1.0,) if constant else ()
         self._column: dict[Any, int] = {}
         self._values: Callable[[Mapping[Any, Any]], tuple[Any, ...]] = _no_values
+        self._buffer: Any = np.array(self._first)  # mypy does not know that arrays are buffers
+        self._format = ""
 
     @property
     def width(self) -> int:
@@ -34,19 +38,35 @@ class Features:
             self._column[name] = len(self._column)
         known = tuple(self._column)
         self._values = itemgetter(*known) if len(known) > 1 else _OneValue(known[0])
+        self._buffer, self._format = np.array(self._first + (0.0,) * len(known)), f"{len(known)}d"
 
-    def has_all(self, x: Mapping[Any, Any]) -> bool:
-        """Whether all names of x are known."""
-        return x.keys() <= self._column.keys()
+    def known_row(self, x: Mapping[Any, Any]) -> Array | None:
+        """The row (width,) of x if its features are all those known, else None. The next call overwrites the row."""
+        if len(x) != len(self._column):
+            return None
+        try:
+            return self._packed(x, self._values(x))
+        except KeyError:
+            return None
 
     def row(self, x: Mapping[Any, Any]) -> Array:
-        """The row (width,) of x, 0 for features that it lacks; those that are not known are left out."""
+        """The row (width,) of x, 0 for features that it lacks; those that are not known are left out.
+
+        The next call overwrites the row.
+        """
         try:
-            return np.array(self._first + self._values(x), np.float64)
+            values = self._values(x)
         except KeyError:
-            return np.array(self._first + tuple(x.get(name, 0.0) for name in self._column), np.float64)
-        except (TypeError, ValueError):
+            values = tuple(x.get(name, 0.0) for name in self._column)
+        return self._packed(x, values)
+
+    def _packed(self, x: Mapping[Any, Any], values: tuple[Any, ...]) -> Array:
+        try:  # struct takes a quarter of the time of np.array(values)
+            pack_into(self._format, self._buffer, 8 * len(self._first), *values)
+        except StructError:
             raise _no_number(x) from None
+        row: Array = self._buffer
+        return row
 
     def rows(self, X: Any) -> Array:
         """The rows (n, width) of a DataFrame."""

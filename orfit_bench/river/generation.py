@@ -28,7 +28,11 @@ def parameters(method: Method) -> Parameters:
     if method.traits.supervised:
         meaning = "Whether a constant feature is added, whose weight is learned like all others."
         found["fit_intercept"] = (not method.traits.gaps, f"bool, default {not method.traits.gaps}\n{meaning}")
-    found["backend"] = ("numpy", "str, default 'numpy'\nWhat computes: 'numpy', 'numba' or that of a plugin.")
+    found["backend"] = (
+        "auto",
+        "str, default 'auto'\nWhat computes: 'numba', the fastest for single rows, where it is\n"
+        "installed and has the method, else 'numpy'; or the name of one.",
+    )
     found["seed"] = (0, "int, default 0\nSeed of the draws.")
     return found
 

@@ -20,7 +20,7 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
 
     def learn_one(self, x: Row, y: float) -> None:
         """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
-        row = self._row(x)
+        row = self._row(x)  # which may replace the learner by a wider one
         self._learner.learn_one(row, as_float(y))
 
     def predict_one(self, x: Row) -> float:

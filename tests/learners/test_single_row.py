@@ -309,3 +309,15 @@ class TestBoundRows:
         with pytest.raises(ValueError, match=r"nan"):
             learner.learn_one(np.array([1.0, np.nan, 2.0]), 1.0)
         assert learner.n_samples_seen_ == before.n_samples_seen_
+
+
+@pytest.mark.parametrize("method", ["lms", "rls", "orfit", "sgd", "ridge", "kalman", "apa"])
+def test_the_prediction_of_one_row_is_that_of_all_rows(method):
+    settings = {"kalman": {"transition": 0.9}, "sgd": {"averaging": "uniform"}}.get(method, {})
+    learner = ob.create(method, backend="numpy", **settings)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9, 4))
+    learner.partial_fit(X, X @ [1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose([learner.predict_one(x) for x in X], learner.predict(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="is nan"):
+        learner.predict_one(np.array([1.0, np.nan, 0.0, 0.0]))
