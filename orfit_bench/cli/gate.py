@@ -40,10 +40,17 @@ PROFILES = ("quick", "full")
     metavar="PATH",
     help="Also write the changes (.md) or all measurements (.json) to this file.",
 )
+@click.option(
+    "--markdown",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a comment for a pull request; without changes its text is always the same.",
+)
+@click.option("--bisect", is_flag=True, help="After a regression, find the first commit that has it.")
 @with_wide
 def gate_command(
     base: str, head: str, profile: str, methods: Sequence[str], backends: Sequence[str], shares: Sequence[str],
-    output: Path | None,
+    output: Path | None, markdown: Path | None, bisect: bool,
 ) -> None:  # fmt: skip
     """Compare two commits of the current repository for regressions.
 
@@ -63,20 +70,22 @@ def gate_command(
     batch_deviation          deviation from the exact batch solution
     frozen_deviation         deviation from a stored reference trajectory
 
-    The timings of the two commits are interleaved and normalized by a reference workload. A suspected slowdown is
+    The timings of the two commits are interleaved and normalized by a reference workload. A suspected change is
     measured again in new processes, up to three times, and reported only if every repetition confirms it.
 
     \b
     Examples:
       orfit-bench gate main
       orfit-bench gate v1.0 HEAD --backend numba --profile full
-      orfit-bench gate main --tolerate latency=0.5 --output gate.md
+      orfit-bench gate main --tolerate latency=0.5 --markdown gate.md
+      orfit-bench gate v1.0 --bisect
 
     Exit status: 0 if nothing got worse; 1 if something got worse, disappeared or broke; 2 for a usage error.
     """
     from orfit_bench.report import gate as report
     from orfit_bench.tracking import workloads
-    from orfit_bench.tracking.environment import environment, repository, uncommitted
+    from orfit_bench.tracking.bisection import first_with_regression
+    from orfit_bench.tracking.environment import environments, repository, uncommitted
     from orfit_bench.tracking.gate import Gate
     from orfit_bench.tracking.quantities import tolerances
 
@@ -84,15 +93,17 @@ def gate_command(
         raise ValueError(f"{output}: want a file ending in .md or .json")
     tolerated = tolerances(shares)
     root = repository(Path.cwd())
-    if output is not None:
-        ensure_writable(output)
+    for file in filter(None, (output, markdown)):
+        ensure_writable(file)
     with bar() as shown:
         shown.update(0, 1, "installing both commits")
-        before, after = (environment(root, commit) for commit in (base, head))
+        before, after = environments(root, base, head)
         if uncommitted(root, after.commit):
             shown.say(f"{root} has uncommitted changes, which are not measured: {head} is compared as committed")
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
-        found = Gate(before, after, sizes, methods, backends, tolerated, shown.update).compare()
+        gate = Gate(before, after, sizes, methods, backends, tolerated, shown.update)
+        found = gate.compare()
+        culprit = first_with_regression(root, gate, found) if bisect else ""
     if any(f.verdict not in report.UNCHANGED for f in found):
         show(report.findings_table(found))
     for line in (*report.notes(found), report.summary(found)):
@@ -101,5 +112,9 @@ def gate_command(
         written = report.as_markdown if output.suffix == ".md" else report.as_json
         text = written(found, before.commit[:12], after.commit[:12])
         replace_text(output, text)
+    if markdown is not None:
+        replace_text(markdown, report.as_markdown(found, before.commit[:12], after.commit[:12], culprit))
+    if culprit:
+        show(culprit)
     if any(f.is_regression for f in found):
         raise click.exceptions.Exit(1)

@@ -15,6 +15,7 @@ from orfit_bench.tracking.comparison import Comparison, Verdict
 from orfit_bench.tracking.quantities import QUANTITIES
 
 UNCHANGED = ("same", "n/a")
+NO_CHANGE = "No change in speed, memory or accuracy."
 HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 
 
@@ -43,12 +44,13 @@ def summary(findings: Sequence[Comparison]) -> str:
     return f"{len(findings)} values: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
 
 
-def as_markdown(findings: Sequence[Comparison], base: str, head: str) -> str:
-    """A summary in Markdown, for a pull request."""
+def as_markdown(findings: Sequence[Comparison], base: str, head: str, culprit: str = "") -> str:
+    """A summary in Markdown, for a comment on a pull request; always the same text if nothing changed."""
     rows = _rows(findings)
-    lines = ["| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *rows)]
-    table = lines if rows else ["Nothing changed."]
-    text = [summary(findings), *(f"- {note}" for note in notes(findings))]
+    if not rows:
+        return f"{NO_CHANGE}\n"
+    table = ["| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *rows)]
+    text = [summary(findings), *(f"- {note}" for note in [*notes(findings), culprit] if note)]
     return "\n".join([f"### {base} to {head}", "", *table, "", *text, ""])
 
 

@@ -7,11 +7,11 @@ distributions and their compiled code. All other packages are those of the curre
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
@@ -74,6 +74,12 @@ def environment(root: Path, commit: str) -> Environment:
     return Environment(sha, found, home)
 
 
+def environments(root: Path, *commits: str) -> list[Environment]:
+    """Install the distributions of several commits, in parallel. Raises as `environment` does."""
+    with ThreadPoolExecutor(len(commits)) as executor:
+        return list(executor.map(lambda commit: environment(root, commit), commits))
+
+
 def uncommitted(root: Path, commit: str) -> bool:
     """Return whether the commit is checked out with uncommitted changes."""
     heads = {git(root, "rev-parse", name).strip() for name in ("HEAD", f"{commit}^{{commit}}")}
@@ -110,8 +116,17 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
             archive = subprocess.run(["git", "-C", str(root), "archive", tree], capture_output=True, check=True)
             subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
             _pip(source, site, f"{place or 'the root'} of {sha[:12]}")
-            shutil.move(site, target)
+            _move(site, target)
     return target
+
+
+def _move(site: Path, target: Path) -> None:
+    """Rename a folder, unless another process or thread has made the same one meanwhile."""
+    try:
+        site.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
 
 
 def _pip(source: Path, site: Path, what: str) -> None:

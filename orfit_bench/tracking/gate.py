@@ -15,17 +15,18 @@ from orfit_bench.tracking import workloads
 from orfit_bench.tracking.commit_process import CommitProcess, MeasureError, MissingError
 from orfit_bench.tracking.comparison import Comparison, Key, classify, tolerance_of
 from orfit_bench.tracking.environment import Environment
-from orfit_bench.tracking.interleaving import interleaved, timer
-from orfit_bench.tracking.quantities import LEARNER_TIMES, QUANTITIES
+from orfit_bench.tracking.interleaving import LEAST_TURNS, interleaved, timer
+from orfit_bench.tracking.quantities import LEARNER_TIMES
 
-ROUNDS, RETRY_ROUNDS = 3, 5
-"""Repetitions of a timing in the first measurement and in each retry."""
+RETRY_TURNS = 6
+"""Turns of a timing before a retry can end."""
 RETRIES = 3
 """Retries of a suspected change, each in new processes, since the memory layout differs between processes."""
 RETRY_FRACTION = 0.5
-"""A time is measured again if it changed by more than this fraction of its tolerance."""
+"""A time is measured again if it rose or fell by more than this fraction of its tolerance."""
 Progress = Callable[[int, int, str], None]
 Job = tuple[str, Key]
+"""A timing of `LEARNER_TIMES` or `workloads.STARTS`, and what is timed."""
 Answer = Any
 """A value, or the `MeasureError` that replaced it."""
 
@@ -57,7 +58,7 @@ class Gate:
     progress: Progress = lambda done, total, what: None
 
     def compare(self) -> list[Comparison]:
-        """Measure every quantity in both commits and compare them; suspected slowdowns are measured again.
+        """Measure every quantity in both commits and compare them; suspected changes of times are measured again.
 
         Raises ValueError if neither commit has the requested methods or backends.
         """
@@ -65,11 +66,17 @@ class Gate:
             keys, found = self._keys(processes)
             self._compile(keys)
             found += self._compare_sizes(processes, keys)
-            found += self._compare_times(processes, [(name, key) for key in keys for name in LEARNER_TIMES], ROUNDS)
-            found += self._compare_times(processes, [(name, ("", "", 0)) for name in workloads.STARTS], ROUNDS)
+            jobs = [(name, key) for key in keys for name in LEARNER_TIMES]
+            if self._has_host():
+                jobs += [(name, ("", "", 0)) for name in workloads.STARTS]
+            times = self._compare_times(processes, jobs)
         with self._processes(PYTHONMALLOC="malloc") as processes:
             found += [self._classify("peak_bytes", key, self._both(processes, "peak_bytes", key)) for key in keys]
-        return self._retry(found)
+        return found + [comparison for job in self._retry(jobs, times) for comparison in job]
+
+    def _has_host(self) -> bool:
+        """Whether the commits contain the package itself, and not only a plugin."""
+        return "orfit-bench" in {*self.base.distributions, *self.head.distributions}
 
     # ------------------------------------------------------------------ selection
 
@@ -151,12 +158,18 @@ class Gate:
         return [_answer(process) for process in processes]
 
     def _compare_times(
-        self, processes: Sequence[CommitProcess], jobs: Sequence[Job], rounds: int
-    ) -> Iterator[Comparison]:
-        for i, (metric, key) in enumerate(jobs):
-            self.progress(i, len(jobs), f"{key[0]} on {key[1]}: {metric}" if key[0] else metric)
-            times = interleaved([timer(process, metric, key) for process in processes], rounds)
-            yield self._classify(metric, key, times)
+        self, processes: Sequence[CommitProcess], jobs: Sequence[Job], turns: int = LEAST_TURNS
+    ) -> list[list[Comparison]]:
+        """The comparisons of each job."""
+        found = []
+        for i, (job, key) in enumerate(jobs):
+            self.progress(i, len(jobs), f"{key[0]} on {key[1]}: {job}" if key[0] else job)
+            metrics = LEARNER_TIMES.get(job, (job,))
+            shares = [tolerance_of(metric, self.tolerated) for metric in metrics]
+            sides = interleaved([timer(process, job, key) for process in processes], shares, turns)
+            answers = [side if isinstance(side, list) else [side] * len(metrics) for side in sides]
+            found.append([self._classify(metric, key, pair) for metric, *pair in zip(metrics, *answers, strict=True)])
+        return found
 
     def _classify(self, metric: str, key: Key, answers: Sequence[Answer]) -> Comparison:
         return classify(metric, key, answers, self.tolerated)
@@ -169,23 +182,55 @@ class Gate:
 
     # ------------------------------------------------------------------ retries
 
-    def _retry(self, found: Sequence[Comparison]) -> list[Comparison]:
-        """Measure suspected changes of times again, and keep the smallest change of each."""
-        best = dict(enumerate(found))
+    def _retry(self, jobs: Sequence[Job], times: list[list[Comparison]]) -> list[list[Comparison]]:
+        """Measure suspected jobs again in new processes; of each job the measurement with the least change counts.
+
+        All quantities of a job come from one measurement, so that a kernel never takes longer than its call.
+        """
+        best = list(times)
         for _ in range(RETRIES):
-            suspected = [i for i, comparison in best.items() if self._is_suspected(comparison)]
+            suspected = [i for i, job in enumerate(best) if self._is_suspected(job)]
             if not suspected:
                 break
             with self._processes() as processes:
-                jobs = [(best[i].metric, best[i].key) for i in suspected]
-                for i, again in zip(suspected, self._compare_times(processes, jobs, RETRY_ROUNDS), strict=True):
-                    if again.verdict == "broken" or 0 <= again.size < best[i].size:
-                        best[i] = again
-        return list(best.values())
+                again = self._compare_times(processes, [jobs[i] for i in suspected], RETRY_TURNS)
+            for i, job in zip(suspected, again, strict=True):
+                if _is_preferable(job, best[i]):
+                    best[i] = job
+        return [_refused(job) if is_impossible(job) else job for job in best]
 
-    def _is_suspected(self, comparison: Comparison) -> bool:
-        timed = comparison.metric in QUANTITIES and QUANTITIES[comparison.metric].timed
-        return timed and comparison.size > RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated)
+    def _is_suspected(self, job: Sequence[Comparison]) -> bool:
+        limits = (RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated) for comparison in job)
+        changed = (comparison.size > limit for comparison, limit in zip(job, limits, strict=True))
+        return any(changed) or is_impossible(job)
+
+
+def is_impossible(job: Sequence[Comparison]) -> bool:
+    """Whether a kernel took longer than the call that contains it, in one of the commits."""
+    times = {comparison.metric: comparison for comparison in job}
+    if not {*LEARNER_TIMES["chunk_seconds"]} <= set(times):
+        return False
+    call, kernel = (times[name] for name in LEARNER_TIMES["chunk_seconds"])
+    return kernel.base > call.base or kernel.head > call.head
+
+
+def _is_preferable(job: Sequence[Comparison], other: Sequence[Comparison]) -> bool:
+    """Whether a later measurement of a job replaces another one."""
+    if any(comparison.verdict == "broken" for comparison in job):
+        return True
+    return not is_impossible(job) and (is_impossible(other) or 0 <= _size(job) < _size(other))
+
+
+def _refused(job: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons of a job whose times contradict each other in every measurement."""
+    note = "the kernel took longer than the call that contains it, in every measurement"
+    return [comparison._replace(base=math.nan, head=math.nan, verdict="failing", note=note) for comparison in job]
+
+
+def _size(job: Sequence[Comparison]) -> float:
+    """The largest change of a job; -1 if a value is missing."""
+    sizes = [comparison.size for comparison in job]
+    return -1.0 if min(sizes) < 0 else max(sizes)
 
 
 def _answer(process: CommitProcess) -> Answer:

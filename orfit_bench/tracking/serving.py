@@ -33,7 +33,7 @@ def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
     if measure == "reference":
         return workloads.reference_seconds()
     if measure in workloads.STARTS:
-        return workloads.start_seconds(measure)
+        return workloads.start_seconds(measure, *arguments)
     method, backend, d, *more = arguments
     work = workloads.Workload(method, backend, d)
     if measure == "trajectory":

@@ -30,6 +30,13 @@ class TestReport:
         assert summary(self.FOUND) == "4 values: 2 worse, 1 broken, 1 same"
         assert notes(self.FOUND[:2]) == []
 
+    def test_markdown_without_changes_is_always_the_same(self):
+        texts = {as_markdown([self.FOUND[3]] * n, "a" * n, "b") for n in (1, 3)}
+        assert texts == {"No change in speed, memory or accuracy.\n"}
+
+    def test_markdown_names_the_first_bad_commit(self):
+        assert "- first bad commit: 12ab" in as_markdown(self.FOUND, "a", "b", "first bad commit: 12ab")
+
     def test_quantities_without_values_are_reported(self):
         missing = [classify("peak_bytes", KEY, (MissingError("no memray"),) * 2, {}) for _ in range(2)]
         same = classify("state_bytes", KEY, (1.0, 1.0), {})

@@ -170,6 +170,10 @@ class TestWorkloads:
         assert 0 < inside < 5 * work.seconds_per_sample(spend=0.0)
         assert kernel.learn is before
 
+    def test_kernel_takes_no_longer_than_the_call_that_contains_it(self):
+        call, kernel = workloads.Workload("lms", "numpy", 6).chunk_seconds(spend=0.0)
+        assert 0 < kernel < call
+
     def test_nested_calls_are_counted_once(self):
         clock = Clock()
         inner = clock.watch(lambda: None, lambda: None)

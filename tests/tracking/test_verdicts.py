@@ -1,5 +1,6 @@
 """Verdicts of the gate: what counts as worse, and measuring in turns."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("metric", "base", "head", "want"),
         [
-            ("seconds_per_sample", 1e-6, 1.29e-6, "same"),
-            ("seconds_per_sample", 1e-6, 1.31e-6, "worse"),
-            ("seconds_per_sample", 1.31e-6, 1e-6, "better"),
+            ("seconds_per_sample", 1e-6, 1.09e-6, "same"),
+            ("seconds_per_sample", 1e-6, 1.11e-6, "worse"),
+            ("seconds_per_sample", 1.11e-6, 1e-6, "better"),
             ("peak_bytes", 1000.0, 1099.0, "same"),
             ("peak_bytes", 1000.0, 1300.0, "worse"),
             ("state_bytes", 1000.0, 1008.0, "same"),
@@ -56,77 +57,90 @@ class TestVerdict:
 
 
 class Machine:
-    """A clock whose machine is slow in some of its turns, as others' work makes it."""
+    """A clock whose machine is slow in some of its turns because of other programs."""
 
-    def __init__(self, seconds, slowness):
-        self.seconds, self.slowness = seconds, iter(slowness)
+    def __init__(self, seconds, slowness=(1,)):
+        self.seconds, self.slowness, self.turns = seconds, itertools.cycle(slowness), 0
 
     def __call__(self):
-        slow = next(self.slowness)
-        return self.seconds * slow, 0.001 * slow
+        slow, self.turns = next(self.slowness), self.turns + 1
+        return [self.seconds * slow], 0.001 * slow
 
 
 class TestTurns:
-    def test_the_least_of_all_turns_counts(self):
+    def test_least_of_all_turns_counts(self):
         base, head = Machine(1.0, [3, 1, 2]), Machine(2.0, [1, 1, 3])
-        assert interleaved([base, head], 3) == pytest.approx([1.0, 2.0])
+        assert interleaved([base, head], [0.1]) == [pytest.approx([1.0]), pytest.approx([2.0])]
 
-    def test_a_machine_that_slows_down_for_one_of_them_is_set_right(self):
-        assert interleaved([Machine(1.0, [1, 1, 1]), Machine(1.0, [2, 2, 2])], 3) == pytest.approx([1.0, 1.0])
+    def test_slow_machine_is_corrected_by_the_reference(self):
+        assert interleaved([Machine(1.0), Machine(1.0, [2])], [0.1]) == [pytest.approx([1.0])] * 2
 
-    def test_they_take_turns_in_changing_order(self):
+    def test_order_changes_between_turns(self):
         seen = []
-        clocks = [lambda i=i: (seen.append(i), (1.0, 1.0))[1] for i in range(2)]
-        interleaved(clocks, 3)
+        clocks = [lambda i=i: (seen.append(i), ([1.0], 1.0))[1] for i in range(2)]
+        interleaved(clocks, [0.1], 3)
         assert seen == [0, 1, 1, 0, 0, 1]
 
-    def test_a_side_that_breaks_does_not_take_the_other_down(self):
+    @pytest.mark.parametrize(("head", "turns"), [(1.0, 4), (1.04, 4), (1.07, 16), (1.2, 4), (0.8, 4)])
+    def test_measurement_continues_while_undecided(self, head, turns):
+        clock = Machine(head)
+        interleaved([Machine(1.0), clock], [0.1])
+        assert clock.turns == turns
+
+    def test_error_of_one_commit_keeps_the_values_of_the_other(self):
         def broken():
             raise MeasureError("died")
 
-        first, second = interleaved([broken, Machine(1.0, [1, 1])], 2)
+        first, second = interleaved([broken, Machine(1.0)], [0.1])
         assert str(first) == "died"
-        assert second == pytest.approx(1.0)
+        assert second == pytest.approx([1.0])
 
 
-class TestOnceMore:
-    """Times that look changed are measured again, and the look that saw least counts."""
+class TestRetries:
+    """Suspected changes of times are measured again, and the least change counts."""
 
-    def looked(self, monkeypatch, first, looks):
-        left = iter(looks)
+    JOBS = (("chunk_seconds", KEY),)
 
-        def compare_times(self, sides, jobs, rounds):
-            for metric, key in jobs:
-                yield self._classify(metric, key, (1.0, next(left)))
+    def job(self, head, kernel=0.5):
+        names = ("seconds_per_sample", "kernel_seconds_per_sample")
+        heads = (head, head) if isinstance(head, Exception) else (head, head * kernel)
+        return [
+            classify(name, KEY, pair, {})
+            for name, pair in zip(names, zip((1.0, kernel), heads, strict=True), strict=True)
+        ]
 
-        monkeypatch.setattr(gate.Gate, "_compare_times", compare_times)
+    def retried(self, monkeypatch, first, again):
+        left = iter([[job] for job in again])
+        monkeypatch.setattr(gate.Gate, "_compare_times", lambda *_: next(left))
         here = environment.Environment("0" * 40, (), Path("home"))
-        found = classify("seconds_per_sample", KEY, (1.0, first), {})
-        return gate.Gate(here, here)._retry([found])[0], list(left)
+        return gate.Gate(here, here)._retry(self.JOBS, [first])[0], len(list(left))
 
-    def test_noise_is_forgotten(self, monkeypatch):
-        found, left = self.looked(monkeypatch, 1.5, [1.4, 1.02, 9.9])
-        assert (found.verdict, found.head) == ("same", 1.02)
-        assert left == [9.9]
+    @pytest.mark.parametrize("first", [1.5, 0.6])
+    def test_noise_is_dismissed_in_both_directions(self, monkeypatch, first):
+        found, left = self.retried(monkeypatch, self.job(first), map(self.job, [1.4, 1.02, 9.9]))
+        assert [(c.verdict, c.head) for c in found] == [("same", 1.02), ("same", 0.51)]
+        assert left == 1
 
-    def test_consistently_slower_is_worse(self, monkeypatch):
-        found, left = self.looked(monkeypatch, 2.3, [2.0, 1.9, 2.1])
-        assert (found.verdict, found.head, left) == ("worse", 1.9, [])
+    def test_confirmed_change_is_reported(self, monkeypatch):
+        found, left = self.retried(monkeypatch, self.job(1.25), map(self.job, [1.3, 1.19, 1.2]))
+        assert [c.verdict for c in found] == ["worse", "worse"]
+        assert (found[0].head, left) == (1.19, 0)
 
-    def test_a_lucky_look_does_not_count_either(self, monkeypatch):
-        assert self.looked(monkeypatch, 0.6, [1.01])[0].verdict == "same"
+    def test_kernel_slower_than_its_call_is_measured_again(self, monkeypatch):
+        assert gate.is_impossible(self.job(1.0, kernel=1.2))
+        found, _ = self.retried(monkeypatch, self.job(1.0, kernel=1.2), [self.job(1.0, kernel=0.9)])
+        assert [(c.verdict, c.base) for c in found] == [("same", 1.0), ("same", 0.9)]
 
-    def test_failure_while_repeating_is_broken(self, monkeypatch):
-        assert self.looked(monkeypatch, 2.0, [MeasureError("died")])[0].verdict == "broken"
+    def test_kernel_always_slower_than_its_call_is_refused(self, monkeypatch):
+        found, _ = self.retried(monkeypatch, self.job(2.0, kernel=1.2), [self.job(2.0, kernel=1.2)] * 3)
+        assert {c.verdict for c in found} == {"failing"}
+        assert all("longer than the call" in c.note for c in found)
 
-    def test_a_look_at_which_the_older_commit_breaks_hides_nothing(self, monkeypatch):
-        here = environment.Environment("0" * 40, (), Path("home"))
-        look = classify("seconds_per_sample", KEY, (MeasureError("no answer"), 2.0), {})
-        monkeypatch.setattr(gate.Gate, "_compare_times", lambda *_: iter([look]))
-        found = classify("seconds_per_sample", KEY, (1.0, 2.0), {})
-        assert gate.Gate(here, here)._retry([found]) == [found]
+    def test_failure_in_a_retry_is_reported(self, monkeypatch):
+        found, _ = self.retried(monkeypatch, self.job(2.0), [self.job(MeasureError("died"))])
+        assert {c.verdict for c in found} == {"broken"}
 
-    def test_only_times_are_measured_again(self, monkeypatch):
-        here = environment.Environment("0" * 40, (), Path("home"))
-        found = classify("peak_bytes", KEY, (1.0, 2.0), {})
-        assert gate.Gate(here, here)._retry([found]) == [found]
+    def test_failure_of_the_older_commit_hides_nothing(self, monkeypatch):
+        failed = [classify("seconds_per_sample", KEY, (MeasureError("no answer"), 2.0), {})]
+        found, _ = self.retried(monkeypatch, self.job(2.0), [failed] * 3)
+        assert found == self.job(2.0)

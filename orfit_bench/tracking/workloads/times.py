@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from .names import Missing
@@ -21,25 +21,38 @@ STARTS = {
 """Arguments of the new interpreters that are timed."""
 
 
+class Stopwatch:
+    """Measures CPU time, which other programs do not lengthen, or wall time if several threads or a device work."""
+
+    def __init__(self, on_device: bool = False) -> None:
+        self.on_device = on_device
+        self.begin = perf_counter(), process_time()
+
+    def seconds(self) -> float:
+        """Return the seconds since it was created."""
+        wall, cpu = perf_counter() - self.begin[0], process_time() - self.begin[1]
+        return wall if self.on_device else min(wall, cpu)
+
+
 class Clock:
     """Measures the seconds spent in functions; nested calls are counted once."""
 
-    def __init__(self) -> None:
-        self.seconds, self.depth = 0.0, 0
+    def __init__(self, on_device: bool = False) -> None:
+        self.seconds, self.depth, self.on_device = 0.0, 0, on_device
 
     def watch(self, function: Callable[..., Any], wait: Callable[[], None]) -> Callable[..., Any]:
         """Return the function with timing added."""
 
         def timed(*arguments: Any, **more: Any) -> Any:
             self.depth += 1
-            begin = perf_counter()
+            watch = Stopwatch(self.on_device)
             try:
                 return function(*arguments, **more)
             finally:
                 self.depth -= 1
                 if not self.depth:
                     wait()
-                    self.seconds += perf_counter() - begin
+                    self.seconds += watch.seconds()
 
         return timed
 
@@ -49,7 +62,7 @@ def time_kernel(method: str, backend: str) -> Iterator[Clock]:
     """Measure the time spent in the functions of a kernel, for learners created in this context."""
     from orfit_bench.plugins.registry import registry
 
-    kernel, clock = registry().kernel(backend, method), Clock()
+    kernel, clock = registry().kernel(backend, method), Clock(is_device(registry().backends[backend]))
     functions = {name: getattr(kernel, name) for name in KERNEL if hasattr(kernel, name)}
     try:
         for name, function in functions.items():
@@ -60,22 +73,27 @@ def time_kernel(method: str, backend: str) -> Iterator[Clock]:
             setattr(kernel, name, function)
 
 
+def is_device(backend: Any) -> bool:
+    """Return whether a backend works on a device, whose time is no CPU time."""
+    return getattr(backend, "device", "cpu") != "cpu"
+
+
 def reference_seconds(spend: float = 0.01) -> float:
     """Return the seconds of a workload that no commit changes: matrix products and interpreted steps."""
     A = rows(96, 96)
 
     def timed() -> float:
-        begin = perf_counter()
+        watch = Stopwatch()
         for _ in range(4):
             A @ A
         sum(i * i for i in range(4000))
-        return perf_counter() - begin
+        return watch.seconds()
 
     return best_of(timed, spend)
 
 
-def start_seconds(measure: str) -> float:
-    """Return the least of three timings of a new interpreter with these arguments."""
+def start_seconds(measure: str, repeats: int = 3) -> float:
+    """Return the least of several timings of a new interpreter with these arguments."""
     command = [sys.executable, *STARTS[measure]]
 
     def timed() -> float:
@@ -88,7 +106,7 @@ def start_seconds(measure: str) -> float:
             raise RuntimeError(f"{' '.join(STARTS[measure])} ended with {done.returncode}: {done.stderr[-300:]}")
         return taken
 
-    return min(timed() for _ in range(3))
+    return min(timed() for _ in range(repeats))
 
 
 def best_of(timed: Callable[[], float], spend: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from . import device
 from .exactness import relative
 from .names import QUICK_SIZE, Missing
 from .rows import Array, rows, targets
-from .times import best_of, time_kernel
+from .times import Stopwatch, best_of, is_device, time_kernel
 
 SETTINGS: dict[str, dict[str, Any]] = {
     **{method: {"memory": 16} for method in ("icl", "ogd", "orfit")},
@@ -40,6 +39,7 @@ class Workload:
         if not ob.backends()[backend].available:
             raise Missing(f"{backend}: {ob.backends()[backend].reason}")
         self.method, self.backend, self.d = method, backend, d
+        self.on_device = is_device(ob.backends()[backend])
         self.declared = ob.methods()[method]
         self.kind: str = getattr(self.declared, "kind", "regression")  # the oldest commits have no other kind
         self.state = getattr(self.declared, "state", self.declared)  # earlier commits declare all on the method
@@ -80,10 +80,10 @@ class Workload:
 
         def timed() -> float:
             learner = self.initialized()
-            begin = perf_counter()
+            watch = Stopwatch(self.on_device)
             learner.partial_fit(X, y)
             _wait(learner)
-            return perf_counter() - begin
+            return watch.seconds()
 
         return best_of(timed, spend) / len(X)
 
@@ -99,6 +99,23 @@ class Workload:
 
             return best_of(timed, spend) / len(X)
 
+    def chunk_seconds(self, spend: float = 0.15) -> list[float]:
+        """Return the least seconds per sample of the calls and of the kernel, measured in the same calls."""
+        X, y = self.data(self.chunk_rows())
+        kernel = float("inf")
+        with time_kernel(self.method, self.backend) as clock:
+
+            def timed() -> float:
+                nonlocal kernel
+                learner, clock.seconds = self.initialized(), 0.0
+                watch = Stopwatch(self.on_device)
+                learner.partial_fit(X, y)
+                _wait(learner)
+                taken, kernel = watch.seconds(), min(kernel, clock.seconds)
+                return taken
+
+            return [best_of(timed, spend) / len(X), kernel / len(X)]
+
     def latency(self, spend: float = 0.15) -> float:
         """Return the seconds of a call with a single sample, the least of several timings."""
         X, y = self.data(8)
@@ -106,10 +123,10 @@ class Workload:
         X, y = X[:1], None if y is None else y[:1]
 
         def timed() -> float:
-            begin = perf_counter()
+            watch = Stopwatch(self.on_device)
             learner.partial_fit(X, y)
             _wait(learner)
-            return perf_counter() - begin
+            return watch.seconds()
 
         return best_of(timed, spend)
 
