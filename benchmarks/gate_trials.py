@@ -6,6 +6,10 @@ makes a repository of this tree in DIR. In each trial one commit slows a kernel 
 memory, one puts a relative error of 1e-6 on its weights, and one changes nothing; the method and the backend are drawn
 anew for each. The gate compares each with its parent. It must flag the first three, naming method, backend and metric
 and no other pair, and nothing in the last. Every verdict is kept in DIR/trials.jsonl: the same command goes on there.
+
+    python benchmarks/gate_trials.py --trials 20 --folder DIR --faults nothing slow --slowdown 1.2 --one-pair
+
+lets the gate measure the drawn method and backend only. The load of the machine is stored with every verdict.
 """
 
 from __future__ import annotations
@@ -21,13 +25,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = """
-    from time import perf_counter
+    from time import process_time
 
     def slowed(*arguments):
-        begin = perf_counter()
+        begin = process_time()
         result = function(*arguments)
-        end = 2 * perf_counter() - begin
-        while perf_counter() < end:
+        now = process_time()
+        end = now + ({slowdown} - 1) * (now - begin)
+        while process_time() < end:
             pass
         return result
 """
@@ -114,12 +119,12 @@ def sharing(module: Path) -> set[str]:
     return {module.stem, *(file.stem for file in module.parent.glob("*.py") if called in file.read_text())}
 
 
-def change(fault: str, method: str, backend: str) -> str:
+def change(fault: str, method: str, backend: str, slowdown: float = 2.0) -> str:
     """What is put at the end of the kernel's module."""
     bodies = {"slow": SLOW, "memory": LARGER, "error": WRONG}
     if fault not in bodies:
         return "\n# nothing else\n"
-    text = FAULT.format(body=bodies[fault])
+    text = FAULT.format(body=bodies[fault]).replace("{slowdown}", f"{slowdown}")
     return text.replace("{more}", str(thirty_percent(method, backend, text))) if fault == "memory" else text
 
 
@@ -143,11 +148,13 @@ def gate(repository: Path, *arguments: str) -> tuple[int, list[dict[str, object]
     return done.returncode, json.loads(output.read_text())["findings"], time.perf_counter() - begin
 
 
-def tried(repository: Path, fault: str, method: str, backend: str, *arguments: str) -> dict[str, object]:
-    """Put the fault in, let the gate look, and judge it."""
+def tried(
+    repository: Path, fault: str, method: str, backend: str, slowdown: float, *arguments: str
+) -> dict[str, object]:
+    """Insert the fault, run the gate, and judge its verdict."""
     git(repository, "checkout", "-q", "-B", "trial", "base")
     with kernel(repository, method, backend).open("a") as file:
-        file.write(change(fault, method, backend))
+        file.write(change(fault, method, backend, slowdown))
     git(repository, "commit", "-q", "-a", "-m", f"{fault} in {method} on {backend}")
     status, findings, seconds = gate(repository, *arguments)
     theirs = {(name, backend) for name in sharing(kernel(repository, method, backend))}
@@ -158,6 +165,7 @@ def tried(repository: Path, fault: str, method: str, backend: str, *arguments: s
     return {
         "fault": fault, "method": method, "backend": backend, "right": right, "flagged": sorted(flagged),
         "elsewhere": elsewhere, "numbers": len(findings), "seconds": round(seconds),
+        "load": round(os.getloadavg()[0], 1),
     }  # fmt: skip
 
 
@@ -169,20 +177,24 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--faults", nargs="+", choices=list(WANTED), default=list(WANTED))
+    parser.add_argument("--slowdown", type=float, default=2.0, help="time of a slow kernel relative to the original")
+    parser.add_argument("--one-pair", action="store_true", help="measure the method and backend of the trial only")
     given = parser.parse_args(arguments)
     log = given.folder.resolve() / "trials.jsonl"
     repository = scratch(given.folder.resolve())
     done = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     draw = random.Random(given.seed)
-    for i, fault in [(i, fault) for i in range(given.trials) for fault in ("nothing", "slow", "memory", "error")]:
+    for i, fault in [(i, fault) for i in range(given.trials) for fault in given.faults]:
         method, backend = draw.choice(METHODS), draw.choice(["numpy", "numba"])
         if any((d["trial"], d["fault"]) == (i, fault) for d in done):
             continue
-        done.append({"trial": i, **tried(repository, fault, method, backend)})
+        only = ["--method", method, "--backend", backend] if given.one_pair else []
+        done.append({"trial": i, **tried(repository, fault, method, backend, given.slowdown, *only)})
         with log.open("a") as file:
             file.write(json.dumps(done[-1]) + "\n")
         print(done[-1], flush=True)
-    for fault, metrics in WANTED.items():
+    for fault, metrics in ((fault, WANTED[fault]) for fault in given.faults):
         of = [d for d in done if d["fault"] == fault]
         print(f"{fault}: right in {sum(d['right'] for d in of)} of {len(of)} ({', '.join(sorted(metrics)) or 'none'})")
     return int(not all(d["right"] for d in done))

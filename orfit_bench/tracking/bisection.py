@@ -19,8 +19,8 @@ def first_with_regression(root: Path, gate: Gate, found: Sequence[Comparison]) -
     bad = {(f.metric, f.key) for f in found if f.is_regression}
     if not bad:
         return ""
-    methods, backends = ({key[i] for _, key in bad if key[i]} for i in (0, 1))
-    narrowed = replace(gate, methods=sorted(methods) or gate.methods, backends=sorted(backends) or gate.backends)
+    methods, backends = sorted({key[0] for _, key in bad} - {""}), sorted({key[1] for _, key in bad} - {""})
+    narrowed = replace(gate, methods=methods or gate.methods, backends=backends or gate.backends)
 
     def is_bad(sha: str) -> bool | None:
         try:
