@@ -173,6 +173,8 @@ def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np
     xp = _of(array)
     with np.errstate(over="ignore"):
         converted = xp.ascontiguousarray(array, dtype).reshape(array.shape)
+    if array.dtype.kind in "iu" and array.dtype.itemsize >= np.finfo(dtype).dtype.itemsize:
+        refuse_rounded(array, name, dtype)
     if array.dtype.kind in "fc" and np.finfo(array.dtype).dtype.itemsize > np.finfo(dtype).dtype.itemsize:
         lost = xp.isinf(converted) & xp.isfinite(array)
         if lost.any():
@@ -183,12 +185,29 @@ def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np
     return converted
 
 
+def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any]) -> None:
+    """Raise ValueError if an integer would be rounded, beyond 2^53 in float64."""
+    digits = np.finfo(dtype).nmant + 1
+    xp = _of(array)
+    if not math.prod(array.shape) or -(2**digits) <= int(xp.min(array)) <= int(xp.max(array)) <= 2**digits:
+        return
+    host = np.asarray(array) if xp is np else _array(array, name, np)
+    for place, value in np.ndenumerate(host):
+        if int(dtype.type(value).real) != int(value):
+            raise ValueError(
+                f"{name}[{', '.join(map(str, place))}] = {value} would be rounded: {dtype} holds all integers up to "
+                f"2^{digits} only: pass floating-point numbers if rounding is wanted"
+            )
+
+
 def _array(value: Any, name: str, xp: ModuleType) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
     if type(value).__module__.startswith("scipy.sparse"):
         raise TypeError(f"{name}: got sparse rows, which are not taken here: pass {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
+    if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
+        raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
     if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):
         try:
             return np.asarray(value)

@@ -30,6 +30,9 @@ GROUP = "orfit_bench"
 ONLY = "ORFIT_BENCH_PLUGINS"
 """Environment variable: names of the plugins to load, separated by commas. The package's own is always loaded."""
 
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]{0,99}")
+"""Names of declarations: they appear in file names, tables, pages and command lines."""
+
 NOT_OF_PLUGINS = (
     "<",
     *(str(Path(module.__file__).parent) for module in (hooks, importlib, pluggy, spec) if module.__file__),
@@ -168,4 +171,9 @@ def _checked(hook: str, offer: Any) -> Any:
     for item in declared:
         if not isinstance(item, kind):
             raise TypeError(f"hook {hook}: got {item!r}, want {kind.__name__} objects")
+        if not NAME.fullmatch(name := str(getattr(item, "name", ""))):
+            raise ValueError(
+                f"hook {hook}: the name {name!r} is not allowed: want at most 100 letters, digits, "
+                "'_', '-', '.' and '+', the first of them a letter"
+            )
     return declared

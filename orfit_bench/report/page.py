@@ -13,6 +13,7 @@ import base64
 import hashlib
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +39,10 @@ class Number(NamedTuple):
 
 
 Cell = str | Number
+
+
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that XML does not allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ def as_figure(figure: Any, caption: str, alt: str) -> Figure:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
     close(figure)
-    root = ElementTree.fromstring(buffer.getvalue())
+    root = ElementTree.fromstring(NOT_XML.sub("\ufffd", buffer.getvalue()))  # a name may contain control characters
     width = float(root.attrib.pop("width").removesuffix("pt"))
     del root.attrib["height"]
     root.attrib |= {"style": f"width: {width:.0f}pt", "fill": "currentColor"}

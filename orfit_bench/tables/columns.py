@@ -14,6 +14,8 @@ from orfit_bench.tables.names import NamedValues, check_distinct, checked_names,
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
 """Attributes of the types of tables and of their columns; no array has one of them."""
+FEATURES = ("feature", "features", "column", "columns", "variable", "variables")
+"""Names of the dimension of features in an xarray.DataArray."""
 ENCODE = "encode it as numbers, with one column for each value, or drop it"
 REMEDIES = {
     "String": ENCODE,
@@ -48,6 +50,9 @@ def read_columns(value: Any, argument: str, known: tuple[str, ...] = (), missing
     order = order_of(names, known, argument) if known else list(range(len(table.columns)))
     if _is_plain(value):
         numbers = value.to_numpy(np.float64)
+        for column, dtype in enumerate(value.dtypes):
+            if dtype.kind in "iu":
+                _refuse_rounded(value.iloc[:, column].to_numpy(), argument, names[column] if names else "")
         return NamedValues(numbers if order == sorted(order) else numbers[:, order], known or names)
     columns = list(table.iter_columns())
     return NamedValues(_side_by_side([columns[i] for i in order], argument, len(table), missing), known or names)
@@ -97,6 +102,11 @@ def _read_data_array(value: Any, argument: str, known: tuple[str, ...]) -> Named
     """An xarray.DataArray; the names are the coordinate of its last dimension, where these are strings."""
     array = np.asarray(value.to_numpy())
     dim = value.dims[-1] if value.ndim else None
+    if value.ndim == 2 and _labels_features(value, value.dims[0]) and not _labels_features(value, dim):
+        raise ValueError(
+            f"{argument}: the dimension {value.dims[0]!r} of the features is the first, want it last: pass "
+            f"{argument}.transpose({dim!r}, {value.dims[0]!r})"
+        )
     if value.ndim < 2 or dim not in value.coords:
         if known and value.ndim > 1:
             refuse_unnamed(known, argument)
@@ -105,6 +115,13 @@ def _read_data_array(value: Any, argument: str, known: tuple[str, ...]) -> Named
     if not known:
         return NamedValues(array, names)
     return NamedValues(array[..., order_of(names, known, argument)], known)
+
+
+def _labels_features(value: Any, dim: Any) -> bool:
+    """Whether a dimension of a DataArray is that of the features: by its name, or since its labels are texts."""
+    if str(dim).lower() in FEATURES:
+        return True
+    return dim in value.coords and value.coords[dim].dtype.kind in "UOT"
 
 
 def _as_narwhals(value: Any, argument: str) -> Any:
@@ -171,7 +188,23 @@ def _numbers(column: Any, argument: str, name: str, missing: bool) -> np.ndarray
 
     if column.dtype == nw.Boolean or column.null_count():
         column = column.cast(nw.Float64)
-    return np.asarray(column.to_numpy(), np.float64)
+    values = column.to_numpy()
+    _refuse_rounded(values, argument, name)
+    return np.asarray(values, np.float64)
+
+
+def _refuse_rounded(values: np.ndarray[Any, Any], argument: str, name: str) -> None:
+    """ValueError that names the first integer beyond 2^53 that a double does not hold."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not len(values):
+        return
+    if -(2**53) <= int(values.min()) <= int(values.max()) <= 2**53:
+        return
+    for row, value in enumerate(values.tolist()):
+        if int(float(value)) != value:
+            raise ValueError(
+                f"{argument}: column {name!r} holds {value} in row {row}, which would be rounded: float64 holds all "
+                "integers up to 2^53 only: convert the column to float if rounding is wanted"
+            )
 
 
 def _refusal(column: Any) -> str:

@@ -229,3 +229,23 @@ def test_predictions_have_the_shape_and_dtype_of_targets(n: int, d: int, outputs
     assert predicted.dtype == dtype
     assert np.isfinite(predicted).all()
     assert learner.predict(np.ones((0, d))).shape == (0, *outputs)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_integers_that_would_be_rounded_are_refused(dtype: str) -> None:
+    limit = 2 ** (np.finfo(dtype).nmant + 1)
+    learner = ob.create("ridge", backend="numpy", dtype=dtype)
+    learner.partial_fit([[limit, -limit]], [1])
+    for value in (limit + 1, -limit - 1):
+        for rows in (np.array([[0, value]]), [[0, value]]):
+            with pytest.raises(ValueError, match=rf"X\[0, 1\] = {value} would be rounded: {dtype} holds"):
+                learner.partial_fit(rows, [1])
+    assert learner.n_samples_seen_ == 1
+
+
+def test_masked_rows_in_a_list_are_refused() -> None:
+    rows = [np.ma.masked_array(row, row > 0) for row in X]
+    with pytest.raises(TypeError, match="X: got masked values in a list"):
+        ob.create("rls", backend="numpy").partial_fit(rows, y)
+    with pytest.raises(TypeError, match="y: got masked values in a list"):
+        ob.create("rls", backend="numpy").partial_fit(X, [*y[:-1], np.ma.masked])

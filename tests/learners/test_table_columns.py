@@ -235,3 +235,22 @@ def test_no_library_of_tables_is_imported_before_the_first_table() -> None:
     code = f"import sys, orfit_bench as ob; {learn}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"pandas", "narwhals", "polars", "pyarrow"} & set(loaded)
+
+
+def test_transposed_labelled_arrays_are_refused():
+    xr = pytest.importorskip("xarray")
+    rows = np.arange(12.0).reshape(4, 3)
+    for coords in ({}, {"name": ["a", "b", "c"]}):
+        dims = ("row", "name" if coords else "feature")
+        array = xr.DataArray(rows, dims=dims, coords=coords)
+        ob.create("ridge", backend="numpy").partial_fit(array, rows[:, 0])
+        with pytest.raises(ValueError, match=rf"X: the dimension '{dims[1]}' of the features is the first"):
+            ob.create("ridge", backend="numpy").partial_fit(array.T, rows[:3, 0])
+
+
+def test_columns_of_integers_that_would_be_rounded_are_refused():
+    pd = pytest.importorskip("pandas")
+    for dtype in ("int64", "Int64"):
+        frame = pd.DataFrame({"a": [1, 2], "id": pd.array([1, 2**53 + 1], dtype=dtype)})
+        with pytest.raises(ValueError, match=f"X: column 'id' holds {2**53 + 1} in row 1, which would be rounded"):
+            ob.create("ridge", backend="numpy").partial_fit(frame, [1.0, 2.0])

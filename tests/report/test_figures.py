@@ -10,8 +10,9 @@ from helpers.outcomes import NUMBERS, failed, made, table
 from orfit_bench.bench import collection, results
 from orfit_bench.cli import main
 from orfit_bench.report.figures import Omitted, RenderedFigure, render_figures
+from orfit_bench.report.figures.style import STYLE
 from orfit_bench.report.page import as_figure
-from orfit_bench.report.plotting import close
+from orfit_bench.report.plotting import close, matplotlib, pyplot
 
 
 @pytest.fixture
@@ -282,3 +283,12 @@ class TestPlot:
         assert done.exit_code == 2
         assert said in done.output
         assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
+
+
+@pytest.mark.parametrize("name", [r"$\frac{1}{$", "\x1b[31mred\x1b[0m", "a & <b>"])
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_no_name_makes_a_figure_fail(name):
+    with matplotlib().rc_context(STYLE):
+        figure = pyplot().figure()
+        figure.suptitle(name)
+    assert as_figure(figure, "caption", "text").svg.startswith("<svg")

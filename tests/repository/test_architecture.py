@@ -53,6 +53,7 @@ def test_kernels_know_arrays_only(path):
         "sys",
         "threading",
         "threadpoolctl",
+        "warnings",
     }
     assert all(
         name.startswith(("orfit_bench.kernels", "orfit_bench.spec.kernel")) for name in modules_of_the_core(path)

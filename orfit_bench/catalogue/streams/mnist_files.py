@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import math
 import os
 import zlib
@@ -75,7 +76,10 @@ def _find(name: str) -> Path | None:
 
 
 def _path(name: str) -> Path:
-    return _find(name) or _fetch(name)
+    path = _find(name) or _fetch(name)
+    if path.parent == _cache() and hashlib.sha256(path.read_bytes()).hexdigest() != SHA256[name]:
+        raise ValueError(f"{path} is damaged (its SHA-256 does not fit): delete it, and the next run fetches it again")
+    return path
 
 
 def _fetch(name: str) -> Path:

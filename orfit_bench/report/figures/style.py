@@ -21,6 +21,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 HATCHES = ("", "////", "....", "xxxx")
 GREY = "#8C8C8C"
 STYLE = {
+    "text.parse_math": False,  # a name may contain dollars
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.spines.top": False,

@@ -180,3 +180,17 @@ def test_a_chunk_allocates_two_blocks(method, d, settings, allowed):
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) <= 8 * allowed + 4_000_000, "bytes beyond state and chunk; 4 MB are the process's own"
+
+
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_read_is_named_and_replaced(tmp_path):
+    code = "import numpy as np, orfit_bench as ob; ob.create('nlms', backend='numba').partial_fit(np.eye(2), [1, 2])"
+    where = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=where, check=True)
+    for damage in (b"", b"\x80\x04garbage"):
+        for index in tmp_path.rglob("*.nbi"):
+            index.write_bytes(damage)
+        done = subprocess.run([sys.executable, "-c", code], env=where, check=True, capture_output=True, text=True)
+        assert done.stderr.count("it was removed, and kernels are compiled again") == 1, done.stderr
+        done = subprocess.run([sys.executable, "-c", code], env=where, check=True, capture_output=True, text=True)
+        assert done.stderr == ""

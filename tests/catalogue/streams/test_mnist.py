@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import logging
 import os
 from pathlib import Path
@@ -80,10 +81,14 @@ def test_folder_without_the_needed_part_is_refused(tiny: Path) -> None:
         BY_NAME["mnist"].load(part="train")
 
 
-def test_cache_is_used_before_the_network(empty: Path) -> None:
+def test_cache_is_used_before_the_network(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (empty / "mnist").mkdir(parents=True)
     write_part(empty / "mnist", "t10k", 100, seed=2)
     assert BY_NAME["mnist"].probe() == ""
+    with pytest.raises(ValueError, match=r"is damaged \(its SHA-256 does not fit\): delete it"):
+        BY_NAME["mnist"].load(n=20)
+    for path in (empty / "mnist").iterdir():
+        monkeypatch.setitem(mnist_files.SHA256, path.name, hashlib.sha256(path.read_bytes()).hexdigest())
     assert_sound(BY_NAME["mnist"].load(n=20))
 
 

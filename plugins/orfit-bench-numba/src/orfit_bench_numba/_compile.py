@@ -7,6 +7,7 @@ are never written to; nothing is allocated inside the loop over rows.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
@@ -71,13 +72,25 @@ class Compiled:
         if sys.stderr and sys.stderr.isatty():
             patience.start()
         try:
-            version = numba.njit(**FLAGS)(self._function)
-            stamp_package(version)
-            version.compile(self._signature(number))
+            version = self._load_or_compile(self._signature(number))
             version.disable_compile()
             self._versions[dtype] = version
         finally:
             patience.cancel()
+        return version
+
+    def _load_or_compile(self, signature: tuple[Any, ...]) -> Any:
+        """The version for a signature. A cache on disk that cannot be read is named, removed and made anew."""
+        version = numba.njit(**FLAGS)(self._function)
+        stamp_package(version)
+        try:
+            version.compile(signature)
+        except Exception as error:
+            if isinstance(error, numba.core.errors.NumbaError) or not remove_cache(version.stats.cache_path, error):
+                raise
+            version = numba.njit(**FLAGS)(self._function)
+            stamp_package(version)
+            version.compile(signature)
         return version
 
     def entry_point(self, dtype: Any) -> Callable[..., Any]:
@@ -113,6 +126,21 @@ class Compiled:
                     numba.types.Array(number, array[0], "C", readonly=array[1]) if array else scalars[kind]
                 )
         return tuple(groups[0])
+
+
+def remove_cache(folder: str | None, error: Exception) -> bool:
+    """Remove the files of Numba's cache in a folder, with a warning; return whether there were any."""
+    files = list(Path(folder).glob("*.nb[ci]")) if folder else []
+    for file in files:
+        file.unlink(missing_ok=True)
+    if files:
+        warnings.warn(
+            f"Numba's cache in {folder} cannot be read ({type(error).__name__}: {error}): it was removed, and "
+            "kernels are compiled again",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return bool(files)
 
 
 def stamp_package(version: Any) -> None:
