@@ -48,7 +48,7 @@ class SingleRow:
         """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
         if self._y_is_1d:
             if not isinstance(y, (float, np.floating)):
-                return False
+                return self._dtype.kind == "c" and self._learn_complex(state, x, y)
             number = float(y)
             if not -self._largest <= number <= self._largest:
                 return False
@@ -62,6 +62,14 @@ class SingleRow:
         if type(y) is not np.ndarray or y.shape != (self._n_outputs,) or y.dtype != self._dtype:
             return False
         return math.isfinite(np.vdot(y, y).real) and self._learn(state, x, np.ascontiguousarray(y[None]))
+
+    def _learn_complex(self, state: LearnerState | None, x: object, y: object) -> bool:
+        """Learn x (d,) with one complex number. Return False if the general path has to learn it."""
+        if not isinstance(y, (complex, np.complexfloating)):
+            return False
+        if not (abs(y.real) <= self._largest and abs(y.imag) <= self._largest):  # refuses NaN too
+            return False
+        return self._learn(state, x, np.array([[y]], self._dtype))
 
     def _bind_row(self, state: LearnerState) -> None:
         """After a row was learned: let the kernel prepare the next ones, if it can."""

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import orfit_bench as ob
+from orfit_bench.learners.regressor import Regressor
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("lms", {"step_size": 0.05}),
@@ -270,3 +271,21 @@ def test_imprecise_steps_of_rls_are_refused_and_warned_of_as_real_ones(backend: 
             learner.partial_fit(rows[[0] * 200], np.ones(200))
         counts.append(learner.n_samples_seen_)
     assert abs(counts[0] - counts[1]) <= 2
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_single_rows_with_complex_numbers_take_the_short_path(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    X, y = (a.astype(dtype) for a in draw(6, 3, outputs=1))
+    targets = [*y[:3, 0], complex(y[3, 0]), y[4, 0], 2.0]
+    learner, plain = (create("rls", {}, dtype).partial_fit(X[:1], y[:1, 0]) for _ in range(2))
+    for x, t in zip(X, targets, strict=True):
+        plain.partial_fit(x[None], np.array([t], dtype))
+    monkeypatch.setattr(Regressor, "_update", None)  # of the general path
+    for x, t in zip(X, targets, strict=True):
+        learner.learn_one(x, t)
+    np.testing.assert_array_equal(weights(learner), weights(plain))
+    monkeypatch.undo()
+    for bad in (complex(np.nan, 0), complex(0, np.inf)):
+        with pytest.raises(ValueError, match="y"):
+            learner.learn_one(X[0], bad)
+    np.testing.assert_array_equal(weights(learner), weights(plain))
