@@ -67,9 +67,10 @@ class SingleRow:
         """Learn x (d,) with one complex number. Return False if the general path has to learn it."""
         if not isinstance(y, (complex, np.complexfloating)):
             return False
-        if not (abs(y.real) <= self._largest and abs(y.imag) <= self._largest):  # refuses NaN too
+        number = complex(y)
+        if not (abs(number.real) <= self._largest and abs(number.imag) <= self._largest):  # refuses NaN too
             return False
-        return self._learn(state, x, np.array([[y]], self._dtype))
+        return self._learn(state, x, np.array([[number]], self._dtype))
 
     def _bind_row(self, state: LearnerState) -> None:
         """After a row was learned: let the kernel prepare the next ones, if it can."""

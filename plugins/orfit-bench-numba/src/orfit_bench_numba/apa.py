@@ -10,9 +10,9 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.linalg import regularized_inverse
+from orfit_bench_numba import _complex_apa
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._sliding_apa import learn_rows
-from orfit_bench_numpy import apa as reference
 
 COMPLEX = True
 MAX_CONDITION = 1e6
@@ -24,7 +24,7 @@ RENEWAL_PERIOD = 256
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each row: w <- w + step A'(A A' + eps I)^+ (b - A w), A the last rows, this one included."""
     if X.dtype.kind == "c":
-        return reference.learn(s, X, Y, p, out)
+        return _complex_apa.learn(s, X, Y, p, out)
     done, predictions = 0, np.empty(Y.shape, Y.dtype) if out is None else out
     while done < len(X):
         part = slice(done, min(done + RENEWAL_PERIOD, len(X)))
