@@ -37,7 +37,20 @@ class Learner(Attributes):
         return dataset.to_dataset(self.rule, self._usable())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to an .npz file with a JSON header, without pickle; an old file is replaced atomically."""
+        """Write the state to an .npz file with a JSON header, without pickle; an old file is replaced atomically.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, by its full name: no ending is added. The ending of another format, such as .nc, is refused.
+
+        Raises
+        ------
+        ValueError
+            If the ending is that of another format.
+        OSError
+            If the file cannot be written; the old file is unchanged.
+        """
         files.save(self.rule, self._usable(), path)
 
     def to_bytes(self) -> bytes:

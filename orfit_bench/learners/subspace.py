@@ -17,7 +17,8 @@ from orfit_bench.spec.backend import Array
 class Subspace(Learner):
     """A learner of the `n_components` directions along which a stream of rows X (n, d) varies most.
 
-    Made by `orfit_bench.create`. Nothing is centred: subtract a mean beforehand where one is meant.
+    Made by `orfit_bench.create`. Nothing is centred. `ob.pipeline(ob.Standardizer(scale=False), learner)` subtracts the
+    running mean, which is `pipeline.transforms[0].mean_`; the estimators of `orfit_bench.sklearn` have `mean_` too.
 
     Examples
     --------
@@ -130,6 +131,34 @@ class Subspace(Learner):
         diagonal = xp.diagonal(R)  # real numbers: LAPACK makes those of complex matrices so
         signs = xp.copysign(1, diagonal.real if self.dtype.kind == "c" else diagonal)
         return xp.ascontiguousarray(_conjugate_transpose(Q * signs))
+
+    @property
+    def explained_variance_(self) -> Array:
+        """The sums of squares along the rows of `components_`, divided by n - 1, of shape (k,), in descending order.
+
+        This is the variance that scikit-learn's PCA reports where the mean of the rows is zero, since nothing is
+        centred. Only `incremental_pca` keeps these sums; the estimators of `orfit_bench.sklearn` compute them, and the
+        running mean, for all methods.
+
+        Raises
+        ------
+        AttributeError
+            If the method keeps no singular values.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> pca = ob.create("incremental_pca", backend="numpy", n_components=1)
+        >>> pca.partial_fit([[-2.0, 0.0], [0.0, 0.0], [2.0, 0.0]]).explained_variance_.round(3)
+        array([4.])
+        """
+        if all(field.name != "singular_values" for field in self.method.state.fields):
+            raise AttributeError(
+                f"{self.method.name} keeps no variances: orfit_bench.sklearn.ESTIMATORS[{self.method.name!r}] has "
+                f"explained_variance_ and mean_"
+            )
+        values = self._begun().arrays.singular_values[: len(self.components_)]
+        return values**2 / max(self.n_samples_seen_ - self.pending - 1, 1)
 
     def transform(self, X: ArrayLike) -> Array:
         """The coordinates (n, k) of the rows of X (n, d): X components_', of complex rows X components_^H."""

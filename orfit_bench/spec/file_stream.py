@@ -154,12 +154,20 @@ def _order(source: Source, time: str, rows: int, fits: bool) -> Any:
         last = values[-1]
         if not is_sorted and not fits:
             raise ValueError(
-                f"{source.name}: the rows are not in the order of {time!r}, and too many to be sorted in memory: "
-                f"sort the file by this column"
+                f"{source.name}: the rows are not in the order of {time!r}, and too many to be sorted in memory: sort "
+                f"the file beforehand, for example by polars, in parts: {_sorting(source.name, time)}"
             )
         if fits:
             parts.append(values)
     return None if is_sorted else np.argsort(np.concatenate(parts)[:rows], kind="stable")
+
+
+def _sorting(path: str, time: str) -> str:
+    """A call of polars that sorts a file without holding all of it."""
+    is_csv = path.lower().endswith((".csv", ".csv.gz"))
+    is_arrow = path.lower().endswith((".arrow", ".feather"))
+    scan = "scan_csv" if is_csv else "scan_ipc" if is_arrow else "scan_parquet"
+    return f"pl.{scan}({path!r}).sort({time!r}).sink_parquet('sorted.parquet')"
 
 
 def _ticks(column: Any) -> str:

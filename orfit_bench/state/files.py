@@ -26,6 +26,21 @@ from orfit_bench.state.serialization import HostArray, arrays
 from orfit_bench.state.state import LearnerState, StateRule
 
 ENDING = ".npy"
+OTHER_FORMATS = (
+    ".nc",
+    ".npy",
+    ".csv",
+    ".json",
+    ".parquet",
+    ".pkl",
+    ".pickle",
+    ".h5",
+    ".hdf5",
+    ".zarr",
+    ".zip",
+    ".toml",
+)
+"""Endings of files that a saved state is not; names without an ending and with one of the user's own are taken."""
 DAMAGED = "the file is damaged or was changed"
 
 
@@ -35,7 +50,15 @@ def save(rule: StateRule, state: LearnerState | None, path: str | PathLike[str])
 
 
 def write(entries: Mapping[str, Any], given: Mapping[str, HostArray], path: str | PathLike[str]) -> None:
-    """Write a header and arrays to path, with a digest of each array and of the header."""
+    """Write a header and arrays to path, with a digest of each array and of the header.
+
+    Raises
+    ------
+    ValueError
+        If the ending of the path is that of another format.
+    """
+    if Path(path).suffix.lower() in OTHER_FORMATS:
+        raise ValueError(f"{path}: a state is saved as an .npz file: want the ending .npz, got {Path(path).suffix}")
     digests = {name: array_digest(a) for name, a in given.items()}
     head = np.frombuffer(json.dumps({**entries, "digests": digests}).encode(), np.uint8)
 

@@ -258,3 +258,19 @@ def test_digits_for_pca_are_centred_by_the_rows_learned() -> None:
     for chunk, y in data.chunks(64):
         learner.partial_fit(chunk, y)
     assert learner.n_samples_seen_ == 300
+
+
+def test_explained_variance_is_that_of_batch_pca() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 6))
+    X -= X.mean(axis=0)
+    pca = ob.create("incremental_pca", backend="numpy", n_components=3)
+    for rows in np.split(X, [1, 2, 30]):
+        pca.partial_fit(rows)
+    want = np.linalg.eigvalsh(np.cov(X.T))[::-1][:3]
+    np.testing.assert_allclose(pca.explained_variance_, want, rtol=1e-10)
+    merged = ob.create("incremental_pca", backend="numpy", n_components=3).partial_fit(X[:25])
+    merged.merge(ob.create("incremental_pca", backend="numpy", n_components=3).partial_fit(X[25:]))
+    np.testing.assert_allclose(merged.explained_variance_, want, rtol=1e-10)
+    with pytest.raises(AttributeError, match=r"keeps no variances: orfit_bench.sklearn.ESTIMATORS..oja.. has"):
+        ob.create("oja", backend="numpy", n_components=3).explained_variance_  # noqa: B018

@@ -277,3 +277,10 @@ def test_a_save_replaces_the_file_and_leaves_no_other(saved: Path, same_state: S
     learner.save(saved.parent / "no suffix")  # the name is taken as it stands
     same_state(ob.load(saved.parent / "no suffix"), learner)
     shutil.rmtree(saved.parent)
+
+
+def test_the_ending_of_another_format_is_refused(tmp_path: Path) -> None:
+    for name in ("state.nc", "state.CSV", "state.pkl"):
+        with pytest.raises(ValueError, match=r"a state is saved as an .npz file: want the ending .npz, got"):
+            ob.create("lms", backend="numpy").save(tmp_path / name)
+        assert not (tmp_path / name).exists()
