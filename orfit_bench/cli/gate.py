@@ -101,7 +101,7 @@ def gate_command(
         if uncommitted(root, after.commit):
             shown.say(f"{root} has uncommitted changes, which are not measured: {head} is compared as committed")
         sizes = [workloads.QUICK_SIZE, *(workloads.FULL_SIZES if profile == "full" else [])]
-        gate = Gate(before, after, sizes, methods, backends, tolerated, shown.update)
+        gate = Gate(before, after, sizes, methods, backends, tolerated, shown.update, root)
         found = gate.compare()
         culprit = first_with_regression(root, gate, found) if bisect else ""
     if any(f.verdict not in report.UNCHANGED for f in found):

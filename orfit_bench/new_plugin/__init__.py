@@ -17,9 +17,9 @@ from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import SPEC_VERSION
 
 KINDS = {
-    "method": ("common", "method"),
-    "backend": ("common", "arrays", "backend"),
-    "both": ("common", "method", "arrays", "both"),
+    "method": ("common", "tracking", "tracking_method", "method"),
+    "backend": ("common", "tracking", "tracking_backend", "arrays", "backend"),
+    "both": ("common", "tracking", "tracking_method", "method", "arrays", "both"),
 }
 """The template folders of each kind; a later file replaces an earlier one of the same name."""
 HOOKS = ("methods", "backends", "streams", "metrics")
@@ -76,8 +76,8 @@ def filled(kind: str, names: Names) -> dict[str, str]:
     for template in KINDS[kind]:
         root = Path(str(files(__name__) / "templates" / template))
         for path in sorted(root.rglob("*")):
-            if path.is_file() and path.suffix in (".py", ".md", ".toml", ".yml"):
-                where = path.relative_to(root).as_posix()
+            if path.is_file() and (path.suffix in (".py", ".md", ".toml", ".yml", ".json") or path.name == "gitignore"):
+                where = path.relative_to(root).as_posix().replace("gitignore", ".gitignore")
                 found[_filled(where, names)] = _filled(path.read_text(encoding="utf-8"), names)
     return found
 

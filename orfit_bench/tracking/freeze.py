@@ -1,10 +1,14 @@
-"""Writes the reference trajectories: the results of every method on the reference backend.
+"""Writes reference trajectories: the results of methods on a reference backend.
 
-A commit that changes them may change nothing else in the package and its plugins (a test reads the history), so that a
-change of a kernel cannot redefine the result that it is compared with.
+In this repository, a commit that changes them may change nothing else in the package and its plugins (a test reads the
+history), so that a change of a kernel cannot redefine the result that it is compared with.
 """
 
 from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -13,17 +17,56 @@ from orfit_bench.tracking import workloads
 from orfit_bench.tracking.workloads import exactness
 
 
-def freeze() -> int:
-    """Write the trajectories of all methods in `workloads.METHODS` and return how many numbers they contain."""
+def freeze_trajectories(methods: Sequence[str] = (), file: Path | None = None, backend: str = "numpy") -> int:
+    """Write the trajectories of methods to a file, with which later commits are compared.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        By default the methods of `workloads.METHODS`.
+    file : path, optional
+        An .npz file, replaced if it exists. By default the file of this package.
+    backend : str
+        The backend that computes the trajectories.
+
+    Returns
+    -------
+    int
+        How many numbers the file contains.
+
+    Raises
+    ------
+    NotImplementedError
+        If a method or the backend does not exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> freeze_trajectories(["greedy"], Path(tempfile.mkdtemp(), "trajectories.npz"))
+    5
+    """
     arrays = {
         f"{method}/{name}": value
-        for method in workloads.METHODS
-        for name, value in workloads.Workload(method, "numpy").trajectory().items()
+        for method in methods or workloads.METHODS
+        for name, value in workloads.Workload(method, backend).trajectory().items()
     }
-
-    replace(exactness.TRAJECTORIES, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+    target = file or exactness.TRAJECTORIES
+    replace(target, lambda opened: np.savez_compressed(opened, **arrays))  # type: ignore[arg-type]
     return sum(array.size for array in arrays.values())
 
 
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command: all methods of this repository, or named ones into a file."""
+    parser = argparse.ArgumentParser(prog="python -m orfit_bench.tracking.freeze", description=main.__doc__)
+    parser.add_argument("methods", nargs="*", metavar="METHOD")
+    parser.add_argument("--file", type=Path, help="an .npz file; required if methods are named")
+    parser.add_argument("--backend", default="numpy")
+    given = parser.parse_args(arguments)
+    if bool(given.methods) != bool(given.file):
+        parser.error("name methods and --file, or neither")
+    numbers = freeze_trajectories(given.methods, given.file, given.backend)
+    print(f"{numbers} numbers of {len(given.methods or workloads.METHODS)} methods in {given.file or 'the package'}")
+
+
 if __name__ == "__main__":
-    print(f"{freeze()} numbers of {len(workloads.METHODS)} methods in {exactness.TRAJECTORIES}")
+    main()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ RETRIES = 3
 """Retries of a suspected change, each in new processes, since the memory layout differs between processes."""
 RETRY_FRACTION = 0.5
 """A time is measured again if it rose or fell by more than this fraction of its tolerance."""
+OWN_TRAJECTORIES = "benchmarks/trajectories.npz"
+"""The stored trajectories in the repository of a plugin."""
 Progress = Callable[[int, int, str], None]
 Job = tuple[str, Key]
 """A timing of `LEARNER_TIMES` or `workloads.STARTS`, and what is timed."""
@@ -47,6 +50,8 @@ class Gate:
         Relative changes to ignore, by quantity; overrides the defaults in `quantities`.
     progress : callable
         Called as progress(done, total, description).
+    root : path
+        The repository, which may contain the stored trajectories of a plugin.
     """
 
     base: Environment
@@ -56,6 +61,7 @@ class Gate:
     backends: Sequence[str] = ()
     tolerated: dict[str, float] = field(default_factory=dict)
     progress: Progress = lambda done, total, what: None
+    root: Path = Path()
 
     def compare(self) -> list[Comparison]:
         """Measure every quantity in both commits and compare them; suspected changes of times are measured again.
@@ -146,7 +152,8 @@ class Gate:
         """Deviations from the stored trajectory, or from that of the base if none is stored."""
         trajectories = [_arrays(answer) for answer in self._both(processes, "trajectory", key)]
         try:
-            want = workloads.stored_trajectory(key[0])
+            own = self.root / OWN_TRAJECTORIES
+            want = workloads.stored_trajectory(key[0], own if own.exists() and not self._has_host() else None)
         except workloads.Missing:
             want = trajectories[0]
         return [_deviation(got, want) for got in trajectories]

@@ -14,7 +14,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.plugins.registry import registry
-from orfit_bench.tracking import freeze, workloads
+from orfit_bench.tracking import freeze_trajectories, workloads
 from orfit_bench.tracking.workloads import exactness
 from orfit_bench.tracking.workloads.rows import rows
 from orfit_bench.tracking.workloads.times import Clock
@@ -132,7 +132,7 @@ class TestFrozen:
         files = []
         for name in ("a.npz", "b.npz"):
             monkeypatch.setattr(exactness, "TRAJECTORIES", tmp_path / name)
-            freeze.freeze()
+            freeze_trajectories()
             files.append((tmp_path / name).read_bytes())
         assert files[0] == files[1]
         assert workloads.stored_trajectory("oja").keys() == workloads.Workload("oja", "numpy").trajectory().keys()

@@ -31,9 +31,9 @@ def relative(got: Array, want: Array) -> float:
     return difference / (float(abs(want).max(initial=0.0)) or 1.0)
 
 
-def stored_trajectory(method: str) -> dict[str, Array]:
+def stored_trajectory(method: str, source: Path | None = None) -> dict[str, Array]:
     """Return the stored trajectory of a method on the reference backend. Raises `Missing` if there is none."""
-    with np.load(TRAJECTORIES, allow_pickle=False) as file:
+    with np.load(source or TRAJECTORIES, allow_pickle=False) as file:
         found = {name.partition("/")[2]: file[name] for name in file.files if name.startswith(f"{method}/")}
     if not found:
         raise Missing(f"no trajectory of {method} is stored")

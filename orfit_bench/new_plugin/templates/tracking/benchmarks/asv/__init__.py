@@ -1,0 +1,1 @@
+"""Benchmarks that asv runs; asv imports every file of this folder."""

@@ -1,0 +1,12 @@
+"""Time, memory and accuracy over the commits of this repository."""
+
+from pathlib import Path
+
+from orfit_bench import tracking
+
+
+class Learners(tracking.LearnerBenchmarks):
+    """Several measurements of each time, per commit."""
+
+    methods = ["my_plugin"]
+    trajectories = Path(__file__).parents[1] / "trajectories.npz"
