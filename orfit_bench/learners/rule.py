@@ -16,6 +16,25 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
 
 
+class exclusive:  # used as a context manager, which costs half of one made by contextlib
+    """Lock a state while its rows are learned. Raises RuntimeError if another thread learns in it."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, state: LearnerState) -> None:
+        self._lock = state.in_use
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(False):
+            raise RuntimeError(
+                "this learner is learning in another thread: use one learner in each thread, and merge them, or guard "
+                "its calls by a lock"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(Configuration):
     """How rows change a state: `init` makes a state, and `learn` changes it in place.
@@ -29,6 +48,10 @@ class Rule(Configuration):
         """Learn rows X (n, d) with Y (n, c), both on the backend, in steps of batch_size; with `predict` return what
         was predicted for each before its step.
         """
+        with exclusive(state):
+            return self._learn(state, X, Y, predict, inputs)
+
+    def _learn(self, state: LearnerState, X: Array, Y: Array, predict: bool, inputs: StepInputs | None) -> Array | None:
         if self.method.kernel.validate_rows and len(X):
             self.method.kernel.validate_rows(self.settings, state.n_steps, X, Y, False, self.is_linear)
         if self.batch_size > 1:
@@ -63,14 +86,16 @@ class Rule(Configuration):
             raise ValueError("A: got no rows, want at least one")
         if self.method.kernel.validate_rows:
             self.method.kernel.validate_rows(self.settings, state.n_steps, A, Y, True, self.is_linear)
-        self.advance(state, A, Y, len(A), None, inputs, block=True)
-        state.n_samples += len(A)
+        with exclusive(state):
+            self.advance(state, A, Y, len(A), None, inputs, block=True)
+            state.n_samples += len(A)
 
     def flush(self, state: LearnerState) -> None:
         """Learn the pending rows as one shorter step."""
-        X, Y = state.pending.concatenate(self.namespace)
-        self.advance(state, X, Y, len(X), None, block=True)
-        state.pending = state.pending.without_rows()
+        with exclusive(state):
+            X, Y = state.pending.concatenate(self.namespace)
+            self.advance(state, X, Y, len(X), None, block=True)
+            state.pending = state.pending.without_rows()
 
     def advance(
         self,

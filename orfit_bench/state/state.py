@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -48,6 +49,8 @@ class LearnerState:
     """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
     has_warned: bool = False
     """Whether the user was warned that precision is lost."""
+    in_use: Any = field(default_factory=allocate_lock, init=False, compare=False, repr=False)
+    """Locked while rows are learned, so that a second thread is refused. A copy has a lock of its own."""
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
     bound_row: Any = field(default=None, init=False, compare=False)

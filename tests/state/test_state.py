@@ -59,7 +59,7 @@ def test_names_dimensions_and_attributes(rows: Any) -> None:
     assert {a.dtype for a in state.variables.values()} == {np.dtype("float32")}
     assert state["basis"].attrs["long_name"]
     want = {"method": "orfit", "backend": "numpy", "dtype": "float32", "random_state": 3, "t": 1, "model": "linear"}
-    want |= {"n_samples_seen": 7, "n_features": 5, "n_outputs": 2, "y_is_vector": "false", "format": 3}
+    want |= {"n_samples_seen": 7, "n_features": 5, "n_outputs": 2, "y_is_vector": "false", "format": 4}
     assert {key: state.attrs[key] for key in want} == want
     assert json.loads(state.attrs["settings"]) == settings
     assert json.loads(state.attrs["spec_version"]) == [1, 0]
