@@ -16,6 +16,8 @@ MODULES = [
     "",
     ".learners.factory",
     ".learners.restoring",
+    ".learners.numeric_predictions",
+    ".learners.recorded_learning",
     ".learners.regressor",
     ".learners.classifier",
     ".learners.subspace",

@@ -1,0 +1,95 @@
+"""Learning of numbers that also returns what happened row by row: predictions before each step, and weights."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from orfit_bench.learners import sparse, weight_history, weighting
+from orfit_bench.learners.numeric_predictions import NumericPredictions
+from orfit_bench.learners.targets import with_numbers
+from orfit_bench.spec.backend import Array
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class RecordedLearning(NumericPredictions):
+    """A learner of numbers that returns predictions or weights of each row while it learns."""
+
+    def prequential(self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Array:
+        """Learn rows in order, and predict each of them just before its step.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, c)
+            Targets.
+        sample_weight : array_like, shape (n,), optional
+            Weights of the rows, as in `partial_fit`.
+
+        Returns
+        -------
+        array of the backend, shape (n,) or (n, c)
+            For each row what `predict` would have returned before the step that learned it.
+
+        Raises
+        ------
+        TypeError, ValueError, DivergedError
+            As `partial_fit`.
+        """
+        return self._shaped(self._learn_numbers(X, y, sample_weight, predict=True))
+
+    def weight_history(self, X: ArrayLike, y: ArrayLike, *, every: int = 1) -> xarray.DataArray:
+        """Learn rows in order, and return the weights after each `every` rows.
+
+        Parameters
+        ----------
+        X : array_like or table, shape (n, d)
+            Rows.
+        y : array_like, shape (n,) or (n, c)
+            Targets.
+        every : int, default 1
+            Rows between two entries. Rows after the last multiple of it are learned without an entry.
+
+        Returns
+        -------
+        xarray.DataArray, shape (n // every, p, c)
+            The weights by which `predict` would answer, with the dimensions "row" (`n_samples_seen_`), "parameter" and
+            "output" (without outputs where y is (n,)), in host memory.
+
+        Raises
+        ------
+        ValueError
+            If the history would exceed 1 GiB, before any row is learned; or as `partial_fit`.
+        TypeError, DivergedError
+            As `partial_fit`.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> lms = ob.create("lms", backend="numpy", step_size=0.5)
+        >>> lms.weight_history([[1.0], [1.0], [1.0]], [4.0, 4.0, 4.0]).values.tolist()
+        [[2.0], [3.0], [3.5]]
+        """
+        every = weight_history.validate(self.method, every)
+        rows = with_numbers(self.rule, self._usable(), X, y)
+        history = self._update(rows, weight_history.learn, self.rule, rows, every)
+        return weight_history.labelled(history, self._begun(), every, len(rows.X))
+
+    def _learn_numbers(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
+    ) -> Array | None:
+        """Learn rows, and with `predict` return what was predicted for each before its step."""
+        if sample_weight is None:
+            rows = with_numbers(self.rule, self._usable(), X, y, look=not self.rule.kernel_checks_rows)
+            learn = partial(sparse.learn, self.rule) if sparse.is_sparse(rows.X) else self.rule.learn
+            return self._update(rows, learn, rows.X, rows.Y, predict)
+        rows = with_numbers(self.rule, self._usable(), X, y)
+        if sparse.is_sparse(rows.X):
+            raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
+        weights = weighting.validate(sample_weight, self.rule, len(rows.X))
+        return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
