@@ -287,3 +287,8 @@ def test_probabilities_of_a_classifier():
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_array_equal(found[:, 2], 0)
     np.testing.assert_array_equal(estimator.classes_[found.argmax(axis=1)], estimator.predict(X))
+
+
+def test_only_estimators_that_need_it_are_tagged_with_a_poor_score():
+    tagged = {name for name in REGRESSORS if ESTIMATORS[name]().__sklearn_tags__().regressor_tags.poor_score}
+    assert tagged == {"lms", "sgd", "gp", "greedy", "icl", "ogd", "orfit"}
