@@ -84,7 +84,8 @@ class Kernel(Protocol):
     A module may say LACKS = {capability: why, "setting=value": why}, what it leaves out of what the method allows
     (spec/capability.py), and EXPECTED_FAILURES = {check: why}, which checks of the kit it fails ("check float32": in
     that dtype alone). With CHECKS_ROWS = True its `learn` gets unvalidated rows of batch_size 1, which saves a pass
-    over them: where one is not finite, it returns -1 and leaves all as it was.
+    over them: where one is not finite, it returns -1 and leaves all as it was. With COMPLEX = True it also learns
+    complex rows, which are x^H where a formula has x', of methods that have a complex form.
     """
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
