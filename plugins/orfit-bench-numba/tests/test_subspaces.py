@@ -45,6 +45,24 @@ def test_single_rows_stay_orthonormal_and_equal_the_chunk(method, step_size):
     assert abs(C - chunk.state()["basis"].values).max() < 1e-9
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("method", ["sanger", "implicit_krasulina", "incremental_pca"])
+def test_single_rows_without_a_transposed_copy_equal_the_chunk(method, dtype):
+    """The first rows of sanger make C ill-conditioned, and those of incremental_pca fill the basis."""
+    rng, eps = np.random.default_rng(0), np.finfo(dtype).eps
+    X = (rng.standard_normal((300, 12)) * np.linspace(2, 1, 12) / 4).astype(dtype)
+    settings = {} if method == "incremental_pca" else {"step_size": 1e-3 if method == "sanger" else 0.1}
+    one, chunk, moved = (ob.create(method, backend="numba", dtype=dtype, n_components=4, **settings) for _ in range(3))
+    for x in X:
+        one.learn_one(x)
+    chunk.partial_fit(X)
+    moved.partial_fit(X * (1 + 8 * eps * rng.uniform(-1, 1, X.shape)).astype(dtype))
+    change, C = abs(projection(moved) - projection(chunk)).max(), one.state()["basis"].values
+    assert abs(projection(one) - projection(chunk)).max() <= 20 * max(change, eps)
+    if method == "incremental_pca":
+        assert abs(C.T @ C - np.eye(4)).max() < 50 * eps
+
+
 @pytest.mark.parametrize("method", ["oja", "krasulina"])
 def test_single_rows_too_large_for_the_short_form(method):
     X = np.random.default_rng(1).standard_normal((20, 6)) * 50

@@ -19,14 +19,14 @@ LARGEST_GROWTH = 100.0
 """Of |C x|^2, by a row that is learned here: its square root is lost of the digits."""
 
 
-def learn_oja(C: Array, y: Array, step: Any) -> bool:
+def learn_oja(s: Any, y: Array, p: Any) -> bool:
     """C <- QR(C + step y c')."""
-    return bool(learn_orthonormal(C, y, step, False))
+    return bool(learn_orthonormal(s.basis, y, p.step_size[0], False))
 
 
-def learn_krasulina(C: Array, y: Array, step: Any) -> bool:
+def learn_krasulina(s: Any, y: Array, p: Any) -> bool:
     """C <- QR(C + step (y - C c) c')."""
-    return bool(learn_orthonormal(C, y, step, True))
+    return bool(learn_orthonormal(s.basis, y, p.step_size[0], True))
 
 
 @compiled("W r f b")

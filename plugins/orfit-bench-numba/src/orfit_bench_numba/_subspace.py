@@ -20,21 +20,21 @@ Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; returns False if it was not applied."""
 Rows = Callable[[Any, Array, Any, int], int]
 """rows(s, X, p, i): learn X from row i on, one row a step; returns how many, up to one that needs the rule."""
-Row = Callable[[Array, Array, Any], bool]
-"""row(C, y, step): learn one row in place; returns False, and changes nothing, where `rows` has to learn it."""
+Row = Callable[[Any, Array, Any], bool]
+"""row(s, y, p): learn one row in place; returns False, and changes nothing, where `rows` has to learn it."""
 RENEWAL_PERIOD = 1000
 """Most rows after which a basis is orthonormalized again, to remove the accumulated rounding."""
 
 
-def make_learn(rule: Rule, rows: Rows, row: Row | None = None) -> Callable[..., int]:
+def make_learn(rule: Rule, rows: Rows, row: Row, period: int = RENEWAL_PERIOD) -> Callable[..., int]:
     """Make `learn` from a rule, `rows`, its fast form for steps of one row, and `row`, that for a call with one.
 
-    Rounding errors of `row` are removed every RENEWAL_PERIOD steps, by `rows`.
+    Rounding errors of `row` are removed by `rows`, every `period` steps.
     """
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         i, N = 0, p.batch_size
-        if row and len(X) == 1 and p.t % RENEWAL_PERIOD and row(s.basis, X[0], p.step_size[0]):
+        if len(X) == 1 == N and (p.t - 1) % period and row(s, X[0], p):
             return 1
         with limit_blas_threads(4.0 * X.size * s.basis.shape[1]):
             while i < len(X):

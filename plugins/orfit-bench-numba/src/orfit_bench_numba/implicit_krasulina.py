@@ -5,7 +5,7 @@ of the inverse decay: an error E becomes E (1 - 2 gain |x|^2), and gain |x|^2 < 
 overflow is learned by the rule of the reference.
 
 Reads X and the steps, writes C and the inverse; allocates C', k^2 and 4 d numbers a call. Cost of a row: see
-`_delayed_rank1`, plus 8 k^2 flops.
+`_delayed_rank1`, plus 8 k^2 flops. A call with one row copies nothing, see `_single_row`.
 """
 
 from typing import Any
@@ -22,6 +22,7 @@ from orfit_bench_numba._delayed_rank1 import (
     multiply_basis,
     update_inverse_gram,
 )
+from orfit_bench_numba._single_row import learn_implicit
 from orfit_bench_numba._subspace import make_learn, transposed_copy
 from orfit_bench_numpy.implicit_krasulina import RENEWAL_PERIOD, rule, step
 
@@ -72,4 +73,9 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
     return learned
 
 
-learn = make_learn(rule, learn_rows)
+def learn_row(s: Any, y: Array, p: Any) -> bool:
+    """Learn one row; not the first one, which computes the inverse."""
+    return bool(learn_implicit(s.basis, s.inverse, y, p.step_size[0]))
+
+
+learn = make_learn(rule, learn_rows, learn_row)

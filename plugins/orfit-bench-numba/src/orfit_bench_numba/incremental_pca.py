@@ -6,8 +6,9 @@ takes O(k^2), see `_arrowhead_svd`.
 
 Reads X, writes U and Sigma; allocates U', DELAY d numbers and blocks of 256 columns a call. A row costs 4 d (k + q)
 flops in two passes over the basis and the q directions beside it, whose bandwidth is the limit, 2 d k (k + DELAY) /
-DELAY to rotate it, and about 2 k^3 to rotate the small matrix. A row too small or too large to be squared, and each
-step of several rows, is learned by the rule of the reference.
+DELAY to rotate it, and about 2 k^3 to rotate the small matrix. A call with one row rotates the basis at once, and is
+left to the loop every DELAY rows, which makes it orthonormal again. A row too small or too large to be squared, and
+each step of several rows, is learned by the rule of the reference.
 """
 
 from typing import Any
@@ -149,4 +150,47 @@ def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
             S[j, m] = 1 if j == m else 0
 
 
-learn = make_learn(rule, learn_rows)
+def learn_row(s: Any, y: Array, p: Any) -> bool:
+    """Learn one row by a rotation of the basis, once it is full."""
+    info = np.finfo(y.dtype)
+    limits = max(len(s.basis), len(s.singular_values) + 1) * info.eps, info.tiny / info.eps**2, info.max
+    return bool(rotate_by_row(s.basis, s.singular_values, y, *limits))
+
+
+@compiled("W w r f f f")
+def rotate_by_row(U: Array, sigma: Array, y: Array, cut: float, least: float, most: float) -> Any:
+    """[U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]]; returns False, and changes nothing, if the rank is below k."""
+    (d, k), kind = U.shape, U.dtype
+    n, wide, energy = k + 1, 64, np.dot(y, y)
+    size = np.sqrt(energy)
+    if not (sigma[k - 1] > 0 and least < energy and size + sigma[0] < most):
+        return False
+    r, c, work = y.copy(), np.zeros(k, kind), np.zeros(k + d, kind)
+    small, moving, values = np.zeros((k + 3, n)), np.zeros(n, np.int64), np.zeros(n)
+    kept, new, V = np.zeros(n), np.zeros(n), np.zeros((n, n), kind)
+    rho = project_off(U.T, r, size, cut, c, work)
+    for j in range(k):
+        kept[j], new[j] = sigma[j], c[j]
+    new[k] = rho
+    if not rho > 0:
+        return False
+    decompose(kept, new, V, values, small, moving)
+    if not values[k - 1] > cut * values[0]:
+        return False
+    part, turned = np.empty((wide, n), kind), np.empty((wide, k), kind)
+    for first in range(0, d, wide):
+        rows = min(wide, d - first)
+        for i in range(rows):
+            for j in range(k):
+                part[i, j] = U[first + i, j]
+            part[i, k] = r[first + i] / rho
+        np.dot(part[:rows], V[:k].T, turned[:rows])
+        for i in range(rows):
+            for j in range(k):
+                U[first + i, j] = turned[i, j]
+    for j in range(k):
+        sigma[j] = values[j]
+    return True
+
+
+learn = make_learn(rule, learn_rows, learn_row, DELAY)
