@@ -70,6 +70,9 @@ def gate_command(
     batch_deviation          deviation from the exact batch solution
     frozen_deviation         deviation from a stored reference trajectory
 
+    The code of both commits is installed and run with your rights: name no commit
+    that you would not run yourself.
+
     The timings of the two commits are interleaved and normalized by a reference workload. A suspected change is
     measured again in new processes, up to three times, and reported only if every repetition confirms it.
 
