@@ -74,7 +74,7 @@ def gate_command(
     that you would not run yourself.
 
     The timings of the two commits are interleaved and normalized by a reference workload. A suspected change is
-    measured again in new processes, up to three times, and reported only if every repetition confirms it.
+    measured again in new processes, up to three times, and reported only if most measurements agree.
 
     \b
     Examples:

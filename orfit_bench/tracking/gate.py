@@ -21,7 +21,7 @@ from orfit_bench.tracking.quantities import LEARNER_TIMES
 
 RETRY_TURNS = 6
 """Turns of a timing before a retry can end."""
-RETRIES = 3
+LEAST_RETRIES, RETRIES = 2, 3
 """Retries of a suspected change, each in new processes, since the memory layout differs between processes."""
 RETRY_FRACTION = 0.5
 """A time is measured again if it rose or fell by more than this fraction of its tolerance."""
@@ -73,7 +73,7 @@ class Gate:
             self._compile(keys)
             found += self._compare_sizes(processes, keys)
             jobs = [(name, key) for key in keys for name in LEARNER_TIMES]
-            if self._has_host():
+            if self._has_host() and not self.methods:
                 jobs += [(name, ("", "", 0)) for name in workloads.STARTS]
             times = self._compare_times(processes, jobs)
         with self._processes(PYTHONMALLOC="malloc") as processes:
@@ -190,21 +190,23 @@ class Gate:
     # ------------------------------------------------------------------ retries
 
     def _retry(self, jobs: Sequence[Job], times: list[list[Comparison]]) -> list[list[Comparison]]:
-        """Measure suspected jobs again in new processes; of each job the measurement with the least change counts.
+        """Measure suspected jobs again in new processes; of each job the middle one of all measurements counts.
 
         All quantities of a job come from one measurement, so that a kernel never takes longer than its call.
         """
-        best = list(times)
-        for _ in range(RETRIES):
-            suspected = [i for i, job in enumerate(best) if self._is_suspected(job)]
+        measured, chosen = [[job] for job in times], list(times)
+        suspected = [i for i, job in enumerate(chosen) if self._is_suspected(job)]
+        for retry in range(1, RETRIES + 1):
             if not suspected:
                 break
             with self._processes() as processes:
                 again = self._compare_times(processes, [jobs[i] for i in suspected], RETRY_TURNS)
             for i, job in zip(suspected, again, strict=True):
-                if _is_preferable(job, best[i]):
-                    best[i] = job
-        return [_refused(job) if is_impossible(job) else job for job in best]
+                measured[i].append(job)
+                chosen[i] = middle(measured[i])
+            if retry >= LEAST_RETRIES:
+                suspected = [i for i in suspected if self._is_suspected(chosen[i])]
+        return [_refused(job) if is_impossible(job) else job for job in chosen]
 
     def _is_suspected(self, job: Sequence[Comparison]) -> bool:
         limits = (RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated) for comparison in job)
@@ -221,11 +223,19 @@ def is_impossible(job: Sequence[Comparison]) -> bool:
     return kernel.base > call.base or kernel.head > call.head
 
 
-def _is_preferable(job: Sequence[Comparison], other: Sequence[Comparison]) -> bool:
-    """Whether a later measurement of a job replaces another one."""
-    if any(comparison.verdict == "broken" for comparison in job):
-        return True
-    return not is_impossible(job) and (is_impossible(other) or 0 <= _size(job) < _size(other))
+def middle(measured: Sequence[list[Comparison]]) -> list[Comparison]:
+    """The measurement of a job that counts: a failure, else the median of the changes, of two the smaller one.
+
+    Impossible measurements, and those in which the older commit failed, count only if there are no others.
+    """
+    for job in measured:
+        if any(comparison.verdict == "broken" for comparison in job):
+            return job
+    valid = [job for job in measured if not is_impossible(job) and all(c.size >= 0 for c in job)]
+    if not valid:
+        return measured[0]
+    valid.sort(key=_largest_change)
+    return min(valid[(len(valid) - 1) // 2], valid[len(valid) // 2], key=lambda job: abs(_largest_change(job)))
 
 
 def _refused(job: Sequence[Comparison]) -> list[Comparison]:
@@ -234,10 +244,9 @@ def _refused(job: Sequence[Comparison]) -> list[Comparison]:
     return [comparison._replace(base=math.nan, head=math.nan, verdict="failing", note=note) for comparison in job]
 
 
-def _size(job: Sequence[Comparison]) -> float:
-    """The largest change of a job; -1 if a value is missing."""
-    sizes = [comparison.size for comparison in job]
-    return -1.0 if min(sizes) < 0 else max(sizes)
+def _largest_change(job: Sequence[Comparison]) -> float:
+    """The logarithm of head / base for the quantity of a job that changed most."""
+    return max((math.log(comparison.head / comparison.base) for comparison in job), key=abs)
 
 
 def _answer(process: CommitProcess) -> Answer:

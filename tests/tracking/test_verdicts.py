@@ -97,7 +97,7 @@ class TestTurns:
 
 
 class TestRetries:
-    """Suspected changes of times are measured again, and the least change counts."""
+    """Suspected changes of times are measured again, and the middle one counts."""
 
     JOBS = (("chunk_seconds", KEY),)
 
@@ -117,18 +117,23 @@ class TestRetries:
 
     @pytest.mark.parametrize("first", [1.5, 0.6])
     def test_noise_is_dismissed_in_both_directions(self, monkeypatch, first):
-        found, left = self.retried(monkeypatch, self.job(first), map(self.job, [1.4, 1.02, 9.9]))
-        assert [(c.verdict, c.head) for c in found] == [("same", 1.02), ("same", 0.51)]
+        found, left = self.retried(monkeypatch, self.job(first), map(self.job, [1.02, 1.01, 9.9]))
+        assert {c.verdict for c in found} == {"same"}
         assert left == 1
 
     def test_confirmed_change_is_reported(self, monkeypatch):
-        found, left = self.retried(monkeypatch, self.job(1.25), map(self.job, [1.3, 1.19, 1.2]))
+        found, left = self.retried(monkeypatch, self.job(1.25), map(self.job, [1.3, 1.02, 1.2]))
         assert [c.verdict for c in found] == ["worse", "worse"]
-        assert (found[0].head, left) == (1.19, 0)
+        assert (found[0].head, left) == (1.2, 0)
+
+    def test_changes_in_both_directions_are_noise(self, monkeypatch):
+        found, _ = self.retried(monkeypatch, self.job(1.3), map(self.job, [0.8, 1.3, 0.8]))
+        assert {c.verdict for c in found} != {"worse"}
+        assert gate.middle([self.job(x) for x in (1.3, 0.7, 1.04)]) == self.job(1.04)
 
     def test_kernel_slower_than_its_call_is_measured_again(self, monkeypatch):
         assert gate.is_impossible(self.job(1.0, kernel=1.2))
-        found, _ = self.retried(monkeypatch, self.job(1.0, kernel=1.2), [self.job(1.0, kernel=0.9)])
+        found, _ = self.retried(monkeypatch, self.job(1.0, kernel=1.2), [self.job(1.0, kernel=0.9)] * 3)
         assert [(c.verdict, c.base) for c in found] == [("same", 1.0), ("same", 0.9)]
 
     def test_kernel_always_slower_than_its_call_is_refused(self, monkeypatch):
@@ -137,7 +142,7 @@ class TestRetries:
         assert all("longer than the call" in c.note for c in found)
 
     def test_failure_in_a_retry_is_reported(self, monkeypatch):
-        found, _ = self.retried(monkeypatch, self.job(2.0), [self.job(MeasureError("died"))])
+        found, _ = self.retried(monkeypatch, self.job(2.0), [self.job(MeasureError("died"))] * 3)
         assert {c.verdict for c in found} == {"broken"}
 
     def test_failure_of_the_older_commit_hides_nothing(self, monkeypatch):
