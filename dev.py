@@ -157,7 +157,7 @@ def asv(*arguments: str) -> None:
 def freeze() -> None:
     """Write the reference trajectories."""
     set_up()
-    python("-m", "orfit_bench.tracking.freeze")
+    python("-m", "orfit_bench.tracking", "freeze")
 
 
 def speed(*arguments: str) -> None:

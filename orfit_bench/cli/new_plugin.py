@@ -8,28 +8,32 @@ import click
 
 from orfit_bench.cli.plugins import plugins
 
+KINDS = ("method", "backend", "both", "stream", "metric", "model")
+
 
 @click.command("new-plugin")
 @click.argument("name")
 @click.option(
     "--kind",
-    type=click.Choice(("method", "backend", "both")),
+    type=click.Choice(KINDS),
     default="method",
     show_default=True,
-    help="What the plugin provides: a learning rule, an array type with kernels, or both.",
+    help="What the plugin provides: a learning rule, an array type with kernels, both, data, a metric, or a model.",
 )
 @click.option("--folder", type=click.Path(path_type=Path), metavar="PATH", help="Folder to create. Default: ./NAME.")
 def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:
     """Create a plugin called NAME from a template.
 
     The plugin is a small, complete distribution that installs and passes all checks: a method (leaky LMS, with its
-    batch solution and two laws), a backend (NumPy arrays, with a kernel for lms), or both. Replace its files one by one
+    batch solution and two laws), a backend (NumPy arrays, with a kernel for lms), both, a stream (two tasks), a metric
+    (mean absolute error) or a model (radial basis functions). Replace its files one by one
     with your own. NAME is used for the distribution, the package and the method or backend; a NAME that is already
     taken is an error. docs/tutorial.md in the repository is a worked example.
 
     \b
     Examples:
       orfit-bench new-plugin my-lms
+      orfit-bench new-plugin my-data --kind stream
       orfit-bench new-plugin my-arrays --kind backend --folder plugins/my-arrays
     """
     from orfit_bench.new_plugin import write
@@ -37,11 +41,16 @@ def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:
     plugins()
     folder = folder or Path(name)
     names = write(name, kind, folder)
-    run = f"--method {names.package}" if kind != "backend" else f"--method lms --backend {names.package}"
+    run = {
+        "backend": f"orfit-bench run --method lms --backend {names.package}",
+        "stream": f"orfit-bench run --method lms --stream {names.package}",
+        "metric": "orfit-bench run --method lms --stream drift",
+        "model": f"pytest {folder}",
+    }.get(kind, f"orfit-bench run --method {names.package}")
+    conform = "" if kind == "model" else f"  orfit-bench conform {names.package}\n"
     click.echo(
         f"{folder}: the {'method and backend' if kind == 'both' else kind} {names.package}, "
         f"distribution {names.distribution}\n"
         f"  pip install --editable {folder}\n"
-        f"  orfit-bench conform {names.package}\n"
-        f"  orfit-bench run {run}"
+        f"{conform}  {run}"
     )

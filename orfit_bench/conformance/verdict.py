@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from orfit_bench.conformance.declarations import check_plugins
 from orfit_bench.conformance.plan import Pair, checks_of, select_pairs
 from orfit_bench.conformance.result import LACKS, SKIPPED, CheckResult, PlannedCheck, Report
 from orfit_bench.errors import UnavailableError, suggest
@@ -63,8 +64,11 @@ def make_report(
         report.problems.append(f"stopped at the first failure: {len(results)} of {len(plan)} checks were run")
         return report
     capabilities, problems = declared or declarations(plan)
+    declared_only, faults = check_plugins(named)
+    problems = [*problems, *faults]
     missing = [] if partial else _missing_methods({backend for backend, _ in capabilities} & registry().backends.keys())
-    return Report(list(results), capabilities, [*_not_run(plan, results, named), *problems, *missing], partial)
+    not_run = [] if declared_only and not plan else _not_run(plan, results, named)
+    return Report(list(results), capabilities, [*not_run, *problems, *missing], partial)
 
 
 def expected_failures(backend: str, method: str) -> dict[str, str]:

@@ -19,6 +19,9 @@ from orfit_bench.spec import SPEC_VERSION
 KINDS = {
     "method": ("common", "tracking", "tracking_method", "method"),
     "backend": ("common", "tracking", "tracking_backend", "arrays", "backend"),
+    "stream": ("common", "stream"),
+    "metric": ("common", "metric"),
+    "model": ("common", "model"),
     "both": ("common", "tracking", "tracking_method", "method", "arrays", "both"),
 }
 """The template folders of each kind; a later file replaces an earlier one of the same name."""

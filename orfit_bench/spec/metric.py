@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from orfit_bench.spec.stream import Data
 
+Direction = Literal["lower", "higher"]
+"""Which values of a metric are better."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -55,7 +58,7 @@ class Metric:
     summary: str
     formula: str
     source: str
-    better: Literal["lower", "higher"]
+    better: Direction
     measure: Callable[[Record], float | None]
     tolerated: float = 0.01
     """Relative change between two runs that counts as none, due to timing or the order of additions."""

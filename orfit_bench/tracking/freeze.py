@@ -6,7 +6,6 @@ history), so that a change of a kernel cannot redefine the result that it is com
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,20 +52,3 @@ def freeze_trajectories(methods: Sequence[str] = (), file: Path | None = None, b
     target = file or exactness.TRAJECTORIES
     replace(target, lambda opened: np.savez_compressed(opened, **arrays))  # type: ignore[arg-type]
     return sum(array.size for array in arrays.values())
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command: all methods of this repository, or named ones into a file."""
-    parser = argparse.ArgumentParser(prog="python -m orfit_bench.tracking.freeze", description=main.__doc__)
-    parser.add_argument("methods", nargs="*", metavar="METHOD")
-    parser.add_argument("--file", type=Path, help="an .npz file; required if methods are named")
-    parser.add_argument("--backend", default="numpy")
-    given = parser.parse_args(arguments)
-    if bool(given.methods) != bool(given.file):
-        parser.error("name methods and --file, or neither")
-    numbers = freeze_trajectories(given.methods, given.file, given.backend)
-    print(f"{numbers} numbers of {len(given.methods or workloads.METHODS)} methods in {given.file or 'the package'}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,204 @@
+"""Checks of streams, metrics and models: does what they return match what they declare?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+import orfit_bench as ob
+from orfit_bench.conformance.causes import describe
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Data, Metric, Model, Record, Stream
+from orfit_bench.spec.metric import Direction
+
+ROWS, FEATURES = 40, 3
+STEP = 1e-6
+DEVIATION = 1e-5
+"""The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
+
+
+def check_stream(stream: Stream) -> list[str]:
+    """Check a stream with its default settings.
+
+    Parameters
+    ----------
+    stream : Stream
+        Loaded twice. It is not checked if its `probe` gives a reason why it cannot be loaded here.
+
+    Returns
+    -------
+    list of str
+        What is wrong: the data differ between two loads, shapes do not match, values are not finite, or the tasks do
+        not cover the rows. Empty if nothing is.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> check_stream(ob.streams()["drift"])
+    []
+    """
+    return [] if stream.probe() else _found("stream", stream.name, _stream_faults, stream)
+
+
+def check_metric(metric: Metric) -> list[str]:
+    """Check a metric on records of the reference backend: a regression, a classification and a subspace.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric may be None, not applicable, for some of these, but not for all.
+
+    Returns
+    -------
+    list of str
+        What is wrong: the direction, or a value that is not finite. Empty if nothing is.
+
+    Examples
+    --------
+    >>> from orfit_bench.spec import Metric
+    >>> rows = Metric("rows", "", "number of rows", "n", "", "sideways", lambda record: float(record.rows_learned))
+    >>> check_metric(rows)
+    ["metric 'rows': better='sideways', want one of lower, higher"]
+    """
+    return _found("metric", metric.name, _metric_faults, metric)
+
+
+def check_model(model: Model) -> list[str]:
+    """Check a model: shapes, and its Jacobian against central differences of its predictions.
+
+    Parameters
+    ----------
+    model : Model
+        Checked with three features and one output.
+
+    Returns
+    -------
+    list of str
+        What is wrong; empty if nothing is.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> check_model(ob.MLP(hidden=(4,)))
+    []
+    """
+    return _found("model", model.name, _model_faults, model)
+
+
+def check_plugins(names: Sequence[str]) -> tuple[int, list[str]]:
+    """The number of streams and metrics of the plugins or distributions named, and what is wrong with them."""
+    offers = [p.offers for p in registry().plugins if p.state == "ok" and {p.name, p.distribution} & set(names)]
+    streams = [stream for offered in offers for stream in offered.get("streams", ())]
+    metrics = [metric for offered in offers for metric in offered.get("metrics", ())]
+    found = [*map(check_stream, streams), *map(check_metric, metrics)]
+    return len(found), [fault for faults in found for fault in faults]
+
+
+def _found(kind: str, name: str, faults: Callable[[Any], Iterator[str]], declared: object) -> list[str]:
+    """The faults, of which an exception is one."""
+    found: list[str] = []
+    try:
+        found.extend(faults(declared))
+    except Exception as error:
+        found.append(f"raised {describe(error)}")
+    return [f"{kind} {name!r}: {fault}" for fault in found]
+
+
+def _stream_faults(stream: Stream) -> Iterator[str]:
+    first, second = stream.load(), stream.load()
+    for part in ("X", "y", "test", "validation", "tasks"):
+        a, b = (_arrays(getattr(data, part)) for data in (first, second))
+        if len(a) != len(b) or not all(map(_is_equal, a, b)):
+            yield f"two loads give different {part}; draw random numbers from a setting `seed`"
+    n, d = np.shape(first.X)
+    tests = {"the stream": (first.X, first.y), "test": first.test, "validation": first.validation}
+    for what, rows in tests.items():
+        if rows is None:
+            continue
+        X, y = (None if part is None else np.asarray(part) for part in rows)
+        if X is None or X.ndim != 2 or X.shape[1] != d:
+            yield f"{what} has X of shape {np.shape(X)}, want (rows, {d})"
+        elif not np.isfinite(np.asarray(X, float)).all():
+            yield f"{what} has values in X that are not finite"
+        elif (y is None) != (first.y is None) or (y is not None and len(y) != len(X)):
+            yield f"{what} has {len(X)} rows of X and {'no' if y is None else len(y)} targets"
+    if (first.y is None) != (stream.offers == "rows"):
+        yield f"it declares offers={stream.offers!r}, but y is {'None' if first.y is None else 'not None'}"
+    tasks = list(first.tasks)
+    if tasks and (tasks[0] != 0 or tasks[-1] != n or sorted(set(tasks)) != tasks):
+        yield f"tasks={first.tasks} do not cover the {n} rows: want increasing numbers from 0 to {n}"
+
+
+def _arrays(part: Any) -> list[Any]:
+    parts = part if isinstance(part, tuple) else (part,)
+    return [np.asarray(array) for array in parts]
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def _metric_faults(metric: Metric) -> Iterator[str]:
+    directions = get_args(Direction)
+    if metric.better not in directions:
+        yield f"better={metric.better!r}, want one of {', '.join(directions)}"
+    values = {record.learner.rule.method.name: metric.measure(record) for record in _records()}
+    if all(value is None for value in values.values()):
+        yield f"it is None for each of {', '.join(values)}"
+    for method, value in values.items():
+        if value is not None and not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
+            yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
+
+
+def _records() -> Iterator[Record]:
+    """The records of learners of three kinds, with two tasks and a test set."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal(ROWS)
+    for method, targets in (("rls", y), ("class_rls", (y > 0).astype(int)), ("oja", None)):
+        learned, held_out = (None, None) if targets is None else (targets[:30], targets[30:])
+        data = Data(X[:30], learned, test=(X[30:], held_out), tasks=(0, 15, 30))
+        learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
+        yield Record(
+            data=data,
+            learner=learner,
+            seconds=0.01,
+            rows_learned=30,
+            rows=np.array([15, 30]),
+            test_error=np.array([0.5, 0.25]),
+            task_error=np.array([[0.5, np.nan], [0.4, 0.3]]),
+            stream_error=0.4,
+            a_priori=np.full(30, 0.5) if method == "rls" else None,
+            latency=np.full(10, 1e-4),
+            host_bytes=1e4,
+            device_bytes=None,
+            limit=1e6,
+        )
+
+
+def _model_faults(model: Model) -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    c = 1
+    p = model.size(FEATURES, c)
+    w, X = 0.5 * rng.standard_normal(p), rng.standard_normal((5, FEATURES))
+    start = model.start(rng.standard_normal, FEATURES, c)
+    if start is not None and (np.shape(start) != (p,) or not np.isfinite(start).all()):
+        yield f"start gives shape {np.shape(start)} or values that are not finite, want ({p},)"
+    predictions = np.asarray(model.predict(w, X))
+    if predictions.shape != (len(X), c):
+        yield f"predict gives shape {predictions.shape} for {len(X)} rows, want {(len(X), c)}"
+        return
+    for x in X:
+        J = np.asarray(model.jacobian(w, x))
+        if J.shape != (c, p):
+            yield f"jacobian gives shape {J.shape}, want {(c, p)}"
+            return
+        steps = STEP * np.eye(p)
+        moved = [[model.predict(w + sign * step, x[None])[0] for step in steps] for sign in (1, -1)]
+        want = ((np.array(moved[0]) - np.array(moved[1])) / (2 * STEP)).T
+        if (off := float(abs(J - want).max())) > DEVIATION * (1 + float(abs(want).max())):
+            column = abs(J - want).max(0).argmax()
+            yield f"jacobian differs by {off:.1e} from the derivative of predict (column {column})"
+            return

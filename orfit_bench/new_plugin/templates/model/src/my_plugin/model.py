@@ -1,0 +1,38 @@
+"""Radial basis functions with learned centres and amplitudes: replace the functions by your own model.
+
+Regression methods that support models fit it: `orfit_bench.create("sgd", model=MODEL)`.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from orfit_bench import spec
+
+UNITS = 3
+
+
+def parts(w: NDArray, x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """The amplitudes (UNITS,), the differences x - centre (UNITS, d), and the values of the units (UNITS,)."""
+    amplitudes, centres = w[:UNITS], w[UNITS:].reshape(UNITS, -1)
+    differences = x - centres
+    return amplitudes, differences, np.exp(-0.5 * (differences**2).sum(1))
+
+
+def predict(w: NDArray, X: NDArray) -> NDArray:
+    """f(x) = sum_k a_k exp(-|x - c_k|^2 / 2) for all rows: (n, 1)."""
+    rows = (parts(w, x) for x in X)
+    return np.array([amplitudes @ units for amplitudes, _, units in rows]).reshape(len(X), 1)
+
+
+def jacobian(w: NDArray, x: NDArray) -> NDArray:
+    """The derivatives of f(x) by the amplitudes and the centres: (1, p)."""
+    amplitudes, differences, units = parts(w, x)
+    return np.concatenate([units, ((amplitudes * units)[:, None] * differences).ravel()])[None, :]
+
+
+MODEL = spec.Model(
+    name="my_plugin",
+    predict=predict,
+    jacobian=jacobian,
+    parameters=lambda d, c: UNITS * (d + 1),
+    start=lambda draw, d, c: draw(UNITS * (d + 1)),
+)

@@ -1,0 +1,68 @@
+"""Checks of streams, metrics and models find what is wrong."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench.conformance import check_metric, check_model, check_stream
+from orfit_bench.spec import Data, Metric, Stream
+
+X, Y = np.ones((6, 2)), np.arange(6.0)
+COUNT = itertools.count()
+METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (lambda: Data(X, Y, tasks=(0, 2, 6)), None),
+        (lambda: Data(X + next(COUNT), Y), "two loads give different X"),
+        (lambda: Data(X, Y, tasks=(0, 3)), "do not cover the 6 rows"),
+        (lambda: Data(X, Y, tasks=(0, 4, 2, 6)), "do not cover the 6 rows"),
+        (lambda: Data(X, Y[:5]), "6 rows of X and 5 targets"),
+        (lambda: Data(X, Y, test=(np.ones((3, 4)), Y[:3])), "test has X of shape"),
+        (lambda: Data(X * np.nan, Y), "not finite"),
+        (lambda: Data(X), "y is None"),
+        (lambda: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_streams(data, found):
+    faults = check_stream(Stream("s", "", data))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, None),
+        ({"better": "sideways"}, "want one of lower, higher"),
+        ({"measure": lambda record: float("nan")}, "want a finite number"),
+        ({"measure": lambda record: "good"}, "want a finite number"),
+        ({"measure": lambda record: None}, "None for each of rls, class_rls, oja"),
+        ({"measure": lambda record: 1 / 0}, "ZeroDivisionError"),
+    ],
+)
+def test_metrics(change, found):
+    faults = check_metric(replace(METRIC, **change))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, None),
+        ({"jacobian": lambda w, x: 1.01 * MODEL.jacobian(w, x)}, "from the derivative of predict"),
+        ({"jacobian": lambda w, x: MODEL.jacobian(w, x)[0]}, "jacobian gives shape"),
+        ({"predict": lambda w, X: MODEL.predict(w, X)[:, 0]}, "predict gives shape"),
+        ({"start": lambda draw, d, c: draw(2)}, "start gives shape"),
+    ],
+)
+def test_models(change, found):
+    faults = check_model(replace(MODEL, **change))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+MODEL = ob.MLP(hidden=(4,))
