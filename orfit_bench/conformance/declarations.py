@@ -120,7 +120,7 @@ def _stream_faults(stream: Stream) -> Iterator[str]:
             continue
         X, y = (None if part is None else np.asarray(part) for part in rows)
         if X is None or X.ndim != 2 or X.shape[1] != d:
-            yield f"{what} has X of shape {np.shape(X)}, want (rows, {d})"
+            yield f"{what} has X of shape {None if X is None else X.shape}, want (rows, {d})"
         elif not np.isfinite(np.asarray(X, float)).all():
             yield f"{what} has values in X that are not finite"
         elif (y is None) != (first.y is None) or (y is not None and len(y) != len(X)):

@@ -8,11 +8,13 @@ import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from helpers.distributions import install, python
 
+from orfit_bench import conformance
 from orfit_bench.cli import main
 from orfit_bench.jobs import files
 from orfit_bench.new_plugin import KINDS, filled, named, write
@@ -27,7 +29,11 @@ print(report.counts["passed"], sorted({r.backend for r in report.results}), sort
 """
 
 
-@pytest.fixture(scope="module", params=[k if k == "both" else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
+KERNELS = ("method", "backend", "both")
+"""The kinds of plugins that have kernels."""
+
+
+@pytest.fixture(scope="module", params=[k if k == "both" else pytest.param(k, marks=pytest.mark.slow) for k in KERNELS])
 def kind(request: pytest.FixtureRequest) -> str:
     """Each kind of plugin."""
     return str(request.param)
@@ -71,6 +77,30 @@ def test_new_plugin_is_listed_and_runs(kind: str, site: Path, tmp_path: Path) ->
     assert "my_own" in ran.stdout
 
 
+@pytest.mark.parametrize("kind", ["stream", "metric", "model"])
+def test_templates_without_kernels_have_no_faults(kind: str, tmp_path: Path) -> None:
+    write("my-own", kind, tmp_path / "mine")
+    source = tmp_path / "mine" / "src" / "my_own" / f"{kind}.py"
+    wrong = {"stream": ("(0, n // 2, n)", "(0, n // 2)"), "metric": ("lower", "least"), "model": ("-0.5", "-0.6")}[kind]
+    for change in ((), wrong):
+        scope: dict[str, Any] = {}
+        exec(source.read_text().replace(*change) if change else source.read_text(), scope)
+        assert len(getattr(conformance, f"check_{kind}")(scope[kind.upper()])) == bool(change)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["stream", "metric", "model"])
+def test_plugin_without_kernels_conforms(kind: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["new-plugin", "my-own", "--kind", kind, "--folder", str(tmp_path / "mine")])
+    assert done.exit_code == 0, done.output
+    site = install(tmp_path / "mine")
+    test = python("-m", "pytest", "-q", str(tmp_path / "mine"), site=site)
+    assert test.returncode == 0, test.stdout + test.stderr
+    if kind != "model":
+        conforms = python("-m", "orfit_bench", "conform", "my_own", site=site)
+        assert conforms.returncode == 0, conforms.stdout + conforms.stderr
+
+
 @pytest.mark.parametrize("right", ["(1 - p.leak * step) * s.w", pytest.param("step * J.T @ E", marks=pytest.mark.slow)])
 def test_its_laws_can_fail(right: str, tmp_path: Path) -> None:
     write("my-own", folder=tmp_path / "mine")
@@ -97,6 +127,7 @@ def test_new_plugin_declares_the_current_spec_version(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not find_spec("ruff"), reason="ruff is not installed")
+@pytest.mark.parametrize("kind", ["both", *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k != "both")])
 @pytest.mark.parametrize("name", ["z", "my-own", "recursive-total-least-squares"])
 def test_new_plugin_passes_linting_and_typing(kind: str, name: str, tmp_path: Path) -> None:
     rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
@@ -143,8 +174,8 @@ def test_names_that_cannot_be_or_are_taken(name: str, message: str, tmp_path: Pa
 
 
 def test_a_kind_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="want one of method, backend, both"):
-        write("my-own", "stream", tmp_path / "made")
+    with pytest.raises(ValueError, match="want one of method, backend, stream"):
+        write("my-own", "streams", tmp_path / "made")
 
 
 def test_folders_that_are_not_new(tmp_path: Path) -> None:

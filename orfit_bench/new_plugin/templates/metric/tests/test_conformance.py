@@ -1,9 +1,10 @@
 """The metric satisfies what orfit_bench requires of it."""
 
-from my_plugin.metric import METRIC
 from orfit_bench.conformance import check_metric
+
+from my_plugin.metric import METRIC
 
 
 def test_metric() -> None:
-    """Nothing is found."""
+    """No faults are found."""
     assert check_metric(METRIC) == []

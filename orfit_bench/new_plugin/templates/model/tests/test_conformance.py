@@ -1,9 +1,10 @@
 """The model satisfies what orfit_bench requires of it."""
 
-from my_plugin.model import MODEL
 from orfit_bench.conformance import check_model
+
+from my_plugin.model import MODEL
 
 
 def test_model() -> None:
-    """Nothing is found."""
+    """No faults are found."""
     assert check_model(MODEL) == []

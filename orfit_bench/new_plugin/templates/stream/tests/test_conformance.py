@@ -1,9 +1,10 @@
 """The stream satisfies what orfit_bench requires of it."""
 
-from my_plugin.stream import STREAM
 from orfit_bench.conformance import check_stream
+
+from my_plugin.stream import STREAM
 
 
 def test_stream() -> None:
-    """Nothing is found."""
+    """No faults are found."""
     assert check_stream(STREAM) == []
