@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.bench.collection import origin
+from orfit_bench.plugins.registry import registry
 from orfit_bench.report import labels
 from orfit_bench.report.labels import distinct, folded, is_ok, number, shown
 from orfit_bench.report.page import Listing
@@ -123,7 +124,19 @@ def by_error(results: xarray.Dataset) -> dict[str, list[int]]:
 def columns_of(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Columns:
     """The columns of a table of these cells."""
     untested = any(is_ok(results, i) and math.isnan(number(results, "test_error", i)) for i in cells)
-    return {name: column for name, column in COLUMNS[error].items() if untested or name != "a_priori_error"}
+    own = {name: column for name, column in COLUMNS[error].items() if untested or name != "a_priori_error"}
+    return own | plugin_metrics(results, cells)
+
+
+def plugin_metrics(results: xarray.Dataset, cells: Sequence[int]) -> Columns:
+    """The columns of the metrics of plugins, if any of these cells has a value."""
+    known = registry()
+    names = [n for n in known.metrics if known.suppliers["metrics", n].rpartition(" ")[0] != "orfit-bench"]
+    return {
+        name: (name, ".4g")
+        for name in names
+        if name in results and any(not math.isnan(number(results, name, i)) for i in cells)
+    }
 
 
 def _row(results: xarray.Dataset, numbers: Columns, i: int) -> list[str]:
