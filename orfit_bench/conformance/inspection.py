@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.factory import learner_of
+from orfit_bench.spec.arrays import dtype_name
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState
 
@@ -29,6 +31,11 @@ def layout_of(learner: Any) -> StateLayout:
 def arrays_of(learner: Any) -> Any:
     """The arrays themselves, one attribute per field."""
     return state_of(learner).arrays
+
+
+def bytes_of(arrays: Any) -> int:
+    """The bytes of arrays of any library, at their full length."""
+    return sum(math.prod(a.shape) * np.dtype(dtype_name(a)).itemsize for a in arrays)
 
 
 def host_arrays_of(learner: Any) -> dict[str, np.ndarray[Any, Any]]:

@@ -89,7 +89,7 @@ def perturbed(context: CheckContext, size: float, random: np.random.Generator) -
     """A new learner whose kernel is given every number with a relative change of at most `size`."""
 
     def perturb(a: Any) -> Any:
-        return a * context.backend.asarray((1 + size * random.uniform(-1, 1, a.shape)).astype(context.dtype))
+        return a * context.backend.asarray((1 + size * random.uniform(-1, 1, tuple(a.shape))).astype(context.dtype))
 
     learner = context.create(**_perturbed_model(context, perturb))
     return with_kernel(learner, lambda kernel: PerturbedKernel(kernel, perturb))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from orfit_bench.spec import Method
+from orfit_bench.spec.arrays import copy_of, dtype_name, to_host
 
 IDLE, LONG = {"does nothing": 0.0}, {"takes steps that are 1 % too long": 1.01}
 
@@ -31,12 +35,14 @@ class WrongKernel:
         The right kernel.
     method : Method
         The method of the kernel.
+    xp : module
+        The namespace of its arrays.
     factor : float
         See `factors`. With 0 nothing else changes either.
     """
 
-    def __init__(self, kernel: Any, method: Method, factor: float) -> None:
-        self._kernel, self._factor = kernel, factor
+    def __init__(self, kernel: Any, method: Method, xp: Any, factor: float) -> None:
+        self._kernel, self._xp, self._factor = kernel, xp, factor
         weights = method.state.weights if method.traits.supervised else "basis"
         names = [field.name for field in method.state.fields]
         self._fields = names if not factor or weights not in names else [weights]
@@ -61,18 +67,22 @@ class WrongKernel:
         return len(X)
 
     def _change(self, s: Any, learn: Callable[[], Any]) -> Any:
-        before = {name: array.copy() for name, array in s._asdict().items() if self._is_wrong(name, array)}
+        before = {name: copy_of(array, self._xp) for name, array in s._asdict().items() if self._is_wrong(name, array)}
         result = learn()
         for name, old in before.items():
             new = getattr(s, name)
             new[...] = old + self._factor * (new - old)
-            if old.size and not float(abs(new).max()) < LARGEST:  # LAPACK may not return from an infinite matrix
+            if (
+                math.prod(old.shape) and not np.abs(to_host(new)).max() < LARGEST
+            ):  # LAPACK may not return from an infinite matrix
                 new[...] = old
         return result
 
     def _is_wrong(self, name: str, array: Any) -> bool:
         """Whether the array is a field with wrong changes; those of layered fields have a number behind the name."""
-        return array.dtype.kind in "fc" and (name in self._fields or name.rpartition("_")[0] in self._fields)
+        return np.dtype(dtype_name(array)).kind in "fc" and (
+            name in self._fields or name.rpartition("_")[0] in self._fields
+        )
 
     def _solve(self, solution: tuple[Any, float]) -> tuple[Any, float]:
         weights, precision = solution

@@ -14,6 +14,7 @@ from orfit_bench.learners import layers, validation
 from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.spec import Draw, Method
+from orfit_bench.spec.arrays import array_type, native_dtype
 from orfit_bench.spec.backend import Array, Backend
 from orfit_bench.spec.kernel import Kernel
 from orfit_bench.spec.model import LINEAR, Model
@@ -71,9 +72,13 @@ class Configuration:
         """Whether the kernel itself checks that rows are finite."""
         return self.is_linear and self.batch_size == 1 and bool(getattr(self.kernel, "CHECKS_ROWS", False))
 
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """A new array on the backend in the learner's dtype."""
+        return self.namespace.empty(shape, dtype=native_dtype(self.namespace, self.dtype))
+
     def place(self, a: Array) -> Array:
         """An array on the backend: itself where it lies there."""
-        return a if self.on_host or isinstance(a, self.namespace.ndarray) else self.backend.asarray(a)
+        return a if self.on_host or isinstance(a, array_type(self.namespace)) else self.backend.asarray(a)
 
     # ------------------------------------------------------------------ the state before the first row
 
@@ -117,7 +122,7 @@ class Configuration:
     def no_rows(self, sizes: Sizes) -> PendingRows:
         """No pending rows."""
         d, c = sizes[:2]
-        return PendingRows(((self.namespace.empty((0, d), self.dtype), self.namespace.empty((0, c), self.dtype)),))
+        return PendingRows(((self.empty((0, d)), self.empty((0, c))),), self.namespace)
 
     @property
     def given_weights(self) -> tuple[str, Any]:

@@ -131,7 +131,7 @@ class Learner(Attributes):
         if state and state.pending.count:
             require("blocks", self.rule.kernel, self.method, self.backend)
             self._usable()
-            X, Y = state.pending.concatenate(self.rule.namespace)
+            X, Y = state.pending.concatenate()
             rows = Rows(X, Y, state.sizes, state.classes, (), None, state.feature_names, state.target_names)
             self._update(rows, self.rule.flush)
         return self

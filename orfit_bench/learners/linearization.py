@@ -12,6 +12,7 @@ import numpy as np
 from orfit_bench.learners import layers
 from orfit_bench.learners.validation import NUMBERS
 from orfit_bench.spec import Method, Settings
+from orfit_bench.spec.arrays import contiguous, dtype_name, native_dtype
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
@@ -38,12 +39,14 @@ def _name(function: Callable[..., Any]) -> str:
     return f"{getattr(function, '__name__', 'the kernel')}{place}"
 
 
-def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], xp: Any = np) -> Array:
     """The result of a user's function in the learner's dtype; ValueError if it has another kind or shape."""
-    if getattr(value, "shape", None) != shape or value.dtype.kind not in NUMBERS:
+    if getattr(value, "shape", None) != shape or np.dtype(dtype_name(value)).kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
         raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
-    return value.astype(dtype)  # a copy: the function may return the same array again, filled anew
+    if hasattr(value, "astype"):  # a copy: the function may return the same array again, filled anew
+        return value.astype(dtype)
+    return xp.astype(value, native_dtype(xp, dtype), copy=True)
 
 
 def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
@@ -74,43 +77,44 @@ class LinearizedKernel:
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
         B, xp, method, update = p.batch_size, self._xp, self._method, self._kernel.update
-        for i in range(0, len(X), B):
-            x, y, here = X[i : i + B], Y[i : i + B], p.at(i // B)
+        for i in range(0, X.shape[0], B):
+            x, y, here = X[i : i + B, ...], Y[i : i + B, ...], p.at(i // B)
             w = self._kernel.ahead(s, here) if method.kernel.lookahead else getattr(s, method.state.weights)
             f, J = self.predict(w, x), self.jacobian(w, x)
             if out is not None:
-                out[i : i + B] = (
+                out[i : i + B, ...] = (
                     f if w is (shown := prediction_weights(method, s, self._settings)) else self.predict(shown, x)
                 )
-            E = (y - f).reshape(-1, 1)
+            E = xp.reshape(y - f, (-1, 1))
             if p.row_scale is not None:
-                scale = self._xp.repeat(p.row_scale[i : i + B], self._outputs, axis=0)
+                scale = self._xp.repeat(p.row_scale[i : i + B, ...], self._outputs, axis=0)
                 E, J = scale * E, scale * J
             here = self._with_more(here, w, x, y, J)
-            if not (xp.isfinite(E).all() and xp.isfinite(J).all() and is_applied(update(s, J, E, here), update)):
+            if not (xp.all(xp.isfinite(E)) and xp.all(xp.isfinite(J)) and is_applied(update(s, J, E, here), update)):
                 return i
             if method.kernel.needs_post_step_gradients:
                 self._kernel.store(s, *self._fresh(s, x, here))
-        return len(X)
+        return int(X.shape[0])
 
     def step(self, s: State, A: Array, Y: Array, p: Params) -> bool:
         """All rows of A as one block."""
-        return self.learn(s, A, Y, p, None) == len(A)
+        return self.learn(s, A, Y, p, None) == int(A.shape[0])
 
     def predict(self, w: Array, X: Array) -> Array:
         """The model's predictions (n, c) at w (p, 1)."""
-        return self._checked(self._model.predict(w[:, 0], X), "predict(w, X)", (len(X), self._outputs))
+        return self._checked(self._model.predict(w[:, 0], X), "predict(w, X)", (X.shape[0], self._outputs))
 
     def jacobian(self, w: Array, x: Array) -> Array:
         """The model's gradients (q, p) at w (p, 1) for the rows of x."""
-        want = (self._outputs, len(w))
-        blocks = [self._checked(self._model.jacobian(w[:, 0], row), "jacobian(w, x)", want) for row in x]
-        return self._xp.ascontiguousarray(self._xp.concatenate(blocks))
+        want = (self._outputs, w.shape[0])
+        rows = (x[i, :] for i in range(x.shape[0]))
+        blocks = [self._checked(self._model.jacobian(w[:, 0], row), "jacobian(w, x)", want) for row in rows]
+        return contiguous(self._xp.concat(blocks), self._xp)
 
     def _with_more(self, p: Params, w: Array, x: Array, y: Array, J: Array) -> Any:
         """p with the further arguments that the method declares."""
         if self._method.kernel.needs_targets:
-            p = p._replace(targets=y.reshape(-1, 1))
+            p = p._replace(targets=self._xp.reshape(y, (-1, 1)))
         if self._shapes:
             p = p._replace(shapes=self._shapes, inputs=self._inputs(w, x))
             if not self._proven:  # until a row shows it for every layer, which nearly always is the first
@@ -133,4 +137,4 @@ class LinearizedKernel:
         )
 
     def _checked(self, value: object, what: str, shape: tuple[int, ...]) -> Array:
-        return check_array(value, f"model {self._model.name!r}: {what}", shape, self._dtype)
+        return check_array(value, f"model {self._model.name!r}: {what}", shape, self._dtype, self._xp)

@@ -78,7 +78,7 @@ class RecordedLearning(NumericPredictions):
         every = weight_history.validate(self.method, every)
         rows = with_numbers(self.rule, self._usable(), X, y)
         history = self._update(rows, weight_history.learn, self.rule, rows, every)
-        return weight_history.labelled(history, self._begun(), every, len(rows.X))
+        return weight_history.labelled(history, self._begun(), every, rows.X.shape[0])
 
     def _learn_numbers(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False
@@ -91,5 +91,5 @@ class RecordedLearning(NumericPredictions):
         rows = with_numbers(self.rule, self._usable(), X, y)
         if sparse.is_sparse(rows.X):
             raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
-        weights = weighting.validate(sample_weight, self.rule, len(rows.X))
+        weights = weighting.validate(sample_weight, self.rule, rows.X.shape[0])
         return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)

@@ -52,49 +52,49 @@ class Rule(Configuration):
             return self._learn(state, X, Y, predict, inputs)
 
     def _learn(self, state: LearnerState, X: Array, Y: Array, predict: bool, inputs: StepInputs | None) -> Array | None:
-        if self.method.kernel.validate_rows and len(X):
+        if self.method.kernel.validate_rows and X.shape[0]:
             self.method.kernel.validate_rows(self.settings, state.n_steps, X, Y, False, self.is_linear)
         if self.batch_size > 1:
             return self._learn_batches(state, X, Y, predict)
-        out = self.namespace.empty(Y.shape, self.dtype) if predict else None
-        if len(X):
+        out = self.empty(Y.shape) if predict else None
+        if X.shape[0]:
             self.advance(state, X, Y, 1, out, inputs)
-        state.n_samples += len(X)
+        state.n_samples += X.shape[0]
         return out
 
     def _learn_batches(self, state: LearnerState, X: Array, Y: Array, predict: bool) -> Array | None:
         """Learn the complete batches of the pending rows and these; the remainder becomes pending."""
-        waited, rows, B = state.pending.count, len(X), self.batch_size
+        waited, rows, B = state.pending.count, X.shape[0], self.batch_size
         if waited + rows < B:
             state.pending = state.pending.with_rows(X, Y)
             state.n_samples += rows
             return self.predict(state, X) if predict else None
-        X, Y = state.pending.concatenate(self.namespace, X, Y)
-        end = len(X) // B * B
-        out = self.namespace.empty(Y.shape, self.dtype) if predict else None
-        self.advance(state, X[:end], Y[:end], B, None if out is None else out[:end])
-        state.pending = state.pending.without_rows().with_rows(X[end:], Y[end:])
+        X, Y = state.pending.concatenate(X, Y)
+        end = X.shape[0] // B * B
+        out = self.empty(Y.shape) if predict else None
+        self.advance(state, X[:end, ...], Y[:end, ...], B, None if out is None else out[:end, ...])
+        state.pending = state.pending.without_rows().with_rows(X[end:, ...], Y[end:, ...])
         state.n_samples += rows
         if out is None:
             return None
-        out[end:] = self.predict(state, X[end:])  # their step is the next one, so the weights will be these
-        return out[waited:]
+        out[end:, ...] = self.predict(state, X[end:, ...])  # their step is the next one, so the weights will be these
+        return out[waited:, ...]
 
     def step(self, state: LearnerState, A: Array, Y: Array, inputs: StepInputs | None = None) -> None:
         """Learn all rows of A as one step."""
-        if not len(A):
+        if not A.shape[0]:
             raise ValueError("A: got no rows, want at least one")
         if self.method.kernel.validate_rows:
             self.method.kernel.validate_rows(self.settings, state.n_steps, A, Y, True, self.is_linear)
         with exclusive(state):
-            self.advance(state, A, Y, len(A), None, inputs, block=True)
-            state.n_samples += len(A)
+            self.advance(state, A, Y, A.shape[0], None, inputs, block=True)
+            state.n_samples += A.shape[0]
 
     def flush(self, state: LearnerState) -> None:
         """Learn the pending rows as one shorter step."""
         with exclusive(state):
-            X, Y = state.pending.concatenate(self.namespace)
-            self.advance(state, X, Y, len(X), None, block=True)
+            X, Y = state.pending.concatenate()
+            self.advance(state, X, Y, X.shape[0], None, block=True)
             state.pending = state.pending.without_rows()
 
     def advance(
@@ -109,7 +109,8 @@ class Rule(Configuration):
     ) -> None:
         """Learn X in steps of batch_size rows, len(X) a multiple of it; or all of X as one block."""
         state.solved_weights = None
-        layout, steps = self.layout(state.sizes), len(X) // batch_size
+        layout, n = self.layout(state.sizes), X.shape[0]
+        steps = n // batch_size
         gradients = batch_size * layout.sizes["gradients"]
         if layout.grows:
             state.arrays = layout.reserve(state.arrays, steps * gradients)
@@ -118,7 +119,7 @@ class Rule(Configuration):
             kernel = self.kernel_for(state.sizes, inputs)
             try:
                 if block:
-                    learned = len(X) if is_applied(kernel.step(state.arrays, X, Y, p), kernel.step) else 0
+                    learned = n if is_applied(kernel.step(state.arrays, X, Y, p), kernel.step) else 0
                 else:
                     learned = rows_learned(kernel.learn(state.arrays, X, Y, p, out), kernel.learn)
             except BaseException as error:
@@ -128,7 +129,7 @@ class Rule(Configuration):
             validation.check_finite(X, "X", state.feature_names)
             raise TypeError(f"the kernel's learn returned {learned}, but all of X is finite")
         state.n_steps += learned // batch_size
-        if learned < len(X):
+        if learned < n:
             raise self.diverged(state, learned)
 
     def diverged(self, state: LearnerState, learned: int) -> DivergedError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,8 @@ from orfit_bench.learners import validation, weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.targets import without_targets
+from orfit_bench.spec.arrays import contiguous
+from orfit_bench.spec.arrays import diagonal as diagonal_of
 from orfit_bench.spec.backend import Array
 
 
@@ -127,10 +129,13 @@ class Subspace(Learner):
     def components_(self) -> Array:
         """An orthonormal basis of the subspace as rows (k, d); fewer than k while fewer directions were seen."""
         xp, C = self.rule.namespace, self._begun().arrays.basis
-        Q, R = xp.linalg.qr(C[:, (C != 0).any(axis=0)])
-        diagonal = xp.diagonal(R)  # real numbers: LAPACK makes those of complex matrices so
-        signs = xp.copysign(1, diagonal.real if self.dtype.kind == "c" else diagonal)
-        return xp.ascontiguousarray(_conjugate_transpose(Q * signs))
+        used = xp.nonzero(xp.any(C != 0, axis=0))[0]
+        Q, R = xp.linalg.qr(xp.take(C, used, axis=1))
+        diagonal = diagonal_of(R, xp)
+        if self.dtype.kind == "c":
+            diagonal = diagonal.real  # LAPACK makes it so
+        signs = xp.where(xp.signbit(diagonal), -xp.ones_like(diagonal), xp.ones_like(diagonal))
+        return contiguous(_conjugate_transpose(Q * signs, self.dtype), xp)
 
     @property
     def explained_variance_(self) -> Array:
@@ -162,19 +167,21 @@ class Subspace(Learner):
 
     def transform(self, X: ArrayLike) -> Array:
         """The coordinates (n, k) of the rows of X (n, d): X components_', of complex rows X components_^H."""
-        return self._question(X) @ _conjugate_transpose(self.components_)
+        return self._question(X) @ _conjugate_transpose(self.components_, self.dtype)
 
     def inverse_transform(self, Z: ArrayLike) -> Array:
         """The rows (n, d) that have the coordinates Z (n, k): Z components_."""
         components = self.components_
-        if not len(components) and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
-            return self.rule.namespace.zeros((np.shape(Z)[0], components.shape[1]), self.dtype)
+        if not components.shape[0] and np.shape(Z)[1:] == (0,):  # as transform gives before a direction was seen
+            return self.rule.place(np.zeros((np.shape(Z)[0], components.shape[1]), self.dtype))
         rows = validation.matrix(Z, "Z", self.dtype, None, xp=self.rule.namespace)
-        if rows.shape[1] != len(components):
-            raise ValueError(f"Z: got {rows.shape[1]} columns, want {len(components)}, one for each row of components_")
+        if rows.shape[1] != components.shape[0]:
+            raise ValueError(
+                f"Z: got {rows.shape[1]} columns, want {components.shape[0]}, one for each row of components_"
+            )
         return self.rule.place(rows) @ components
 
 
-def _conjugate_transpose(a: Array) -> Array:
+def _conjugate_transpose(a: Array, dtype: np.dtype[Any]) -> Array:
     """The transpose of a real matrix, the conjugate transpose of a complex one; not every library has `conj`."""
-    return a.conj().T if a.dtype.kind == "c" else a.T
+    return a.conj().T if dtype.kind == "c" else a.T

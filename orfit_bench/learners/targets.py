@@ -101,7 +101,7 @@ def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) ->
     for f in old.fields:
         if "output" in f.dims:
             fields[f.name] = _columns(fields[f.name], f.dims.index("output"), source)
-    X, Y = state.pending.concatenate(rule.namespace)
+    X, Y = state.pending.concatenate()
     pending = rule.no_rows(sizes).with_rows(X, rule.backend.asarray(_columns(rule.backend.asnumpy(Y), 1, source)))
     return replace(state, sizes=sizes, arrays=rule.layout(sizes).start(fields), pending=pending, classes=classes)
 

@@ -16,7 +16,7 @@ import numpy as np
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
-from orfit_bench.spec.arrays import to_host
+from orfit_bench.spec.arrays import contiguous, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import WeightCovariance
 from orfit_bench.state.state import LearnerState
@@ -47,24 +47,25 @@ def validate_noise(noise_variance: object) -> float:
 
 def standard_deviations(rule: Rule, state: LearnerState, X: Array, noise_variance: float) -> Array:
     """Standard deviations (n, c) of the targets of rows X, if each were the next row."""
-    xp, shape = rule.namespace, (len(X), state.sizes.n_outputs)
-    if not len(X):
-        return xp.empty(shape, rule.dtype)
+    xp, n = rule.namespace, X.shape[0]
+    shape = (n, state.sizes.n_outputs)
+    if not n:
+        return rule.empty(shape)
     J = _gradients(rule, state, X)
     with np.errstate(all="ignore"):
-        variances = 1 + (_covariance_product(rule, state, J) * J).sum(axis=1)
-        found = xp.sqrt(noise_variance * variances).reshape(len(X), -1)
-    return xp.ascontiguousarray(xp.broadcast_to(found, shape))
+        variances = 1 + xp.sum(_covariance_product(rule, state, J) * J, axis=1)
+        found = xp.reshape(xp.sqrt(noise_variance * variances), (n, -1))
+    return contiguous(xp.broadcast_to(found, shape), xp)
 
 
 def log_likelihood(rule: Rule, state: LearnerState, X: Array, Y: Array, noise_variance: float) -> float:
     """The sum of the logarithms of the predictive densities of all rows, each given those before; the state is kept."""
     state, total, done = rule.copy(state), 0.0, 0
     size = _block_size(rule)
-    while done < len(X):
-        rows = slice(done, done + size)
-        total += _block_log_density(rule, state, X[rows], Y[rows], noise_variance)
-        rule.learn(state, X[rows], Y[rows])
+    while done < X.shape[0]:
+        rows = slice(done, min(done + size, X.shape[0]))
+        total += _block_log_density(rule, state, X[rows, ...], Y[rows, ...], noise_variance)
+        rule.learn(state, X[rows, ...], Y[rows, ...])
         done += size
     return total
 
@@ -82,9 +83,9 @@ def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
     scale = spec.scale(rule.settings, steps)
     if spec.field:
         return scale * (J @ getattr(state.arrays, spec.field))
-    right_side = rule.namespace.ascontiguousarray(J.T)
+    right_side = contiguous(J.T, rule.namespace)
     U, precision = rule.kernel.solve(state.arrays._replace(**{spec.right_side: right_side}))
-    if precision <= len(U) * np.finfo(rule.dtype).eps:
+    if precision <= U.shape[0] * np.finfo(rule.dtype).eps:
         raise ValueError(
             f"{rule.method.name}: the rows and the prior do not determine all weights, so that the variance is "
             f"infinite: set ridge > 0, or learn more rows"

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.spec.arrays import array_type, dtype_name, native_dtype
+
 Array = Any
 NUMBERS = "buif"
 HOST = (1, 3, 11)
@@ -54,7 +56,7 @@ def one_row(value: object, xp: ModuleType) -> Array:
     array = _array(value, "x", xp)
     if array.ndim != 1:
         raise ValueError(f"x: got shape {array.shape}, want (d,); for several rows use partial_fit")
-    return array[None]
+    return array[None, ...]
 
 
 def one_target(value: object, xp: ModuleType) -> Array:
@@ -62,7 +64,7 @@ def one_target(value: object, xp: ModuleType) -> Array:
     array = _array(value, "y", xp)
     if array.ndim > 1:
         raise ValueError(f"y: got shape {array.shape}, want a number or (c,); for several rows use partial_fit")
-    return array[None]
+    return array[None, ...]
 
 
 def targets(
@@ -87,11 +89,15 @@ def targets(
     if outputs is not None and (is_vector != vector or (not is_vector and Y.shape[1] != outputs)):
         want = "(n,)" if vector else f"(n, {outputs})"
         raise ValueError(f"y: got shape {Y.shape}, want {want} as in the first call")
-    if len(Y) != rows:
-        raise ValueError(f"y: got {len(Y)} rows, want {rows}, one for each row of {of}")
+    if Y.shape[0] != rows:
+        raise ValueError(f"y: got {Y.shape[0]} rows, want {rows}, one for each row of {of}")
     if not is_vector and Y.shape[1] == 0:
         raise ValueError(f"y: got shape {Y.shape}, want at least one output")
-    check_finite(_of(Y).nan_to_num(Y, nan=0.0, posinf=np.inf, neginf=-np.inf) if missing else Y, "y")
+    if missing:
+        xp = _of(Y, xp)
+        check_finite(xp.where(xp.isnan(Y), 0.0, Y), "y")
+    else:
+        check_finite(Y, "y")
     return Y[:, None] if is_vector else Y, is_vector
 
 
@@ -160,35 +166,40 @@ def _surely_finite(value: Array) -> bool:
     """Whether a quick look shows that all entries are finite, without a temporary; of huge ones it may not show it."""
     if not math.prod(value.shape):
         return True
-    xp = _of(value)
+    if not hasattr(value, "__array_namespace__"):
+        return False
+    xp = value.__array_namespace__()
     return math.isfinite(float(xp.max(value) - xp.min(value)))  # NaN and infinities show in either
 
 
 def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
     """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
     array = _array(value, name, xp)
-    if array.dtype.kind not in kinds_for(dtype):
-        remedy = " (a learner created with dtype='complex128' takes them)" if array.dtype.kind == "c" else ""
+    given = np.dtype(dtype_name(array)) if type(array) is not np.ndarray else array.dtype
+    if given.kind not in kinds_for(dtype):
+        remedy = " (a learner created with dtype='complex128' takes them)" if given.kind == "c" else ""
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
-    xp = _of(array)
+    xp = _of(array, xp)
     with np.errstate(over="ignore"):
-        converted = xp.ascontiguousarray(array, dtype).reshape(array.shape)
-    if array.dtype.kind in "iu" and array.dtype.itemsize >= np.finfo(dtype).dtype.itemsize:
-        refuse_rounded(array, name, dtype)
-    if array.dtype.kind in "fc" and np.finfo(array.dtype).dtype.itemsize > np.finfo(dtype).dtype.itemsize:
+        if hasattr(xp, "ascontiguousarray"):
+            converted = xp.ascontiguousarray(array, dtype).reshape(array.shape)
+        else:
+            converted = xp.astype(array, native_dtype(xp, dtype), copy=False)
+    if given.kind in "iu" and given.itemsize >= np.finfo(dtype).dtype.itemsize:
+        refuse_rounded(array, name, dtype, xp)
+    if given.kind in "fc" and np.finfo(given).dtype.itemsize > np.finfo(dtype).dtype.itemsize:
         lost = xp.isinf(converted) & xp.isfinite(array)
-        if lost.any():
-            place = tuple(int(i) for i in xp.argwhere(lost)[0])
+        if xp.any(lost):
+            place = tuple(int(i[0]) for i in xp.nonzero(lost))
             raise ValueError(
                 f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale it or take float64"
             )
     return converted
 
 
-def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any]) -> None:
+def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> None:
     """Raise ValueError if an integer would be rounded, beyond 2^53 in float64."""
     digits = np.finfo(dtype).nmant + 1
-    xp = _of(array)
     if not math.prod(array.shape) or -(2**digits) <= int(xp.min(array)) <= int(xp.max(array)) <= 2**digits:
         return
     host = np.asarray(array) if xp is np else _array(array, name, np)
@@ -213,7 +224,7 @@ def _array(value: Any, name: str, xp: ModuleType) -> Array:
             return np.asarray(value)
         except ValueError as error:
             raise ValueError(f"{name}: rows of unequal length: {error}") from None
-    if xp is not np and isinstance(value, xp.ndarray):
+    if xp is not np and isinstance(value, array_type(xp)):
         return value
     try:
         if value.__dlpack_device__()[0] in HOST:
@@ -229,6 +240,6 @@ def _array(value: Any, name: str, xp: ModuleType) -> Array:
         ) from None
 
 
-def _of(array: Array) -> Any:
-    """The namespace of an array."""
-    return np if type(array) is np.ndarray else array.__array_namespace__()
+def _of(array: Array, xp: ModuleType) -> ModuleType:
+    """The namespace of an array that is NumPy's or of the namespace xp."""
+    return np if type(array) is np.ndarray else xp

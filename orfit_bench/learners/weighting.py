@@ -13,6 +13,7 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
+from orfit_bench.spec.arrays import copy_of, diagonal
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.weighting import Weighting
 from orfit_bench.state.state import LearnerState
@@ -74,10 +75,10 @@ def learn(
     """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change nothing but the count of rows."""
     weighting = require(rule.method)
     scale = weights if weighting.rule == "repetitions" else _signed_roots(weights, rule.dtype)
-    out = rule.namespace.empty(Y.shape, rule.dtype) if predict else None
+    out = rule.empty(Y.shape) if predict else None
     for run in _runs_of_one_sign(scale, single=predict):
         seen = state.n_samples
-        x, y, w = X[run], Y[run], scale[run]
+        x, y, w = X[run, ...], Y[run, ...], scale[run]
         try:
             if not w[0]:
                 found = rule.predict(state, x) if predict else None
@@ -91,9 +92,9 @@ def learn(
         except DivergedError as error:
             state.n_samples = seen + error.row
             raise rule.divergence(error.step, run.start + error.row) from None
-        state.n_samples = seen + len(x)
+        state.n_samples = seen + x.shape[0]
         if out is not None:
-            out[run] = found
+            out[run, ...] = found
     return out
 
 
@@ -128,7 +129,7 @@ def _unlearn(rule: Rule, state: LearnerState, X: Array, Y: Array, root: HostArra
     ValueError, and the sums are as they were, if a sum of squares would become negative.
     """
     sums = [getattr(state.arrays, name) for name in require(rule.method).sums]
-    before = [a.copy() for a in sums]
+    before = [copy_of(a, rule.namespace) for a in sums]
     try:
         _negate(sums)
         _learn_scaled(rule, state, X, Y, root)
@@ -152,8 +153,10 @@ def _check_squares(sums: list[Array], before: list[Array], rule: Rule) -> None:
         square = after.ndim == 2 and after.shape[0] == after.shape[1]
         if not square:
             continue
-        diagonal = xp.diagonal(after).real if rule.dtype.kind == "c" else xp.diagonal(after)
-        if bool((diagonal < -half * xp.abs(xp.diagonal(old))).any()):
+        left = diagonal(after, xp)
+        if rule.dtype.kind == "c":
+            left = left.real
+        if bool(xp.any(left < -half * xp.abs(diagonal(old, xp)))):
             raise ValueError(
                 f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
                 f"unlearn only rows that were learned, with the weights they had"

@@ -46,7 +46,7 @@ def widened(learner: Learner, more: int) -> Any:
         fields[f.name] = np.pad(narrow, [(0, more * it) for it in along]) if any(along) else narrow
         if f.name in unseen:
             fields[f.name][tuple(slice(d, None) if it else slice(None) for it in along)] = unseen[f.name]
-    X, Y = state.pending.concatenate(rule.namespace)
+    X, Y = state.pending.concatenate()
     wider = np.pad(rule.backend.asnumpy(X), [(0, 0), (0, more)])
     pending = rule.no_rows(sizes).with_rows(rule.backend.asarray(wider), Y)
     return learner_of(

@@ -79,9 +79,9 @@ class Network:
     def matrices(self, w: Array, d: int) -> list[Array]:
         """The layers' matrices, views of w."""
         *before, (n, _) = self.shapes(d, 1)
-        c, more = divmod(len(w) - sum(k * m for k, m in before), n)
+        c, more = divmod(w.shape[0] - sum(k * m for k, m in before), n)
         if more or c < 1:
-            raise ValueError(f"{self.name}: {len(w)} parameters fit no number of outputs on {d} features")
+            raise ValueError(f"{self.name}: {w.shape[0]} parameters fit no number of outputs on {d} features")
         xp, start, found = w.__array_namespace__(), 0, []
         for k, m in (*before, (n, c)):
             found.append(xp.reshape(w[start : start + k * m], (k, m)))
@@ -98,16 +98,16 @@ class Network:
 
     def layers(self, w: Array, x: Array) -> tuple[Array, ...]:
         """What each layer takes in, (n,): the activations of the layer before, and last a 1 for its bias."""
-        return tuple(a for a, _ in self._walk(self.matrices(w, len(x)), x))
+        return tuple(a for a, _ in self._walk(self.matrices(w, x.shape[0]), x))
 
     def jacobian(self, w: Array, x: Array) -> Array:
         """The outputs' gradients (c, p) by backpropagation, all outputs at once."""
-        xp, matrices = w.__array_namespace__(), self.matrices(w, len(x))
+        xp, matrices = w.__array_namespace__(), self.matrices(w, x.shape[0])
         D, blocks = xp.eye(matrices[-1].shape[1], dtype=w.dtype), []  # D (c, m): outputs by the layer's sums
         for (a, slope), Theta in zip(reversed(self._walk(matrices, x)), reversed(matrices), strict=True):
-            blocks.append(xp.reshape(a[None, :, None] * D[:, None, :], (len(D), -1)))
+            blocks.append(xp.reshape(a[None, :, None] * D[:, None, :], (D.shape[0], -1)))
             if slope is not None:
-                D = D @ Theta[: len(slope)].T * slope
+                D = D @ Theta[: slope.shape[0], :].T * slope
         return xp.concat(blocks[::-1], axis=1)
 
     def _walk(self, matrices: list[Array], x: Array) -> list[tuple[Array, Array]]:
@@ -121,7 +121,7 @@ class Network:
         return found
 
     def _sums(self, X: Array, Theta: Array) -> Array:
-        return X @ Theta[:-1] + Theta[-1] if self.bias else X @ Theta
+        return X @ Theta[:-1, :] + Theta[-1, :] if self.bias else X @ Theta
 
 
 @cache

@@ -26,8 +26,8 @@ class Backend:
     name: str
     summary: str
     namespace: Callable[[], Any]
-    """The array module: ndarray, empty, zeros, eye, ascontiguousarray, concatenate, max, min, isfinite; for subspaces
-    also copysign, diagonal and linalg.qr."""
+    """The array module: functions of the Python array API standard (2024.12), of which the host calls those listed in
+    docs/conformance.md. Its arrays can be written to."""
     asarray: Callable[[NDArray[Any]], Array] = np.array
     """Copy a host array to the backend, in C order."""
     asnumpy: Callable[[Array], NDArray[Any]] = np.array

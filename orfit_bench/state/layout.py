@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec import Diagonal, Draw, Field, Method
+from orfit_bench.spec.arrays import copy_of, native_dtype
 from orfit_bench.spec.backend import Backend
 from orfit_bench.spec.kernel import State
 
@@ -102,20 +103,20 @@ class StateLayout:
 
     def _zeros(self, shape: tuple[int, ...]) -> Any:
         xp = self._backend.namespace()
-        zeros = xp.zeros(shape, dtype=self._dtype)
+        zeros = xp.zeros(shape, dtype=native_dtype(xp, self._dtype))
         return self._backend.asarray(zeros) if xp is np else zeros  # a backend on the CPU may align its arrays
 
     def _diagonal(self, values: np.ndarray[Any, Any], size: int) -> Any:
         xp = self._backend.namespace()
         if xp is np:
             return self._backend.asarray(np.eye(size, dtype=self._dtype) * values)
-        return xp.eye(size, dtype=self._dtype) * self._backend.asarray(values)
+        return xp.eye(size, dtype=native_dtype(xp, self._dtype)) * self._backend.asarray(values)
 
     def _growing(self) -> list[str]:
         return [f.name for f in self.fields if self.grows in f.dims]
 
     def _used(self, arrays: dict[str, Any]) -> int:
-        return len(arrays[self._growing()[0]])
+        return int(arrays[self._growing()[0]].shape[0])
 
     def count(self, s: State) -> int:
         """The used length of the growing dimension."""
@@ -130,7 +131,7 @@ class StateLayout:
         if not self.grows:
             return s
         names = self._growing()
-        room, used = len(getattr(s, names[0])), int(s.count[0])
+        room, used = getattr(s, names[0]).shape[0], int(s.count[0])
         want = used + more if self.limit is None else min(used + more, self.limit)
         if room >= want:
             return s
@@ -141,13 +142,15 @@ class StateLayout:
 
     def _enlarged(self, old: Any, room: int) -> Any:
         new = self._zeros((room, *old.shape[1:]))
-        new[: len(old)] = old
+        new[: old.shape[0], ...] = old
         return new
 
     def copy(self, s: Any) -> Any:
         """An independent copy of the record."""
-        host = self._backend.namespace() is np
-        return type(s)(*(self._backend.asarray(a) if host and a.ndim and a.dtype.kind in "fc" else a.copy() for a in s))
+        xp = self._backend.namespace()
+        if xp is not np:
+            return type(s)(*(copy_of(a, xp) for a in s))
+        return type(s)(*(self._backend.asarray(a) if a.ndim and a.dtype.kind in "fc" else a.copy() for a in s))
 
     def arrays(self, s: State) -> dict[str, np.ndarray[Any, Any]]:
         """Copies of the fields in host memory; growing ones have their used length."""
@@ -155,7 +158,7 @@ class StateLayout:
         out = {}
         for f in self.fields:
             a = getattr(s, f.name)
-            part = a[:used] if self.grows in f.dims else a
+            part = a[:used, ...] if self.grows in f.dims else a
             out[f.name] = self._backend.asnumpy(part) if f.dims else part.copy()
         return out
 

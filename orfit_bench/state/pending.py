@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import ModuleType
+from typing import Any
 
+from orfit_bench.spec.arrays import copy_of
 from orfit_bench.spec.backend import Array
 
 
@@ -14,18 +15,23 @@ class PendingRows:
 
     chunks: tuple[tuple[Array, Array], ...]
     """Pairs X (n, d) and Y (n, c); the first pair is empty and gives shape and dtype."""
+    xp: Any
+    """The namespace of the arrays."""
     count: int = 0
 
     def with_rows(self, X: Array, Y: Array) -> PendingRows:
         """These rows and a copy of more after them."""
-        return PendingRows((*self.chunks, (X.copy(), Y.copy())), self.count + len(X)) if len(X) else self
+        return self._with(copy_of(X, self.xp), copy_of(Y, self.xp)) if X.shape[0] else self
+
+    def _with(self, X: Array, Y: Array) -> PendingRows:
+        return PendingRows((*self.chunks, (X, Y)), self.xp, self.count + X.shape[0])
 
     def without_rows(self) -> PendingRows:
         """No rows."""
-        return PendingRows(self.chunks[:1])
+        return PendingRows(self.chunks[:1], self.xp)
 
-    def concatenate(self, namespace: ModuleType, *more: Array) -> tuple[Array, Array]:
+    def concatenate(self, *more: Array) -> tuple[Array, Array]:
         """All rows, and these after them: X (n, d) and Y (n, c)."""
         chunks = (*self.chunks, more) if more else self.chunks
-        X, Y = (namespace.concatenate(part) for part in zip(*chunks, strict=True))
+        X, Y = (self.xp.concat(part) for part in zip(*chunks, strict=True))
         return X, Y

@@ -27,7 +27,7 @@ def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
         given["initial_weights"] = np.array(rule.initial_weights)
     if state is None:
         return given
-    pending_X, pending_y = (rule.backend.asnumpy(a) for a in state.pending.concatenate(rule.namespace))
+    pending_X, pending_y = (rule.backend.asnumpy(a) for a in state.pending.concatenate())
     fields = rule.layout(state.sizes).arrays(state.arrays)
     return {**fields, "pending_X": pending_X, "pending_y": pending_y, **given}
 

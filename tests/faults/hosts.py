@@ -22,7 +22,7 @@ convert, matrix, learn = validation._convert, validation.matrix, Rule.learn
 
 
 def _learned_twice(self: Any, state: Any) -> None:
-    X, Y = state.pending.concatenate(self.namespace)
+    X, Y = state.pending.concatenate()
     for _ in range(2):
         self.advance(state, X, Y, len(X), None, block=True)
     state.pending = state.pending.without_rows()

@@ -14,7 +14,7 @@ from orfit_bench.catalogue.laws import apa, icl, implicit_krasulina, incremental
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
 from orfit_bench.models import MLP
-from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, nan_max
+from orfit_bench.spec.law import Equality, Law, Measured, Rows, deviation, nan_max, to_numpy64
 
 
 def measure_equality(
@@ -25,7 +25,11 @@ def measure_equality(
     predicted, expected = (learner.prequential(rows.X, rows.y) for learner in (first, second))
     w, v = (final_weights(learner) for learner in (first, second))
     size = abs(rows.y).max()  # predictions start at zero, so their own scale is no measure
-    return Measured(nan_max(deviation(w, v), float(abs(predicted - expected).max() / size)), len(rows.X), cond)
+    return Measured(
+        nan_max(deviation(w, v), float(np.abs(to_numpy64(predicted) - to_numpy64(expected)).max() / size)),
+        len(rows.X),
+        cond,
+    )
 
 
 def unit_length(rows: Rows) -> Rows:

@@ -20,13 +20,13 @@ STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
 
 def _jacobian(w: Any, x: Any) -> Any:
     """(c, d c): x at the positions of the weights of each output, for w (d, c) flattened."""
-    c = len(w) // len(x)
-    return (x[None, :, None] * x.__array_namespace__().eye(c, dtype=w.dtype)[:, None, :]).reshape(c, -1)
+    c, xp = w.shape[0] // x.shape[0], x.__array_namespace__()
+    return xp.reshape(x[None, :, None] * xp.eye(c, dtype=w.dtype)[:, None, :], (c, -1))
 
 
 EXPLICIT_LINEAR = Model(
     "explicit linear",
-    predict=lambda w, X: X @ w.reshape(X.shape[1], -1),
+    predict=lambda w, X: X @ w.__array_namespace__().reshape(w, (X.shape[1], -1)),
     jacobian=_jacobian,
     parameters=lambda d, c: d * c,
     start=lambda draw, d, c: np.zeros(d * c),

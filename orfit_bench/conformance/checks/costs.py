@@ -9,7 +9,7 @@ import numpy as np
 from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.counting import count_flops
-from orfit_bench.conformance.inspection import arrays_of, layout_of
+from orfit_bench.conformance.inspection import arrays_of, bytes_of, layout_of
 
 SIZES = (32, 64)
 """Features: enough for the leading power of d to show, few enough for a cubic kernel."""
@@ -83,4 +83,4 @@ def _arguments(context: CheckContext, d: int) -> tuple[Any, dict[str, int]]:
 
 
 def _state_bytes(learner: Any) -> float:
-    return float(sum(a.nbytes for a in arrays_of(learner)))
+    return float(bytes_of(arrays_of(learner)))

@@ -10,6 +10,7 @@ from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, layout_of, state_of
 from orfit_bench.plugins.registry import registry
+from orfit_bench.spec.arrays import array_type
 from orfit_bench.spec.capability import OPTIONAL
 
 DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 10: "rocm", 13: "cuda"}
@@ -49,8 +50,8 @@ def arrays_have_backend_type(context: CheckContext) -> None:
     chunk = context.rows()
     learner = context.create()
     predictions = context.learn_raw(learner, chunk)
-    expected = context.backend.namespace().ndarray
-    pending, _ = state_of(learner).pending.concatenate(context.backend.namespace())
+    expected = array_type(context.backend.namespace())
+    pending, _ = state_of(learner).pending.concatenate()
     arrays = arrays_of(learner)._asdict() | {"predict": context.predict_raw(learner, chunk.X), "pending rows": pending}
     if predictions is not None:
         arrays["prequential"] = predictions

@@ -12,6 +12,7 @@ from orfit_bench.conformance.comparison import comparable_state, max_deviation
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, state_of
 from orfit_bench.conformance.tolerance import perturbation_size
+from orfit_bench.spec.arrays import dtype_name
 from orfit_bench.state.state import LearnerState
 
 STEPS, WIDE = 12, 40
@@ -39,8 +40,8 @@ def dtype_is_preserved(context: CheckContext) -> None:
     for part in (wide.cut(0, 0), wide.cut(0, 1), wide.cut(1, 24)):
         predictions = {"prequential": context.learn(learner, part), "predict": context.predict(learner, part.X)}
         for name, array in (predictions | arrays_of(learner)._asdict()).items():
-            dtype = getattr(array, "dtype", learner.dtype)
-            ensure(name == "count" or dtype == learner.dtype, f"{name} is of {dtype}, want {learner.dtype}")
+            dtype = dtype_name(array) if hasattr(array, "dtype") else learner.dtype.name
+            ensure(name == "count" or dtype == learner.dtype.name, f"{name} is of {dtype}, want {learner.dtype}")
 
 
 @check(needs_float32_learner)

@@ -88,7 +88,7 @@ def _batch_solution_accepts(context: CheckContext, factor: float) -> bool:
 
 
 def _wrong(context: CheckContext, factor: float) -> Callable[[Any], WrongKernel]:
-    return partial(WrongKernel, method=context.method, factor=factor)
+    return partial(WrongKernel, method=context.method, xp=context.backend.namespace(), factor=factor)
 
 
 def _accepts(holds: Callable[[], bool]) -> bool:

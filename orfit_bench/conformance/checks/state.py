@@ -13,7 +13,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, Violation, check, ensure, worst
 from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, layout_of
+from orfit_bench.conformance.inspection import arrays_of, bytes_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import bits
 from orfit_bench.learners.restoring import load, restore
 from orfit_bench.spec import REFERENCE
@@ -153,7 +153,7 @@ def no_memory_outside_state(context: CheckContext) -> None:
 def _memory_outside_state(learner: Any) -> int:
     """Bytes allocated now, without garbage and the arrays of the state."""
     gc.collect()
-    return tracemalloc.get_traced_memory()[0] - sum(int(a.nbytes) for a in arrays_of(learner))
+    return tracemalloc.get_traced_memory()[0] - bytes_of(arrays_of(learner))
 
 
 def needs_derived_fields(context: CheckContext) -> str:

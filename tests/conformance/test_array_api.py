@@ -1,0 +1,50 @@
+"""Backends on libraries of the Python array API standard: array-api-strict, and PyTorch where it is installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.array_api import example
+
+import orfit_bench as ob
+from orfit_bench.conformance import conform
+
+METHODS = ("lms", "nlms", "rls", "oja")
+QUICK = ("dtype_is_preserved", "arrays_have_backend_type")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_host_and_kit_use_the_standard_only(method: str) -> None:
+    pytest.importorskip("array_api_strict")
+    pytest.importorskip("array_api_compat")
+    with example("strict"):
+        report = conform(method, backends=["strict"], dtypes=["float32"], only=QUICK)
+    assert not report.problems, str(report)
+
+
+def test_arrays_of_the_backend_are_taken_and_checked() -> None:
+    xp = pytest.importorskip("array_api_strict")
+    pytest.importorskip("array_api_compat")
+    rows = np.arange(6.0).reshape(3, 2)
+    with example("strict"):
+        learner, other = (ob.create("lms", backend="strict") for _ in range(2))
+        learner.partial_fit(xp.asarray(rows), xp.asarray([1.0, 2.0, 3.0]))
+        other.partial_fit(rows, [1.0, 2.0, 3.0])
+        assert learner.state().equals(other.state())
+        with pytest.raises(ValueError, match=r"X\[1, 0\] is nan"):
+            learner.partial_fit(xp.asarray([[0.0, 1.0], [np.nan, 1.0]]), xp.asarray([0.0, 1.0]))
+        with pytest.raises(TypeError, match=r"of dtype .*complex128, want real numbers"):
+            learner.partial_fit(xp.asarray([[1j, 1.0]]), xp.asarray([0.0]))
+        with pytest.raises(ValueError, match="overflows float32"):
+            ob.create("lms", backend="strict", dtype="float32").partial_fit(xp.asarray([[1e300]]), xp.asarray([0.0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("backend", ["strict", "torch"])
+def test_example_conforms(backend: str, method: str) -> None:
+    pytest.importorskip("array_api_compat")
+    pytest.importorskip("torch" if backend == "torch" else "array_api_strict")
+    with example(backend):
+        report = conform(method, backends=[backend])
+    assert not report.problems, str(report)
