@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array = Any
+"""An array of any library."""
+
 
 @cache
-def array_type(xp: Any) -> type:
+def array_type(xp: ModuleType) -> type:
     """The class of the arrays of a namespace; the standard gives it no name."""
     found: type = getattr(xp, "ndarray", None) or type(xp.empty((0,)))
     return found
 
 
-def native_dtype(xp: Any, dtype: np.dtype[Any]) -> Any:
+def native_dtype(xp: ModuleType, dtype: np.dtype[Any]) -> Array:
     """What the functions of a namespace take for a dtype of NumPy."""
     return dtype if xp is np else getattr(xp, dtype.name)
 
 
-def dtype_name(a: Any) -> str:
+def dtype_name(a: Array) -> str:
     """The name of an array's dtype, "float64" for `torch.float64`."""
     return str(getattr(a.dtype, "name", a.dtype)).rpartition(".")[2]
 
 
-def copy_of(a: Any, xp: Any) -> Any:
+def copy_of(a: Array, xp: ModuleType) -> Array:
     """An independent copy of an array, of the namespace xp or of NumPy."""
     return a.copy() if hasattr(a, "copy") else xp.asarray(a, copy=True)
 
 
-def diagonal(a: Any, xp: Any) -> Any:
+def diagonal(a: Array, xp: ModuleType) -> Array:
     """The diagonal of a matrix; NumPy and CuPy keep the function outside `linalg`."""
     return xp.diagonal(a) if hasattr(xp, "diagonal") else xp.linalg.diagonal(a)
 
 
-def contiguous(a: Any, xp: Any) -> Any:
+def contiguous(a: Array, xp: ModuleType) -> Array:
     """The array in C order, where its library knows an order; the standard knows none."""
     return xp.ascontiguousarray(a) if hasattr(xp, "ascontiguousarray") else a
 
 
-def to_host(a: Any) -> NDArray[Any]:
+def to_host(a: Array) -> NDArray[Any]:
     """A NumPy array of what may lie on a device, in its own dtype; what is in host memory already is not copied."""
     if isinstance(a, np.ndarray) or not hasattr(a, "__dlpack_device__"):
         return np.asarray(a)
