@@ -26,6 +26,7 @@ from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
 from orfit_bench.sampling import with_sampling
+from orfit_bench.sharding import learn
 from orfit_bench.signals import DelayLine, delay_line
 from orfit_bench.spec import Model, Transition
 
@@ -53,6 +54,7 @@ __all__ = [
     "fleet",
     "from_bytes",
     "hookimpl",
+    "learn",
     "load",
     "methods",
     "metrics",

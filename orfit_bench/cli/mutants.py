@@ -11,7 +11,6 @@ import click
 
 from orfit_bench.cli.output import bar, say
 from orfit_bench.jobs.files import ensure_writable
-from orfit_bench.jobs.processes import BLAS_THREADS
 
 if TYPE_CHECKING:
     from orfit_bench.mutation import MutantResult, MutationReport
@@ -95,6 +94,8 @@ def mutants_command(
     fails a check unchanged; 130 if interrupted.
     """
     ensure_writable(output)
+    from orfit_bench.jobs.processes import BLAS_THREADS
+
     os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # read when the libraries are loaded, below
     from orfit_bench.jobs.journal import discard
     from orfit_bench.mutation import run_mutants

@@ -1,0 +1,140 @@
+"""Where tasks run: in this process, in processes of this machine, or on a cluster of Dask."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+from orfit_bench.jobs.processes import BLAS_THREADS
+
+Task = Callable[..., Any]
+MAX_DEATHS = 20
+"""How often in a row processes may die before anything is finished."""
+
+
+class Executor(Protocol):
+    """Runs tasks; the value of one, or a promise of it, may be an argument of the next."""
+
+    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterable[Any]:
+        """Run a task on each of these arguments; the values in their order, or promises of them."""
+
+    def call(self, task: Task, *arguments: Any) -> Any:
+        """Run one task; its value, or a promise of it."""
+
+    def result(self, promised: Any) -> Any:
+        """The value of a promise."""
+
+
+class InThisProcess:
+    """Runs every task at once, in this process."""
+
+    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """The values, each computed when it is asked for."""
+        return (task(*arguments) for arguments in calls)
+
+    def call(self, task: Task, *arguments: Any) -> Any:
+        """The value."""
+        return task(*arguments)
+
+    def result(self, promised: Any) -> Any:
+        """The value."""
+        return promised
+
+
+class Processes(InThisProcess):
+    """Maps in processes of this machine, with one BLAS thread each; single calls run in this process.
+
+    If a process dies, what it and the others had not finished is started again in new ones.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """The values; twice as many tasks as processes are waiting at a time."""
+        waiting, deaths, remaining = deque[Any](), 0, iter(calls)
+        pool = self._start()
+        try:
+            while True:
+                for arguments in islice(remaining, max(0, 2 * self._workers - len(waiting))):
+                    waiting.append((arguments, _submit(pool, task, arguments)))
+                if not waiting:
+                    return
+                try:
+                    value = waiting[0][1].result()
+                except BrokenProcessPool:
+                    deaths += 1
+                    if deaths > MAX_DEATHS:
+                        raise
+                    pool.shutdown(wait=True, cancel_futures=True)
+                    pool = self._start()
+                    waiting = deque((arguments, _submit(pool, task, arguments)) for arguments, _ in waiting)
+                    continue
+                waiting.popleft()
+                deaths = 0
+                yield value
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _start(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(self._workers, get_context("spawn"), initializer=_use_one_thread)
+
+
+def _submit(pool: ProcessPoolExecutor, task: Task, arguments: tuple[Any, ...]) -> Any:
+    try:
+        return pool.submit(task, *arguments)
+    except BrokenProcessPool as error:  # a process died since the last one was submitted
+        return _Broken(error)
+
+
+class _Broken:
+    """A future that was refused."""
+
+    def __init__(self, error: BrokenProcessPool) -> None:
+        self._error = error
+
+    def result(self) -> Any:
+        """Raise the error."""
+        raise self._error
+
+
+def _use_one_thread() -> None:
+    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # read when the libraries are loaded, by the first task
+
+
+class OnDask:
+    """Runs tasks on a cluster of Dask, which replays those of lost workers.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The connection to the cluster.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
+        """Futures."""
+        return [self.call(task, *arguments) for arguments in calls]
+
+    def call(self, task: Task, *arguments: Any) -> Any:
+        """A future."""
+        return self._client.submit(task, *arguments, pure=False)
+
+    def result(self, promised: Any) -> Any:
+        """The value; a task that was running when several workers died in turn is started again."""
+        from distributed import KilledWorker
+
+        for _ in range(MAX_DEATHS):
+            try:
+                return promised.result()
+            except KilledWorker:
+                promised.retry()
+        return promised.result()

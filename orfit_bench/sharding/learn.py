@@ -1,0 +1,153 @@
+"""`orfit_bench.learn`: one learner from shards of rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from orfit_bench.learners.factory import AnyLearner, create
+from orfit_bench.learners.restoring import from_bytes
+from orfit_bench.learners.rule import Rule
+from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
+from orfit_bench.sharding.shards import list_shards
+from orfit_bench.sharding.tasks import FAN_IN, Plan, average_states, learn_shard, merge_states
+from orfit_bench.state import merging
+
+
+def learn(
+    method: str,
+    shards: Any,
+    client: Any = None,
+    rounds: int | None = None,
+    *,
+    target: str | Sequence[str] | None = None,
+    workers: int | None = None,
+    **settings: Any,
+) -> AnyLearner:
+    """Learn shards of the rows in parallel, and merge what was learned into one learner.
+
+    Parameters
+    ----------
+    method : str
+        The name of a method whose learners can be merged.
+    shards : list or collection of Dask
+        Parts of the rows in their order. A shard is a pair (X, y), X alone for a subspace, a table with the columns
+        `target`, the path or URL of a file (extra `files`), or a callable that returns one of these or an iterator of
+        them. Alternatively a Dask frame, a Dask array, or a pair of Dask arrays (X, y), whose chunks are the shards.
+    client : distributed.Client, optional
+        A cluster of Dask on which the tasks run (extra `dask`). By default they run in processes of this machine.
+    rounds : int, optional
+        For methods whose merge is an average: how often the learners are averaged. In each round a learner learns the
+        next part of its shard, from the mean of all. Each part is read again. Refused for other methods.
+    target : str or list of str, optional
+        The columns of tables and files that are predicted.
+    workers : int, optional
+        Number of processes without a client; 1 learns in this process. Default: the number of cores.
+    **settings
+        Settings of the method, and `backend`, `dtype`, `random_state`, `initial_weights` and `model` of `create`.
+
+    Returns
+    -------
+    Regressor, Classifier, Filter or Subspace
+        A learner that has seen all rows. For methods with an exact merge it equals, to rounding, one that learned the
+        shards in their order.
+
+    Raises
+    ------
+    ValueError
+        If the method has no merge, if its merge is an average and `rounds` is not given, or if there are no shards.
+    TypeError
+        If `shards` is no list and no collection of Dask.
+
+    Notes
+    -----
+    A task is a pure function of its shard and of states: a task of a process that died is replayed, and the result has
+    the same bits whatever died and however many processes there are. Eight neighbouring states are merged at a time.
+    Between processes a state travels as bytes; its size times the number of shards is what moves. With a setting
+    `batch_size` the last step of each shard may be shorter.
+
+    In a script, call it below ``if __name__ == "__main__":``, since new processes import the script. Callables must be
+    functions of a module, unless a client is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import orfit_bench as ob
+    >>> X = np.arange(12.0).reshape(6, 2)
+    >>> shards = [(X[:3], X[:3] @ [1, 2]), (X[3:], X[3:] @ [1, 2])]
+    >>> learner = ob.learn("rls", shards, workers=1, backend="numpy", ridge=1e-6)
+    >>> learner.n_samples_seen_
+    6
+    >>> learner.predict([[1.0, 1.0]]).round(3)
+    array([3.])
+    """
+    blank = create(method, **settings)
+    parts = list_shards(shards)
+    if not parts:
+        raise ValueError("shards: got no shards, want one or more")
+    times = _check_rounds(blank.rule, rounds, len(parts))
+    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, target, times)
+    executor = _executor(client, min(workers or os.cpu_count() or 1, len(parts)))
+    states, before = _learn_round(executor, plan, parts, None, 0), None
+    for done in range(1, times):
+        before = executor.call(average_states, plan, *states)
+        states = _learn_round(executor, plan, parts, before, done)
+    merged = merge_neighbours(states, lambda some: executor.call(merge_states, plan, *some))
+    return from_bytes(executor.result(merged), backend=blank.backend.name)
+
+
+def _learn_round(executor: Executor, plan: Plan, parts: list[Any], before: Any, done: int) -> Iterable[Any]:
+    return executor.map(learn_shard, ((plan, i, part, before, done) for i, part in enumerate(parts)))
+
+
+def _executor(client: Any, workers: int) -> Executor:
+    if client is not None:
+        if not hasattr(client, "submit"):
+            raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
+        return OnDask(client)
+    return Processes(workers) if workers > 1 else InThisProcess()
+
+
+def _check_rounds(rule: Rule, rounds: int | None, n_shards: int) -> int:
+    """The number of rounds. Raises ValueError where the shards of the method cannot be learned apart."""
+    if n_shards > 1:
+        merging.check_mergeable(rule)
+    how, name = rule.method.combine.merge, rule.method.name
+    is_average = how is not None and how.kind == "averaged"
+    if rounds is None:
+        if is_average and n_shards > 1:
+            raise ValueError(
+                f"learners of {name} are merged by averaging, which is not what one learner would learn: set rounds, "
+                "for example rounds=1 to average once at the end"
+            )
+        return 1
+    if not isinstance(rounds, int) or rounds < 1:
+        raise ValueError(f"rounds={rounds!r}: want an integer >= 1")
+    if not is_average:
+        raise ValueError(f"rounds={rounds}: learners of {name} are not merged by averaging: leave rounds out")
+    if rounds > 1 and not rule.method.combine.averages:
+        raise ValueError(f"rounds={rounds}: {name} declares no average between rounds, only a merge: set rounds=1")
+    return rounds
+
+
+def merge_neighbours(states: Iterable[Any], merge: Callable[[list[Any]], Any]) -> Any:
+    """Merge states in their order by a tree, as they come: as soon as eight of a level follow one another.
+
+    The tree depends on the number of states alone, and at most eight of each level wait.
+    """
+    levels: list[list[Any]] = [[]]
+    for state in states:
+        levels[0].append(state)
+        for k in range(len(levels)):
+            if len(levels[k]) < FAN_IN:
+                break
+            if k + 1 == len(levels):
+                levels.append([])
+            levels[k + 1].append(merge(levels[k]))
+            levels[k] = []
+    last: list[Any] = []
+    for waiting in levels:  # those of a higher level come first
+        last = [*waiting, *last]
+        last = [merge(last)] if len(last) > 1 else last
+    return last[0]

@@ -1,0 +1,104 @@
+"""Shards: parts of the rows, in order, that a task reads where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import xarray as xr
+
+from orfit_bench.tables.encoding import find_encoding
+from orfit_bench.tables.files import open_file
+from orfit_bench.tables.rows import Cursor
+
+Rows = tuple[Any, Any]
+"""X and y; y is None for a subspace."""
+CHUNK = 16_384
+"""Rows of a file that are in memory at once."""
+
+
+def list_shards(shards: Any) -> list[Any]:
+    """The shards of a collection of Dask, or of an iterable.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    ValueError
+        If two arrays of Dask have other chunks of rows.
+    """
+    if _is_dask(shards):
+        return _blocks(shards)
+    if isinstance(shards, tuple) and len(shards) == 2 and all(map(_is_dask, shards)):
+        X, y = map(_blocks, shards)
+        if len(X) != len(y) or shards[0].chunks[0] != shards[1].chunks[0]:
+            raise ValueError(
+                f"shards: X has chunks of {shards[0].chunks[0]} rows, y of {shards[1].chunks[0]}: rechunk one of them"
+            )
+        return list(zip(X, y, strict=True))
+    if isinstance(shards, str | bytes | Path) or callable(shards) or not hasattr(shards, "__iter__"):
+        raise TypeError(f"shards: got {type(shards).__name__}, want a list of shards, or a collection of Dask")
+    return list(shards)
+
+
+def read_shard(shard: Any, target: str | Sequence[str] | None) -> Iterator[Rows]:
+    """The rows of a shard in chunks: of arrays, a table, a file, or of what a callable returns."""
+    if hasattr(shard, "dask") and hasattr(shard, "compute"):
+        shard = shard.compute(scheduler="synchronous")
+    if callable(shard):
+        yield from read_shard(shard(), target)
+    elif isinstance(shard, str | Path):
+        yield from _read_file(str(shard), _names(target))
+    elif isinstance(shard, tuple | list) and len(shard) == 2:
+        parts = [a.compute(scheduler="synchronous") if hasattr(a, "dask") else a for a in shard]
+        yield parts[0], parts[1]
+    elif isinstance(shard, Iterator):
+        for part in shard:
+            yield from read_shard(part, target)
+    elif target is not None:
+        yield _split(shard, _names(target))
+    else:
+        yield shard, None
+
+
+def _names(target: str | Sequence[str] | None) -> list[str]:
+    return [target] if isinstance(target, str) else list(target or ())
+
+
+def _split(table: Any, target: list[str]) -> Rows:
+    """X and y of a table whose columns `target` are y."""
+    frame = nw.from_native(table, eager_only=True)
+    if missing := [name for name in target if name not in frame.columns]:
+        raise ValueError(f"no column {missing[0]!r} in a shard with the columns {', '.join(map(str, frame.columns))}")
+    y = frame[target[0]] if len(target) == 1 else frame.select(target)
+    return frame.drop(target).to_native(), y.to_native()
+
+
+def _read_file(path: str, target: list[str]) -> Iterator[Rows]:
+    source = open_file(path)
+    if missing := [name for name in target if name not in source.kinds]:
+        raise ValueError(f"{path}: no column {missing[0]!r}, it has {', '.join(source.kinds)}")
+    columns = [name for name in source.kinds if name not in target]
+    encoding = find_encoding(source, columns, one_hot=False, indicators=False)
+    cursor = Cursor(source, encoding, tuple(target))
+    for start in range(0, source.rows, CHUNK):
+        X, y = cursor.read(start, min(start + CHUNK, source.rows))
+        yield xr.DataArray(X, dims=("row", "feature"), coords={"feature": list(encoding.names)}), y if target else None
+
+
+def _is_dask(value: Any) -> bool:
+    return hasattr(value, "dask") and hasattr(value, "to_delayed")
+
+
+def _blocks(collection: Any) -> list[Any]:
+    """The blocks of rows of a collection, as delayed objects."""
+    found = collection.to_delayed()
+    if isinstance(found, list):  # of a frame
+        return found
+    if found.ndim > 1 and found.shape[1] > 1:
+        raise ValueError(
+            f"shards: the array has {found.shape[1]} chunks of columns, want 1: rechunk it with x.rechunk({{1: -1}})"
+        )
+    return list(found.ravel())
