@@ -25,7 +25,7 @@ class Plan(NamedTuple):
 def learn_shard(plan: Plan, number: int, shard: Any, states: Sequence[bytes] | None, done: int) -> bytes:
     """Learn a shard, or its part of one round; `states` are those of all shards after the round before."""
     try:
-        learner = _restored(plan, states[number]) if states else create(**plan.arguments)
+        learner: Any = _restored(plan, states[number]) if states else create(**plan.arguments)
         for X, y in _part(read_shard(shard, plan.target), done, plan.rounds):
             learner.partial_fit(X) if y is None else learner.partial_fit(X, y)
         return learner.flush().to_bytes()
