@@ -28,7 +28,8 @@ def learn_shard(plan: Plan, number: int, shard: Any, states: Sequence[bytes] | N
         learner: Any = _restored(plan, states[number]) if states else create(**plan.arguments)
         for X, y in _part(read_shard(shard, plan.target), done, plan.rounds):
             learner.partial_fit(X) if y is None else learner.partial_fit(X, y)
-        return learner.flush().to_bytes()
+        state: bytes = learner.flush().to_bytes()
+        return state
     except Exception as error:
         error.add_note(f"in shard {number}")
         raise
