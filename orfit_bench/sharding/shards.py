@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
-import xarray as xr
 
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
@@ -77,6 +76,8 @@ def _split(table: Any, target: list[str]) -> Rows:
 
 
 def _read_file(path: str, target: list[str]) -> Iterator[Rows]:
+    import xarray as xr  # takes half a second
+
     source = open_file(path)
     if missing := [name for name in target if name not in source.kinds]:
         raise ValueError(f"{path}: no column {missing[0]!r}, it has {', '.join(source.kinds)}")
