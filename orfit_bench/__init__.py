@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orfit_bench import sampling, schedules
 from orfit_bench.errors import AccuracyWarning, DivergedError, PluginError, UnavailableError
@@ -26,11 +26,11 @@ from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl
 from orfit_bench.plugins.registry import register, registry, unregister
 from orfit_bench.sampling import with_sampling
-from orfit_bench.sharding import learn
 from orfit_bench.signals import DelayLine, delay_line
 from orfit_bench.spec import Model, Transition
 
 if TYPE_CHECKING:
+    from orfit_bench.sharding import learn
     from orfit_bench.spec import Backend, Method, Metric, Stream
 
 __version__ = "0.1.0"
@@ -67,6 +67,19 @@ __all__ = [
     "streams",
     "unregister",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`learn`, imported when it is first used, because it imports what reads tables and starts processes."""
+    if name == "learn":
+        from orfit_bench.sharding import learn
+
+        return learn
+    raise AttributeError(f"module 'orfit_bench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def methods() -> Mapping[str, Method]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.factory import learner_of
-from orfit_bench.spec.arrays import dtype_name
+from orfit_bench.spec.arrays import host_dtype
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState
 
@@ -35,7 +35,7 @@ def arrays_of(learner: Any) -> Any:
 
 def bytes_of(arrays: Any) -> int:
     """The bytes of arrays of any library, at their full length."""
-    return sum(math.prod(a.shape) * np.dtype(dtype_name(a)).itemsize for a in arrays)
+    return sum(math.prod(a.shape) * host_dtype(a).itemsize for a in arrays)
 
 
 def host_arrays_of(learner: Any) -> dict[str, np.ndarray[Any, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.spec import Method
-from orfit_bench.spec.arrays import copy_of, dtype_name, to_host
+from orfit_bench.spec.arrays import copy_of, host_dtype, to_host
 
 IDLE, LONG = {"does nothing": 0.0}, {"takes steps that are 1 % too long": 1.01}
 
@@ -80,9 +80,7 @@ class WrongKernel:
 
     def _is_wrong(self, name: str, array: Any) -> bool:
         """Whether the array is a field with wrong changes; those of layered fields have a number behind the name."""
-        return np.dtype(dtype_name(array)).kind in "fc" and (
-            name in self._fields or name.rpartition("_")[0] in self._fields
-        )
+        return host_dtype(array).kind in "fc" and (name in self._fields or name.rpartition("_")[0] in self._fields)
 
     def _solve(self, solution: tuple[Any, float]) -> tuple[Any, float]:
         weights, precision = solution

@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench.learners import layers
 from orfit_bench.learners.validation import NUMBERS
 from orfit_bench.spec import Method, Settings
-from orfit_bench.spec.arrays import contiguous, dtype_name, native_dtype
+from orfit_bench.spec.arrays import contiguous, host_dtype, native_dtype
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.model import Model
@@ -41,7 +41,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], xp: Any = np) -> Array:
     """The result of a user's function in the learner's dtype; ValueError if it has another kind or shape."""
-    if getattr(value, "shape", None) != shape or np.dtype(dtype_name(value)).kind not in NUMBERS:
+    if getattr(value, "shape", None) != shape or host_dtype(value).kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
         raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
     if hasattr(value, "astype"):  # a copy: the function may return the same array again, filled anew

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.arrays import array_type, dtype_name, native_dtype
+from orfit_bench.spec.arrays import array_type, host_dtype, native_dtype
 
 Array = Any
 NUMBERS = "buif"
@@ -175,7 +175,7 @@ def _surely_finite(value: Array) -> bool:
 def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
     """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
     array = _array(value, name, xp)
-    given = np.dtype(dtype_name(array)) if type(array) is not np.ndarray else array.dtype
+    given = host_dtype(array)
     if given.kind not in kinds_for(dtype):
         remedy = " (a learner created with dtype='complex128' takes them)" if given.kind == "c" else ""
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")

@@ -30,6 +30,16 @@ def dtype_name(a: Array) -> str:
     return str(getattr(a.dtype, "name", a.dtype)).rpartition(".")[2]
 
 
+def host_dtype(a: Array) -> np.dtype[Any]:
+    """The dtype of an array in NumPy; `object` for one that NumPy does not have, such as bfloat16."""
+    if isinstance(a.dtype, np.dtype):
+        return a.dtype
+    try:
+        return np.dtype(dtype_name(a))
+    except TypeError:
+        return np.dtype(object)
+
+
 def copy_of(a: Array, xp: ModuleType) -> Array:
     """An independent copy of an array, of the namespace xp or of NumPy."""
     return a.copy() if hasattr(a, "copy") else xp.asarray(a, copy=True)

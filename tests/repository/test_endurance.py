@@ -70,8 +70,8 @@ def test_failed_save_of_a_figure_keeps_the_old_file(tmp_path):
     class Figure:
         canvas = pyplot().figure().canvas
 
-        def savefig(self, path, **how):
-            path.write_text("half")
+        def savefig(self, file, **how):
+            file.write(b"half")
             raise MemoryError
 
     path = tmp_path / "picture.svg"

@@ -21,7 +21,7 @@ from orfit_bench.plugins.registry import registry
 def test_kernel_that_hangs_in_its_first_rows_costs_one_time_limit(here):
     result = call(here, "conform", "icl", "--backend", "fragile", "--dtype", "float64", "--timeout", "1")
     assert result.returncode == 1
-    assert result.stderr.count("failed: stopped after 1 s") == 1
+    assert result.stderr.count("(float64): failed: stopped after 1 s") == 1
     (line,) = (line for line in result.stdout.splitlines() if line.startswith("failed: "))
     assert line.endswith("checks of icl on fragile: stopped after 1 s")
     assert int(line.split()[1]) > 20
