@@ -12,9 +12,9 @@ from pathlib import Path
 PIP = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
 
 
-def cupy(told: str) -> list[str]:
+def cupy(reported: str) -> list[str]:
     """What to install for the CUDA that `nvidia-smi` tells of; nothing where it tells of none that CuPy has."""
-    version = re.search(r"CUDA Version: (\d+)", told)
+    version = re.search(r"CUDA Version: (\d+)", reported)
     return [f"cupy-cuda{version[1]}x[ctk]>=14"] if version and version[1] in ("12", "13") else []
 
 
@@ -24,8 +24,8 @@ def main(checkout: str) -> None:
     found = [root, *(file.parent for file in sorted(root.glob("plugins/*/pyproject.toml")))]
     subprocess.check_call([*PIP, "--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, found)])
     if shutil.which("nvidia-smi"):
-        told = subprocess.run(["nvidia-smi"], capture_output=True, text=True, check=False).stdout
-        if wanted := cupy(told):
+        reported = subprocess.run(["nvidia-smi"], capture_output=True, text=True, check=False).stdout
+        if wanted := cupy(reported):
             subprocess.check_call([*PIP, *wanted])
 
 

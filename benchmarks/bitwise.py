@@ -89,11 +89,11 @@ class Trial:
             try:
                 found = getattr(owner or self.learner, act)
                 result = found(*arguments, **named) if callable(found) else found
-                said = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else "done"
+                stated = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else "done"
             except Exception as error:
-                said = f"{type(error).__name__}, row {getattr(error, 'row', None)}"
+                stated = f"{type(error).__name__}, row {getattr(error, 'row', None)}"
         kinds = {w.category for w in caught if not w.category.__module__.startswith("numba")}  # not those of compiling
-        self.events.append(", ".join([f"{act}: {said}", *sorted(k.__name__ for k in kinds)]))
+        self.events.append(", ".join([f"{act}: {stated}", *sorted(k.__name__ for k in kinds)]))
         return result
 
     def learn(self, rows: Rows, *sizes: int | None) -> Trial:
@@ -154,9 +154,9 @@ def record(file: str, backends: Sequence[str]) -> None:
             key = f"{name}/{backend}/{dtype}/{label}/{title}"
             functions = {k: v for k, v in settings.items() if v is SINE}
             make = partial(ob.create, name, backend=backend, dtype=dtype, **model, **settings)
-            made = (trial := Trial()).call("create", name, owner=ob, **make.keywords)
+            created = (trial := Trial()).call("create", name, owner=ob, **make.keywords)
             found[f"{key}/events"] = np.array(trial.events)
-            for which, rows in inputs(name, kind, title, dtype) if made is not None else ():
+            for which, rows in inputs(name, kind, title, dtype) if created is not None else ():
                 for way, trial in trials(make, which, rows, model | functions):
                     found |= {f"{key}/{which}/{way}/{n}": a for n, a in trial.observe(rows["X"][:3]).items()}
     np.savez_compressed(file, allow_pickle=False, **found)
@@ -186,11 +186,11 @@ def compare(before: str, after: str, rename: Sequence[str]) -> None:
     place = {f"{head}/{renamed.get(last, last)}": k for k in old.files for head, _, last in [k.rpartition("/")]}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for key in sorted({*place, *new.files}):
-        said = difference(old[place[key]], new[key]) if key in place and key in new else ""
-        kind = "new" if key not in place else "missing" if key not in new else "different" if said else "equal"
+        stated = difference(old[place[key]], new[key]) if key in place and key in new else ""
+        kind = "new" if key not in place else "missing" if key not in new else "different" if stated else "equal"
         counts[" ".join(key.split("/")[:2])][kind] += 1
         if kind in ("different", "missing"):
-            print(f"{kind}: {key}  {said}")
+            print(f"{kind}: {key}  {stated}")
     for group, number in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
         print(f"{group}: {', '.join(f'{number[kind]} {kind}' for kind in ('equal', 'different', 'missing', 'new'))}")
     raise SystemExit(any(number["different"] or number["missing"] for number in counts.values()))

@@ -32,8 +32,8 @@ def main(folder: str) -> None:
         raise FileNotFoundError(
             f"{folder}: no file of an experiment, want a folder that `orfit-bench reproduce` wrote to"
         )
-    whole = kept | found
-    fill(PAGE, "\n".join(whole[name] for name in (title(*run) for run in runs()) if name in whole))
+    complete = kept | found
+    fill(PAGE, "\n".join(complete[name] for name in (title(*run) for run in runs()) if name in complete))
 
 
 def runs() -> list[tuple[Experiment, str]]:

@@ -30,10 +30,10 @@ HEAD = (
 def line(method, d, settings, rows):
     """A row of the table."""
     counts, held, most = counted(method, d, settings, rows)
-    said = ", ".join(f"{name} = {value:g}" for name, value in settings.items() if name != "step_size")
+    stated = ", ".join(f"{name} = {value:g}" for name, value in settings.items() if name != "step_size")
     numbers = [counts.launches, counts.uploads, counts.waits, counts.bytes_there / 1e3, counts.bytes_back / 1e3]
     cells = [f"{n:,.0f}" for n in numbers] + [f"{held / 1e6:,.1f}", f"{most / 1e6:,.1f}"]
-    return f"| {method} | {d:,} | {said} | {rows} | {' | '.join(cells)} |"
+    return f"| {method} | {d:,} | {stated} | {rows} | {' | '.join(cells)} |"
 
 
 def counted(method, d, settings, rows):

@@ -210,11 +210,11 @@ def main(*words: str) -> None:
 
 def where(rates: roofline.Roofline) -> str:
     """Date, machine, versions, and what the machine allows."""
-    here, told = machine(), ", ".join(f"{k} {v}" for k, v in versions().items())
+    here, reported = machine(), ", ".join(f"{k} {v}" for k, v in versions().items())
     near, far = max(rates.bandwidth.values()) / 1e9, min(rates.bandwidth.values()) / 1e9
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, {here['cpu']} ({here['cores']} cores, one thread), {platform.system()}; "
-        f"{told}. {near:.0f} GB/s in the first cache, {far:.0f} GB/s in main memory, "
+        f"{reported}. {near:.0f} GB/s in the first cache, {far:.0f} GB/s in main memory, "
         f"{rates.matrix_product['float64'] / 1e9:.0f} GFLOP/s in matrix products.\n\n"
     )
 

@@ -33,7 +33,7 @@ def no_terminal() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def numpy_unless_named() -> Iterator[None]:
+def numpy_by_default() -> Iterator[None]:
     """Learners of the tests are on NumPy unless they name a backend."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("orfit_bench.learners.automatic.COMPILED", "numpy")

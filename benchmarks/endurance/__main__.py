@@ -48,14 +48,14 @@ def learners(d: int, forgetting_factor: float) -> dict[str, tuple[ob.Learner, st
     settings = {"ridge": RIDGE, "forgetting_factor": forgetting_factor}
     start = np.zeros(d * TASKS)
     one_layer = ob.MLP(hidden=(), bias=False)
-    made = {
+    created = {
         "rls": (ob.create("rls", **settings), "P"),
         "class_rls": (ob.create("class_rls", **settings), "P"),
         "owm": (ob.create("owm", model=one_layer, initial_weights=start, step_size=1.0, **settings), "P_1"),
     }
     if forgetting_factor == 1:
-        made["kalman"] = ob.create("kalman", initial_covariance=1 / RIDGE), "covariance"
-    return made
+        created["kalman"] = ob.create("kalman", initial_covariance=1 / RIDGE), "covariance"
+    return created
 
 
 def main(rows: int = 1_000_000) -> None:

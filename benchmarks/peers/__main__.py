@@ -68,9 +68,9 @@ def line(name: str, row: Row) -> str:
 
 def page(rows: dict[str, Row], missing: dict[str, str]) -> str:
     """The measured part of the page."""
-    told = ", ".join(f"{k} {v}" for k, v in versions().items())
+    reported = ", ".join(f"{k} {v}" for k, v in versions().items())
     reached = sum(row["ratio"] is not None and row["ratio"] >= row["target"] for row in rows.values())
-    text = f"{machine()['cpu']}, one thread; {told}. {reached} of {len(rows)} targets are reached.\n\n"
+    text = f"{machine()['cpu']}, one thread; {reported}. {reached} of {len(rows)} targets are reached.\n\n"
     text += "| question and cell | orfit_bench | others | ratio | target | load |\n|---|--:|---|--:|--:|--:|\n"
     text += "\n".join(line(name, row) for name, row in rows.items()) + "\n"
     return text + "".join(f"\nNo rows of `{module}`: {reason}.\n" for module, reason in missing.items())

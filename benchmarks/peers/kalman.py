@@ -59,7 +59,7 @@ def one_row_per_call(n: int, d: int, dense: bool, backend: str = "numba") -> lis
     return [("orfit_bench", ours), ("filterpy", filterpy), ("simdkalman", simdkalman)]
 
 
-def whole_series(n: int, d: int, smooth: bool, backend: str = "numba") -> list[Case]:
+def full_series(n: int, d: int, smooth: bool, backend: str = "numba") -> list[Case]:
     """All rows at once by a filter with a dense transition, and by the smoother."""
     X, y, F, Q = scene(n, d, True)
 
@@ -85,9 +85,9 @@ def comparisons() -> Iterator[tuple[str, list[Case], float]]:
             motion = "dense transition" if dense else "at rest"
             yield f"kalman d={d}, {motion}, a row a call", one_row_per_call(n, d, dense), wanted
     for d, n in ((2, 4000), (16, 4000)):
-        yield f"kalman d={d}, dense transition, whole series", whole_series(n, d, False), 2.0
+        yield f"kalman d={d}, dense transition, whole series", full_series(n, d, False), 2.0
     for d, n, wanted in ((2, 4000, 2.0), (16, 2000, 2.0), (128, 100, 1.5)):
-        yield f"smoother d={d}", whole_series(n, d, True), wanted
+        yield f"smoother d={d}", full_series(n, d, True), wanted
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ class _Learners:
             raise NotImplementedError(f"{method} on {backend} is not in this commit")  # shown as n/a
 
 
-def _looked_up(measure):
+def _named_cells(measure):
     def track(self, cache, method, backend, features=workloads.QUICK_SIZE):
         value = cache[f"{measure} {method} {backend} {features}"]
         if isinstance(value, str) and not value.startswith(NOT_HERE):
@@ -92,7 +92,7 @@ def _looked_up(measure):
 
 def _add(cls, measures):
     for measure, unit in measures.items():
-        track = _looked_up(measure)
+        track = _named_cells(measure)
         track.unit, track.version = unit, "1"  # else asv drops the history of what was but rewritten
         track.__name__ = f"track_{PUBLISHED.get(measure, measure)}"
         setattr(cls, track.__name__, track)

@@ -15,13 +15,13 @@ def plugin():
 
     def add(**hooks):
         offers = {name: ob.hookimpl(value) for name, value in hooks.items()}
-        made = SimpleNamespace(__name__=f"test-{len(added)}", SPEC_VERSION=(1, 0), **offers)
-        ob.register(made)
-        added.append(made)
+        created = SimpleNamespace(__name__=f"test-{len(added)}", SPEC_VERSION=(1, 0), **offers)
+        ob.register(created)
+        added.append(created)
 
     yield add
-    for made in added:
-        ob.unregister(made)
+    for created in added:
+        ob.unregister(created)
 
 
 @pytest.fixture(scope="module")

@@ -103,8 +103,8 @@ class TestCell:
             warnings.warn("half of it", UserWarning, stacklevel=1)
             return 2
 
-        made = [Metric(f.__name__, "1", "", "", "", "lower", f) for f in (raises, leaves, warns)]
-        plugin(metrics=hook("metrics", made))
+        created = [Metric(f.__name__, "1", "", "", "", "lower", f) for f in (raises, leaves, warns)]
+        plugin(metrics=hook("metrics", created))
         record = run_cell(cell())
         assert record["status"] == "ok"
         assert record["metrics"]["raises"] is record["metrics"]["leaves"] is None

@@ -61,16 +61,16 @@ class TestMerge:
 
     def test_tables_distinguish_runs(self, measured, tmp_path):
         of = files(tmp_path, m=collection.merge([measured, self.elsewhere(measured, cpu="another CPU")]))
-        told = call("show", of["m"]).output
-        rows = [line.split() for line in told.splitlines() if line.startswith((" lms ", " rls "))]
+        reported = call("show", of["m"]).output
+        rows = [line.split() for line in reported.splitlines() if line.startswith((" lms ", " rls "))]
         assert sorted(row[3:5] for row in rows) == [["run", "1"], ["run", "1"], ["run", "2"], ["run", "2"]]
-        assert "another CPU" in told.splitlines()[0]
-        assert sum(line.startswith(("run 1: ", "run 2: another CPU")) for line in told.splitlines()) == 2
+        assert "another CPU" in reported.splitlines()[0]
+        assert sum(line.startswith(("run 1: ", "run 2: another CPU")) for line in reported.splitlines()) == 2
         assert call("export", of["m"], tmp_path / "m.md").exit_code == 0
         head, _, *rows = [line.strip("| ").split(" | ") for line in (tmp_path / "m.md").read_text().splitlines()]
-        told = [(row[head.index("method")], row[head.index("run")], row[head.index("processor")]) for row in rows]
-        assert len(set(told)) == 4
-        assert ("lms", "run 2", "another CPU") in told
+        reported = [(row[head.index("method")], row[head.index("run")], row[head.index("processor")]) for row in rows]
+        assert len(set(reported)) == 4
+        assert ("lms", "run 2", "another CPU") in reported
 
     def test_merged_cell_is_compared_with_its_origin(self, measured):
         one, other = measured.isel(cell=[0]), self.elsewhere(measured.isel(cell=[1]), cpu="another CPU")
@@ -86,8 +86,8 @@ class TestMerge:
 
     def test_command(self, measured, tmp_path):
         of = files(tmp_path, a=measured, b=self.elsewhere(measured, cpu="b"))
-        told = call("merge", of["a"], of["b"], "--output", tmp_path / "all.nc")
-        assert told.exit_code == 0, told.output
+        reported = call("merge", of["a"], of["b"], "--output", tmp_path / "all.nc")
+        assert reported.exit_code == 0, reported.output
         assert load(tmp_path / "all.nc").sizes["cell"] == 4
         assert call("merge", of["a"], "--output", tmp_path).exit_code == 2
 
@@ -114,7 +114,7 @@ class TestExport:
 
     def test_another_ending(self, measured, tmp_path):
         of = files(tmp_path, a=measured)
-        told = call("export", of["a"], tmp_path / "r.xls")
-        assert told.exit_code == 2
-        assert ".csv, .parquet, .md" in told.output
+        reported = call("export", of["a"], tmp_path / "r.xls")
+        assert reported.exit_code == 2
+        assert ".csv, .parquet, .md" in reported.output
         assert call("export", of["a"], tmp_path / "r.csv").exit_code == 0

@@ -69,7 +69,7 @@ class TestCompare:
         assert (len(lost), added) == (1, [])
         assert lost[0].startswith(str(measured["method"].values[0]))
 
-    def test_other_runs_are_said(self, measured):
+    def test_other_runs_are_reported(self, measured):
         after = measured.copy(deep=True)
         after.attrs["machine"] = json.dumps(json.loads(after.attrs["machine"]) | {"cpu": "another"})
         (line,) = comparison.differences(measured, after)
@@ -77,10 +77,10 @@ class TestCompare:
         assert "is another" in line
 
     @pytest.mark.parametrize(
-        ("tolerated", "said"), [({"test_eror": 1}, "test_error"), ({"test_error": -1}, "want a relative change >= 0")]
+        ("tolerated", "stated"), [({"test_eror": 1}, "test_error"), ({"test_error": -1}, "want a relative change >= 0")]
     )
-    def test_wrong_thresholds(self, measured, tolerated, said):
-        with pytest.raises(ValueError, match=said):
+    def test_wrong_thresholds(self, measured, tolerated, stated):
+        with pytest.raises(ValueError, match=stated):
             comparison.changes(measured, measured, tolerated)
 
     def test_nothing_in_common(self, measured):

@@ -42,8 +42,8 @@ def test_batch_solution_in_blocks_is_that_of_all_rows(method, monkeypatch):
         if more and method not in ("rls", "ridge"):
             continue
         learner = ob.create(method, **more)
-        whole = learner.method.theory.batch(X, Y, w0, learner.settings)
+        complete = learner.method.theory.batch(X, Y, w0, learner.settings)
         with monkeypatch.context() as patch:
             patch.setattr(least_squares, "BLOCK_ROWS", 64)
             patch.setattr(recursions, "BLOCK_ROWS", 64)
-            np.testing.assert_allclose(learner.method.theory.batch(X, Y, w0, learner.settings), whole, atol=1e-12)
+            np.testing.assert_allclose(learner.method.theory.batch(X, Y, w0, learner.settings), complete, atol=1e-12)

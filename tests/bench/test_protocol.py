@@ -25,7 +25,7 @@ class TestProtocol:
         assert protocol.name == name
 
     @pytest.mark.parametrize(
-        ("arguments", "error", "said"),
+        ("arguments", "error", "stated"),
         [
             ({"passes": 0}, ValueError, "passes=0: want an integer >= 1"),
             ({"learners": 2.0}, TypeError, "learners=2.0: want an integer >= 1"),
@@ -34,8 +34,8 @@ class TestProtocol:
             ({"round": 10}, ValueError, "a round requires at least 2"),
         ],
     )
-    def test_refuses(self, arguments, error, said):
-        with pytest.raises(error, match=said):
+    def test_refuses(self, arguments, error, stated):
+        with pytest.raises(error, match=stated):
             Protocol(**arguments)
 
     def test_stretches_cover_the_rows_once_and_end_rounds(self):
@@ -80,10 +80,10 @@ class TestLearning:
 
     def test_looking_between_rounds_changes_nothing(self):
         data, protocol = self.data(), Protocol(learners=2, round=25)
-        looked, plain = (learning.initialize(self.make, data, protocol) for _ in range(2))
-        learning.learn_and_record(looked, data, protocol)
+        measured_at, plain = (learning.initialize(self.make, data, protocol) for _ in range(2))
+        learning.learn_and_record(measured_at, data, protocol)
         learning.learn(plain, data, protocol)
-        xr.testing.assert_identical(looked[0].state(), plain[0].state())
+        xr.testing.assert_identical(measured_at[0].state(), plain[0].state())
 
     def test_passes_are_that_many_times_the_rows(self):
         data, protocol = self.data(), Protocol(passes=3)

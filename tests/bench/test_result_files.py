@@ -16,12 +16,15 @@ from orfit_bench.plugins.registry import registry
 
 def test_show_prints_the_tables_of_the_run(measured, tmp_path):
     of = files(tmp_path, a=measured)
-    told = call("show", of["a"])
-    assert told.exit_code == 0, told.output
-    assert told.output.endswith(f"2 ok. Results: {of['a']}\n")
-    for file, said in ((tmp_path / "none.nc", "no such file"), (tmp_path, "this is a folder, want a file of results")):
-        told = call("show", file)
-        assert (told.exit_code, told.output) == (2, f"Error: {file}: {said}\n")
+    reported = call("show", of["a"])
+    assert reported.exit_code == 0, reported.output
+    assert reported.output.endswith(f"2 ok. Results: {of['a']}\n")
+    for file, stated in (
+        (tmp_path / "none.nc", "no such file"),
+        (tmp_path, "this is a folder, want a file of results"),
+    ):
+        reported = call("show", file)
+        assert (reported.exit_code, reported.output) == (2, f"Error: {file}: {stated}\n")
 
 
 def test_file_with_the_name_of_an_earlier_version_is_read(measured, tmp_path):
@@ -43,7 +46,7 @@ def test_numbers_of_a_file_of_an_earlier_version_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "stated"),
     [
         (lambda r: r.drop_vars("status"), "a damaged file of orfit_bench results 2: status missing; run"),
         (lambda r: r.drop_vars(["d", "test_error"]), "d, test_error missing"),
@@ -57,9 +60,9 @@ def test_numbers_of_a_file_of_an_earlier_version_are_read(tmp_path):
         (lambda r: collection.merge([r]).drop_vars("machine"), "machine missing"),
     ],
 )
-def test_missing_variable_of_a_file_is_named(measured, tmp_path, change, said):
+def test_missing_variable_of_a_file_is_named(measured, tmp_path, change, stated):
     results.write(change(measured), tmp_path / "wrong.nc")
-    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+    with pytest.raises(ValueError, match=re.escape(stated)) as caught:
         load(tmp_path / "wrong.nc")
     assert str(caught.value).startswith(f"{tmp_path / 'wrong.nc'}: ")
 
@@ -73,21 +76,21 @@ def test_cell_of_results_is_restored(measured, tmp_path):
 @pytest.mark.parametrize("tries", [5, pytest.param(60, marks=pytest.mark.slow)])
 def test_damaged_file_is_a_usage_error(measured, tmp_path, tries):
     of = files(tmp_path, a=measured)
-    whole, rng = (tmp_path / "a.nc").read_bytes(), np.random.default_rng(0)
+    complete, rng = (tmp_path / "a.nc").read_bytes(), np.random.default_rng(0)
     for _ in range(tries):
-        damaged = bytearray(whole)
-        for place in rng.integers(len(whole), size=20):
+        damaged = bytearray(complete)
+        for place in rng.integers(len(complete), size=20):
             damaged[place] = rng.integers(256)
         (tmp_path / "b.nc").write_bytes(damaged)
-        told = call("show", tmp_path / "b.nc")
-        assert told.exit_code in (0, 2), told.output  # 0 where no number of the table is hit
+        reported = call("show", tmp_path / "b.nc")
+        assert reported.exit_code in (0, 2), reported.output  # 0 where no number of the table is hit
     part = measured.copy()
     del part.attrs["machine"]
     of |= files(tmp_path, c=part)
     for command in (["show", of["c"]], ["compare", of["a"], of["c"]], ["merge", of["a"], of["c"], tmp_path / "d.nc"]):
-        told = call(*command)
-        assert told.exit_code == 2, told.output
-        assert "machine missing" in told.output
+        reported = call(*command)
+        assert reported.exit_code == 2, reported.output
+        assert "machine missing" in reported.output
 
 
 @pytest.fixture(scope="module")
@@ -99,20 +102,20 @@ def written(tmp_path_factory):
 
 class TestDigests:
     def test_every_flipped_bit_is_noticed(self, written, tmp_path):
-        whole, want = written.read_bytes(), load(written)
-        places = np.random.default_rng(0).integers(0, len(whole), 6)
+        complete, want = written.read_bytes(), load(written)
+        places = np.random.default_rng(0).integers(0, len(complete), 6)
         for place in places:
-            changed = bytes([whole[place] ^ (1 << int(place % 8))])
-            (tmp_path / "r.nc").write_bytes(whole[:place] + changed + whole[place + 1 :])
+            changed = bytes([complete[place] ^ (1 << int(place % 8))])
+            (tmp_path / "r.nc").write_bytes(complete[:place] + changed + complete[place + 1 :])
             with pytest.raises(ValueError, match=re.escape(str(tmp_path / "r.nc"))):
                 load(tmp_path / "r.nc")
         assert load(written).identical(want)
 
     def test_a_changed_number_is_named(self, written, tmp_path):
         seconds = load(written)["seconds"].values.tobytes()
-        whole = written.read_bytes()
-        assert whole.count(seconds) == 1
-        (tmp_path / "r.nc").write_bytes(whole.replace(seconds, bytes([seconds[0] ^ 1]) + seconds[1:]))
+        complete = written.read_bytes()
+        assert complete.count(seconds) == 1
+        (tmp_path / "r.nc").write_bytes(complete.replace(seconds, bytes([seconds[0] ^ 1]) + seconds[1:]))
         with pytest.raises(ValueError, match="the digest of the array 'seconds' does not fit"):
             load(tmp_path / "r.nc")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pooch
 import pytest
 from click.testing import CliRunner
-from helpers.outcomes import made, table
+from helpers.outcomes import created, table
 
 import orfit_bench as ob
 from orfit_bench.bench import Suite, limit, roofline, run
@@ -136,23 +136,23 @@ class TestCommands:
         monkeypatch.setattr(
             "orfit_bench.bench.worker.SubprocessExecutor.measure_machine", lambda worker, fresh: roofline_of_worker
         )
-        told = CliRunner().invoke(main, ["roofline"])
-        assert told.exit_code == 0, told.output
-        assert re.search(r"a working set of 100 kB +0.1 GB", told.output)
-        assert "float64" in told.output
-        assert str(roofline_of_worker) in told.output.replace("\n", "")
+        reported = CliRunner().invoke(main, ["roofline"])
+        assert reported.exit_code == 0, reported.output
+        assert re.search(r"a working set of 100 kB +0.1 GB", reported.output)
+        assert "float64" in reported.output
+        assert str(roofline_of_worker) in reported.output.replace("\n", "")
 
     @pytest.mark.slow
     def test_warm_compiles_all_compiled_backends(self):
-        told = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
-        assert told.exit_code == 0, told.output
-        assert "2 kernels compiled for numba" in told.output
+        reported = CliRunner().invoke(main, ["warm", "lms", "nlms", "--backend", "numba", "--dtype", "float64"])
+        assert reported.exit_code == 0, reported.output
+        assert "2 kernels compiled for numba" in reported.output
 
     def test_backend_without_a_compiler_is_reported(self):
         assert compile_kernel("numba", "no_method", "float64").startswith("UnavailableError: no_method on numba: ")
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "stated"),
         [
             (["--workers", "0"], "want 1 or more"),
             (["lsm"], "lms"),
@@ -160,14 +160,14 @@ class TestCommands:
             (["--dtype", "int8"], "want one of float64"),
         ],
     )
-    def test_warm_reports_errors(self, words, said):
-        told = CliRunner().invoke(main, ["warm", *words])
-        assert told.exit_code == 2
-        assert said in told.output
+    def test_warm_reports_errors(self, words, stated):
+        reported = CliRunner().invoke(main, ["warm", *words])
+        assert reported.exit_code == 2
+        assert stated in reported.output
 
 
 class TestThreads:
-    def test_one_unless_more_are_allowed_and_pay(self, monkeypatch):
+    def test_one_if_no_more_are_allowed_or_pay(self, monkeypatch):
         threads = pytest.importorskip("orfit_bench_numba._threads")
         blas = threads._libraries()
 
@@ -196,11 +196,11 @@ class TestThreads:
 
 
 def test_more_than_the_limit_is_explained():
-    told = {share: legend(table([made(share_of_limit=share)])) for share in (0.9, 1.1, np.nan)}
-    assert LIMIT in told[0.9]
-    assert BEYOND not in told[0.9]
-    assert told[1.1][-2:] == [LIMIT, BEYOND]
-    assert LIMIT not in told[np.nan]
+    reported = {share: legend(table([created(share_of_limit=share)])) for share in (0.9, 1.1, np.nan)}
+    assert LIMIT in reported[0.9]
+    assert BEYOND not in reported[0.9]
+    assert reported[1.1][-2:] == [LIMIT, BEYOND]
+    assert LIMIT not in reported[np.nan]
     assert [shown(share, "share") for share in (0.00089, 0.5, 0.996, 1.1, 2.16)] == [
         "0.089%", "50%", "100%", "110%", "216%"
     ]  # fmt: skip

@@ -23,18 +23,18 @@ from orfit_bench.spec import Backend, Data, Stream
 class TestRun:
     def test_file_and_table_are_one(self, tmp_path):
         path = tmp_path / "r.nc"
-        made = run(suite("lms", "rls", "greedy", streams=["regression", "drift"]), path, isolate=False)
-        xr.testing.assert_identical(load(path), made)
+        created = run(suite("lms", "rls", "greedy", streams=["regression", "drift"]), path, isolate=False)
+        xr.testing.assert_identical(load(path), created)
         assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]
-        assert dict(made.sizes) == {"cell": 6, "point": 25, "task": 10, "task_after": 10}
-        assert made["method"].values.tolist() == ["lms", "rls", "greedy"] * 2
-        assert made["throughput"].attrs["units"] == "1/s"
-        assert np.isnan(made["deviation"].values[2])
-        assert np.isnan(made["task_error"].values[0]).all()
-        assert json.loads(made.attrs["versions"])["numpy"] == np.__version__
-        assert json.loads(made.attrs["machine"])["cores"] == os.cpu_count()
-        assert json.loads(made.attrs["suite"])["rows"] == [60]
-        assert set(json.loads(made.attrs["commit"])) == {"id", "dirty", "changes", "plugins"}
+        assert dict(created.sizes) == {"cell": 6, "point": 25, "task": 10, "task_after": 10}
+        assert created["method"].values.tolist() == ["lms", "rls", "greedy"] * 2
+        assert created["throughput"].attrs["units"] == "1/s"
+        assert np.isnan(created["deviation"].values[2])
+        assert np.isnan(created["task_error"].values[0]).all()
+        assert json.loads(created.attrs["versions"])["numpy"] == np.__version__
+        assert json.loads(created.attrs["machine"])["cores"] == os.cpu_count()
+        assert json.loads(created.attrs["suite"])["rows"] == [60]
+        assert set(json.loads(created.attrs["commit"])) == {"id", "dirty", "changes", "plugins"}
 
     def test_load_refuses_other_files(self, tmp_path):
         with pytest.raises(FileNotFoundError):
@@ -44,14 +44,14 @@ class TestRun:
             load(tmp_path / "text.nc")
         old = xr.Dataset({"a": 1}, attrs={"format": "orfit_bench results 1"})
         old.to_netcdf(tmp_path / "old.nc", engine="h5netcdf")
-        said = r"old\.nc: written in the format .orfit_bench results 1., but this version reads"
-        with pytest.raises(ValueError, match=said):
+        stated = r"old\.nc: written in the format .orfit_bench results 1., but this version reads"
+        with pytest.raises(ValueError, match=stated):
             load(tmp_path / "old.nc")
         xr.Dataset({"a": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
         with pytest.raises(ValueError, match="not a file of orfit_bench results"):
             load(tmp_path / "other.nc")
 
-    def test_absence_is_said(self, plugin):
+    def test_absence_is_reported(self, plugin):
         def broken():
             raise ImportError("no driver")
 
@@ -63,8 +63,8 @@ class TestRun:
 
         bare = Stream("bare", "", no_file)
         plugin(backends=hook("backends", (gone, worse)), streams=hook("streams", (bare,)))
-        made = suite("lms", backends=["numpy", "gone", "worse"], streams=["regression", "bare"], rows=[])
-        done = run(made, isolate=False)
+        created = suite("lms", backends=["numpy", "gone", "worse"], streams=["regression", "bare"], rows=[])
+        done = run(created, isolate=False)
         assert done["status"].values.tolist() == ["ok", *["absent"] * 5]
         assert done["reason"].values.tolist() == [
             "",
@@ -120,7 +120,7 @@ class TestRun:
             assert worker.run(cell(), timeout=60)["status"] == "ok"
 
     @pytest.mark.parametrize(
-        ("where", "said"),
+        ("where", "stated"),
         [
             ("none/r.nc", "{}: there is no folder .*none, want a file in an existing folder"),
             (".", "{}: this is a folder, want a file in an existing folder"),
@@ -128,10 +128,10 @@ class TestRun:
             ("taken.nc", "{}: finished cells are stored in the folder .*taken.nc.journal, but a file has this name"),
         ],
     )
-    def test_refuses_an_output_that_cannot_be(self, where, said, tmp_path):
+    def test_refuses_an_output_that_cannot_be(self, where, stated, tmp_path):
         for name in ("file", "taken.nc.journal"):
             (tmp_path / name).touch()
-        with pytest.raises(OSError, match="^" + said.format(re.escape(str(tmp_path / where)))):
+        with pytest.raises(OSError, match="^" + stated.format(re.escape(str(tmp_path / where)))):
             run(suite("lms"), tmp_path / where)
         assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "taken.nc.journal"]
 
@@ -156,9 +156,9 @@ class TestRun:
     def test_a_link_stays_and_its_file_is_replaced(self, tmp_path):
         (tmp_path / "data").mkdir()
         (tmp_path / "r.nc").symlink_to("data/there.nc")
-        made = run(suite("lms"), tmp_path / "r.nc", isolate=False)
+        created = run(suite("lms"), tmp_path / "r.nc", isolate=False)
         assert (tmp_path / "r.nc").is_symlink()
-        xr.testing.assert_identical(load(tmp_path / "data" / "there.nc"), made)
+        xr.testing.assert_identical(load(tmp_path / "data" / "there.nc"), created)
 
     def test_a_folder_without_leave_is_named_as_the_user_did(self, tmp_path, monkeypatch):
         def refuses(path):

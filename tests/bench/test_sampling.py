@@ -88,12 +88,12 @@ MAKERS = {
 )
 def test_slices_are_parts_of_one_order(maker, n, seed, piece):
     data, again = (MAKERS[maker](numbered(n), seed) for _ in range(2))
-    whole = np.asarray(again.X)
-    assert data.X.shape == whole.shape
-    np.testing.assert_array_equal(data.X[piece], whole[piece])
+    complete = np.asarray(again.X)
+    assert data.X.shape == complete.shape
+    np.testing.assert_array_equal(data.X[piece], complete[piece])
     np.testing.assert_array_equal(data.y[piece], np.asarray(again.y)[piece])
     chunks = np.concatenate([X for X, _ in data.chunks(640)])
-    np.testing.assert_array_equal(chunks, whole)
+    np.testing.assert_array_equal(chunks, complete)
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -191,13 +191,13 @@ def test_a_stream_by_name_is_its_data_in_that_order(name):
     stream = ob.streams()[name]
     plain = stream.load(n=30, seed=4)
     assert isinstance(plain.X, np.ndarray)
-    for sampling, made in (
+    for sampling, created in (
         ("uniform", ob.sampling.uniform(plain, 60, 4)),
         ("reshuffled", ob.sampling.reshuffled(plain, 2, 4)),
     ):
         got = stream.load(n=30, seed=4, sampling=sampling, passes=2)
-        np.testing.assert_array_equal(np.asarray(got.X), np.asarray(made.X))
-        np.testing.assert_array_equal(np.asarray(got.y), np.asarray(made.y))
+        np.testing.assert_array_equal(np.asarray(got.X), np.asarray(created.X))
+        np.testing.assert_array_equal(np.asarray(got.y), np.asarray(created.y))
         np.testing.assert_array_equal(got.test[0], plain.test[0])
 
 
@@ -213,13 +213,13 @@ def test_a_stream_without_a_seed_gets_one_and_one_with_such_settings_keeps_them(
 def test_a_suite_learns_and_measures_in_that_order():
     settings = {"sampling": "reshuffled", "passes": 3}
     suite = Suite(["lms", "sgd"], ["numpy"], [{"name": "regression", "settings": settings}], rows=[50], seeds=[0, 1])
-    made = run(suite, isolate=False)
-    assert list(made["status"].values) == ["ok"] * 4
-    assert set(made["n"].values) == {150}
-    assert made["deviation"].max() < 1e-12
+    created = run(suite, isolate=False)
+    assert list(created["status"].values) == ["ok"] * 4
+    assert set(created["n"].values) == {150}
+    assert created["deviation"].max() < 1e-12
     data = ob.streams()["regression"].load(n=50, seed=1, **settings)
     want = ob.create("sgd").partial_fit(np.asarray(data.X), np.asarray(data.y)).predict(data.test[0])
-    got = made["test_error"].values[(made["method"] == "sgd") & (made["seed"] == 1)]
+    got = created["test_error"].values[(created["method"] == "sgd") & (created["seed"] == 1)]
     np.testing.assert_allclose(got, np.sqrt(np.mean((want - data.test[1]) ** 2)))
 
 
@@ -232,5 +232,5 @@ def test_the_command_line_sets_an_order(tmp_path):
     assert "sampling" in CliRunner().invoke(main, ["list", "regression"]).output
     import xarray
 
-    with xarray.open_dataset(path, engine="h5netcdf") as made:
-        assert made["n"].values.tolist() == [40]
+    with xarray.open_dataset(path, engine="h5netcdf") as created:
+        assert created["n"].values.tolist() == [40]

@@ -5,7 +5,7 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
-from helpers.outcomes import failed, made, table
+from helpers.outcomes import created, failed, table
 from scipy import stats
 
 from orfit_bench.bench.statistics import FEWEST, comparisons, estimate, holm, over_seeds
@@ -14,7 +14,7 @@ from orfit_bench.bench.statistics import FEWEST, comparisons, estimate, holm, ov
 def pair(ours, theirs, dtype="float64", **more):
     """lms and rls with these errors, a seed each."""
     cells = [
-        made(method, seed=seed, test_error=error, dtype=dtype, **more)
+        created(method, seed=seed, test_error=error, dtype=dtype, **more)
         for method, errors in (("lms", ours), ("rls", theirs))
         for seed, error in enumerate(errors)
     ]
@@ -65,12 +65,12 @@ class TestPairs:
         assert isnan(few.p_holm)
         assert pair(range(1, FEWEST + 1), range(2, FEWEST + 2)).p == pytest.approx(2 / 2**FEWEST)
 
-    @pytest.mark.parametrize(("dtype", "apart"), [("float64", 1e-12), ("float32", 1e-5)])
-    def test_rounding_is_a_tie(self, dtype, apart):
+    @pytest.mark.parametrize(("dtype", "distance"), [("float64", 1e-12), ("float32", 1e-5)])
+    def test_rounding_is_a_tie(self, dtype, distance):
         errors = np.linspace(1, 2, 7)
-        found = pair(errors, errors * (1 + apart), dtype)
+        found = pair(errors, errors * (1 + distance), dtype)
         assert (found.wins, found.losses, found.ties) == (0, 0, 7)
-        assert pair(errors, errors * (1 + 100 * apart**0.5), dtype).wins == 7
+        assert pair(errors, errors * (1 + 100 * distance**0.5), dtype).wins == 7
 
     @pytest.mark.parametrize(("dtype", "exact"), [("float64", 1e-15), ("float32", 1e-6)])
     def test_exact_fits_are_ties(self, dtype, exact):
@@ -79,37 +79,37 @@ class TestPairs:
         assert pair(errors, errors + 1e4 * exact, dtype).wins == 7
 
     def test_ties_do_not_depend_on_other_cells(self):
-        cells = [made(m, seed=s, test_error=1 + e) for m, e in (("lms", 0), ("rls", 2e-4)) for s in range(6)]
+        cells = [created(m, seed=s, test_error=1 + e) for m, e in (("lms", 0), ("rls", 2e-4)) for s in range(6)]
         (alone,) = comparisons(table(cells))
-        for other in (made("ogd", dtype="float32"), made("ogd", test_error=1e300)):
-            beside = [c for c in comparisons(table([*cells, other])) if c.p == c.p]
-            assert beside == [alone]
+        for other in (created("ogd", dtype="float32"), created("ogd", test_error=1e300)):
+            neighbour = [c for c in comparisons(table([*cells, other])) if c.p == c.p]
+            assert neighbour == [alone]
         assert (alone.wins, alone.p) == (6, 2 / 2**6)
 
     def test_no_cells(self):
-        assert comparisons(table([made()]).isel(cell=[])) == []
+        assert comparisons(table([created()]).isel(cell=[])) == []
 
     def test_a_perfect_and_an_infinite_error_have_their_places(self):
         found = pair([0.0, 0.0, 1.0, np.inf], [0.0, 1.0, np.inf, np.inf])
         assert (found.wins, found.losses, found.ties) == (2, 0, 2)
 
     def test_backends_make_one_pair(self):
-        cells = [made(m, b, test_error=e) for m, e in (("lms", 1.0), ("rls", 2.0)) for b in ("numpy", "numba")]
+        cells = [created(m, b, test_error=e) for m, e in (("lms", 1.0), ("rls", 2.0)) for b in ("numpy", "numba")]
         (found,) = comparisons(table(cells))
         assert (found.wins, found.losses, found.ties) == (1, 0, 0)
 
     def test_only_the_same_stream_and_seed_makes_a_pair(self):
-        assert not comparisons(table([made("lms", seed=0), made("rls", seed=1)]))
-        assert not comparisons(table([made("lms", d=8), made("rls", d=16)]))
-        assert not comparisons(table([made("lms"), failed("rls"), made("ogd", test_error=nan)]))
+        assert not comparisons(table([created("lms", seed=0), created("rls", seed=1)]))
+        assert not comparisons(table([created("lms", d=8), created("rls", d=16)]))
+        assert not comparisons(table([created("lms"), failed("rls"), created("ogd", test_error=nan)]))
 
     def test_settings_make_methods(self):
-        cells = [made(settings={"step_size": s}, test_error=s) for s in (0.1, 0.2)]
+        cells = [created(settings={"step_size": s}, test_error=s) for s in (0.1, 0.2)]
         (found,) = comparisons(table(cells))
         assert (found.one, found.other, found.wins) == (0, 1, 1)
 
 
 def test_groups_differ_in_the_seed_alone():
-    cells = [made(m, b, seed=s) for m in ("lms", "rls") for b in ("numpy", "numba") for s in (0, 1)]
+    cells = [created(m, b, seed=s) for m in ("lms", "rls") for b in ("numpy", "numba") for s in (0, 1)]
     found = over_seeds(table([*cells, failed(seed=2)]))
     assert found == [[0, 1], [2, 3], [4, 5], [6, 7]]

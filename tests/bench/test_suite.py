@@ -33,8 +33,8 @@ class TestSuite:
         assert {c.stream_settings["d"] for c in cells} == {2}
 
     def test_all_combinations_none_twice(self):
-        made = suite("lms", "rls", "lms", rows=[10, 20], features=[2, 3], seeds=[0, 1, 1])
-        cells = [c for c, _ in made.cells()]
+        created = suite("lms", "rls", "lms", rows=[10, 20], features=[2, 3], seeds=[0, 1, 1])
+        cells = [c for c, _ in created.cells()]
         assert len(cells) == len({c.key for c in cells}) == 2 * 2 * 2 * 2
 
     def test_settings_are_complete_and_plain(self):
@@ -44,7 +44,7 @@ class TestSuite:
         assert one.stream_settings == {"n": 60, "d": 16, "outputs": 1, "noise": 0.1, **order}
 
     @pytest.mark.parametrize(
-        ("arguments", "error", "said"),
+        ("arguments", "error", "stated"),
         [
             ({"methods": ["rsl"]}, ValueError, "no method 'rsl'. Did you mean 'rls'"),
             ({"backends": ["nunpy"]}, ValueError, "no backend 'nunpy'. Did you mean 'numpy'"),
@@ -85,8 +85,8 @@ class TestSuite:
             ({"protocol": 3}, TypeError, "want a Protocol"),
         ],
     )
-    def test_refuses(self, arguments, error, said, tmp_path):
-        with pytest.raises(error, match=said):
+    def test_refuses(self, arguments, error, stated, tmp_path):
+        with pytest.raises(error, match=stated):
             run(suite(**{"methods": ["lms"], **arguments}), tmp_path / "r.nc")
         assert not list(tmp_path.iterdir())
 
@@ -104,7 +104,7 @@ class TestSuite:
         assert {(c.dtype, c.protocol) for c in cells} == {("float32", Protocol(2))}
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "stated"),
         [
             ("methods = [", "not a TOML file"),
             ("metods = ['lms']", "a suite has no 'metods'. Did you mean 'methods'"),
@@ -114,9 +114,9 @@ class TestSuite:
             ("seeds = 3", "seeds=3: want a list"),
         ],
     )
-    def test_refuses_toml(self, text, said, tmp_path):
+    def test_refuses_toml(self, text, stated, tmp_path):
         path = tmp_path / "mine.toml"
         path.write_text(text)
-        with pytest.raises(ValueError, match=said) as caught:
+        with pytest.raises(ValueError, match=stated) as caught:
             read(path)
         assert str(path) in str(caught.value)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from helpers.cases import EVERY, offering, said
+from helpers.cases import EVERY, offering, stated
 
 import orfit_bench as ob
 from orfit_bench.catalogue.methods import METHODS
@@ -55,7 +55,7 @@ def test_every_method_has_laws_and_all_but_greedy_a_batch_solution():
         assert method.theory.batch or method.name == "greedy" or unknown
 
 
-@pytest.mark.parametrize(("name", "settings"), EVERY, ids=said)
+@pytest.mark.parametrize(("name", "settings"), EVERY, ids=stated)
 def test_batch_solutions_agree_with_the_learners(name, settings):
     """The deviation metric's truth, with several outputs and a repeated row, also where the step changes."""
     rng = np.random.default_rng(3)
@@ -116,7 +116,7 @@ def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
 BOUNDS = {"survey, Theorem 2"}
 
 
-class Nudged:
+class Perturbed:
     """The reference kernel of a method, an entry of every field a millionth off after each step."""
 
     def __init__(self, method):
@@ -127,7 +127,7 @@ class Nudged:
             return getattr(self.real, name)
         act = getattr(self.real, name)
 
-        def nudged(s, X, Y, p, *out):
+        def perturbed(s, X, Y, p, *out):
             B = p.batch_size if name == "learn" else len(X)
             for i in range(0, len(X), B):
                 here = [None if o is None else o[i : i + B] for o in out]
@@ -139,12 +139,12 @@ class Nudged:
                         a.flat[0] += 1e-6 * abs(a).max()
             return len(X)
 
-        return nudged
+        return perturbed
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
 def test_every_law_sees_a_kernel_that_is_a_millionth_off(method):
-    ob.register(offering("nudged", {method.name: Nudged(method.name)}), "nudged")
+    ob.register(offering("nudged", {method.name: Perturbed(method.name)}), "nudged")
     try:
         for law in method.theory.laws:
             if law.name not in INEQUALITIES:
@@ -160,7 +160,7 @@ def test_every_equality_sees_a_side_that_is_a_millionth_off(edge, side):
     case, off = laws.edges()[edge], getattr(edge, side)
     if reason := case.absence("numpy"):
         pytest.skip(reason)
-    kernels = {name: registry().kernel("numpy", name) for name in case.methods} | {off: Nudged(off)}
+    kernels = {name: registry().kernel("numpy", name) for name in case.methods} | {off: Perturbed(off)}
     ob.register(offering("nudged", kernels), "nudged")
     try:
         seen = [laws.measure_law(case, kind, "nudged").ratio for kind in data_sets_of(case.law)[:3]]

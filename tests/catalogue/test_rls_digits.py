@@ -45,28 +45,28 @@ def follow(make, d, ff, n, dtype="float64", chunk=50):
     rng = np.random.default_rng(0)
     X = make(rng, n, d).astype(dtype).astype(float)
     y = (X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(n)).astype(dtype).astype(float)
-    learner, said, worst = ob.create("rls", forgetting_factor=ff, dtype=dtype), [], 0.0
+    learner, stated, worst = ob.create("rls", forgetting_factor=ff, dtype=dtype), [], 0.0
     for i in range(0, n, chunk):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 learner.partial_fit(X[i : i + chunk], y[i : i + chunk])
             except ob.DivergedError:
-                said.append("error")
-            said += ["warning"] * len(caught)
-        if "error" in said:
+                stated.append("error")
+            stated += ["warning"] * len(caught)
+        if "error" in stated:
             break
-        if not said and i % (n // 10) < chunk:
+        if not stated and i % (n // 10) < chunk:
             seen = X[max(0, i - 20) : i + chunk]
             gap = abs(seen @ exact(X[: i + chunk], y[: i + chunk], ff) - learner.predict(seen)).max()
             worst = max(worst, float(gap / abs(y).max()))
-    return worst, sorted(said, reverse=True), learner
+    return worst, sorted(stated, reverse=True), learner
 
 
 @pytest.mark.parametrize(("d", "ff"), [(10, 0.99), (100, 0.9), (20, 0.5), (10, 1.0), (10, 1.05)])
 def test_exciting_rows_stay_exact_without_a_word(d, ff):
-    worst, said, _ = follow(gaussian, d, ff, n=5_000)
-    assert said == []
+    worst, stated, _ = follow(gaussian, d, ff, n=5_000)
+    assert stated == []
     assert worst < 1e-10
 
 
@@ -74,8 +74,8 @@ def test_exciting_rows_stay_exact_without_a_word(d, ff):
 @pytest.mark.parametrize(("d", "ff"), [(10, 0.99), (100, 0.9), (1000, 0.99)])
 def test_exciting_rows_stay_exact_through_a_hundred_thousand(d, ff):
     n = 100_000 if d < 1000 else 10_000
-    worst, said, _ = follow(gaussian, d, ff, n)
-    assert said == []
+    worst, stated, _ = follow(gaussian, d, ff, n)
+    assert stated == []
     assert worst < 1e-10
 
 
@@ -92,15 +92,15 @@ def test_exciting_rows_stay_exact_through_a_hundred_thousand(d, ff):
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_wind_up_gets_one_warning_and_then_the_error(make, d, ff, n, dtype):
-    worst, said, learner = follow(make, d, ff, n, dtype, chunk=5)
-    assert said == ["warning", "error"]
+    worst, stated, learner = follow(make, d, ff, n, dtype, chunk=5)
+    assert stated == ["warning", "error"]
     assert worst < (5e-7 if dtype == "float64" else 2e-3)
     assert np.isfinite(learner.state()["P"].values).all()
 
 
 def test_a_column_that_wakes_late_is_refused_rather_than_wrong():
-    _, said, learner = follow(late_column, 10, 0.99, n=10_000)
-    assert said[-1] == "error"
+    _, stated, learner = follow(late_column, 10, 0.99, n=10_000)
+    assert stated[-1] == "error"
     assert np.isfinite(learner.predict(np.ones((1, 10)))).all()
 
 
@@ -113,8 +113,8 @@ def test_warning_names_the_remedies():
 
 def test_long_streams_do_not_underflow():
     """The printed recursion is wrong by 1e39 here, since it carries ff^t (thesis, eq. 2.3)."""
-    worst, said, _ = follow(gaussian, 5, 0.9, n=20_000)
-    assert said == []
+    worst, stated, _ = follow(gaussian, 5, 0.9, n=20_000)
+    assert stated == []
     assert worst < 1e-13
 
 

@@ -151,11 +151,11 @@ def test_incremental_pca_drops_directions_at_rounding_level() -> None:
 
 def test_the_inverse_is_renewed_wherever_the_stream_is_cut(same_state: Same) -> None:
     rows = np.random.default_rng(12).standard_normal((1003, 3))
-    whole, cut = (ob.create("implicit_krasulina", step_size=0.1) for _ in range(2))
-    whole.partial_fit(rows)
+    complete, cut = (ob.create("implicit_krasulina", step_size=0.1) for _ in range(2))
+    complete.partial_fit(rows)
     for lo, hi in ((0, 999), (999, 1000), (1000, 1001), (1001, 1003)):
         cut = ob.restore(cut.partial_fit(rows[lo:hi]).state())
-    same_state(cut, whole)
+    same_state(cut, complete)
 
 
 def test_names_and_dimensions() -> None:

@@ -40,11 +40,13 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry_module, "_registry", Registry(others))
     monkeypatch.setitem(sys.modules, "papers_of_tests", SimpleNamespace(run=run))  # type: ignore[misc]
     ASKED.clear()
-    made = SimpleNamespace(SPEC_VERSION=(1, 0), experiments=ob.hookimpl(lambda: (FIGURE,)), __name__="papers_of_tests")
-    made.experiments.__name__ = "experiments"
-    ob.register(made)
+    created = SimpleNamespace(
+        SPEC_VERSION=(1, 0), experiments=ob.hookimpl(lambda: (FIGURE,)), __name__="papers_of_tests"
+    )
+    created.experiments.__name__ = "experiments"
+    ob.register(created)
     yield
-    ob.unregister(made)
+    ob.unregister(created)
 
 
 @pytest.mark.usefixtures("plugin")

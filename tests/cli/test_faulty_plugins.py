@@ -22,11 +22,11 @@ class TestFaultyPlugins:
         numpy = results.isel(cell=results["backend"].values == "numpy")
         assert set(numpy["status"].values) == {"ok"}
         faulty = results.isel(cell=results["backend"].values == "faulty")
-        said = {
+        stated = {
             str(m): (str(s), str(r))
             for m, s, r in zip(*(faulty[k].values for k in ("method", "status", "reason")), strict=True)
         }
-        assert said == {
+        assert stated == {
             "nlms": ("failed", "RuntimeError: it broke in two lines [red]and markup[/red]"),
             "apa": ("crashed", "the worker process ended with exit code 3"),
             "icl": ("timeout", "stopped after 8 s"),
@@ -38,7 +38,7 @@ class TestFaultyPlugins:
         }
         assert np.isnan(faulty["seconds"].values[:-1]).all()
         assert faulty["supplier"].values.tolist() == ["faulty 0.1"] * 8
-        for status, reason in said.values():
+        for status, reason in stated.values():
             assert status == "ok" or f"{status}: " in done.stdout
             assert reason[:40] in done.stdout
 

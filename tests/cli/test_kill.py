@@ -26,8 +26,8 @@ class TestKill:
         )
 
     def test_resumes_after_kill(self, environment, tmp_path):
-        whole = call(*self.RUN, "--output", "whole.nc", environment=environment, folder=tmp_path)
-        assert whole.returncode == 0, whole.stderr
+        complete = call(*self.RUN, "--output", "whole.nc", environment=environment, folder=tmp_path)
+        assert complete.returncode == 0, complete.stderr
         (tmp_path / "log").unlink()
 
         journal = tmp_path / "cut.nc.journal"

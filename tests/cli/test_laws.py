@@ -32,13 +32,13 @@ class TestLaws:
 
     def test_float32_and_usage_errors(self):
         assert "float32" in invoke("laws", "greedy", "--dtype", "float32").output
-        for arguments, said in (
+        for arguments, stated in (
             (("gready",), "Did you mean 'greedy'"),
             (("greedy", "--dtype", "half"), "want one of float64"),
             (("greedy", "--backend", "nump"), "Did you mean 'numpy'"),
         ):
             result = invoke("laws", *arguments)
-            assert (result.exit_code, said in result.output) == (2, True)
+            assert (result.exit_code, stated in result.output) == (2, True)
 
     @pytest.mark.slow
     def test_map(self, tmp_path):

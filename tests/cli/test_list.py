@@ -15,13 +15,13 @@ class TestList:
             assert f" {name} " in result.output
         assert max(map(len, result.output.splitlines())) <= 100
 
-    @pytest.mark.parametrize(("name", "said"), [("rls", "exact"), ("lms", "averaged"), ("ogd", "approximate")])
-    def test_how_learners_merge(self, name, said):
+    @pytest.mark.parametrize(("name", "stated"), [("rls", "exact"), ("lms", "averaged"), ("ogd", "approximate")])
+    def test_how_learners_merge(self, name, stated):
         (row,) = (line.split() for line in invoke("list").output.splitlines() if line.startswith(f" {name} "))
         of_backends = row[1 : 1 + len(ob.backends())]
-        assert (row[0], set(of_backends) - {"no"}, row[1 + len(of_backends)]) == (name, {"yes"}, said)
+        assert (row[0], set(of_backends) - {"no"}, row[1 + len(of_backends)]) == (name, {"yes"}, stated)
         summary = ob.methods()[name].combine.merge.summary
-        assert f"merge: {said}: {summary}" in " ".join(invoke("list", name).output.split())
+        assert f"merge: {stated}: {summary}" in " ".join(invoke("list", name).output.split())
 
     def test_a_method(self):
         output = invoke("list", "rls").output
@@ -42,24 +42,24 @@ class TestList:
         assert "numpy: yes, supplied by orfit-bench-numpy" in output
 
     @pytest.mark.parametrize(
-        ("name", "said"),
+        ("name", "stated"),
         [
             ("drift", "root mean square length of one step"),
             ("numpy", "available"),
             ("forgetting", "lower is better"),
         ],
     )
-    def test_other_names(self, name, said):
-        assert said in invoke("list", name).output
+    def test_other_names(self, name, stated):
+        assert stated in invoke("list", name).output
 
     def test_streams_are_listed_with_reasons_for_absence(self, tmp_path, monkeypatch):
         monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
         text = invoke("list").output
         lines = [line.split() for line in text.partition("\nStreams\n")[2].partition("\nMetrics\n")[0].splitlines()]
-        said = {line[0]: line[1:3] for line in lines if len(line) > 2}
-        assert said["class_digits"] == ["labels", "yes"]
-        assert said["drift"] == ["numbers", "yes"]
-        assert said["mnist"] == ["numbers", "no"]
+        stated = {line[0]: line[1:3] for line in lines if len(line) > 2}
+        assert stated["class_digits"] == ["labels", "yes"]
+        assert stated["drift"] == ["numbers", "yes"]
+        assert stated["mnist"] == ["numbers", "no"]
         reason = f"not available: mnist, rotated_mnist: the folder in ORFIT_BENCH_DATA, {tmp_path}"
         assert reason in " ".join(text.split())
         assert "targets: labels, for methods of kind classification, subspace" in invoke("list", "class_digits").output

@@ -48,14 +48,14 @@ class TestRun:
         output = invoke("run", *arguments, "--output", tmp_path / "r.nc").stdout
         lines = [line for line in output.splitlines() if "Results" not in line]
         assert max(map(len, lines)) <= 120
-        for whole in ("lms step_size=0.001 ", "0.123456789,", "drift seed=1000000000 "):
-            assert whole in output
+        for complete in ("lms step_size=0.001 ", "0.123456789,", "drift seed=1000000000 "):
+            assert complete in output
 
     def test_legend_explains_not_applicable(self, tmp_path):
         common = ["run", *words("--method rls --rows 50"), "--output", tmp_path / "r.nc"]
         assert "n/a" not in invoke(*common, "--stream", "drift").stdout
-        said = [s for s in invoke(*common, "--stream", "regression").stdout.splitlines() if s.startswith("n/a: ")]
-        assert said == [
+        stated = [s for s in invoke(*common, "--stream", "regression").stdout.splitlines() if s.startswith("n/a: ")]
+        assert stated == [
             "n/a: not applicable, e.g. the stream has no test set or the settings have no exact batch solution"
         ]
 
@@ -196,6 +196,6 @@ class TestNarrowTerminal:
         assert max(map(len, lines)) <= 50
         assert "rotated_digits" in output  # names are whole
 
-    def test_the_names_of_settings_are_whole(self, tmp_path):
+    def test_the_names_of_settings_are_complete(self, tmp_path):
         output = self.on_terminal(30, "list", "rls", folder=tmp_path, kind="xterm")
         assert " forgetting_factor " in output

@@ -44,7 +44,7 @@ class TestUsage:
         assert done.stdout == "set()\n"
 
     @pytest.mark.parametrize(
-        ("arguments", "said"),
+        ("arguments", "stated"),
         [
             (("--method", "rsl"), "no method 'rsl'. Did you mean 'rls'?"),
             (("--backend", "cpu"), "no backend 'cpu'"),
@@ -76,11 +76,11 @@ class TestUsage:
             (("--output", ".."), "Error: ..: this is a folder, want a file"),
         ],
     )
-    def test_usage_error_is_one_line_and_writes_nothing(self, arguments, said, tmp_path, monkeypatch):
+    def test_usage_error_is_one_line_and_writes_nothing(self, arguments, stated, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         result = invoke("run", *arguments)
         assert result.exit_code == 2
-        assert said in result.stderr
+        assert stated in result.stderr
         assert len(result.stderr.splitlines()) == 1
         assert result.stdout == ""
         assert not list(tmp_path.iterdir())

@@ -28,7 +28,7 @@ def verify(*paths):
     return CliRunner().invoke(main, ["verify", *map(str, paths)])
 
 
-def test_whole_files_are_described(files):
+def test_undamaged_files_are_described(files):
     done = verify(files / "state.npz", files / "state.bytes", files / "results.nc", files / "other.nc.journal")
     assert done.exit_code == 0, done.output
     described = [line.rpartition(": ")[2] for line in done.stdout.splitlines()]
@@ -42,8 +42,8 @@ def test_whole_files_are_described(files):
 
 @pytest.mark.parametrize("name", ["state.npz", "state.bytes", "results.nc"])
 def test_damaged_files_are_named(name, files, tmp_path):
-    whole = (files / name).read_bytes()
-    (tmp_path / name).write_bytes(whole[:-200] + bytes([whole[-200] ^ 1]) + whole[-199:])
+    complete = (files / name).read_bytes()
+    (tmp_path / name).write_bytes(complete[:-200] + bytes([complete[-200] ^ 1]) + complete[-199:])
     done = verify(files / "state.npz", tmp_path / name)
     assert done.exit_code == 1
     assert str(files / "state.npz") in done.stdout

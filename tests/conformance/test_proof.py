@@ -80,7 +80,7 @@ def test_a_law_that_compares_the_numbers_decides() -> None:
     assert report(equals_the_recursion, learn=opposite).verdict == "fails"
 
 
-def test_a_law_that_proves_nothing_beside_one_that_does_is_reported() -> None:
+def test_a_law_that_proves_nothing_next_to_one_that_does_is_reported() -> None:
     found = report(equals_the_recursion, compares_nothing)
     assert found.verdict == "conforms"
     assert "proves nothing, since it accepts every wrong learner: law_compares_nothing" in {

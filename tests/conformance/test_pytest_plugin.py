@@ -187,21 +187,21 @@ def test_a_name_that_nothing_has_is_an_error(run):
         'suite("echo", backends=["nosuch"])': "orfit_bench: no backend 'nosuch'*",
         'suite("rls", backends=["echo"])': "orfit_bench: no checks apply to rls on echo",
     }
-    for line, said in wrong.items():
+    for line, stated in wrong.items():
         result = run(echo() + f"\ntest_conforms = {line}\n")
         ob.unregister("echo")
-        result.stdout.fnmatch_lines([said])
+        result.stdout.fnmatch_lines([stated])
         assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
-def test_junit_and_json_tell_the_whole_record(run, pytester):
+def test_junit_and_json_contain_the_complete_record(run, pytester):
     run(echo("Y + 1e-3"), "--junitxml=junit.xml", "--orfit-json=records.json", "--orfit-seed=7")
     case = next(c for c in ET.parse(pytester.path / "junit.xml").iter("testcase") if "float32-any" in c.get("name"))
-    told = {p.get("name"): p.get("value") for p in case.iter("property")}
+    reported = {p.get("name"): p.get("value") for p in case.iter("property")}
     written = json.loads((pytester.path / "records.json").read_text())
     record = next(r for r in written["results"] if r["check"] == "any_chunking" and r["dtype"] == "float32")
-    assert told.items() <= {name: str(value) for name, value in record.items()}.items()
-    assert (told["device"], told["seed"], told["status"]) == ("cpu", "7", "passed")
+    assert reported.items() <= {name: str(value) for name, value in record.items()}.items()
+    assert (reported["device"], reported["seed"], reported["status"]) == ("cpu", "7", "passed")
     assert written["counts"] == {"passed": 2, "failed": 2, "unproven": 0, "expected failure": 0, "skipped": 0}
 
 
@@ -289,8 +289,8 @@ def test_workers_of_xdist_are_added_up_by_a_process_that_knows_no_plugin_of_thei
     result = pytester.runpytest_subprocess("-p", "orfit_bench_pytest", *options)
     result.assert_outcomes(passed=4)
     written = json.loads((pytester.path / "x.json").read_text())
-    said = "lms on echo expects 'any_chunk' to fail, which is not a check. Did you mean 'any_chunking'?"
-    assert written["problems"] == [said]
+    stated = "lms on echo expects 'any_chunk' to fail, which is not a check. Did you mean 'any_chunking'?"
+    assert written["problems"] == [stated]
     assert (result.ret, written["passed"], written["partial"]) == (1, False, False)
     ran = [(record["dtype"], record["check"]) for record in written["results"]]
     assert ran == [(dtype, check) for dtype in REAL_DTYPES for check in TWO]

@@ -124,11 +124,11 @@ class Buffered:
 def in_single(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     """Everything is computed in float32, the default dtype of the library."""
     narrow = KernelModule(w=s.w.astype(np.float32))
-    told = None if out is None else np.empty(out.shape, np.float32)
-    n = plain(narrow, X.astype(np.float32), Y.astype(np.float32), p, told)
+    reported = None if out is None else np.empty(out.shape, np.float32)
+    n = plain(narrow, X.astype(np.float32), Y.astype(np.float32), p, reported)
     s.w[...] = narrow.w
     if out is not None:
-        out[...] = told
+        out[...] = reported
     return n
 
 

@@ -37,6 +37,6 @@ def offering(backend: str, kernels: dict[str, Any]) -> Any:
     return Plugin()
 
 
-def said(case: Any) -> str:
+def stated(case: Any) -> str:
     """A test id for a name or its settings."""
     return case if isinstance(case, str) else " ".join(f"{k}={v}" for k, v in case.items())

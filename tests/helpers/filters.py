@@ -53,7 +53,7 @@ def refused(learner: ob.Learner, act: Callable[[Any], Any], error: type[Exceptio
     same(learner, before)
 
 
-def said(act: Callable[[], Any]) -> list[str]:
+def stated(act: Callable[[], Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         act()

@@ -42,7 +42,7 @@ WIDE = [
 """Exact while the rows are independent."""
 
 
-def said(case):
+def stated(case):
     return " ".join([case[0], *(f"{k}={np.shape(v) or v}" for k, v in case[1].items())])
 
 

@@ -32,6 +32,6 @@ def learned_separately(method, n=12, **settings):
     """Two learners of the same start that saw the first and the last rows, and all rows."""
     X, y = draw_rows(n)
     w = np.linspace(-0.5, 0.5, 4 * 3 + 3 + 3 + 1)
-    made = [ob.create(method, model=ob.MLP((3,)), initial_weights=w, **settings) for _ in range(2)]
+    created = [ob.create(method, model=ob.MLP((3,)), initial_weights=w, **settings) for _ in range(2)]
     third = n // 3
-    return made[0].partial_fit(X[:third], y[:third]), made[1].partial_fit(X[third:], y[third:]), third / n
+    return created[0].partial_fit(X[:third], y[:third]), created[1].partial_fit(X[third:], y[third:]), third / n

@@ -27,7 +27,7 @@ NUMBERS = {
 }
 
 
-def made(
+def created(
     method="lms", backend="numpy", stream="drift", seed=0, d=16, settings=None, tasks=3, dtype="float64", **numbers
 ):
     """A cell that was measured, with these metrics in the place of NUMBERS; its errors fall along the stream."""
@@ -47,8 +47,8 @@ def made(
 
 def failed(method="lms", reason="it broke", status="failed", **more):
     """A cell that was not measured."""
-    whole = made(method, **more)
-    return {"key": whole["key"], "cell": whole["cell"], "status": status, "reason": reason, "supplier": "n/a"}
+    complete = created(method, **more)
+    return {"key": complete["key"], "cell": complete["cell"], "status": status, "reason": reason, "supplier": "n/a"}
 
 
 def table(records, **provenance):

@@ -54,7 +54,7 @@ def measured(*arguments: Any, **more: Any) -> dict[str, Any]:
     return metrics
 
 
-def made(method: str, **settings: Any) -> Any:
+def created(method: str, **settings: Any) -> Any:
     return ob.create(method, **settings)
 
 

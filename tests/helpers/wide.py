@@ -20,13 +20,13 @@ CASES = [
 
 def learned(method, settings, backend, dtype, X, y, cuts=(0, 64, 150)):
     """The learner and its predictions, or the row that it refused."""
-    learner, told = ob.create(method, backend=backend, dtype=dtype, **settings), []
+    learner, reported = ob.create(method, backend=backend, dtype=dtype, **settings), []
     for begin, end in pairwise(cuts):
         try:
-            told.append(learner.backend.asnumpy(learner.prequential(X[begin:end], y[begin:end])))
+            reported.append(learner.backend.asnumpy(learner.prequential(X[begin:end], y[begin:end])))
         except ob.DivergedError as error:
             return learner, begin + error.row
-    return learner, np.concatenate([a[:, :2] if method in ("class_rls", "softmax") else a for a in told])
+    return learner, np.concatenate([a[:, :2] if method in ("class_rls", "softmax") else a for a in reported])
 
 
 def rows(method, dtype, outputs=2):
@@ -46,8 +46,8 @@ def leaves_what_rows_leave(backend, method, settings, dtype, wild):
     X, y = rows(method, dtype)
     if wild is not None:
         X[wild] = np.finfo(dtype).max / 8
-    (mine, told), (other, want) = (learned(method, settings, b, dtype, X, y) for b in (backend, "numpy"))
-    alike(told, want, dtype)
+    (mine, reported), (other, want) = (learned(method, settings, b, dtype, X, y) for b in (backend, "numpy"))
+    alike(reported, want, dtype)
     a, b = mine.state(), other.state()
     for name in b.data_vars:
         alike(a[name].values, b[name].values, dtype)

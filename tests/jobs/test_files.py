@@ -14,7 +14,7 @@ from orfit_bench.jobs import files, locks, system
 fcntl = pytest.importorskip("fcntl")
 
 
-def test_threads_that_write_one_file_leave_a_whole_one(tmp_path):
+def test_threads_that_write_one_file_leave_a_complete_one(tmp_path):
     target = tmp_path / "f"
     contents = [bytes([65 + i]) * 100_000 for i in range(4)]
 

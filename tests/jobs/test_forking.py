@@ -56,7 +56,7 @@ def end(server, function, *arguments, timeout=30):
 
 
 def test_every_death_is_named_at_once(server):
-    for function, arguments, said in (
+    for function, arguments, stated in (
         (os._exit, (0,), "exit code 0"),
         (os._exit, (3,), "exit code 3"),
         (ctypes.string_at, (0,), "signal 11"),
@@ -64,7 +64,7 @@ def test_every_death_is_named_at_once(server):
     ):
         value = end(server, function, *arguments)
         assert isinstance(value, DiedError)
-        assert said in str(value)
+        assert stated in str(value)
     for function, arguments in ((time.sleep, (60,)), (signal.raise_signal, (signal.SIGSTOP,))):
         value = end(server, function, *arguments, timeout=0.3)
         assert isinstance(value, TimeoutError)

@@ -27,8 +27,8 @@ def test_every_call_returns_a_value_or_a_failure():
     assert values[4].items() >= dict.fromkeys(BLAS_THREADS, "1").items()
     assert isinstance(values[2], TimeoutError)
     died = "the worker process ended with exit code 3", f"the worker process was killed by signal {int(signal.SIGABRT)}"
-    for number, said in zip((1, 2, 3), (died[0], "stopped after 0.5 s", died[1]), strict=True):
-        assert str(values[number]).startswith(said)
+    for number, stated in zip((1, 2, 3), (died[0], "stopped after 0.5 s", died[1]), strict=True):
+        assert str(values[number]).startswith(stated)
         assert number == 2 or isinstance(values[number], DiedError)
 
 

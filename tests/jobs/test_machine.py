@@ -43,7 +43,7 @@ def test_states_of_a_plugin_of_one_version(tmp_path):
         who = {f"GIT_{role}_{what}": "x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         subprocess.run(["git", "-C", tmp_path, *arguments], check=True, capture_output=True, env=os.environ | who)
 
-    def told():
+    def reported():
         return json.loads(python("-c", ASK, site=site).stdout).get("my-plugin")
 
     package = tmp_path / "src" / "my_plugin"
@@ -51,15 +51,15 @@ def test_states_of_a_plugin_of_one_version(tmp_path):
     (tmp_path / "pyproject.toml").write_text(PLUGIN)
     (package / "__init__.py").write_text("from orfit_bench.spec import SPEC_VERSION as SPEC_VERSION\n")
     site = install(tmp_path)
-    assert told() is None  # nothing tracks it
+    assert reported() is None  # nothing tracks it
     git("init", "-q")
     git("add", "-A")
     git("commit", "-q", "-m", "first")
-    first = told()
+    first = reported()
     assert (len(first["id"]), first["dirty"]) == (40, False)
     with (package / "__init__.py").open("a") as file:
         file.write("# changed\n")
-    changed = told()
+    changed = reported()
     assert (changed["id"], changed["dirty"], len(changed["changes"])) == (first["id"], True, 16)
     git("commit", "-q", "-a", "-m", "second")
-    assert told()["id"] not in ("", first["id"])
+    assert reported()["id"] not in ("", first["id"])

@@ -182,9 +182,9 @@ def test_a_long_stream_fed_row_by_row(same_state: Same, rows: Any) -> None:
     """The room of a growing memory doubles on the way; what it holds does not depend on that."""
     X, y = rows(70, d=90)
     for method, more in (("icl", {}), ("orfit", {}), ("apa", {"projection_order": None})):
-        whole, cut = ob.create(method, **more), ob.create(method, **more)
-        whole.partial_fit(X, y)
+        complete, cut = ob.create(method, **more), ob.create(method, **more)
+        complete.partial_fit(X, y)
         for i in range(70):
             cut.partial_fit(X[i : i + 1], y[i : i + 1])
-        same_state(cut, whole)
-        assert cut.state_bytes == whole.state_bytes
+        same_state(cut, complete)
+        assert cut.state_bytes == complete.state_bytes

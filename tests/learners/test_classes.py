@@ -42,8 +42,8 @@ def test_late_classes_learn_as_if_known_from_the_start(d, classes, seed, dtype):
     known = ob.create("class_rls", dtype=dtype).partial_fit(np.zeros((len(names), d)), names)
     late = ob.create("class_rls", dtype=dtype)
     for row in [slice(i, i + 1) for i in range(len(y) - 2)]:
-        told = known.prequential(X[row], y[row]), late.prequential(X[row], y[row])
-        np.testing.assert_array_equal(told[0][:, : told[1].shape[1]], told[1])
+        reported = known.prequential(X[row], y[row]), late.prequential(X[row], y[row])
+        np.testing.assert_array_equal(reported[0][:, : reported[1].shape[1]], reported[1])
     for learner in (known, late):
         learner.step(X[-2:], y[-2:])
     assert known.classes_.tolist() == late.classes_.tolist() == names
@@ -204,15 +204,15 @@ def batched():
 @given(cuts=st.lists(st.integers(0, 11), max_size=5).map(sorted), memory=st.sampled_from([None, 3]))
 def test_pending_rows_get_columns_for_later_classes(batched, cuts, memory):
     X, y = labelled_rows("abcd", n=11, d=6)
-    whole, cut = (ob.create(batched, batch_size=4, memory=memory) for _ in range(2))
-    whole.partial_fit(X, y)
+    complete, cut = (ob.create(batched, batch_size=4, memory=memory) for _ in range(2))
+    complete.partial_fit(X, y)
     for lo, hi in zip([0, *cuts], [*cuts, 11], strict=True):
         cut.partial_fit(X[lo:hi], y[lo:hi])
     assert cut.pending == 3
-    np.testing.assert_array_equal(cut.state()["pending_y"].values, one_hot(y[8:], whole.classes_))
-    for learner in (whole, cut):
+    np.testing.assert_array_equal(cut.state()["pending_y"].values, one_hot(y[8:], complete.classes_))
+    for learner in (complete, cut):
         learner.flush()
-    np.testing.assert_allclose(weights(cut), weights(whole), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(weights(cut), weights(complete), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_averages_and_merged_means() -> None:
 
 
 @pytest.mark.parametrize("method", ["rls", "ridge"])
-def test_whole_weights_are_repeated_rows(method: str) -> None:
+def test_integer_weights_are_repeated_rows(method: str) -> None:
     X, y = draw(20, 3)
     counts = np.arange(20) % 3
     weighted = create(method, {}).partial_fit(X, y, sample_weight=counts)

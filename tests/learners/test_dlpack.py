@@ -84,11 +84,11 @@ BROKEN = {
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_failed_conversion_names_the_array(what):
-    given, said = BROKEN[what]
+    given, stated = BROKEN[what]
     learner = ob.create("lms")
     with pytest.raises(TypeError, match=r"X: got a .* that cannot be taken over by DLPack .* a NumPy array") as error:
         learner.partial_fit(given, y)
-    assert said in str(error.value)
+    assert stated in str(error.value)
     assert learner.n_samples_seen_ == 0
     with pytest.raises(TypeError, match="y: got a"):
         learner.partial_fit(X, given)

@@ -194,8 +194,8 @@ def test_members_are_added_removed_and_merged():
     fleet = ob.fleet("rls", 3, backend="numpy").partial_fit(X[:, :4], y[:, :4])
     other = ob.fleet("rls", 3, backend="numpy").partial_fit(X[:, 4:], y[:, 4:])
     fleet.merge(other)
-    whole = [ob.create("rls", backend="numpy").partial_fit(X[i], y[i]) for i in range(3)]
-    assert_equal_members(fleet, whole, 1e-8)
+    complete = [ob.create("rls", backend="numpy").partial_fit(X[i], y[i]) for i in range(3)]
+    assert_equal_members(fleet, complete, 1e-8)
     fleet.remove([0, -1])
     fleet.add(ob.create("rls", backend="numpy", ridge=3.0)).add(other)
     assert [len(fleet), fleet[1].settings["ridge"], fleet[2].settings["ridge"]] == [5, 3.0, 1.0]

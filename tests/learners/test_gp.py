@@ -31,7 +31,7 @@ def test_gp_forgets_no_feature_of_any_layer(activation: str, bias: bool) -> None
                 np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-def test_gp_cannot_move_full_layers_unless_the_rank_is_limited() -> None:
+def test_gp_cannot_move_full_layers_of_unlimited_rank() -> None:
     """Survey, after Theorem 6: once the features span all of a layer's inputs its projection is zero."""
     X, Y = network_rows(20, d=3)
     for rank, moves in ((None, False), (2, True)):

@@ -94,7 +94,7 @@ def test_orfit_on_a_network_is_interpolating_rls_step_by_step(method: str, more:
     assert len(A) > 1
 
 
-def hand_made() -> ob.Model:
+def handwritten() -> ob.Model:
     """f(x; w) = sum_k v_k exp(-(u_k'x)^2), three bumps, w = (u, v), with its Jacobian by hand."""
 
     def parts(w: Any, d: int) -> tuple[Any, Any]:
@@ -131,7 +131,7 @@ def differentiated() -> ob.Model:
 def test_a_model_by_automatic_differentiation(method: str, dtype: str) -> None:
     """Its two functions come from a library that the host has never heard of; rounding is all that differs."""
     X, y = make_network_rows(None)
-    models = hand_made(), differentiated()
+    models = handwritten(), differentiated()
     by_hand, by_autograd = (ob.create(method, model=m, dtype=dtype).partial_fit(X, y) for m in models)
     near = {"rtol": 1e-9, "atol": 1e-9} if dtype == "float64" else {"rtol": 2e-2, "atol": 2e-2}
     np.testing.assert_allclose(by_autograd.predict(X), by_hand.predict(X), **near)
@@ -163,19 +163,19 @@ def test_functions_that_fill_the_same_array_again_change_nothing(case):
         return filled
 
     reusing = ob.Model("reusing", again("f", plain.predict), again("J", plain.jacobian), plain.parameters, plain.start)
-    told = [ob.create(method, model=model, **settings).prequential(X, Y) for model in (plain, reusing)]
-    np.testing.assert_array_equal(*told)
+    reported = [ob.create(method, model=model, **settings).prequential(X, Y) for model in (plain, reusing)]
+    np.testing.assert_array_equal(*reported)
     states = [ob.create(method, model=model, **settings).partial_fit(X, Y).state()["w"] for model in (plain, reusing)]
     np.testing.assert_array_equal(*states)
 
 
 @pytest.mark.parametrize(
-    ("shapes", "said"), [(None, "None"), (((4, 3), (4, 2, 1)), "4, 2, 1"), (((4.0, 3), (4, 2)), "4.0")], ids=str
+    ("shapes", "stated"), [(None, "None"), (((4, 3), (4, 2, 1)), "4, 2, 1"), (((4.0, 3), (4, 2)), "4.0")], ids=str
 )
-def test_invalid_shapes_are_refused(shapes, said):
+def test_invalid_shapes_are_refused(shapes, stated):
     net = ob.MLP((3,))
     model = ob.Model("odd", net.predict, net.jacobian, net.parameters, net.start, lambda d, c: shapes, net.layers)
-    with pytest.raises(ValueError, match=f"'odd': shapes.*{said}.*want a pair of integers"):
+    with pytest.raises(ValueError, match=f"'odd': shapes.*{stated}.*want a pair of integers"):
         ob.create("gp", model=model).partial_fit(np.ones((2, 3)), np.ones((2, 2)))
     floating = ob.Model("odd", net.predict, net.jacobian, 20.0)
     with pytest.raises(ValueError, match=r"parameters gives 20\.0, want an integer"):

@@ -41,8 +41,8 @@ def test_owm_warns_on_precision_loss_and_then_diverges() -> None:
     """A layer that always takes in the same winds up in its other directions."""
     learner = ob.create("owm", model=ob.MLP((3,)), forgetting_factor=0.5)
     X, y = np.ones((2000, 2)), np.full(2000, 0.1)
-    said = "a layer's P are lost: .* narrower layers"
-    with pytest.warns(ob.AccuracyWarning, match=said), pytest.raises(ob.DivergedError) as info:
+    stated = "a layer's P are lost: .* narrower layers"
+    with pytest.warns(ob.AccuracyWarning, match=stated), pytest.raises(ob.DivergedError) as info:
         learner.partial_fit(X, y)
     assert learner.n_samples_seen_ == info.value.row > 20
     assert learner.state()["precision_lost"] == 1

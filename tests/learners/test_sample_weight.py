@@ -41,13 +41,13 @@ def test_methods_without_a_rule_say_which_have_one(name):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", WEIGHTED)
-def test_whole_weights_equal_repetitions_in_any_chunks(name, backend):
-    whole, t = rng.integers(0, 4, 30), np.asarray(targets(name))
-    repeated = ob.create(name, backend=backend).partial_fit(np.repeat(X, whole, axis=0), np.repeat(t, whole))
+def test_integer_weights_equal_repetitions_in_any_chunks(name, backend):
+    complete, t = rng.integers(0, 4, 30), np.asarray(targets(name))
+    repeated = ob.create(name, backend=backend).partial_fit(np.repeat(X, complete, axis=0), np.repeat(t, complete))
     for cuts in ([], [1, 2, 15]):
         learner = ob.create(name, backend=backend)
         for part in np.split(np.arange(30), cuts):
-            learner.partial_fit(X[part], t[part], sample_weight=whole[part])
+            learner.partial_fit(X[part], t[part], sample_weight=complete[part])
         np.testing.assert_allclose(weights_of(learner), weights_of(repeated), rtol=1e-9, atol=1e-12)
         assert learner.n_samples_seen_ == 30
 
@@ -150,16 +150,16 @@ def test_the_row_that_diverged():
 
 
 def test_weights_of_a_nonlinear_model():
-    whole = rng.integers(0, 4, 30)
+    complete = rng.integers(0, 4, 30)
     learner = ob.create("rls", backend="numpy", model=ob.MLP(hidden=(3,))).partial_fit(X[:1], y[:1])
     twin = learner.copy()
     learner.step(X[:1], y[:1])
     twin.partial_fit(X[:1], y[:1], sample_weight=[1.0])
     np.testing.assert_allclose(weights_of(learner), weights_of(twin), rtol=1e-12)
     linear = ob.MLP(hidden=())
-    weighted = ob.create("rls", backend="numpy", model=linear).partial_fit(X, y, sample_weight=whole)
+    weighted = ob.create("rls", backend="numpy", model=linear).partial_fit(X, y, sample_weight=complete)
     repeated = ob.create("rls", backend="numpy", model=linear)
-    repeated.partial_fit(np.repeat(X, whole, axis=0), np.repeat(y, whole))
+    repeated.partial_fit(np.repeat(X, complete, axis=0), np.repeat(y, complete))
     np.testing.assert_allclose(weights_of(weighted), weights_of(repeated), rtol=1e-9)
 
 
@@ -181,10 +181,10 @@ def test_weights_too_small_for_the_dtype_count_as_zero():
 
 @pytest.mark.parametrize("name", ["ridge", "rls"])
 def test_weights_of_complex_rows(name):
-    Z, t, whole = X + 1j * X[::-1], y + 1j * y[::-1], rng.integers(0, 4, 30)
-    weighted = ob.create(name, backend="numpy", dtype="complex128").partial_fit(Z, t, sample_weight=whole)
+    Z, t, complete = X + 1j * X[::-1], y + 1j * y[::-1], rng.integers(0, 4, 30)
+    weighted = ob.create(name, backend="numpy", dtype="complex128").partial_fit(Z, t, sample_weight=complete)
     repeated = ob.create(name, backend="numpy", dtype="complex128")
-    repeated.partial_fit(np.repeat(Z, whole, axis=0), np.repeat(t, whole))
+    repeated.partial_fit(np.repeat(Z, complete, axis=0), np.repeat(t, complete))
     np.testing.assert_allclose(weighted.predict(Z), repeated.predict(Z), rtol=1e-9)
     if name == "ridge":
         without = repeated.copy().partial_fit(Z, t).partial_fit(Z, t, sample_weight=-np.ones(30))

@@ -106,7 +106,7 @@ def test_a_kernel_that_fails_unchanged_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_plugin_is_judged_and_a_killed_run_resumes(tmp_path: Path) -> None:
+def test_a_plugin_is_evaluated_and_a_killed_run_resumes(tmp_path: Path) -> None:
     write("my-own", folder=tmp_path / "mine")
     site = install(tmp_path / "mine")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}

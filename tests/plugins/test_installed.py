@@ -165,7 +165,7 @@ def test_distribution_without_metadata_is_loaded(report: Any) -> None:
     assert [p["state"] for p in report["plugins"] if p["name"] == "d_nameless_point"] == ["ok"]
 
 
-def test_sound_plugins_work_beside_broken_ones(report: Any) -> None:
+def test_sound_plugins_work_next_to_broken_ones(report: Any) -> None:
     assert report["learns"] == [6.0]
     assert report["kernel of another"] == report["lms"] == 1
     assert {p["name"] for p in report["plugins"] if p["state"] == "ok"} >= {"catalogue", "numpy", "b_good_point"}

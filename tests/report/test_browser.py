@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from helpers.outcomes import failed, made, table
+from helpers.outcomes import created, failed, table
 
 from orfit_bench.report.results_page import results_page
 
@@ -24,7 +24,7 @@ def file(tmp_path_factory):
     errors[:2] = np.inf
     names = ("lms", "nlms", "rls", "sgd", "apa", "icl", "ogd", "orfit", "greedy", "kalman")
     cells = [
-        made(name, backend, test_error=e, seconds_per_sample=s * e, deviation=np.nan if name == "ogd" else 1e-15)
+        created(name, backend, test_error=e, seconds_per_sample=s * e, deviation=np.nan if name == "ogd" else 1e-15)
         for name, e in zip(names, errors, strict=True)
         for backend, s in (("numpy", 1e-4), ("numba", 1e-6))
     ]
@@ -46,21 +46,21 @@ def browser():
 @pytest.fixture
 def opened(browser, file):
     """Opens the report; at the end, whatever the test did, nothing was asked for and nothing went wrong."""
-    contexts, told = [], []
+    contexts, reported = [], []
 
     def open_page(**options):
         contexts.append(context := browser.new_context(**options))
         page = context.new_page()
-        page.on("console", lambda message: told.append(message.text))
-        page.on("pageerror", lambda error: told.append(str(error)))
-        page.on("request", lambda request: told.append(request.url) if request.url != file.as_uri() else None)
+        page.on("console", lambda message: reported.append(message.text))
+        page.on("pageerror", lambda error: reported.append(str(error)))
+        page.on("request", lambda request: reported.append(request.url) if request.url != file.as_uri() else None)
         page.goto(file.as_uri())
         return page
 
     yield open_page
     for context in contexts:
         context.close()
-    assert told == []
+    assert reported == []
 
 
 def column(page, k):
@@ -131,7 +131,7 @@ def test_a_phone_scrolls_tables_and_never_the_page(opened):
     assert scrolls
 
 
-def test_print_shows_whole_tables_without_their_controls(opened):
+def test_print_shows_complete_tables_without_their_controls(opened):
     page = opened()
     page.emulate_media(media="print")
     assert not page.locator("input[type=search]").first.is_visible()

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from helpers.outcomes import NUMBERS, failed, made, table
+from helpers.outcomes import NUMBERS, created, failed, table
 
 from orfit_bench.bench import collection, results
 from orfit_bench.cli import main
@@ -20,11 +20,11 @@ def draw():
     """The plates of results by their names; all are closed at the end."""
     seen = []
 
-    def plates_of(*records):
+    def figures_of(*records):
         seen.extend(found := list(render_figures(table(records) if isinstance(records[0], dict) else records[0])))
         return {rendered.name: rendered for rendered in found}
 
-    yield plates_of
+    yield figures_of
     for rendered in seen:
         if isinstance(rendered, RenderedFigure):
             close(rendered.figure)
@@ -45,16 +45,18 @@ def fits(figure):
     box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     inside = box.x0 > -0.01 and box.y0 > -0.01 and box.x1 < width + 0.01 and box.y1 < height + 0.01
     axes = [one.get_tightbbox() for one in figure.axes]
-    beside = not any(legend.get_window_extent().overlaps(one) for legend in figure.legends for one in axes)
+    neighbour = not any(legend.get_window_extent().overlaps(one) for legend in figure.legends for one in axes)
     ticks = [axis._update_ticks() for one in figure.axes if one.axison for axis in (one.xaxis, one.yaxis)]
     labels = [[tick.label1.get_window_extent() for tick in some if tick.label1.get_visible()] for some in ticks]
-    return inside and beside and not any(a.overlaps(b) for some in labels for a, b in pairwise(some))
+    return inside and neighbour and not any(a.overlaps(b) for some in labels for a, b in pairwise(some))
 
 
 class TestErrorAlongTheStream:
     def test_the_mean_over_seeds_of_one_backend(self, draw):
-        cells = [made("lms", test_error=e, seed=s) for s, e in enumerate((1.0, 3.0))]
-        figure = draw(*cells, made("rls", test_error=0.1), made("rls", "numba", test_error=0.1))["error-drift"].figure
+        cells = [created("lms", test_error=e, seed=s) for s, e in enumerate((1.0, 3.0))]
+        figure = draw(*cells, created("rls", test_error=0.1), created("rls", "numba", test_error=0.1))[
+            "error-drift"
+        ].figure
         assert lines(figure)["lms"].tolist() == [[50, 4], [100, 2]]
         assert names(figure) == ["rls", "lms"]  # the best first
         (band,) = figure.axes[0].collections
@@ -63,7 +65,7 @@ class TestErrorAlongTheStream:
         assert [at_the_end.min(), at_the_end.max()] == pytest.approx([2 - half, 2 + half], rel=1e-4)
 
     def test_many_methods_have_a_short_legend(self, draw):
-        cells = [made("lms", settings={"step_size": k / 64}, test_error=1 + k) for k in range(64)]
+        cells = [created("lms", settings={"step_size": k / 64}, test_error=1 + k) for k in range(64)]
         found = draw(*cells)
         error, cost = names(found["error-drift"].figure), names(found["cost-drift"].figure)
         assert len(error) == 15
@@ -75,9 +77,9 @@ class TestErrorAlongTheStream:
         assert all(fits(rendered.figure) for rendered in found.values())
 
     def test_errors_of_all_sizes_are_seen(self, draw):
-        small = draw(made(test_error=1.0), made("rls", test_error=1e-6))
+        small = draw(created(test_error=1.0), created("rls", test_error=1e-6))
         assert small["error-drift"].figure.axes[0].get_yscale() == "log"
-        assert draw(made(test_error=1.0), made("rls"))["error-drift"].figure.axes[0].get_yscale() == "linear"
+        assert draw(created(test_error=1.0), created("rls"))["error-drift"].figure.axes[0].get_yscale() == "linear"
 
 
 class TestCost:
@@ -85,7 +87,7 @@ class TestCost:
         rng = np.random.default_rng(0)
         points = rng.uniform(1, 10, (12, 2))
         cells = [
-            made("lms", settings={"step_size": k / 12}, seconds_per_sample=x, test_error=e)
+            created("lms", settings={"step_size": k / 12}, seconds_per_sample=x, test_error=e)
             for k, (x, e) in enumerate(points)
         ]
         axes = draw(*cells)["cost-drift"].figure.axes[0]
@@ -95,7 +97,7 @@ class TestCost:
         assert sorted(map(tuple, steps)) == sorted(map(tuple, best))
 
     def test_a_line_joins_the_backends(self, draw):
-        cells = [made("lms", b, seconds_per_sample=s) for b, s in (("numpy", 1e-4), ("numba", 1e-6))]
+        cells = [created("lms", b, seconds_per_sample=s) for b, s in (("numpy", 1e-4), ("numba", 1e-6))]
         figure = draw(*cells)["cost-drift"].figure
         assert figure.axes[0].lines[0].get_xdata().tolist() == [1e-4, 1e-6]
         assert names(figure) == ["lms", "on numba", "on numpy", "Pareto front"]
@@ -103,7 +105,7 @@ class TestCost:
 
 class TestThroughput:
     def test_bars_are_drawn_with_the_roofline_limit(self, draw):
-        cells = [made("lms", throughput=1e6, share_of_limit=0.5), made("rls", throughput=1e3)]
+        cells = [created("lms", throughput=1e6, share_of_limit=0.5), created("rls", throughput=1e3)]
         axes = draw(*cells)["throughput-drift"].figure.axes[0]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["lms", "rls"]
         assert [bar.get_width() for bar in axes.patches] == [1e6, 1e3]
@@ -113,7 +115,7 @@ class TestThroughput:
 
     def test_lines_over_sizes(self, draw):
         cells = [
-            made(m, d=d, throughput=r / d, share_of_limit=0.25)
+            created(m, d=d, throughput=r / d, share_of_limit=0.25)
             for m, r in (("lms", 1e8), ("rls", 1e6))
             for d in (8, 32, 128)
         ]
@@ -128,7 +130,9 @@ class TestThroughput:
 
     @pytest.mark.parametrize(("sizes", "most"), [((8,), 30), ((8, 32), 12)])
     def test_of_many_the_fastest_and_the_slowest(self, draw, sizes, most):
-        cells = [made(settings={"step_size": k}, d=d, throughput=10.0 + k, tasks=0) for k in range(40) for d in sizes]
+        cells = [
+            created(settings={"step_size": k}, d=d, throughput=10.0 + k, tasks=0) for k in range(40) for d in sizes
+        ]
         rendered = draw(*cells)["throughput-drift"]
         axes = rendered.figure.axes
         shown = [t.get_text() for t in axes[0].get_yticklabels()] if len(sizes) == 1 else [a.get_title() for a in axes]
@@ -137,32 +141,32 @@ class TestThroughput:
         assert rendered.some == f"{most} of 40 methods, the fastest and the slowest"
 
     def test_no_limit_is_drawn_where_none_is_known(self, draw):
-        axes = draw(made(share_of_limit=np.nan))["throughput-drift"].figure.axes[0]
+        axes = draw(created(share_of_limit=np.nan))["throughput-drift"].figure.axes[0]
         assert not axes.collections
 
 
 class TestForgetting:
     def test_maps_hold_the_errors_of_the_tasks(self, draw):
-        cells = [made("rls", forgetting=0.2, test_error=2.0), made("lms", forgetting=0.1, tasks=5)]
+        cells = [created("rls", forgetting=0.2, test_error=2.0), created("lms", forgetting=0.1, tasks=5)]
         figure = draw(*cells)["forgetting-drift"].figure
         first, second = (image.get_array() for image in figure.axes[0].images)
         assert (first.shape, second.shape) == ((5, 5), (3, 3))  # the least forgetting first
         assert second.filled(-1).tolist() == [[2, -1, -1], [3, 4, -1], [4, 5, 6]]
 
     def test_of_many_those_that_forget_least_and_most(self, draw):
-        cells = [made(settings={"step_size": k}, forgetting=k / 40 if k else np.nan) for k in range(40)]
+        cells = [created(settings={"step_size": k}, forgetting=k / 40 if k else np.nan) for k in range(40)]
         rendered = draw(*cells)["forgetting-drift"]
         shown = [text.get_text().split("\n")[0] for text in rendered.figure.axes[0].texts[:20]]
         assert shown == [f"lms step_size={k}" for k in [*range(1, 11), *range(30, 40)]]
         assert rendered.some == "20 of 40 methods, those with the least and the most forgetting"
 
     def test_an_exact_fit_does_not_take_all_the_colours(self, draw):
-        cells = [made("icl", test_error=1e-30, tasks=1), made("lms", test_error=1.0, tasks=4)]
+        cells = [created("icl", test_error=1e-30, tasks=1), created("lms", test_error=1.0, tasks=4)]
         norm = draw(*cells)["forgetting-drift"].figure.axes[0].images[0].norm
         assert norm.vmin > 1e-3
 
     def test_a_stream_without_tasks_has_none(self, draw):
-        found = draw(made(tasks=0))["forgetting-drift"]
+        found = draw(created(tasks=0))["forgetting-drift"]
         assert isinstance(found, Omitted)
         assert found.reason == "the stream has no tasks"
 
@@ -170,7 +174,9 @@ class TestForgetting:
 class TestAll:
     def test_long_labels_stay_in_the_picture(self, draw):
         settings = [{"step_size": {"power": {"eta0": 0.123456, "power": p}}, "momentum": 0.25 * p} for p in (1, 2)]
-        cells = [made("implicit_krasulina", stream="digits_pca", settings=s, seed=k) for s in settings for k in (0, 1)]
+        cells = [
+            created("implicit_krasulina", stream="digits_pca", settings=s, seed=k) for s in settings for k in (0, 1)
+        ]
         found = draw(*cells)
         assert len(found) == 4
         assert all(fits(rendered.figure) for rendered in found.values())
@@ -178,23 +184,25 @@ class TestAll:
     @pytest.mark.parametrize("ratio", [1.0, 1.9, 2.1, 9.0, 30.0, 1e5])
     def test_ticks_exist_and_do_not_overlap(self, draw, ratio):
         more = dict.fromkeys(("seconds_per_sample", "host_memory", "throughput", "test_error"), ratio)
-        found = draw(made(), made("rls", **{name: NUMBERS[name] * factor for name, factor in more.items()}))
+        found = draw(created(), created("rls", **{name: NUMBERS[name] * factor for name, factor in more.items()}))
         assert all(fits(rendered.figure) for rendered in found.values())
         for axes in found["cost-drift"].figure.axes:
             assert len(axes.xaxis._update_ticks()) > 1
 
     def test_one_look_a_method_in_all_pictures(self, draw):
-        found = draw(made("lms"), made("rls"), made("rls", stream="regression"), made("lms", stream="regression"))
-        looks = [
+        found = draw(
+            created("lms"), created("rls"), created("rls", stream="regression"), created("lms", stream="regression")
+        )
+        appearance = [
             (line.get_color(), line.get_marker())
             for name in ("error-drift", "error-regression")
             for line in found[name].figure.axes[0].lines
             if line.get_label() == "rls"
         ]
-        assert looks[0] == looks[1]
+        assert appearance[0] == appearance[1]
 
     def test_errors_of_different_kinds_never_share_a_picture(self, draw):
-        cells = [made("lms"), made("rls"), made("oja", test_error=40.0), made("oja", stream="digits_pca")]
+        cells = [created("lms"), created("rls"), created("oja", test_error=40.0), created("oja", stream="digits_pca")]
         found = draw(*cells)
         assert {name for name in found if name.startswith("error")} == {
             "error-drift-root-mean-squared-error",
@@ -213,11 +221,11 @@ class TestAll:
         assert norm.vmax < 40
 
     def test_failed_cells_are_not_drawn(self, draw):
-        found = draw(made("lms"), failed("rls"))
+        found = draw(created("lms"), failed("rls"))
         assert names(found["error-drift"].figure) == ["lms"]
 
     def test_a_stream_where_all_failed_is_left_out_with_the_reason(self, draw):
-        found = draw(made("lms"), failed("rls", stream="regression"), failed("oja", status="absent"))
+        found = draw(created("lms"), failed("rls", stream="regression"), failed("oja", status="absent"))
         assert {name: rendered.reason for name, rendered in found.items() if isinstance(rendered, Omitted)} == {
             f"{kind_}-{of}": "none of its cells was measured"
             for kind_ in ("error", "cost", "throughput", "forgetting")
@@ -226,7 +234,7 @@ class TestAll:
 
     def test_latest_run_of_each_machine_is_drawn(self):
         def run(cpu, date, error):
-            one = table([made(test_error=error)], machine={"cpu": cpu, "cores": 1, "memory": 1e9, "platform": "x"})
+            one = table([created(test_error=error)], machine={"cpu": cpu, "cores": 1, "memory": 1e9, "platform": "x"})
             return one.assign_attrs(date=date, commit=f'{{"id": "{date}"}}')
 
         both = collection.merge([run("a", "2026-01-01", 1.0), run("a", "2026-01-02", 2.0), run("b", "2026-01-01", 3.0)])
@@ -237,14 +245,14 @@ class TestAll:
             close(rendered.figure)
 
     def test_the_same_results_draw_the_same(self):
-        cells = table([made("lms"), made("rls")])
+        cells = table([created("lms"), created("rls")])
         once, again = ([as_figure(p.figure, "", "").svg for p in render_figures(cells)] for _ in range(2))
         assert once == again
 
 
 class TestPlot:
     def test_a_file_a_picture(self, tmp_path):
-        results.write(table([made("lms"), made("rls", stream="regression", tasks=0)]), tmp_path / "r.nc")
+        results.write(table([created("lms"), created("rls", stream="regression", tasks=0)]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
         assert done.exit_code == 0, done.output
         assert "not drawn: forgetting-regression: the stream has no tasks" in done.output
@@ -254,7 +262,7 @@ class TestPlot:
         assert all(str(tmp_path / "p" / name) in done.output for name in written)
 
     def test_omitted_figures_are_reported(self, tmp_path):
-        many = [made(settings={"step_size": k}) for k in range(40)]
+        many = [created(settings={"step_size": k}) for k in range(40)]
         results.write(table([*many, failed("rls", stream="regression")]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path / "p")])
         assert "throughput-drift.svg (30 of 40 methods, the fastest and the slowest)" in done.output
@@ -262,13 +270,13 @@ class TestPlot:
         assert "not drawn: cost-regression: none of its cells was measured" in done.output
 
     def test_png(self, tmp_path):
-        results.write(table([made(tasks=0)]), tmp_path / "r.nc")
+        results.write(table([created(tasks=0)]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", str(tmp_path / "r.nc"), "--output", str(tmp_path), "--format", "png"])
         assert done.exit_code == 0
         assert (tmp_path / "error-drift.png").read_bytes().startswith(b"\x89PNG")
 
     @pytest.mark.parametrize(
-        ("arguments", "said"),
+        ("arguments", "stated"),
         [
             (["none.nc"], "no such file"),
             (["r.nc", "--format", "gif"], "'gif' is not one of"),
@@ -276,12 +284,12 @@ class TestPlot:
             (["r.nc", "--output", "r.nc"], "this is a file, want a folder"),
         ],
     )
-    def test_usage_errors_exit_with_2(self, arguments, said, tmp_path, monkeypatch):
+    def test_usage_errors_exit_with_2(self, arguments, stated, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        results.write(table([made()]), tmp_path / "r.nc")
+        results.write(table([created()]), tmp_path / "r.nc")
         done = CliRunner().invoke(main, ["plot", *arguments])
         assert done.exit_code == 2
-        assert said in done.output
+        assert stated in done.output
         assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
 
 

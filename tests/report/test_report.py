@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from helpers.outcomes import failed, made, table
+from helpers.outcomes import created, failed, table
 
 from orfit_bench.bench import collection, results
 from orfit_bench.cli import main
@@ -129,10 +129,21 @@ class TestPage:
 
 class TestResults:
     def test_page_contains_all_sections(self):
-        records = [made("lms", test_error=0.123), made("rls", "numba", test_error=0.0456), failed("ogd", HOSTILE)]
+        records = [created("lms", test_error=0.123), created("rls", "numba", test_error=0.0456), failed("ogd", HOSTILE)]
         read = Read(results_page(table(records)))
-        for told in ("0.123", "0.0456", "10,000", "10 us", "100 us", "800 B", "10 kB", "0123456789", "a CPU", "8 GB"):
-            assert told in read.tables
+        for reported in (
+            "0.123",
+            "0.0456",
+            "10,000",
+            "10 us",
+            "100 us",
+            "800 B",
+            "10 kB",
+            "0123456789",
+            "a CPU",
+            "8 GB",
+        ):
+            assert reported in read.tables
         assert HOSTILE in read.tables
         assert "3 cells (method, backend and stream): 2 ok, 1 failed" in read.tables
         assert read.tags.count("svg") == 4
@@ -141,56 +152,60 @@ class TestResults:
         assert "at most 1 pairs" in read.tables
 
     def test_seeds_have_intervals_and_methods_a_verdict(self):
-        records = [made(m, seed=s, test_error=e + s / 100) for m, e in (("lms", 1.0), ("rls", 0.5)) for s in range(6)]
-        told = Read(results_page(table(records))).tables
+        records = [
+            created(m, seed=s, test_error=e + s / 100) for m, e in (("lms", 1.0), ("rls", 0.5)) for s in range(6)
+        ]
+        reported = Read(results_page(table(records))).tables
         half = 2.5706 * np.std(np.arange(6) / 100, ddof=1) / 6**0.5
-        assert f"1.025 ± {half:.2g}" in told
-        assert "lms|rls|0|6|0|" in told
-        assert told.count("±") == 4  # test error and forgetting: the spread of the clock is the machine's load
-        assert "-1.00|0.031|0.031" in told
+        assert f"1.025 ± {half:.2g}" in reported
+        assert "lms|rls|0|6|0|" in reported
+        assert reported.count("±") == 4  # test error and forgetting: the spread of the clock is the machine's load
+        assert "-1.00|0.031|0.031" in reported
 
     def test_errors_of_different_kinds_never_share_a_table(self):
         records = [
-            made(m, stream=s, seed=k) for m, s in (("lms", "drift"), ("class_rls", "class_digits")) for k in (0, 1)
+            created(m, stream=s, seed=k) for m, s in (("lms", "drift"), ("class_rls", "class_digits")) for k in (0, 1)
         ]
-        told = Read(results_page(table(records))).tables
+        reported = Read(results_page(table(records))).tables
         for kind in ("root mean squared error", "share of wrong labels"):
-            assert f"Cells: {kind}" in told
-            assert f"Means over seeds with 95 % confidence intervals (Student's t): {kind}" in told
+            assert f"Cells: {kind}" in reported
+            assert f"Means over seeds with 95 % confidence intervals (Student's t): {kind}" in reported
 
     def test_several_machines(self):
         def here(cpu):
             machine = {"cpu": cpu, "cores": 1, "memory": 1e9, "platform": "x"}
-            return table([made()], machine=machine)
+            return table([created()], machine=machine)
 
-        told = Read(results_page(collection.merge([here("left"), here("right")]))).tables
-        assert "run 1|run 2" in told
-        assert "lms|numpy|drift|run 1|" in told
-        assert "lms|numpy|drift|run 2|" in told
-        assert told.count("|drift, run 2 (right)|") == 4  # a picture of each kind
-        assert "2 runs in one file" in told
+        reported = Read(results_page(collection.merge([here("left"), here("right")]))).tables
+        assert "run 1|run 2" in reported
+        assert "lms|numpy|drift|run 1|" in reported
+        assert "lms|numpy|drift|run 2|" in reported
+        assert reported.count("|drift, run 2 (right)|") == 4  # a picture of each kind
+        assert "2 runs in one file" in reported
 
     def test_backward_transfer_is_shown_if_recorded(self):
-        one = table([made()])
+        one = table([created()])
         assert "thereof transfer" not in times(one).columns
         timed = times(one.assign(seconds_transfer=("cell", [0.25])))
         at = timed.columns.index("learning") + 1
         assert (timed.columns[at], timed.rows[0][at].text) == ("thereof transfer", "250 ms")
 
     def test_nothing_measured(self):
-        told = Read(results_page(table([failed(status="absent", reason="no such device")]))).tables
-        assert "no such device" in told
-        assert told.count("No figure for drift: none of its cells was measured.") == 4
+        reported = Read(results_page(table([failed(status="absent", reason="no such device")]))).tables
+        assert "no such device" in reported
+        assert reported.count("No figure for drift: none of its cells was measured.") == 4
 
     def test_says_how_many_of_many_methods_are_drawn(self):
-        told = Read(results_page(table([made(settings={"step_size": k}) for k in range(40)]))).tables
-        assert "drift: 20 of 40 methods, those with the least and the most forgetting. The error on each task" in told
+        reported = Read(results_page(table([created(settings={"step_size": k}) for k in range(40)]))).tables
+        assert (
+            "drift: 20 of 40 methods, those with the least and the most forgetting. The error on each task" in reported
+        )
 
 
 class TestCommands:
     @pytest.fixture
     def file(self, tmp_path):
-        results.write(table([made("lms"), made("rls", seed=1)]), tmp_path / "r.nc")
+        results.write(table([created("lms"), created("rls", seed=1)]), tmp_path / "r.nc")
         return tmp_path / "r.nc"
 
     def call(self, *arguments):
@@ -231,7 +246,7 @@ class TestCommands:
         assert {(tmp_path / name).read_bytes() for name in ("r.nc", "r.html", "r.csv")} == {file.read_bytes()}
 
     def test_show_has_the_statistics_of_several_seeds(self, tmp_path):
-        cells = [made(m, seed=s, test_error=e + s) for m, e in (("lms", 1.0), ("rls", 2.0)) for s in range(2)]
+        cells = [created(m, seed=s, test_error=e + s) for m, e in (("lms", 1.0), ("rls", 2.0)) for s in range(2)]
         results.write(table(cells), tmp_path / "r.nc")
         output = self.call("show", tmp_path / "r.nc").output
         assert "1.5 ± 6.4" in output
@@ -239,7 +254,7 @@ class TestCommands:
 
     def test_run_makes_a_page_and_opens_none_off_a_terminal(self, tmp_path, monkeypatch):
         monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("a browser was opened"))
-        monkeypatch.setattr("orfit_bench.bench.run", lambda *given, **more: table([made("lms")]))
+        monkeypatch.setattr("orfit_bench.bench.run", lambda *given, **more: table([created("lms")]))
         done = self.call("run", "--method", "lms", "--output", tmp_path / "r.nc", "--report")
         assert done.exit_code == 0, done.output
         assert "lms" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -91,7 +91,7 @@ def test_words_and_options_in_any_order():
 
 def test_the_word_lists_its_parts(tmp_path):
     call = [sys.executable, "dev.py", "gpu", "--list", "--methods", "rls", "--output", str(tmp_path / "out")]
-    said = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert [line.split()[0] for line in said.splitlines() if line[0] != " "][:6] == [*options.PARTS][:6]
-    assert "check-float64  1 left" in said
-    assert "what is left:" in said
+    stated = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert [line.split()[0] for line in stated.splitlines() if line[0] != " "][:6] == [*options.PARTS][:6]
+    assert "check-float64  1 left" in stated
+    assert "what is left:" in stated

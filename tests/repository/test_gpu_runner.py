@@ -74,11 +74,11 @@ def units(folder, *acts):
 
 def do(folder, part, **how):
     """What became of each unit of the part after a call, and what the call said."""
-    said = []
-    call = Call(folder, how.pop("minutes", 1.0), say=said.append, **how)
+    stated = []
+    call = Call(folder, how.pop("minutes", 1.0), say=stated.append, **how)
     run(call, [part])
     found = call.journal(part).found()
-    return {unit.name: status(unit, found) for unit in part.units}, found, "\n".join([*said, *summary(call, [part])])
+    return {unit.name: status(unit, found) for unit in part.units}, found, "\n".join([*stated, *summary(call, [part])])
 
 
 def log(folder):
@@ -141,13 +141,13 @@ def test_failure_affects_only_its_own_unit(folder):
     }
     acts = [name for act in wrong for name in (act, "note")]
     part = Part("look", [unit._replace(limit=0.5) if "hang" in unit.name else unit for unit in units(folder, *acts)])
-    became, found, said = do(folder, part)
+    became, found, stated = do(folder, part)
     assert [*became.values()] == [FAILED, DONE] * len(wrong)
     for name, one in found.items():
         assert wrong.get(name.split()[1], "") in one.why
     assert [name for name, one in found.items() if "before" in one.results] == ["0 fail", "6 crash", "8 hang"]
-    assert "6 done, 6 failed" in said
-    assert "failed: 0 fail: MemoryError: too large for this" in said
+    assert "6 done, 6 failed" in stated
+    assert "failed: 0 fail: MemoryError: too large for this" in stated
 
 
 def test_failed_units_are_repeated_on_request(folder):
@@ -156,17 +156,17 @@ def test_failed_units_are_repeated_on_request(folder):
     do(folder, part)
     assert log(folder) == ["0", "3"]
     (folder / "acts.py").write_text(ACTS.replace("raise MemoryError", "return; raise MemoryError"))
-    became, _, said = do(folder, part, again=True)
+    became, _, stated = do(folder, part, again=True)
     assert [*became.values()] == [DONE, DONE, FAILED, DONE]
-    assert "[look 2/2] 2 end" in said
+    assert "[look 2/2] 2 end" in stated
     assert log(folder) == ["0", "3"]
 
 
 def test_oldest_failure_is_repeated_first(folder):
     part = Part("look", units(folder, "fail", "end"))
     do(folder, part._replace(units=part.units[::-1]))
-    _, _, said = do(folder, part, again=True)
-    assert "[look 1/2] 1 end" in said
+    _, _, stated = do(folder, part, again=True)
+    assert "[look 1/2] 1 end" in stated
 
 
 class Short(Call):
@@ -189,7 +189,7 @@ def test_the_time_is_kept(folder, end):
     assert {*became.values()} == {DONE}
 
 
-def test_a_unit_that_takes_more_than_a_whole_call_has_failed(folder):
+def test_a_unit_that_takes_more_than_a_full_call_has_failed(folder):
     became, found, _ = do(folder, Part("look", units(folder, "hang", "note")), minutes=0.5 / 60)
     assert [*became.values()] == [FAILED, LEFT]
     assert "--minutes" in found["0 hang"].why
@@ -222,12 +222,12 @@ def test_a_damaged_last_line_is_passed_over(tmp_path, cut):
 
 
 def test_the_end_says_how_to_go_on(folder):
-    part, said = Part("look", units(folder, "fail", "note")), []
-    call = Call(folder, 1.0, say=said.append)
+    part, stated = Part("look", units(folder, "fail", "note")), []
+    call = Call(folder, 1.0, say=stated.append)
     assert command.ending(call, [part], "python3 dev.py gpu look --again") == 3
-    assert said == ["what is left:   python3 dev.py gpu look"]
+    assert stated == ["what is left:   python3 dev.py gpu look"]
     run(call, [part])
-    said.clear()
+    stated.clear()
     assert command.ending(call, [part], "python3 dev.py gpu look --list") == 1
-    assert said == ["what failed:    python3 dev.py gpu look --again"]
+    assert stated == ["what failed:    python3 dev.py gpu look --again"]
     assert command.ending(call, [part._replace(units=part.units[1:])], "") == 0

@@ -19,7 +19,7 @@ TEXT = (Path(__file__).resolve().parents[2] / "docs/tutorial.md").read_text()
 FILES = dict(re.findall(r"^Replace `([^`]+)`:\n\n```python\n(.*?)```", TEXT, re.S | re.M))
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 KIT, NOTEBOOK = BLOCKS[len(FILES) :]
-SAID = "\nassert report.passed, report\nassert report.counts['passed'] > 40\nassert not report.counts['skipped']\n"
+SUMMARY = "\nassert report.passed, report\nassert report.counts['passed'] > 40\nassert not report.counts['skipped']\n"
 
 
 def test_the_python_of_the_tutorial_on_tables_runs() -> None:
@@ -67,7 +67,7 @@ def test_tutorial_is_short_and_names_its_commands() -> None:
 
 
 def test_the_plugin_of_the_page_conforms(site: Path) -> None:
-    done = python("-c", KIT + SAID, site=site)
+    done = python("-c", KIT + SUMMARY, site=site)
     assert done.returncode == 0, done.stderr
     (shown,) = re.findall(r"```text\nTrue (.*?)\n", TEXT)
     assert done.stdout.splitlines()[0].removeprefix("True ") == shown
@@ -84,9 +84,9 @@ def test_the_laws_fail_where_the_page_says_so(site: Path, tmp_path: Path) -> Non
     )
     done = python("-c", KIT + failed, site=broken)
     pattern = r"^(law_\w+ float64 failed: with the default settings: off by \S+ allowed \S+ \(data set .*\))$"
-    said = re.compile(pattern, re.M)
-    assert said.findall(done.stdout) == said.findall(TEXT)
-    assert len(said.findall(TEXT)) == 2
+    stated = re.compile(pattern, re.M)
+    assert stated.findall(done.stdout) == stated.findall(TEXT)
+    assert len(stated.findall(TEXT)) == 2
 
 
 def test_the_commands_of_the_page_work(site: Path, tmp_path: Path) -> None:
@@ -101,6 +101,6 @@ def test_the_commands_of_the_page_work(site: Path, tmp_path: Path) -> None:
 
 def test_the_cells_of_the_page_conform_without_packaging() -> None:
     cells = [re.sub(r"^from frequent_directions.*\n", "", text, flags=re.M) for text in FILES.values()]
-    code = f"cells = {[*cells, NOTEBOOK + SAID]!r}\nnames = {{}}\nfor cell in cells: exec(cell, names)\n"
+    code = f"cells = {[*cells, NOTEBOOK + SUMMARY]!r}\nnames = {{}}\nfor cell in cells: exec(cell, names)\n"
     done = python("-c", code)
     assert done.returncode == 0, done.stderr

@@ -100,13 +100,13 @@ SETTINGS = [
 def test_a_feature_that_appears_counts_as_zero_before(method, settings, intercept, backend):
     X, y, dicts = rows()
     model = ESTIMATORS[method](backend=backend, fit_intercept=intercept, **settings)
-    told = []
+    reported = []
     for x, target in zip(dicts, y, strict=True):
-        told.append(model.predict_one(x))
+        reported.append(model.predict_one(x))
         model.learn_one(x, target)
     wide = np.hstack([np.ones((40, int(intercept))), X])
     learner = ob.create(method, backend=backend, **settings)
-    np.testing.assert_allclose(told, learner.prequential(wide, y), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(reported, learner.prequential(wide, y), rtol=1e-9, atol=1e-11)
     for name, a in learner.state().data_vars.items():
         np.testing.assert_allclose(model.learner.state()[name], a, rtol=1e-8, atol=1e-10, err_msg=name)
 

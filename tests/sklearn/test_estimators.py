@@ -129,12 +129,12 @@ def test_classes_of_partial_fit():
 @pytest.mark.parametrize("method", REGRESSORS)
 def test_chunks_of_partial_fit_make_no_difference(method):
     X, y = (a / 10 for a in data(60))
-    whole, parts = ESTIMATORS[method]().fit(X, y), ESTIMATORS[method]()
+    complete, parts = ESTIMATORS[method]().fit(X, y), ESTIMATORS[method]()
     for chunk in np.array_split(np.arange(60), 7):
         parts.partial_fit(X[chunk], y[chunk])
     rounding = 1e-12 if method == "ridge" else 0  # it sums the rows of a chunk in one product
-    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=rounding)
-    assert parts.n_samples_seen_ == whole.n_samples_seen_ == 60
+    np.testing.assert_allclose(parts.predict(X), complete.predict(X), rtol=rounding)
+    assert parts.n_samples_seen_ == complete.n_samples_seen_ == 60
 
 
 def test_which_methods_take_weights():
@@ -150,7 +150,7 @@ def test_which_methods_take_weights():
 
 
 @pytest.mark.parametrize("method", WEIGHTED)
-def test_a_whole_weight_equals_repetitions(method):
+def test_an_integer_weight_equals_repetitions(method):
     X, y = data()
     y = (y > 0) if method == "class_rls" else y
     weights = np.arange(80) % 4
@@ -203,11 +203,11 @@ def test_components_equal_those_of_pca():
 @pytest.mark.parametrize("method", SUBSPACES)
 def test_subspace_does_not_depend_on_the_chunks(method):
     X, _ = data(100)
-    whole, parts = ESTIMATORS[method]().fit(X), ESTIMATORS[method]()
+    complete, parts = ESTIMATORS[method]().fit(X), ESTIMATORS[method]()
     for chunk in np.array_split(np.arange(100), 9):
         parts.partial_fit(X[chunk])
-    assert parts.learner_.to_bytes() == whole.learner_.to_bytes()
-    np.testing.assert_array_equal(parts.mean_, whole.mean_)
+    assert parts.learner_.to_bytes() == complete.learner_.to_bytes()
+    np.testing.assert_array_equal(parts.mean_, complete.mean_)
     np.testing.assert_allclose(parts.components_ @ parts.components_.T, np.eye(2), atol=1e-12)
     assert parts.get_feature_names_out().tolist() == [f"{type(parts).__name__.lower()}{i}" for i in range(2)]
 

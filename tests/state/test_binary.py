@@ -167,21 +167,21 @@ def example() -> bytes:
 
 
 def test_a_flip_of_every_byte_is_noticed() -> None:
-    whole = example()
-    for place in range(len(whole)):
+    complete = example()
+    for place in range(len(complete)):
         for mask in (0x01, 0x80, 0xFF):
             with pytest.raises(ValueError, match="from_bytes: "):
-                ob.from_bytes(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
+                ob.from_bytes(complete[:place] + bytes([complete[place] ^ mask]) + complete[place + 1 :])
 
 
 def test_every_cut_and_every_extension_is_noticed() -> None:
-    whole = example()
-    for end in range(len(whole)):
+    complete = example()
+    for end in range(len(complete)):
         with pytest.raises(ValueError, match="from_bytes: "):
-            ob.from_bytes(whole[:end])
-    for more in (b"\0", b"\0" * 8, whole):
+            ob.from_bytes(complete[:end])
+    for more in (b"\0", b"\0" * 8, complete):
         with pytest.raises(ValueError, match="cut, extended or damaged"):
-            ob.from_bytes(whole + more)
+            ob.from_bytes(complete + more)
 
 
 @settings(max_examples=300)
@@ -194,14 +194,14 @@ def test_any_other_bytes_are_refused(data: bytes) -> None:
 
 def forged(version: int = binary.VERSION, **changes: Any) -> bytes:
     """Bytes with a right checksum and changed entries of the headers."""
-    whole = example()
-    _, a, b = binary.LENGTHS.unpack_from(whole, binary.PREFIX.size)
+    complete = example()
+    _, a, b = binary.LENGTHS.unpack_from(complete, binary.PREFIX.size)
     start = binary.START
-    of_rule, of_state = json.loads(whole[start : start + a]), json.loads(whole[start + a : start + a + b])
+    of_rule, of_state = json.loads(complete[start : start + a]), json.loads(complete[start + a : start + a + b])
     for key, value in changes.items():
         (of_state if key in of_state else of_rule)[key] = value
     one, other = json.dumps(of_rule).encode(), json.dumps(of_state).encode()
-    rest = one + other + whole[start + a + b :]
+    rest = one + other + complete[start + a + b :]
     body = binary.LENGTHS.pack(start + len(rest), len(one), len(other)) + rest
     return binary.PREFIX.pack(binary.MAGIC, version, zlib.crc32(body)) + body
 

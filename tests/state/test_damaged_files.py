@@ -49,7 +49,7 @@ def rewritten(path: Path, header: dict[str, Any] | None = None, **arrays: Any) -
 
 
 def test_content_that_does_not_fit_the_checksum_is_refused(saved: Path) -> None:
-    whole = saved.read_bytes()
+    complete = saved.read_bytes()
     with np.load(saved) as file:
         old = {name: file[name] for name in file.files}
     head = json.loads(old["header"].tobytes()) | {"n_samples_seen": 7}
@@ -69,25 +69,25 @@ def test_content_that_does_not_fit_the_checksum_is_refused(saved: Path) -> None:
     refused(saved, "checksum")
     np.savez(saved, **dict(sorted(old.items())))  # the order of the arrays means nothing
     ob.load(saved)
-    saved.write_bytes(whole)
+    saved.write_bytes(complete)
     ob.load(saved)
 
 
 def test_a_file_cut_short(saved: Path) -> None:
-    whole = saved.read_bytes()
-    for end in [*range(0, len(whole) - 1, 37), len(whole) - 1]:
-        saved.write_bytes(whole[:end])
+    complete = saved.read_bytes()
+    for end in [*range(0, len(complete) - 1, 37), len(complete) - 1]:
+        saved.write_bytes(complete[:end])
         refused(saved, "not a complete state saved by orfit_bench")
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_file_with_a_flipped_byte(saved: Path, same_state: Same) -> None:
     """Refused, unless the byte is one that says nothing (a date in the archive, say)."""
-    whole, want, harmless = saved.read_bytes(), ob.load(saved), 0
-    places = range(0, len(whole), 3)
+    complete, want, harmless = saved.read_bytes(), ob.load(saved), 0
+    places = range(0, len(complete), 3)
     for place in places:
         for mask in (0xFF, 0x01):
-            saved.write_bytes(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
+            saved.write_bytes(complete[:place] + bytes([complete[place] ^ mask]) + complete[place + 1 :])
             try:
                 got = ob.load(saved)
             except ValueError as error:
@@ -108,9 +108,9 @@ class Bomb:
 def test_no_pickle_is_ever_read(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     bombs = np.array([[Bomb()], [Bomb()], [Bomb()]], dtype=object)
-    whole = saved.read_bytes()
+    complete = saved.read_bytes()
     for name in ("w", "pending_X", "extra"):
-        saved.write_bytes(whole)
+        saved.write_bytes(complete)
         with np.load(saved) as file:
             np.savez(saved, allow_pickle=True, **{**file, name: bombs})
         refused(saved, f"the array '{name}' holds pickled objects, which are never read")

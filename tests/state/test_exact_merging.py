@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import make_rows
-from helpers.merging import TALL, WIDE, _parts, data, learned, said
+from helpers.merging import TALL, WIDE, _parts, data, learned, stated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +31,7 @@ def assert_close(got, want, tolerance):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", TALL, ids=said)
+@pytest.mark.parametrize("case", TALL, ids=stated)
 @given(
     cuts=st.tuples(st.integers(1, 28), st.integers(1, 28)).map(sorted),
     seed=st.integers(0, 99),
@@ -41,20 +41,20 @@ def test_merge_equals_one_learner_of_all_rows(case, cuts, seed, dtype):
     """In whatever order; and it goes on like that one. Parts may be empty or shorter than a row is long."""
     X, y = data(case[0], 40, 3, seed)
     i, j = cuts
-    whole = learned(case, X[:30], y[:30], dtype=dtype)
+    complete = learned(case, X[:30], y[:30], dtype=dtype)
     left, right = ([learned(case, X[s], y[s], dtype=dtype) for s in _parts(i, j, 30)] for _ in range(2))
     kept = [it.copy() for it in left]
     first = left[0].merge(left[1]).merge(left[2])
     last = right[0].merge(right[1].merge(right[2]))
     tolerance = bound(dtype, 30, float(np.linalg.cond(np.vstack([X[:30], np.eye(3)]))), 2)
-    assert_close(first, whole, tolerance)
-    assert_close(last, whole, tolerance)
+    assert_close(first, complete, tolerance)
+    assert_close(last, complete, tolerance)
     for it, was in zip(left[1:], kept[1:], strict=True):
         assert it.state().identical(was.state())
-    assert_close(first.partial_fit(X[30:], y[30:]), whole.partial_fit(X[30:], y[30:]), 2 * tolerance)
+    assert_close(first.partial_fit(X[30:], y[30:]), complete.partial_fit(X[30:], y[30:]), 2 * tolerance)
 
 
-@pytest.mark.parametrize("case", WIDE, ids=said)
+@pytest.mark.parametrize("case", WIDE, ids=stated)
 @given(
     cuts=st.tuples(st.integers(1, 11), st.integers(1, 11)).map(sorted),
     seed=st.integers(0, 99),
@@ -63,34 +63,34 @@ def test_merge_equals_one_learner_of_all_rows(case, cuts, seed, dtype):
 @settings(max_examples=20)
 def test_merged_constraints_are_those_of_all_rows(case, cuts, seed, dtype):
     X, y = make_rows(15, 20, seed=seed)
-    whole = learned(case, X[:12], y[:12], dtype=dtype)
+    complete = learned(case, X[:12], y[:12], dtype=dtype)
     left, right = ([learned(case, X[s], y[s], dtype=dtype) for s in _parts(*cuts, 12)] for _ in range(2))
     first = left[0].merge(left[1]).merge(left[2])
     tolerance = bound(dtype, 15, float(np.linalg.cond(X)), 1)
-    assert_close(first, whole, tolerance)
-    assert_close(right[0].merge(right[1].merge(right[2])), whole, tolerance)
-    assert_close(first.partial_fit(X[12:], y[12:]), whole.partial_fit(X[12:], y[12:]), 2 * tolerance)
+    assert_close(first, complete, tolerance)
+    assert_close(right[0].merge(right[1].merge(right[2])), complete, tolerance)
+    assert_close(first.partial_fit(X[12:], y[12:]), complete.partial_fit(X[12:], y[12:]), 2 * tolerance)
     np.testing.assert_allclose(first.predict(X), y, rtol=0, atol=10 * tolerance * abs(y).max())
 
 
 @pytest.mark.parametrize("batch_size", [3, 5])
 def test_merged_batches_count_their_steps(batch_size):
     X, y = make_rows(12, 20)
-    a, b, whole = (ob.create("orfit", batch_size=batch_size) for _ in range(3))
+    a, b, complete = (ob.create("orfit", batch_size=batch_size) for _ in range(3))
     a.partial_fit(X[:7], y[:7]).flush().merge(b.partial_fit(X[7:], y[7:]).flush())
-    whole.partial_fit(X[:7], y[:7]).flush().partial_fit(X[7:], y[7:]).flush()
-    assert_close(a, whole, 1e-12)
+    complete.partial_fit(X[:7], y[:7]).flush().partial_fit(X[7:], y[7:]).flush()
+    assert_close(a, complete, 1e-12)
 
 
 @pytest.mark.parametrize("ff", [0.9, 1.0])
 def test_merge_without_a_prior(ff):
     """Forgetting acts once a step, and the first block is one."""
     X, y = make_rows(20, 3)
-    a, b, whole = (ob.create("rls", ridge=0.0, forgetting_factor=ff) for _ in range(3))
+    a, b, complete = (ob.create("rls", ridge=0.0, forgetting_factor=ff) for _ in range(3))
     a.step(X[:4], y[:4]).partial_fit(X[4:9], y[4:9])
     b.step(X[9:15], y[9:15]).partial_fit(X[15:], y[15:])
-    whole.step(X[:4], y[:4]).partial_fit(X[4:9], y[4:9]).step(X[9:15], y[9:15]).partial_fit(X[15:], y[15:])
-    assert_close(a.merge(b), whole, 1e-13)
+    complete.step(X[:4], y[:4]).partial_fit(X[4:9], y[4:9]).step(X[9:15], y[9:15]).partial_fit(X[15:], y[15:])
+    assert_close(a.merge(b), complete, 1e-13)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -131,12 +131,12 @@ def test_merged_classes_are_in_order_of_first_appearance():
     X, _ = make_rows(12, 3)
     labels = np.array(list("babb" + "cacb" + "dddd"))
     parts = [ob.create("class_rls").partial_fit(X[s], labels[s]) for s in _parts(4, 8, 12)]
-    whole = ob.create("class_rls").partial_fit(X, labels)
+    complete = ob.create("class_rls").partial_fit(X, labels)
     merged = parts[0].merge(parts[1]).merge(parts[2])
-    assert merged.classes_.tolist() == whole.classes_.tolist() == ["b", "a", "c", "d"]
+    assert merged.classes_.tolist() == complete.classes_.tolist() == ["b", "a", "c", "d"]
     assert parts[1].classes_.tolist() == ["c", "a", "b"]
-    np.testing.assert_allclose(merged.state()["w"].values, whole.state()["w"].values, rtol=0, atol=1e-14)
-    assert merged.predict(X).tolist() == whole.predict(X).tolist()
+    np.testing.assert_allclose(merged.state()["w"].values, complete.state()["w"].values, rtol=0, atol=1e-14)
+    assert merged.predict(X).tolist() == complete.predict(X).tolist()
 
 
 def test_several_outputs_are_merged():

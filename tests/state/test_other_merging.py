@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import make_rows
 from helpers.cases import offering
-from helpers.merging import CUBIC, EPS, TALL, WIDE, _parts, data, learned, of, said
+from helpers.merging import CUBIC, EPS, TALL, WIDE, _parts, data, learned, of, stated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ WEIGHTED = [
 ]
 
 
-@pytest.mark.parametrize("case", WEIGHTED, ids=said)
+@pytest.mark.parametrize("case", WEIGHTED, ids=stated)
 @given(cuts=st.tuples(st.integers(1, 11), st.integers(1, 11)).map(sorted), nonlinear=st.booleans())
 @settings(max_examples=20)
 def test_averaged_weights_are_weighted_by_rows(case, cuts, nonlinear):
@@ -76,7 +76,7 @@ def test_merged_ogd_keeps_the_predictions_of_the_first(memory):
 EVERY = [*TALL[:5], *WIDE[:2], ("greedy", {}), ("lms", {}), ("apa", {}), ("ogd", {})]
 
 
-@pytest.mark.parametrize("case", EVERY, ids=said)
+@pytest.mark.parametrize("case", EVERY, ids=stated)
 def test_merging_with_a_new_learner_gives_the_other_state(case, same_state):
     X, y = data(case[0], 6, 3)
     b = learned(case, X, y)
@@ -91,7 +91,7 @@ def test_merging_with_a_new_learner_gives_the_other_state(case, same_state):
     same_state(b, learned(case, X, y))
 
 
-@pytest.mark.parametrize("case", EVERY, ids=said)
+@pytest.mark.parametrize("case", EVERY, ids=stated)
 def test_merging_with_itself_equals_merging_with_a_copy(case, same_state):
     X, y = data(case[0], 6, 3)
     one, other = (learned(case, X, y) for _ in range(2))
@@ -99,7 +99,7 @@ def test_merging_with_itself_equals_merging_with_a_copy(case, same_state):
     assert one.n_samples_seen_ == 12
 
 
-@pytest.mark.parametrize("case", EVERY, ids=said)
+@pytest.mark.parametrize("case", EVERY, ids=stated)
 def test_restored_learners_of_other_backends_are_merged(case, same_state, tmp_path):
     kernels = {m: registry().kernel("numpy", m) for m in ob.methods() if ("numpy", m) in registry().kernels}
     ob.register(offering("twin", kernels), "twin")

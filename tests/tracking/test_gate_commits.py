@@ -14,7 +14,7 @@ from orfit_bench.tracking import commit_process, environment, gate
 from orfit_bench.tracking.commit_process import MeasureError, MissingError
 
 
-class Told:
+class Reported:
     """A side whose process says what it was told to."""
 
     def __init__(self, distributions, pairs):
@@ -31,7 +31,7 @@ class TestPairs:
     NUMPY, NUMBA = ["lms", "numpy", "orfit-bench"], ["lms", "numba", "orfit-bench orfit-bench-numba"]
 
     def keys(self, base, head, there, **asked):
-        sides = [Told(base, there), Told(head, there)]
+        sides = [Reported(base, there), Reported(head, there)]
         return gate.Gate(sides[0].where, sides[1].where, **asked)._keys(sides)
 
     def test_a_distribution_that_was_removed_is_gone_though_the_environment_has_it(self):
@@ -46,7 +46,7 @@ class TestPairs:
         assert keys == [("lms", "numba", 64)]
 
     @pytest.mark.parametrize("asked", [{"methods": ["lms", "lmss"]}, {"backends": ["numpy", "nunpy"]}])
-    def test_misspelt_name_is_refused_beside_a_valid_one(self, asked):
+    def test_misspelt_name_is_refused_next_to_a_valid_one(self, asked):
         with pytest.raises(ValueError, match=r"(lmss|nunpy): neither commit has it\. Did you mean '(lms|numpy)'"):
             self.keys(self.BOTH, self.BOTH, [self.NUMPY, self.NUMBA], **asked)
 
@@ -85,13 +85,13 @@ class TestSide:
         here = environment.Environment("0" * 40, (), tmp_path)
         with commit_process.CommitProcess(here) as process:
             assert process.ask("gives", *KEY) == 1.5
-            for measure, error, said in [
+            for measure, error, stated in [
                 ("fails", MeasureError, "KeyError"),
                 ("misses", MissingError, "no such"),
                 ("dies", MeasureError, "the process died"),
                 ("hangs", MeasureError, "no answer in 5 s"),
             ]:
-                with pytest.raises(error, match=said):
+                with pytest.raises(error, match=stated):
                     process.ask(measure, *KEY)
                 assert process.ask("gives", *KEY) == 1.5
 

@@ -56,29 +56,29 @@ class TestReport:
 
 
 class TestMistakes:
-    def said(self, *arguments):
+    def stated(self, *arguments):
         result = CliRunner().invoke(main, ["gate", *arguments])
         assert result.exit_code == 2, result.output
         return result.output
 
     def test_no_repository(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        assert "not in a git repository" in self.said("main")
+        assert "not in a git repository" in self.stated("main")
 
     def test_no_such_commit(self, repository, monkeypatch):
         monkeypatch.chdir(repository)
-        assert "no commit 'nowhere'" in self.said("nowhere")
+        assert "no commit 'nowhere'" in self.stated("nowhere")
 
     def test_no_distribution(self, repository, monkeypatch):
         monkeypatch.chdir(repository)
-        assert "contains no pyproject.toml in its root, plugins/*, packages/*" in self.said("main")
+        assert "contains no pyproject.toml in its root, plugins/*, packages/*" in self.stated("main")
 
     def test_a_distribution_that_cannot_be_built(self, repository, monkeypatch):
         (repository / "pyproject.toml").write_text("[build-system]\nrequires = []\nbuild-backend = 'nothing_here'\n")
         commit(repository, "broken")
         monkeypatch.chdir(repository)
-        assert "the root of" in self.said("main")
+        assert "the root of" in self.stated("main")
         assert not [p for p in (repository / environment.FOLDER).iterdir() if p.name != ".gitignore"]
 
     def test_other_endings_of_the_output(self):
-        assert "want a file ending in .md or .json" in self.said("main", "--output", "gate.txt")
+        assert "want a file ending in .md or .json" in self.stated("main", "--output", "gate.txt")

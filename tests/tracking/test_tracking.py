@@ -91,14 +91,14 @@ class TestAudit:
             for name, then in names_in(git("show", f"{commit}:{file}")).items():
                 assert now[name][: len(then)] == then, f"{name}: {commit[:12]} had other names in these places"
 
-    def test_a_commit_is_uninstalled_as_a_whole_before_the_next(self):
+    def test_a_commit_is_uninstalled_completely_before_the_next(self):
         conf = json.loads((ROOT / "asv.conf.json").read_text())
         assert set(OURS) <= set(conf["uninstall_command"][0].split())
 
-    @pytest.mark.parametrize(("told", "want"), [("13.0", ["cupy-cuda13x[ctk]>=14"]), ("11.8", []), ("", [])])
-    def test_asv_installs_cupy_where_there_is_a_device(self, told, want):
+    @pytest.mark.parametrize(("reported", "want"), [("13.0", ["cupy-cuda13x[ctk]>=14"]), ("11.8", []), ("", [])])
+    def test_asv_installs_cupy_where_there_is_a_device(self, reported, want):
         install = loaded(ROOT / "benchmarks" / "asv_install.py")
-        assert install.cupy(f"| Driver Version: 580.1   CUDA Version: {told}  |") == want
+        assert install.cupy(f"| Driver Version: 580.1   CUDA Version: {reported}  |") == want
 
     def test_asv_takes_the_names_from_there(self, benchmarks):
         assert benchmarks.Quick.params[0] == workloads.METHODS

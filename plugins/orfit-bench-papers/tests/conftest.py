@@ -64,7 +64,7 @@ def small():
 
 
 @pytest.fixture(scope="module")
-def made(small, tmp_path_factory):
+def created(small, tmp_path_factory):
     """Small runs in this process on the reference backend, each once, with the files they left."""
 
     @functools.cache

@@ -21,7 +21,7 @@ class TestCommand:
             assert experiment.name in result.output
 
     @pytest.mark.parametrize(
-        ("arguments", "said"),
+        ("arguments", "stated"),
         [
             (["orfit-rotated-digit"], "Did you mean 'orfit-rotated-digits'?"),
             (["survey-figure-8", "--data", "mnist"], "it makes its own rows"),
@@ -31,11 +31,11 @@ class TestCommand:
             (["forgetting", "--output", "no/such/folder"], "no/such"),
         ],
     )
-    def test_a_mistake_is_said_in_a_line_and_ends_in_two(self, arguments, said, tmp_path, monkeypatch):
+    def test_a_mistake_is_reported_in_a_line_with_exit_status_two(self, arguments, stated, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         result = self.invoke(*arguments)
         assert result.exit_code == 2
-        assert said in result.output
+        assert stated in result.output
         assert not list(tmp_path.iterdir())
 
     def test_data_that_are_not_here_are_named(self, monkeypatch, tmp_path):
@@ -55,7 +55,7 @@ class TestCommand:
 
 
 @pytest.mark.slow
-def test_the_page_of_tables_keeps_those_that_are_not_measured_anew(made, tmp_path, monkeypatch):
+def test_the_page_of_tables_keeps_those_that_are_not_measured_anew(created, tmp_path, monkeypatch):
     file = tmp_path / "experiments.md"
     before = (
         "# Page\n\n<!-- measured -->\n## forgetting on digits\n\nold\n\n## sgd-rate on digits\n\nkept\n<!-- end -->\n"
@@ -65,14 +65,14 @@ def test_the_page_of_tables_keeps_those_that_are_not_measured_anew(made, tmp_pat
     with pytest.raises(FileNotFoundError, match="no file of an experiment"):
         experiments_page.main(str(tmp_path))
     assert file.read_text() == before
-    experiments_page.main(str(made("forgetting").file.parent))
+    experiments_page.main(str(created("forgetting").file.parent))
     after = file.read_text()
     assert "kept" in after
     assert "old" not in after
     assert "## forgetting on digits\n\nCatastrophic" in after
     assert "; 1 run." in after
     assert "± in ours is a standard deviation over the runs" in after
-    experiments_page.main(str(made("orfit-unlimited").file.parent))
+    experiments_page.main(str(created("orfit-unlimited").file.parent))
     headings = [line for line in file.read_text().splitlines() if line.startswith("##")]
     assert headings == ["## orfit-unlimited on digits", "## forgetting on digits", "## sgd-rate on digits"]
 

@@ -7,7 +7,7 @@ from orfit_bench.spec import Data
 from orfit_bench_papers import data
 
 
-def test_the_files_of_real_data_are_told_apart(tmp_path, monkeypatch):
+def test_the_files_of_real_data_are_distinguished(tmp_path, monkeypatch):
     monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
     monkeypatch.setattr(data.mnist_files, "_cache", lambda: tmp_path / "none")
     for folder, names in (("mnist", list(data.mnist_files.SHA256)), ("cifar10", data.BATCHES)):
@@ -47,7 +47,12 @@ def test_mnists_training_part_is_learned_where_it_is_at_hand(here, part, monkeyp
 
 
 def test_images_that_nobody_validates_on_are_tested_on():
-    kept, whole = data.rotated("digits", 100, 0, validation=True), data.rotated("digits", 100, 0)
-    assert len(whole.test[0]) == len(whole.test[1]) == len(kept.test[0]) + len(kept.validation[0]) > len(kept.test[0])
-    assert whole.validation is None
-    np.testing.assert_array_equal(whole.X, kept.X)
+    kept, complete = data.rotated("digits", 100, 0, validation=True), data.rotated("digits", 100, 0)
+    assert (
+        len(complete.test[0])
+        == len(complete.test[1])
+        == len(kept.test[0]) + len(kept.validation[0])
+        > len(kept.test[0])
+    )
+    assert complete.validation is None
+    np.testing.assert_array_equal(complete.X, kept.X)

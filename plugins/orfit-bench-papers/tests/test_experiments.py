@@ -34,11 +34,11 @@ def test_every_experiment_is_tried(numbers):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name, made, numbers):
-    run = made(name)
+def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name, created, numbers):
+    run = created(name)
     text = run.page.read_text(encoding="utf-8")
-    for said in [name, "Comparison with the source", find(name).experiment.source, *PRINTED[name]]:
-        assert said in text
+    for stated in [name, "Comparison with the source", find(name).experiment.source, *PRINTED[name]]:
+        assert stated in text
     assert "<svg" in text
     assert "https://" not in text, "a page needs no network"
     experiment = find(name)
@@ -55,15 +55,15 @@ def test_every_experiment_goes_through_and_its_page_has_the_sources_numbers(name
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_page_of_one_run_has_no_nan_in_it(name, made, numbers):
-    results = made(name).results
+def test_a_page_of_one_run_has_no_nan_in_it(name, created, numbers):
+    results = created(name).results
     one = results.isel(run=[0]) if "run" in results.dims else results
     text = page.render(find(name), one, make_setup(find(name), **{**numbers[name], "runs": 1}))
     assert not re.findall(r"[^\n]*\bnan\b[^\n]*", re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL))
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "said"),
+    ("name", "wrong", "stated"),
     [
         ("survey-figure-1", {"tasks": 5}, r"survey-figure-1: tasks=5, want an integer in \[6, inf\)"),
         ("survey-figure-5", {"betas": 1}, "betas=1, want an integer"),
@@ -78,8 +78,8 @@ def test_a_page_of_one_run_has_no_nan_in_it(name, made, numbers):
         ("forgetting", {"runs": True}, "runs=True, want an integer"),
     ],
 )
-def test_numbers_that_no_run_could_end_with_are_refused_before_it(name, wrong, said):
-    with pytest.raises((TypeError, ValueError), match=said):
+def test_numbers_that_no_run_could_end_with_are_refused_before_it(name, wrong, stated):
+    with pytest.raises((TypeError, ValueError), match=stated):
         make_setup(find(name), **wrong)
 
 
@@ -126,8 +126,8 @@ def test_what_the_page_says_makes_the_same_run_again(name, learned, protocol, mo
     assert asked == [(name, chosen)]
 
 
-def test_a_page_says_what_is_learned_and_tested_on(made):
-    text = made("orfit-rotated-digits").page.read_text(encoding="utf-8")
+def test_a_page_says_what_is_learned_and_tested_on(created):
+    text = created("orfit-rotated-digits").page.read_text(encoding="utf-8")
     assert "8 and 12 of the digit 2" in text
     assert "enlarged to 28 x 28" in text
 

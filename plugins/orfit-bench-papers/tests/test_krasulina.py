@@ -14,8 +14,8 @@ from orfit_bench_papers.krasulina_table_1 import presentation as table
 from orfit_bench_papers.setups import find, make_setup
 
 
-def test_step_sizes_are_chosen_where_the_validation_rows_say(made):
-    results = made("krasulina-table-1").results.isel(k=0)
+def test_step_sizes_are_chosen_where_the_validation_rows_say(created):
+    results = created("krasulina-table-1").results.isel(k=0)
     here = results.sel(reading="as here")
     assert float(here.eta0.sel(learner="Incremental")) == 0
     for name, (lowest, highest) in _krasulina.GRID.items():
@@ -24,8 +24,8 @@ def test_step_sizes_are_chosen_where_the_validation_rows_say(made):
     assert float(here.loss.min()) >= float(here.batch.isel(learner=0)), "nothing beats batch PCA"
 
 
-def test_a_sweep_of_the_papers_rows_is_made_at_every_step(made):
-    loss = made("krasulina-table-1").results.loss.sel(reading="70,000 rows", k=5)
+def test_a_sweep_of_the_papers_rows_happens_at_every_step(created):
+    loss = created("krasulina-table-1").results.loss.sel(reading="70,000 rows", k=5)
     stepless = np.isnan(loss.sel(learner="Incremental", run=0)).values.tolist()
     assert stepless == [True, False, True]
     assert np.isfinite(loss.sel(learner="Oja")).all()
@@ -38,7 +38,7 @@ LARGER = "at 3.2 times the step: the paper's step, which it does not print, is t
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "tried", "sweeps", "digit", "said"),
+    ("theirs", "ours", "tried", "sweeps", "digit", "stated"),
     [
         (0.04, 0.07, (9.0, 9.0), 7, 0.0, ""),
         (0.04, 0.418, (0.05, 0.05), 7, 0.0, f"{SWEEPS}0.05 %"),
@@ -53,14 +53,14 @@ LARGER = "at 3.2 times the step: the paper's step, which it does not print, is t
     ],
 )
 def test_what_differs_by_more_than_a_factor_of_two_has_a_measured_reason_or_none(
-    theirs, ours, tried, sweeps, digit, said
+    theirs, ours, tried, sweeps, digit, stated
 ):
     numbers = [page.spread([value]) for value in tried]
-    assert table._why(theirs, ours, numbers, sweeps, digit) == said
+    assert table._why(theirs, ours, numbers, sweeps, digit) == stated
 
 
-def test_the_neighbouring_step_is_learned_with_of_the_papers_own_images_alone(made, monkeypatch):
-    assert np.isnan(made("krasulina-table-1").results.higher_loss).all()
+def test_the_neighbouring_step_is_learned_with_of_the_papers_own_images_alone(created, monkeypatch):
+    assert np.isnan(created("krasulina-table-1").results.higher_loss).all()
     monkeypatch.setitem(_krasulina.PRINTED, "digits", {})
     experiment = find("krasulina-table-1")
     setup = make_setup(experiment, runs=1, components=(5,))
@@ -72,8 +72,8 @@ def test_the_neighbouring_step_is_learned_with_of_the_papers_own_images_alone(ma
 
 
 @pytest.mark.parametrize(("count", "why"), [(10_000, "of 10,000 images here and 70,000 there"), (70_000, "")])
-def test_batch_losses_stand_beside_each_other_with_how_many_images_they_are_of(count, why, made, monkeypatch):
-    here = made("krasulina-table-1").results.sel(reading="as here")
+def test_batch_losses_name_their_numbers_of_images(count, why, created, monkeypatch):
+    here = created("krasulina-table-1").results.sel(reading="as here")
     monkeypatch.setattr(_krasulina, "images", lambda name: np.empty((count, 0)))
     setup = replace(make_setup(find("krasulina-table-1")), data="mnist")
     row = table._batch(here, setup, 5)
@@ -83,17 +83,17 @@ def test_batch_losses_stand_beside_each_other_with_how_many_images_they_are_of(c
     assert row.why.startswith(why)
 
 
-def test_who_is_first_is_said_with_spreads_and_beside_the_implicit_rule():
+def test_the_winner_has_spreads_and_the_implicit_rule_next_to_it():
     names = list(_krasulina.METHODS)
     values = xr.DataArray(
         [[1.0, 3.0], [2.0, 2.2], [9.0, 9.0], [np.nan, 0.0], [5.0, 7.0]], {"learner": names, "run": [0, 1]}
     )
-    first, told = krasulina_figure_1._first(values, "%")
+    first, reported = krasulina_figure_1._first(values, "%")
     assert first == "Oja"
-    assert told == "Oja 2 ± 1.4 %, Krasulina 2.1 ± 0.14 %, Imp. Krasulina 6 ± 1.4 %"
+    assert reported == "Oja 2 ± 1.4 %, Krasulina 2.1 ± 0.14 %, Imp. Krasulina 6 ± 1.4 %"
 
 
-def test_the_printed_table_is_read_whole():
+def test_the_printed_table_is_read_completely():
     assert _krasulina.PRINTED["mnist"][5]["Sanger", 10.0] == (42.36, 1.62)
     assert _krasulina.PRINTED["cifar10"][20]["Imp. Krasulina", 0.1] == (48.75, 0.03)
     assert _krasulina.PRINTED["mnist"][10]["Incremental", 1.0] == (27.01, 0.04)
@@ -127,15 +127,15 @@ def test_lapacks_signs_are_those_of_a_qr_of_each_machine(name):
         np.testing.assert_array_equal(machine.state()["basis"].values, np.linalg.qr(np.mean(signed, axis=0))[0])
 
 
-def test_signs_move_the_averages_of_orthonormal_bases_alone(made):
-    end = made("krasulina-distributed").results.combined.isel(round=-1)
+def test_signs_move_the_averages_of_orthonormal_bases_alone(created):
+    end = created("krasulina-distributed").results.combined.isel(round=-1)
     for name in _krasulina.METHODS:
         here, signs = (float(end.sel(reading=r, learner=name, k=5, run=0)) for r in ("as here", "signs"))
         assert (here == signs) == (name not in measurement.SIGNED)
 
 
-def test_the_distributed_page_counts_a_machines_rows_and_takes_the_slip_for_what_it_is(made, numbers):
-    run = made("krasulina-distributed")
+def test_the_distributed_page_counts_a_machines_rows_and_takes_the_slip_for_what_it_is(created, numbers):
+    run = created("krasulina-distributed")
     setup = make_setup(find("krasulina-distributed"), **numbers["krasulina-distributed"])
     rows = {row.what: row for row in presentation._claims(run.results, setup)}
     single, parallel = (rows[f"Imp. Krasulina, {w}, k = 5: excess over batch PCA"] for w in ("single", "parallel"))
@@ -147,9 +147,9 @@ def test_the_distributed_page_counts_a_machines_rows_and_takes_the_slip_for_what
 def test_the_step_with_the_least_validation_loss_is_chosen(small, monkeypatch):
     setup = replace(make_setup(find("krasulina-table-1")), backend="numpy")
 
-    def loss(made, rest, held):
+    def loss(created, rest, held):
         assert len(rest) == 9 * len(held) == 54
-        return abs(np.log10(made.settings["step_size"].eta0) - 3)
+        return abs(np.log10(created.settings["step_size"].eta0) - 3)
 
     monkeypatch.setattr(_krasulina, "_validated", loss)
     assert _krasulina.chosen(setup, "Oja", 4) == pytest.approx(1000)
@@ -159,8 +159,10 @@ def test_the_loss_from_the_moment_is_that_of_the_rows(small):
     setup = replace(make_setup(find("krasulina-table-1")), backend="numpy")
     X = _krasulina.images("digits")
     for name in _krasulina.METHODS:
-        made = _krasulina.create_learner(setup, name, 3, 0.1, 0).partial_fit(X)
-        assert _krasulina.loss_of(made, "digits") == pytest.approx(ERRORS["subspace"].mean(made, (X, None)), rel=1e-10)
+        created = _krasulina.create_learner(setup, name, 3, 0.1, 0).partial_fit(X)
+        assert _krasulina.loss_of(created, "digits") == pytest.approx(
+            ERRORS["subspace"].mean(created, (X, None)), rel=1e-10
+        )
     values = np.linalg.svd(X, compute_uv=False) ** 2 / len(X)
     assert _krasulina.batch_loss("digits", 3) == pytest.approx(values[3:].sum(), rel=1e-10)
 

@@ -45,11 +45,11 @@ class Counted:
 @pytest.fixture
 def counted(monkeypatch):
     """It, declared among the others and in a module of its name."""
-    made = Counted()
-    procedure = made.procedure()
+    created = Counted()
+    procedure = created.procedure()
     monkeypatch.setitem(EXPERIMENTS, "counted", procedure.experiment)
     monkeypatch.setitem(sys.modules, "orfit_bench_papers.counted", SimpleNamespace(PROCEDURE=procedure))
-    return made
+    return created
 
 
 def run_counted(folder, **more):
@@ -58,18 +58,18 @@ def run_counted(folder, **more):
 
 
 def test_a_run_that_broke_goes_on_with_the_cells_that_are_left(counted, tmp_path):
-    whole = run_counted(tmp_path / "whole").file
+    complete = run_counted(tmp_path / "whole").file
     counted.measured.clear()
     counted.breaks = {"a": 2, "run": 0}
     with pytest.raises(RuntimeError, match="counted failed at 2, 0: ValueError: it broke"):
         run_counted(tmp_path / "cut")
     counted.breaks = None
-    told = []
-    cut = run_counted(tmp_path / "cut", progress=lambda *said: told.append(said)).file
+    reported = []
+    cut = run_counted(tmp_path / "cut", progress=lambda *stated: reported.append(stated)).file
     assert len(counted.measured) == 6, "each cell once"
-    assert told[0] == (3, 6, "")
-    assert told[-1] == (6, 6, "2, 2")
-    xr.testing.assert_identical(xr.load_dataset(whole), xr.load_dataset(cut))
+    assert reported[0] == (3, 6, "")
+    assert reported[-1] == (6, 6, "2, 2")
+    xr.testing.assert_identical(xr.load_dataset(complete), xr.load_dataset(cut))
     np.testing.assert_array_equal(xr.load_dataset(cut).value.sel(a=2, run=1).values, [20 + 1 / 3, np.nan])
 
 
@@ -97,9 +97,9 @@ def test_images_that_change_during_a_run_end_it(counted, tmp_path, monkeypatch):
 
     with pytest.raises(RuntimeError, match="the files of digits changed while it ran"):
         run_counted(tmp_path, progress=change)
-    told = []
-    run_counted(tmp_path, progress=lambda *said: told.append(said))
-    assert told[0] == (4, 6, ""), "those of the images as they are now"
+    reported = []
+    run_counted(tmp_path, progress=lambda *stated: reported.append(stated))
+    assert reported[0] == (4, 6, ""), "those of the images as they are now"
 
 
 def test_fresh_forgets_the_finished_cells(counted, tmp_path):
@@ -156,8 +156,8 @@ def test_a_killed_run_ends_in_the_identical_file(tmp_path):
         process.send_signal(signal.SIGKILL)
     kept = len(list(journal.glob("*.json")))
     assert 2 <= kept < 8
-    resumed, whole = call("cut"), call("whole")
-    assert resumed.returncode == whole.returncode == 0, resumed.stderr + whole.stderr
+    resumed, complete = call("cut"), call("whole")
+    assert resumed.returncode == complete.returncode == 0, resumed.stderr + complete.stderr
     assert f"resuming: {kept} of 8 cells are already finished" in resumed.stderr
     assert not journal.exists()
     first, second = (xr.load_dataset(tmp_path / folder / "survey-figure-2.nc") for folder in ("cut", "whole"))

@@ -20,9 +20,9 @@ def results(tmp_path_factory: pytest.TempPathFactory, plugin: None) -> xr.Datase
     path = tmp_path_factory.mktemp("kinds") / "r.nc"
     methods = [*MINE, "rls", {"name": "rls", "model": {"hidden": [3]}}]
     suite = Suite(methods, ["numpy"], ["drift", "state_space", "class_digits"], rows=[60])
-    made = run(suite, path, isolate=False)
-    xr.testing.assert_identical(load(path), made)
-    return made
+    created = run(suite, path, isolate=False)
+    xr.testing.assert_identical(load(path), created)
+    return created
 
 
 def shown(item: Any) -> list[str]:

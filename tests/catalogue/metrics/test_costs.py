@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.records import NUMBERS, D, cell, made, measured, metric
+from helpers.records import NUMBERS, D, cell, created, measured, metric
 
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol, learning, measuring, run_cell
@@ -48,7 +48,7 @@ def test_latency_is_of_one_row_per_call(n: int, calls: int, batch_size: int, mon
     fed: list[int] = []
 
     def make() -> Any:
-        learner = made("orfit", batch_size=batch_size)
+        learner = created("orfit", batch_size=batch_size)
         plain = learner.partial_fit
 
         def partial_fit(X: Any, y: Any) -> Any:
@@ -115,10 +115,10 @@ def test_host_memory_includes_state_and_temporaries() -> None:
     """P of rls and one array of its size while it is changed; the data and what stood before do not count."""
     data, protocol = ob.streams()["regression"].load(n=2000, d=150), Protocol()
     P = 150 * 150 * 8
-    measuring.warm_up(lambda: made("rls"), data)
-    first, _ = measuring.peak_memory(lambda: made("rls"), data, protocol)
+    measuring.warm_up(lambda: created("rls"), data)
+    first, _ = measuring.peak_memory(lambda: created("rls"), data, protocol)
     ballast = np.ones(1_000_000)
-    again, device = measuring.peak_memory(lambda: made("rls"), data, protocol)
+    again, device = measuring.peak_memory(lambda: created("rls"), data, protocol)
     assert 2 * P < first < 3 * P < data.X.nbytes < ballast.nbytes
     assert again == pytest.approx(first, abs=4000)
     assert device is None
@@ -127,7 +127,7 @@ def test_host_memory_includes_state_and_temporaries() -> None:
 def test_memory_is_measured_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     learned = []
     monkeypatch.setattr(measuring, "learn", lambda learners, data, protocol: learned.append((len(learners), protocol)))
-    measuring.peak_memory(lambda: made("lms"), ob.streams()["regression"].load(n=20, d=2), Protocol(50, 2, 3))
+    measuring.peak_memory(lambda: created("lms"), ob.streams()["regression"].load(n=20, d=2), Protocol(50, 2, 3))
     assert learned == [(2, Protocol(1, 2, 3))]
 
 
@@ -137,7 +137,7 @@ def test_running_tracemalloc_is_not_stopped() -> None:
     try:
         kept = np.ones(100_000)
         np.ones(1_000_000).sum()  # a peak of somebody else's
-        peak, _ = measuring.peak_memory(lambda: made("lms"), data, Protocol())
+        peak, _ = measuring.peak_memory(lambda: created("lms"), data, Protocol())
         assert tracemalloc.is_tracing()
         assert 0 < peak < kept.nbytes
     finally:

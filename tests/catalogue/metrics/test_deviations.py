@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.records import N, cell, made, measured, metric
+from helpers.records import N, cell, created, measured, metric
 
 import orfit_bench as ob
 from orfit_bench.bench import Protocol
@@ -19,7 +19,7 @@ def test_deviation_of_p(ff: float, n: int) -> None:
     """P of rls, and one that is off by a known share, on the rows' span; with fewer rows than features too."""
     rng = np.random.default_rng(4)
     data = Data(rng.standard_normal((n, 3)), np.zeros(n))
-    learner = made("rls", forgetting_factor=ff, ridge=0.5).partial_fit(data.X, data.y)
+    learner = created("rls", forgetting_factor=ff, ridge=0.5).partial_fit(data.X, data.y)
     given = {"data": data, "rows_learned": n}
     assert metric("inverse_gram_error", learner=learner, **given) < 1e-12  # type: ignore[operator]
     weights = ff ** np.arange(n - 1, -1, -1.0)
@@ -32,7 +32,7 @@ def test_deviation_of_p(ff: float, n: int) -> None:
 
 def test_p_outside_the_span_of_the_rows_is_ignored() -> None:
     data = Data(np.array([[1.0, 0, 0], [0, 2.0, 0], [1.0, 1.0, 0]]), np.zeros(3))
-    state = made("rls").partial_fit(data.X, data.y).state()
+    state = created("rls").partial_fit(data.X, data.y).state()
     state["P"][2, 2] = 7.0
     given = {"data": data, "rows_learned": 3}
     assert metric("inverse_gram_error", learner=ob.restore(state), **given) < 1e-12  # type: ignore[operator]
@@ -83,7 +83,7 @@ def test_deviation_of_weights_of_every_kind(method: str, stream: str, settings: 
     assert measured(method, stream, settings)["deviation"] < 1e-12
     method_ = ob.methods()[method]
     data = cell(method, stream).data()
-    learner = made(method, **settings).partial_fit(data.X, data.y)
+    learner = created(method, **settings).partial_fit(data.X, data.y)
     state = learner.state()
     state[method_.state.weights] *= 1.25
     off = metric("deviation", data=data, learner=ob.restore(state), rows_learned=N)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.records import N, bare_data, cell, made, measured, metric
+from helpers.records import N, bare_data, cell, created, measured, metric
 
 import orfit_bench as ob
 from orfit_bench.bench import Cell, Protocol
@@ -19,7 +19,7 @@ from orfit_bench.spec import Data
 
 def ahead(method: str, data: Data, order: Any, **settings: Any) -> list[float]:
     """Squared a-priori errors, row by row, asked with predict."""
-    learner = made(method, **settings).partial_fit(*data.cut(0, 0))
+    learner = created(method, **settings).partial_fit(*data.cut(0, 0))
     errors = []
     for i in order:
         X, y = data.cut(i, i + 1)
@@ -56,7 +56,7 @@ def test_repeated_rows_do_not_count_as_a_priori() -> None:
 
 def test_each_of_several_learners_predicts_its_own_rows() -> None:
     data, errors = cell("lms").data(), np.zeros(N)
-    learners = [made("lms", step_size=0.1).partial_fit(*data.cut(0, 0)) for _ in range(2)]
+    learners = [created("lms", step_size=0.1).partial_fit(*data.cut(0, 0)) for _ in range(2)]
     for i in range(N):
         X, y = data.cut(i, i + 1)
         errors[i] = np.sum((y - learners[i % 2].predict(X)) ** 2)
@@ -78,7 +78,7 @@ def test_missing_rows_of_a_filter_do_not_count(monkeypatch: pytest.MonkeyPatch) 
     errors = np.array(ahead("my_filter", holed, range(N)))
     X, Y = data.X[seen], y[seen]
     best = np.linalg.solve(X.T @ X, X.T @ Y)
-    final = made("my_filter").partial_fit(data.X, y).predict(X)
+    final = created("my_filter").partial_fit(data.X, y).predict(X)
     assert measured("my_filter", settings={"process_noise": 0.0})["inverse_gram_error"] < 1e-12
     assert found["a_priori_error"] == pytest.approx(errors[seen].mean(), rel=1e-12)
     assert found["regret"] == pytest.approx(errors[seen].sum() - np.sum((Y - X @ best) ** 2), rel=1e-9)
@@ -88,7 +88,7 @@ def test_missing_rows_of_a_filter_do_not_count(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("method", ["lms", "my_filter"])
 def test_mean_squared_error(method: str) -> None:
     data = cell(method).data()
-    error = made(method).partial_fit(data.X, data.y).predict(data.X) - data.y
+    error = created(method).partial_fit(data.X, data.y).predict(data.X) - data.y
     assert measured(method)["mean_squared_error"] == pytest.approx(np.linalg.norm(error) ** 2 / N, rel=1e-12)
 
 
@@ -109,7 +109,7 @@ def of_rows(kind: str, learner: Any, X: Any, y: Any) -> float:
 )
 def test_forgetting_is_the_increase_since_a_task_was_learned(method: str, stream: str) -> None:
     data, kind = cell(method, stream).data(), ob.methods()[method].kind
-    learner, ends = made(method), data.tasks[1:]
+    learner, ends = created(method), data.tasks[1:]
     then, last = [], []
     for a, b in itertools.pairwise(data.tasks):
         rows = data.cut(a, b)
@@ -139,7 +139,7 @@ def test_forgetting_is_zero_for_methods_that_forget_nothing() -> None:
 )
 def test_test_error_is_the_error_of_the_kind(method: str, stream: str) -> None:
     data, kind = cell(method, stream).data(), ob.methods()[method].kind
-    learner = made(method).partial_fit(data.X, data.y)
+    learner = created(method).partial_fit(data.X, data.y)
     want = of_rows(kind, learner, *data.test)  # type: ignore[misc]
     found = measured(method, stream)["test_error"]
     assert found == pytest.approx(want if kind in ("classification", "subspace") else np.sqrt(want), rel=1e-9)
@@ -150,7 +150,7 @@ def test_test_error_is_the_error_of_the_kind(method: str, stream: str) -> None:
 def test_compression_loss_and_its_excess(stream: str) -> None:
     """By traces and eigenvalues of the second moment, whatever else the stream offers."""
     X = cell("my_subspace", stream).data().X
-    C = made("my_subspace").partial_fit(X).components_
+    C = created("my_subspace").partial_fit(X).components_
     S = X.T @ X / len(X)
     loss, best = np.trace(S) - np.trace(C @ S @ C.T), np.sum(np.linalg.eigvalsh(S)[:-2])
     found = measured("my_subspace", stream)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.cases import said
+from helpers.cases import stated
 from helpers.sgd import AVERAGED, targets, weights
 
 import orfit_bench as ob
@@ -38,8 +38,8 @@ def weight(settings, t):
     }[next(iter(weights))]()
 
 
-@pytest.mark.parametrize("settings", AVERAGED, ids=said)
-@pytest.mark.parametrize("more", [{}, {"batch_size": 3, "momentum": 0.5, "ridge": 0.1, "loss": "huber"}], ids=said)
+@pytest.mark.parametrize("settings", AVERAGED, ids=stated)
+@pytest.mark.parametrize("more", [{}, {"batch_size": 3, "momentum": 0.5, "ridge": 0.1, "loss": "huber"}], ids=stated)
 def test_predictions_use_the_average_of_the_iterates(settings, more, data):
     """The steps themselves do not: w is what it is without averaging."""
     X, w0 = data
@@ -49,8 +49,8 @@ def test_predictions_use_the_average_of_the_iterates(settings, more, data):
     iterates, a = [], []
     for t, i in enumerate(range(0, 12, size), start=1):
         mean = np.average(iterates, axis=0, weights=a) if sum(a) else w0 if t == 1 else weights(plain)
-        told = learner.prequential(X[i : i + size], Y[i : i + size])  # as predict would have said before
-        np.testing.assert_allclose(told, X[i : i + size] @ mean, atol=1e-13)
+        reported = learner.prequential(X[i : i + size], Y[i : i + size])  # as predict would have said before
+        np.testing.assert_allclose(reported, X[i : i + size] @ mean, atol=1e-13)
         iterates.append(w0 if t == 1 else weights(plain))
         a.append(weight(settings, t))
         plain.partial_fit(X[i : i + size], Y[i : i + size])
@@ -62,14 +62,14 @@ def test_predictions_use_the_average_of_the_iterates(settings, more, data):
         np.testing.assert_allclose(learner.predict(X), X @ want, atol=1e-13)
 
 
-@pytest.mark.parametrize("settings", AVERAGED, ids=said)
+@pytest.mark.parametrize("settings", AVERAGED, ids=stated)
 def test_predictions_of_a_model_use_the_average(settings, data, cubic):
     X, y, w0 = data[0][:, :3] / 2, targets("square", 12), data[1].ravel()[:3] / 3
     learner = ob.create("sgd", model=cubic, step_size=0.1, momentum=0.5, initial_weights=w0, **settings)
     asked = learner.copy().partial_fit(X[:0], y[:0])
-    told = learner.prequential(X, y)
+    reported = learner.prequential(X, y)
     for i in range(12):
-        np.testing.assert_array_equal(told[i : i + 1], asked.predict(X[i : i + 1]))
+        np.testing.assert_array_equal(reported[i : i + 1], asked.predict(X[i : i + 1]))
         asked.partial_fit(X[i : i + 1], y[i : i + 1])
     np.testing.assert_allclose(asked.predict(X), cubic.predict(weights(asked, "average")[:, 0], X)[:, 0])
 
@@ -78,9 +78,9 @@ def test_prequential_predictions_ignore_the_lookahead(data, cubic):
     X, y = data[0][:, :3] / 2, targets("square", 12)
     learner = ob.create("sgd", model=cubic, step_size=0.1, momentum=0.9)
     asked = learner.copy().partial_fit(X[:0], y[:0])
-    told = learner.prequential(X, y)
+    reported = learner.prequential(X, y)
     for i in range(12):
-        np.testing.assert_array_equal(told[i : i + 1], asked.predict(X[i : i + 1]))
+        np.testing.assert_array_equal(reported[i : i + 1], asked.predict(X[i : i + 1]))
         asked.partial_fit(X[i : i + 1], y[i : i + 1])
 
 

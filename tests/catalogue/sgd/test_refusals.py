@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.cases import said
+from helpers.cases import stated
 from helpers.sgd import AVERAGED, targets, weights
 
 import orfit_bench as ob
@@ -55,7 +55,7 @@ def test_targets_other_than_minus_one_and_one_are_refused(loss, data, cubic, sam
         ({"radius": 0.0}, r"radius=0.0: want a number in \(0, inf\) or None"),
         ({"batch_size": 0}, "batch_size=0"),
     ],
-    ids=lambda v: said(v) if isinstance(v, dict) else "",
+    ids=lambda v: stated(v) if isinstance(v, dict) else "",
 )
 def test_settings_out_of_range(settings, message):
     with pytest.raises(ValueError, match=message):
@@ -63,7 +63,7 @@ def test_settings_out_of_range(settings, message):
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"momentum": 0.5}, *AVERAGED, {"batch_size": 2, "averaging": "uniform"}], ids=said
+    "more", [{}, {"momentum": 0.5}, *AVERAGED, {"batch_size": 2, "averaging": "uniform"}], ids=stated
 )
 def test_divergence_keeps_the_last_good_state(more, data, cubic, same_state):
     X, y = np.tile(data[0], (60, 1)), np.tile(targets("square", 12), 60)
@@ -87,7 +87,7 @@ LINEAR = [
 ]
 
 
-@pytest.mark.parametrize("settings", LINEAR, ids=said)
+@pytest.mark.parametrize("settings", LINEAR, ids=stated)
 def test_linear_settings_have_a_batch_solution(settings, data):
     X, w0 = data
     Y = targets("square", (12, 3))
@@ -97,7 +97,7 @@ def test_linear_settings_have_a_batch_solution(settings, data):
     )
 
 
-@pytest.mark.parametrize("settings", [{"loss": "huber"}, {"radius": 1.0}], ids=said)
+@pytest.mark.parametrize("settings", [{"loss": "huber"}, {"radius": 1.0}], ids=stated)
 def test_other_settings_have_no_batch_solution(settings, data):
     assert (
         METHOD.theory.batch(data[0], targets("square", (12, 3)), data[1], ob.create("sgd", **settings).settings) is None

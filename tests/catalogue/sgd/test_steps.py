@@ -71,14 +71,14 @@ KINKS = [
 
 
 @pytest.mark.parametrize(("loss", "y", "f"), KINKS)
-def test_subgradient_is_zero_at_a_kink_and_full_beside_it(loss, y, f):
+def test_subgradient_is_zero_at_a_kink_and_full_next_to_it(loss, y, f):
     def moved(start):
         learner = ob.create("sgd", loss=loss, step_size=STEP, initial_weights=[start], **SHAPES)
         return weights(learner.partial_fit([[1.0]], [y]))[0, 0] - start
 
     assert moved(f) == 0
-    for beside in (f - 1e-9, f + 1e-9):
-        assert moved(beside) == pytest.approx(-STEP * slope(loss, y, beside))
+    for neighbour in (f - 1e-9, f + 1e-9):
+        assert moved(neighbour) == pytest.approx(-STEP * slope(loss, y, neighbour))
 
 
 def test_slopes_of_the_quantile_loss():

@@ -57,21 +57,21 @@ def test_too_many_rotated_mnist_are_refused(tiny: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
 def test_message_about_missing_mnist_names_both_remedies(empty: Path, name: str) -> None:
-    said = "MNIST is not on this machine: ORFIT_BENCH_DATA may name a folder that holds mnist/t10k-images"
+    stated = "MNIST is not on this machine: ORFIT_BENCH_DATA may name a folder that holds mnist/t10k-images"
     probed = BY_NAME[name].probe()
-    assert probed.startswith(said)
+    assert probed.startswith(stated)
     assert probed.endswith("a run that names the stream fetches it once when online")
-    with pytest.raises(DataNotFound, match=rf"{said}.*could not be fetched \(ConnectionError\): go online once"):
+    with pytest.raises(DataNotFound, match=rf"{stated}.*could not be fetched \(ConnectionError\): go online once"):
         BY_NAME[name].load()
 
 
 def test_folder_without_mnist_is_named(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ORFIT_BENCH_DATA", str(tmp_path))
-    said = f"the folder in ORFIT_BENCH_DATA, {tmp_path}, lacks mnist/t10k-images-idx3-ubyte.gz; "
-    assert BY_NAME["mnist"].probe() == said + "a run that names the stream fetches it once when online"
+    stated = f"the folder in ORFIT_BENCH_DATA, {tmp_path}, lacks mnist/t10k-images-idx3-ubyte.gz; "
+    assert BY_NAME["mnist"].probe() == stated + "a run that names the stream fetches it once when online"
     with pytest.raises(DataNotFound) as caught:
         BY_NAME["mnist"].load()
-    assert str(caught.value).startswith(said + "it could not be fetched")
+    assert str(caught.value).startswith(stated + "it could not be fetched")
 
 
 def test_folder_without_the_needed_part_is_refused(tiny: Path) -> None:

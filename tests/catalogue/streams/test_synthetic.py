@@ -23,10 +23,10 @@ SIZES = {
 @settings(max_examples=25, deadline=None)
 def test_any_size_is_possible(name: str, data: st.DataObject) -> None:
     chosen = {setting: data.draw(values, setting) for setting, values in SIZES.items()}
-    made = BY_NAME[name].load(**chosen)
-    assert_sound(made)
-    assert made.X.shape == (chosen["n"], chosen["d"])
-    assert made.y.shape == ((chosen["n"],) if chosen["outputs"] == 1 else (chosen["n"], chosen["outputs"]))
+    created = BY_NAME[name].load(**chosen)
+    assert_sound(created)
+    assert created.X.shape == (chosen["n"], chosen["d"])
+    assert created.y.shape == ((chosen["n"],) if chosen["outputs"] == 1 else (chosen["n"], chosen["outputs"]))
 
 
 @pytest.mark.parametrize("name", ["regression", "delay_line"])

@@ -21,7 +21,7 @@ def test_exit_status_is_1_if_nothing_ran():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "stated"),
     [
         (("olja",), "no method, backend or plugin is named 'olja'. Did you mean 'oja'?"),
         (("--backend", "nunpy"), "no backend 'nunpy'. Did you mean 'numpy'?"),
@@ -36,9 +36,9 @@ def test_exit_status_is_1_if_nothing_ran():
         (("lms", "--json", "a", "--markdown", "./a"), "two of them name the same file"),
     ],
 )
-def test_usage_error_exits_with_2_and_writes_nothing(arguments, said, tmp_path, monkeypatch):
+def test_usage_error_exits_with_2_and_writes_nothing(arguments, stated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = invoke(*arguments)
     assert result.exit_code == 2
-    assert said in result.output
+    assert stated in result.output
     assert not list(tmp_path.iterdir())

@@ -112,9 +112,9 @@ def test_interrupt_exits_with_130_and_leaves_no_process(here):
     while not (folder / "log").exists() and time.monotonic() < end:
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    _, stated = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert said == "Error: interrupted\n"
+    assert stated == "Error: interrupted\n"
     assert (folder / "kept.json").read_text() == "old"
     for pid in (folder / "log").read_text().split():
         with pytest.raises(ProcessLookupError):

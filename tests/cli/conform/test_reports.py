@@ -33,7 +33,7 @@ def test_failures_are_printed_to_stderr_as_they_occur(ran):
     assert any("any_chunking of icl on fragile (float64): failed: stopped after 3 s" in line for line in lines)
 
 
-def test_json_contains_the_whole_report(report):
+def test_json_contains_the_complete_report(report):
     assert (report["schema"], report["passed"], report["partial"]) == (2, False, True)
     assert report["counts"] == {PASSED: 1, FAILED: 10, UNPROVEN: 0, EXPECTED: 1, SKIPPED: 0}
     assert report["versions"]["fragile"] == "0.1"
@@ -91,13 +91,13 @@ RUN = RunInfo(
 )
 
 
-def made(reason="", status=FAILED, deviation=None, bound=None, check="one"):
+def created(reason="", status=FAILED, deviation=None, bound=None, check="one"):
     return CheckResult(check, "x", "back", "float64", 0, "cpu", status, reason, deviation, bound)
 
 
 def test_json_is_strict_and_preserves_numbers():
     values = math.inf, -math.inf, math.nan, 0.5
-    report = Report([made(deviation=v, bound=1e-300) for v in values], {})
+    report = Report([created(deviation=v, bound=1e-300) for v in values], {})
     records = json.loads(as_json(report, RUN), parse_constant=pytest.fail)["results"]
     got = [float(r["deviation"]) for r in records]
     assert got[:2] + got[3:] == [math.inf, -math.inf, 0.5]
@@ -107,7 +107,7 @@ def test_json_is_strict_and_preserves_numbers():
 
 def test_junit_escapes_characters_that_xml_forbids():
     reason = "a\x00b\x1b[31mc\ud800 <&> \U0001f600"
-    suite = ET.fromstring(as_junit(Report([made(reason)], {}), RUN)).find("testsuite")
+    suite = ET.fromstring(as_junit(Report([created(reason)], {}), RUN)).find("testsuite")
     assert suite.find("testcase/failure").get("message") == "a�b�[31mc� <&> \U0001f600"
 
 
@@ -118,11 +118,15 @@ def test_junit_fails_if_nothing_ran():
 
 
 def test_page_shows_a_largest_ratio_that_is_not_finite():
-    records = [made("", PASSED, 1e-16, 1e-15), made("", PASSED, 5e-16, 1e-15), made("off", FAILED, math.nan, 1e-15)]
+    records = [
+        created("", PASSED, 1e-16, 1e-15),
+        created("", PASSED, 5e-16, 1e-15),
+        created("off", FAILED, math.nan, 1e-15),
+    ]
     assert "| x | 2 passed; 0.5 |" in markdown(Report(records[:2], {}), RUN)
     assert "| x | 2 passed, 1 failed; inf |" in markdown(Report(records, {}), RUN)
 
 
 def test_names_in_printed_commands_are_quoted():
-    record = made(check="law_of $x; twice")
+    record = created(check="law_of $x; twice")
     assert shlex.split(record.repeat)[-2:] == ["--check", "law_of $x; twice"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.filters import GIVEN, NAN, VARYING, Same, X, cut, moments, refused, said, scene, spd, y
+from helpers.filters import GIVEN, NAN, VARYING, Same, X, cut, moments, refused, scene, spd, stated, y
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -45,18 +45,18 @@ CONSTANTS = st.sampled_from(
 def test_any_division_into_calls_gives_the_same_result(stream: Any, settings: Any, same_state: Same) -> None:
     """Bit for bit, whatever comes with the rows; and P stays symmetric to the bit."""
     X, y, varying, pieces, dtype = stream
-    whole, parts, told_not = (ob.create("kalman", dtype=dtype, **settings) for _ in range(3))
-    told = whole.prequential(X, y, **varying)
+    complete, parts, unreported = (ob.create("kalman", dtype=dtype, **settings) for _ in range(3))
+    reported = complete.prequential(X, y, **varying)
     got = [parts.prequential(X[rows], y[rows], **cut(varying, rows)) for rows in pieces]
     for rows in pieces:
-        told_not.partial_fit(X[rows], y[rows], **cut(varying, rows))
-    same_state(parts, whole)
-    same_state(told_not, whole)
-    np.testing.assert_array_equal(np.concatenate(got), told)
-    assert np.isfinite(told).all()
-    P = moments(whole)[1]
+        unreported.partial_fit(X[rows], y[rows], **cut(varying, rows))
+    same_state(parts, complete)
+    same_state(unreported, complete)
+    np.testing.assert_array_equal(np.concatenate(got), reported)
+    assert np.isfinite(reported).all()
+    P = moments(complete)[1]
     np.testing.assert_array_equal(P, P.T)
-    assert whole.n_samples_seen_ == len(X) == whole.state().attrs["t"]
+    assert complete.n_samples_seen_ == len(X) == complete.state().attrs["t"]
 
 
 def test_warnings_on_precision_loss_do_not_depend_on_chunks(same_state: Same) -> None:
@@ -64,16 +64,16 @@ def test_warnings_on_precision_loss_do_not_depend_on_chunks(same_state: Same) ->
     F, Q = np.tile(np.eye(3), (9, 1, 1)), np.zeros((9, 3, 3))
     F[7], Q[8] = 0.5 * np.eye(3), np.eye(3)
     vague = {"initial_covariance": 1e8, "observation_noise": 1e-4}
-    whole, parts = ob.create("kalman", **vague), ob.create("kalman", **vague)
+    complete, parts = ob.create("kalman", **vague), ob.create("kalman", **vague)
 
     def row_by_row() -> None:
         for i in range(9):
             row = slice(i, i + 1)
             parts.partial_fit(X[row], y[row], transition=F[row], process_noise=Q[row])
 
-    assert len(said(row_by_row)) == 1
-    assert len(said(lambda: whole.partial_fit(X, y, transition=F, process_noise=Q))) == 1
-    same_state(parts, whole)
+    assert len(stated(row_by_row)) == 1
+    assert len(stated(lambda: complete.partial_fit(X, y, transition=F, process_noise=Q))) == 1
+    same_state(parts, complete)
 
 
 def test_a_state_moved_once_a_step_was_taken_that_moved_it() -> None:
@@ -90,8 +90,8 @@ def test_a_state_moved_once_a_step_was_taken_that_moved_it() -> None:
 
 def test_unseen_rows_predict_only(same_state: Same) -> None:
     learner = ob.create("kalman", transition=0.5, process_noise=0.1, initial_mean=[1, 2, 3])
-    told = learner.prequential(X, np.full(9, NAN))
-    np.testing.assert_allclose(told, X @ [1, 2, 3] * 0.5 ** np.arange(9), rtol=1e-13)
+    reported = learner.prequential(X, np.full(9, NAN))
+    np.testing.assert_allclose(reported, X @ [1, 2, 3] * 0.5 ** np.arange(9), rtol=1e-13)
     mean, P = moments(learner)
     np.testing.assert_allclose(mean[:, 0], 0.5**8 * np.array([1, 2, 3]), rtol=1e-13)
     np.testing.assert_allclose(P, (0.25**8 + 0.1 * (1 - 0.25**8) / 0.75) * np.eye(3), rtol=1e-13)

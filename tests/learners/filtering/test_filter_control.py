@@ -75,12 +75,12 @@ def test_a_control_that_does_not_fit_is_refused(control: Any, same_state: Same) 
 def test_likelihoods_of_parts_add_up_and_gaps_contribute_nothing(backend: str, same_state: Same) -> None:
     learner = ob.create("kalman", backend=backend, process_noise=0.2, transition=0.9)
     before = learner.copy()
-    whole = learner.log_likelihood(X, y, **GIVEN)
+    complete = learner.log_likelihood(X, y, **GIVEN)
     same_state(learner, before)
     first, last = slice(0, 5), slice(5, 9)
     parts = learner.log_likelihood(X[first], y[first], **cut(GIVEN, first))
     learner.partial_fit(X[first], y[first], **cut(GIVEN, first))
-    assert math.isclose(whole, parts + learner.log_likelihood(X[last], y[last], **cut(GIVEN, last)), rel_tol=1e-12)
+    assert math.isclose(complete, parts + learner.log_likelihood(X[last], y[last], **cut(GIVEN, last)), rel_tol=1e-12)
     assert learner.log_likelihood(X, np.full(9, NAN)) == 0.0
 
 

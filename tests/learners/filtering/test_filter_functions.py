@@ -23,13 +23,13 @@ def test_the_extended_filter_is_linearised_at_the_last_estimate(cubic: ob.Model)
         initial_mean=m, initial_covariance=P,
     )  # fmt: skip
     rows, targets = X[:4] / 2, np.array([0.3, NAN, -0.2, 0.5])
-    told = learner.prequential(rows, targets)
+    reported = learner.prequential(rows, targets)
     for i, (x, t) in enumerate(zip(rows, targets, strict=True)):
         if i:
             G = slope(m)
             m, P = pendulum(m), G @ P @ G.T + Q
         f, J = cubic.predict(m, x[None])[0, 0], cubic.jacobian(m, x)
-        np.testing.assert_allclose(told[i], f, rtol=1e-12)
+        np.testing.assert_allclose(reported[i], f, rtol=1e-12)
         if not np.isnan(t):
             P_new = np.linalg.inv(np.linalg.inv(P) + J.T @ J / noise)
             m, P = m + P_new @ J[0] * (t - f) / noise, P_new
@@ -43,13 +43,13 @@ def test_the_extended_filter_is_linearised_at_the_last_estimate(cubic: ob.Model)
 def test_chunks_of_an_extended_filter(dtype: str, cubic: ob.Model, same_state: Same) -> None:
     for model in ({}, {"model": cubic}):
         settings = {"transition": ob.Transition("p", pendulum, slope), "process_noise": 0.1, "dtype": dtype, **model}
-        whole, parts = (ob.create("kalman", **settings) for _ in range(2))
-        told = whole.prequential(X / 4, y / 4)
+        complete, parts = (ob.create("kalman", **settings) for _ in range(2))
+        reported = complete.prequential(X / 4, y / 4)
         got = [parts.prequential(X[i : i + 2] / 4, y[i : i + 2] / 4) for i in range(0, 9, 2)]
-        same_state(parts, whole)
-        np.testing.assert_array_equal(np.concatenate(got), told)
-        assert told.dtype == dtype
-        assert whole.state()["moved"] == 1
+        same_state(parts, complete)
+        np.testing.assert_array_equal(np.concatenate(got), reported)
+        assert reported.dtype == dtype
+        assert complete.state()["moved"] == 1
 
 
 def test_transition_functions_may_be_passed_per_call(same_state: Same) -> None:

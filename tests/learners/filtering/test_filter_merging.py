@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.filters import GIVEN, Same, X, moments, pendulum, refused, said, scene, slope, y
+from helpers.filters import GIVEN, Same, X, moments, pendulum, refused, scene, slope, stated, y
 
 import orfit_bench as ob
 
@@ -42,7 +42,7 @@ def test_merging_keeps_the_word_on_digits() -> None:
     vague = {"initial_covariance": 1e8, "observation_noise": 1e-4}
     a, b = (ob.create("kalman", **vague) for _ in range(2))
     a.partial_fit(X[:1] * 1e-9, y[:1])
-    said(lambda: b.partial_fit(X, y))
+    stated(lambda: b.partial_fit(X, y))
     assert [it.state()["precision_lost"].item() for it in (a, b)] == [0, 1]
     assert a.merge(b).state()["precision_lost"] == 1
 

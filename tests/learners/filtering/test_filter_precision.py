@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.filters import GIVEN, NAN, Same, X, moments, said, y
+from helpers.filters import GIVEN, NAN, Same, X, moments, stated, y
 
 import orfit_bench as ob
 
 
 def test_vague_prior_with_small_noise_warns_and_then_is_refused() -> None:
     near = {"observation_noise": 1e-4}
-    assert said(lambda: ob.create("kalman", initial_covariance=1e4, **near).partial_fit(X, y)) == []
-    (text,) = said(lambda: ob.create("kalman", initial_covariance=1e8, **near).partial_fit(X, y))
+    assert stated(lambda: ob.create("kalman", initial_covariance=1e4, **near).partial_fit(X, y)) == []
+    (text,) = stated(lambda: ob.create("kalman", initial_covariance=1e8, **near).partial_fit(X, y))
     assert "kalman: half of the digits of the covariance are lost" in text
     assert "a smaller initial_covariance" in text
     with pytest.raises(ob.DivergedError, match=r"kalman diverged at step 1, row 0 .* too few digits"):
         ob.create("kalman", initial_covariance=1e14, **near).partial_fit(X, y)
     turned = ob.create("kalman", initial_covariance=1e8, transition=GIVEN["transition"][0], **near)  # mixes it
-    assert said(lambda: turned.partial_fit(X, y)) == []
+    assert stated(lambda: turned.partial_fit(X, y)) == []
     shaken = ob.create("kalman", initial_covariance=1e14, process_noise=100.0, **near)  # renews what was lost
-    assert len(said(lambda: shaken.partial_fit(X, y))) <= 1
+    assert len(stated(lambda: shaken.partial_fit(X, y))) <= 1
     np.testing.assert_allclose(shaken.state()["covariance"], shaken.state()["covariance"].values.T)
 
 
@@ -59,11 +59,11 @@ def test_unobserved_growing_state_warns_and_then_diverges() -> None:
     """Every row an x that does not see the second number, which doubles."""
     learner = ob.create("kalman", transition=[0.5, 2.0])
     rows = np.tile([1.0, 0.0], (400, 1))
-    assert len(said(lambda: learner.partial_fit(rows[:300], np.ones(300)))) == 1
+    assert len(stated(lambda: learner.partial_fit(rows[:300], np.ones(300)))) == 1
     with pytest.raises(ob.DivergedError) as info:
         learner.partial_fit(np.tile(rows, (2, 1)), np.ones(800))
     good = ob.create("kalman", transition=[0.5, 2.0])
-    said(lambda: good.partial_fit(np.tile(rows, (2, 1))[: info.value.step - 1], np.ones(info.value.step - 1)))
+    stated(lambda: good.partial_fit(np.tile(rows, (2, 1))[: info.value.step - 1], np.ones(info.value.step - 1)))
     assert learner.state().identical(good.state())
     assert moments(learner)[1][1, 1] > 1e300
 

@@ -14,13 +14,13 @@ from ._memory import Block
 from ._real import bound
 from ._rounding import flushed
 
-MADE_THERE = ("empty", "zeros", "ones", "eye", "full", "arange", "linspace", "identity")
+CREATED_THERE = ("empty", "zeros", "ones", "eye", "full", "arange", "linspace", "identity")
 """What is filled on the device, without an upload."""
 SHARED = ("diagonal", "reshape", "transpose", "ravel", "squeeze", "expand_dims", "permute_dims", "broadcast_to")
 """What returns a view."""
 
 
-def made(name: str, real: Any) -> Callable[..., Any] | None:
+def created(name: str, real: Any) -> Callable[..., Any] | None:
     """The function of this name; None where it is none."""
     if name in OWN:
         return bound(name, real, OWN[name])
@@ -29,7 +29,7 @@ def made(name: str, real: Any) -> Callable[..., Any] | None:
     act = getattr(np, name)
     if isinstance(act, np.ufunc):
         return lambda *given, **options: compute(name, act, *given, **options)
-    return bound(name, real, _created(name, act) if name in MADE_THERE else _called(name, act))
+    return bound(name, real, _created(name, act) if name in CREATED_THERE else _called(name, act))
 
 
 def _created(name: str, act: Any) -> Callable[..., Any]:
