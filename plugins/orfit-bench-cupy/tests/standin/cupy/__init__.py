@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     real = getattr(REAL, name)  # AttributeError where CuPy has none
-    if found := _functions.made(name, real):
+    if found := _functions.created(name, real):
         globals()[name] = found
         return found
     return getattr(np, name, real)  # a number, a dtype or a class
