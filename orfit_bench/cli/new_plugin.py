@@ -8,7 +8,7 @@ import click
 
 from orfit_bench.cli.plugins import plugins
 
-KINDS = ("method", "backend", "both", "stream", "metric", "model")
+KINDS = ("method", "classification", "filter", "subspace", "backend", "both", "stream", "metric", "model")
 
 
 @click.command("new-plugin")
@@ -18,21 +18,24 @@ KINDS = ("method", "backend", "both", "stream", "metric", "model")
     type=click.Choice(KINDS),
     default="method",
     show_default=True,
-    help="What the plugin provides: a learning rule, an array type with kernels, both, data, a metric, or a model.",
+    help="What the plugin provides: a learning rule for numbers, labels, the state of a filter or a subspace (method, "
+    "classification, filter, subspace), an array type with kernels, both, data, a metric, or a model.",
 )
 @click.option("--folder", type=click.Path(path_type=Path), metavar="PATH", help="Folder to create. Default: ./NAME.")
 def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:
     """Create a plugin called NAME from a template.
 
-    The plugin is a small, complete distribution that installs and passes all checks: a method (leaky LMS, with its
-    batch solution and two laws), a backend (NumPy arrays, with a kernel for lms), both, a stream (two tasks), a metric
-    (mean absolute error) or a model (radial basis functions). Replace its files one by one
-    with your own. NAME is used for the distribution, the package and the method or backend; a NAME that is already
-    taken is an error. docs/tutorial.md in the repository is a worked example.
+    The plugin is a small, complete distribution that installs and passes all checks: a method with its laws (leaky
+    LMS, normalized LMS on labels, a filter with a constant gain, or the normalized Oja rule), a backend (NumPy arrays,
+    with a kernel for lms), a method and a backend, a stream (two tasks), a metric (mean absolute error) or a model
+    (radial basis functions). Replace its files one by one with your own. NAME is used for the distribution, the
+    package and the method or backend; a NAME that is already taken is an error. docs/tutorial.md in the repository is
+    a worked example.
 
     \b
     Examples:
       orfit-bench new-plugin my-lms
+      orfit-bench new-plugin my-classifier --kind classification
       orfit-bench new-plugin my-data --kind stream
       orfit-bench new-plugin my-arrays --kind backend --folder plugins/my-arrays
     """
@@ -48,8 +51,9 @@ def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:
         "model": f"pytest {folder}",
     }.get(kind, f"orfit-bench run --method {names.package}")
     conform = "" if kind == "model" else f"  orfit-bench conform {names.package}\n"
+    what = {"both": "method and backend", **dict.fromkeys(("classification", "filter", "subspace"), "method")}
     click.echo(
-        f"{folder}: the {'method and backend' if kind == 'both' else kind} {names.package}, "
+        f"{folder}: the {what.get(kind, kind)} {names.package}, "
         f"distribution {names.distribution}\n"
         f"  pip install --editable {folder}\n"
         f"{conform}  {run}"

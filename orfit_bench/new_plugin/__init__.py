@@ -16,13 +16,17 @@ from orfit_bench.jobs.files import new_folder
 from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import SPEC_VERSION
 
+METHOD = ("common", "tracking", "tracking_method", "method")
 KINDS = {
-    "method": ("common", "tracking", "tracking_method", "method"),
+    "method": METHOD,
+    "classification": (*METHOD, "classification"),
+    "filter": (*METHOD, "filter"),
+    "subspace": (*METHOD, "subspace"),
     "backend": ("common", "tracking", "tracking_backend", "arrays", "backend"),
     "stream": ("common", "stream"),
     "metric": ("common", "metric"),
     "model": ("common", "model"),
-    "both": ("common", "tracking", "tracking_method", "method", "arrays", "both"),
+    "both": (*METHOD, "arrays", "both"),
 }
 """The template folders of each kind; a later file replaces an earlier one of the same name."""
 HOOKS = ("methods", "backends", "streams", "metrics")

@@ -29,7 +29,9 @@ print(report.counts["passed"], sorted({r.backend for r in report.results}), sort
 """
 
 
-KERNELS = ("method", "backend", "both")
+METHODS = ("classification", "filter", "subspace")
+"""The kinds of methods besides regression."""
+KERNELS = ("method", *METHODS, "backend", "both")
 """The kinds of plugins that have kernels."""
 
 
@@ -115,6 +117,28 @@ def test_its_laws_can_fail(right: str, tmp_path: Path) -> None:
     assert failed >= {"law_repeated_row", "law_rests_at_ridge", "agrees_with_batch_solution"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "right", "laws"),
+    [
+        ("classification", "p.step_size / size", {"law_repeated_row", "agrees_with_batch_solution"}),
+        ("filter", "(E / size)", {"law_repeated_row", "law_moving_state", "agrees_with_batch_solution"}),
+        ("subspace", "p.step_size / (x @ x)", {"law_spans_a_product"}),
+    ],
+)
+def test_laws_of_the_other_kinds_can_fail(kind: str, right: str, laws: set[str], tmp_path: Path) -> None:
+    write("my-own", kind, tmp_path / "mine")
+    kernel = tmp_path / "mine/src/my_own/kernel.py"
+    assert kernel.read_text().count(right) == 1
+    kernel.write_text(kernel.read_text().replace(right, f"0.999 * {right}"))
+    code = (
+        "from orfit_bench.conformance import conform\n"
+        "print(*(r.check for r in conform('my_own', dtypes=['float64']).results if r.status == 'failed'))\n"
+    )
+    done = python("-c", code, site=install(tmp_path / "mine"))
+    assert set(done.stdout.split()) >= laws, done.stderr
+
+
 def test_new_plugin_declares_the_current_spec_version(folder: Path) -> None:
     texts = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".py", ".md", ".toml")}
     assert {line for text in texts.values() for line in re.findall(r"^SPEC_VERSION = .*", text, re.M)} == {
@@ -174,7 +198,7 @@ def test_names_that_cannot_be_or_are_taken(name: str, message: str, tmp_path: Pa
 
 
 def test_a_kind_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="want one of method, backend, stream"):
+    with pytest.raises(ValueError, match="want one of method, classification, filter"):
         write("my-own", "streams", tmp_path / "made")
 
 

@@ -28,8 +28,12 @@ def needs_compiler(context: CheckContext) -> str:
 
 
 def needs_complete_backend(context: CheckContext) -> str:
-    """The backend must declare itself complete."""
-    return "" if context.backend.complete else "the backend does not declare itself complete"
+    """The backend must declare itself complete, and the kernel must come from its supplier."""
+    if not context.backend.complete:
+        return "the backend does not declare itself complete"
+    suppliers, name = registry().suppliers, context.backend.name
+    own = suppliers["kernels", (name, context.method.name)] == suppliers["backends", name]
+    return "" if own else "the kernel is not from the supplier of the backend"
 
 
 def device_of(array: object) -> str:

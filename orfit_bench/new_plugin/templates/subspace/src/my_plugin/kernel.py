@@ -1,0 +1,22 @@
+"""The rule on arrays. It changes the state s in place; the rows have been validated."""
+
+from typing import Any
+
+import numpy as np
+
+
+def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """Learn the rows in order. Returns the number of rows learned; one that cannot be learned leaves s as it was.
+
+    A subspace has neither targets Y nor predictions `out`.
+    """
+    for i in range(len(X)):
+        if not (largest := np.abs(X[i]).max()):  # a row of zeros has no direction
+            continue
+        x = X[i] / largest
+        C = s.basis + p.step_size / (x @ x) * np.outer(x, x @ s.basis)
+        if not np.isfinite(C).all():
+            return i
+        Q, R = np.linalg.qr(C)
+        s.basis[...] = Q * np.copysign(1, np.diagonal(R))
+    return len(X)
