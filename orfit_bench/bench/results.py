@@ -93,6 +93,11 @@ KNOWN = (*COORDINATES, *NUMBERS, *SERIES, *METRICS)
 """The variables of every file."""
 
 
+def per_cell() -> set[str]:
+    """The variables with a value for each cell that a run may write, metrics of plugins included."""
+    return {*COORDINATES, *NUMBERS, *METRICS, *registry().metrics}
+
+
 def to_dataset(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:
     """Return the records as one Dataset over `cell`, with trajectories over `point` and error matrices over tasks.
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 WIDE = "orfit_bench.wide"
 """The key of --wide in the context of a command."""
+CHOSEN = "orfit_bench.chosen"
+"""The key of --column in the context of a command."""
 NARROWEST = 60
 """Least width at which no name in a list is cut; a narrower terminal wraps the lines itself."""
 
@@ -26,6 +28,22 @@ def with_wide(command: Decorated) -> Decorated:
     """Add the option --wide, which `show` obeys."""
     text = "Show all columns of tables, even if the lines are longer than the terminal is wide."
     return click.option("--wide", is_flag=True, expose_value=False, callback=_remember_wide, help=text)(command)
+
+
+def with_columns(command: Decorated) -> Decorated:
+    """Add the option --column, the argument `columns`; tables with chosen columns leave out none of them."""
+    text = (
+        "Show this variable of the results beside method, backend and stream; may be repeated. Default: by the error."
+    )
+    return click.option("--column", "columns", multiple=True, metavar="NAME", callback=_keep_columns, help=text)(
+        command
+    )
+
+
+def _keep_columns(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if value:
+        context.meta[CHOSEN] = True
+    return value
 
 
 def _remember_wide(context: click.Context, option: click.Parameter, value: bool) -> None:
@@ -80,7 +98,7 @@ def show(item: RenderableType) -> None:
             return Measurement.get(out, endless, table).maximum
 
         context, width = click.get_current_context(silent=True), width_of()
-        if width and not (context and context.meta.get(WIDE)):
+        if width and not (context and (context.meta.get(WIDE) or context.meta.get(CHOSEN))):
             item, left_out = without_columns(item, lambda table: full_width(table) <= width)
         widen(out, full_width(item))
     with out.capture() as captured:

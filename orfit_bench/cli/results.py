@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from orfit_bench.cli.output import say, show, with_wide
+from orfit_bench.cli.output import say, show, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
 
@@ -17,8 +17,9 @@ FILE = click.Path(path_type=Path)
 
 @click.command("show")
 @click.argument("file", type=FILE)
+@with_columns
 @with_wide
-def show_command(file: Path) -> None:
+def show_command(file: Path, columns: Sequence[str]) -> None:
     """Print the result tables in FILE.
 
     With several seeds, also print means with 95 % confidence intervals and pairwise comparisons of methods. The
@@ -26,18 +27,21 @@ def show_command(file: Path) -> None:
     seeds, with Holm's correction for multiple testing.
     """
     from orfit_bench.bench import load
+    from orfit_bench.report.columns import choose_columns
 
     plugins()
-    show_results(load(file), file)
+    results = load(file)
+    per_cell = [str(name) for name, values in results.variables.items() if values.dims == ("cell",)]
+    show_results(results, file, choose_columns(columns, per_cell))
 
 
-def show_results(results: Any, path: Path) -> None:
-    """Print the tables, the explanations of their columns, and the number of cells by status."""
+def show_results(results: Any, path: Path, columns: Sequence[str] = ()) -> None:
+    """Print the tables, with these columns if any are named, their explanations, and the number of cells by status."""
     from orfit_bench.bench.results import is_empty
     from orfit_bench.report.results_listings import means, origins, pairs, spent
     from orfit_bench.report.table import legend, listed, reasons, results_tables
 
-    for table in results_tables(results):
+    for table in results_tables(results, columns):
         show(table)
     if over_seeds := list(means(results)):
         for mean in over_seeds:
@@ -45,7 +49,7 @@ def show_results(results: Any, path: Path) -> None:
         tested = pairs(results)
         show(tested if isinstance(tested, str) else listed(tested))
         show(spent(results))
-    for line in (*origins(results), *legend(results), *reasons(results)):
+    for line in (*origins(results), *legend(results, columns), *reasons(results)):
         show(line)
     counts = ", ".join(f"{sum(results['status'].values == s)} {s}" for s in sorted(set(results["status"].values)))
     if is_empty(results):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import bar, with_wide
+from orfit_bench.cli.output import bar, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
@@ -116,6 +116,7 @@ TIMEOUT = 300.0
 )
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 @click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
+@with_columns
 @with_wide
 def run_command(
     output: Path,
@@ -124,6 +125,7 @@ def run_command(
     memory_limit: float | None,
     fresh: bool,
     report: bool,
+    columns: Sequence[str],
     **chosen: Any,
 ) -> None:
     """Benchmark methods on backends and streams.
@@ -172,9 +174,11 @@ def run_command(
     """
     from orfit_bench import bench
     from orfit_bench.bench.progress import GOOD
+    from orfit_bench.report.columns import choose_columns
 
     plugins()
     suite = _suite(chosen)
+    columns = choose_columns(columns, bench.results.per_cell())
     if report:
         from orfit_bench.report.page import require
 
@@ -192,7 +196,7 @@ def run_command(
             fresh=fresh,
             progress=progress,
         )
-    show_results(results, output)
+    show_results(results, output, columns)
     if report and not bench.results.is_empty(results):
         page = output.with_suffix(".html")
         write_report(results, page)

@@ -14,9 +14,10 @@ from orfit_bench.bench import collection, statistics
 from orfit_bench.bench.results import ORIGIN
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report import labels
+from orfit_bench.report.columns import COST, Columns, by_error, columns_of
 from orfit_bench.report.labels import as_bytes, as_seconds, is_ok, number, shown
 from orfit_bench.report.page import Cell, Listing, Number
-from orfit_bench.report.table import COST, Columns, by_error, columns_of, ranked
+from orfit_bench.report.table import ranked
 
 if TYPE_CHECKING:
     import xarray

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.bench.collection import origin
-from orfit_bench.plugins.registry import registry
 from orfit_bench.report import labels
+from orfit_bench.report.columns import TEXT, Columns, by_error, chosen_columns, columns_of
 from orfit_bench.report.labels import distinct, folded, is_ok, number, shown
 from orfit_bench.report.page import Listing
 
@@ -27,32 +27,6 @@ BEYOND = "above 100%: the machine was busy when its limits were measured; repeat
 LIMIT = "roofline: samples/s as a share of the roofline limit of one thread (see orfit-bench roofline)"
 OVER_PCA = "% over PCA: compression loss on the learned rows above that of batch PCA, in percent"
 NOT_APPLICABLE = "n/a: not applicable, e.g. the stream has no test set or the settings have no exact batch solution"
-Columns = dict[str, tuple[str, str]]
-"""Maps a variable to its column heading and format."""
-COST: Columns = {
-    "throughput": ("samples/s", ",.0f"),
-    "share_of_limit": ("roofline", "share"),
-    "state_bytes": ("state", "B"),
-}
-CLOSENESS: Columns = {"forgetting": ("forgetting", ".3g"), "deviation": ("deviation", ".1e")}
-COLUMNS: dict[str, Columns] = {
-    "root mean squared error": {
-        **COST,
-        "test_error": ("test RMSE", ".4g"),
-        "a_priori_error": ("a-priori MSE", ".4g"),  # shown only if a stream has no test set
-        **CLOSENESS,
-    },
-    "share of wrong labels": {**COST, "test_error": ("error rate", ".2%"), **CLOSENESS},
-    "mean compression loss": {
-        **COST,
-        "test_error": ("test loss", ".4g"),
-        "excess_loss": ("% over PCA", ".3g"),
-        "forgetting": ("forgetting", ".3g"),
-    },
-}
-"""Columns by kind of test error; errors of different kinds are never shown in one column."""
-
-
 DROPPED_FIRST = (
     *("state", "roofline", "device", "expected", "skipped", "forgetting", "ties", "effect size", "p", "deviation"),
     *("latency", "samples/s", "losses", "seeds", "backend"),
@@ -85,8 +59,8 @@ def _with_columns(table: Table, headings: Sequence[str]) -> Table:
     return part
 
 
-def results_tables(results: xarray.Dataset) -> Iterator[Table]:
-    """One table per kind of error, with one row per planned cell.
+def results_tables(results: xarray.Dataset, chosen: Sequence[str] = ()) -> Iterator[Table]:
+    """One table per kind of error, with one row per planned cell; with the chosen columns, if any.
 
     Protocol, dtype and run are columns if cells differ in them.
 
@@ -96,7 +70,7 @@ def results_tables(results: xarray.Dataset) -> Iterator[Table]:
     """
     methods, streams, conditions = labels.methods(results), labels.streams(results), labels.conditions(results)
     for error, cells in by_error(results).items():
-        numbers = columns_of(results, error, cells)
+        numbers = chosen_columns(results, chosen, error) if chosen else columns_of(results, error, cells)
         table = grid(f"{_conditions(results)}: {error}", "method", "backend", "stream", *conditions)
         for heading, _ in numbers.values():
             table.add_column(heading, justify="right")
@@ -114,49 +88,38 @@ def _conditions(results: xarray.Dataset) -> str:
     return ", ".join([*distinct(results, "protocol"), *distinct(results, "dtype"), *processors])
 
 
-def by_error(results: xarray.Dataset) -> dict[str, list[int]]:
-    """The planned cells by kind of test error."""
-    measured = [i for i, status in enumerate(results["status"].values) if status != "absent"]
-    error = results["error"].values
-    return {name: cells for name in COLUMNS if (cells := [i for i in measured if error[i] == name])}
-
-
-def columns_of(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Columns:
-    """The columns of a table of these cells."""
-    untested = any(is_ok(results, i) and math.isnan(number(results, "test_error", i)) for i in cells)
-    own = {name: column for name, column in COLUMNS[error].items() if untested or name != "a_priori_error"}
-    return own | plugin_metrics(results, cells)
-
-
-def plugin_metrics(results: xarray.Dataset, cells: Sequence[int]) -> Columns:
-    """The columns of the metrics of plugins, if any of these cells has a value."""
-    known = registry()
-    names = [n for n in known.metrics if known.suppliers["metrics", n].rpartition(" ")[0] != "orfit-bench"]
-    return {
-        name: (name, ".4g")
-        for name in names
-        if name in results and any(not math.isnan(number(results, name, i)) for i in cells)
-    }
-
-
 def _row(results: xarray.Dataset, numbers: Columns, i: int) -> list[str]:
-    texts = [shown(number(results, name, i), form) for name, (_, form) in numbers.items()]
+    texts = [
+        folded(str(results[name].values[i])) if form == TEXT else shown(number(results, name, i), form)
+        for name, (_, form) in numbers.items()
+    ]
     return texts if is_ok(results, i) else [str(results["status"].values[i]), *texts[1:]]
 
 
-def legend(results: xarray.Dataset) -> list[str]:
+def legend(results: xarray.Dataset, chosen: Sequence[str] = ()) -> list[str]:
     """Explanations of the tables: models, percentages, n/a."""
     fits = defaultdict(list)
     for method, model in zip(results["method"].values, results["model"].values, strict=True):
         fits[str(model)].append(str(method))
     lines = [f"{', '.join(dict.fromkeys(who))}: {model}" for model, who in fits.items() if model != "linear"]
-    tables = {error: (columns_of(results, error, cells), cells) for error, cells in by_error(results).items()}
-    shares = [number(results, "share_of_limit", i) for _, cells in tables.values() for i in cells]
+    tables = {
+        error: (chosen_columns(results, chosen, error) if chosen else columns_of(results, error, cells), cells)
+        for error, cells in by_error(results).items()
+    }
+    limited = [cells for numbers, cells in tables.values() if "share_of_limit" in numbers]
+    shares = [number(results, "share_of_limit", i) for cells in limited for i in cells]
     if not all(map(math.isnan, shares)):
         lines += [LIMIT, *[BEYOND] * any(share > 1 for share in shares)]
     if any("excess_loss" in numbers for numbers, _ in tables.values()):
         lines.append(OVER_PCA)
-    good = [(name, i) for numbers, cells in tables.values() for i in cells if is_ok(results, i) for name in numbers]
+    good = [
+        (name, i)
+        for numbers, cells in tables.values()
+        for i in cells
+        if is_ok(results, i)
+        for name, (_, form) in numbers.items()
+        if form != TEXT
+    ]
     return lines + [NOT_APPLICABLE] * any(math.isnan(number(results, name, i)) for name, i in good)
 
 

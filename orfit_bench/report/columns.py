@@ -1,0 +1,85 @@
+"""The columns of result tables: those of each kind of error, those of plugins' metrics, or chosen ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from orfit_bench.errors import suggest
+from orfit_bench.plugins.registry import registry
+from orfit_bench.report.labels import is_ok, number
+
+if TYPE_CHECKING:
+    import xarray
+
+Columns = dict[str, tuple[str, str]]
+"""Maps a variable to its column heading and format."""
+COST: Columns = {
+    "throughput": ("samples/s", ",.0f"),
+    "share_of_limit": ("roofline", "share"),
+    "state_bytes": ("state", "B"),
+}
+CLOSENESS: Columns = {"forgetting": ("forgetting", ".3g"), "deviation": ("deviation", ".1e")}
+COLUMNS: dict[str, Columns] = {
+    "root mean squared error": {
+        **COST,
+        "test_error": ("test RMSE", ".4g"),
+        "a_priori_error": ("a-priori MSE", ".4g"),  # shown only if a stream has no test set
+        **CLOSENESS,
+    },
+    "share of wrong labels": {**COST, "test_error": ("error rate", ".2%"), **CLOSENESS},
+    "mean compression loss": {
+        **COST,
+        "test_error": ("test loss", ".4g"),
+        "excess_loss": ("% over PCA", ".3g"),
+        "forgetting": ("forgetting", ".3g"),
+    },
+}
+"""Columns by kind of test error; errors of different kinds are never shown in one column."""
+TEXT = "text"
+"""The format of columns that hold texts."""
+
+
+def choose_columns(names: Sequence[str], known: Iterable[str]) -> list[str]:
+    """The variables with these names or headings. Raises ValueError for an unknown one, with the nearest name."""
+    headings = {heading: name for columns in COLUMNS.values() for name, (heading, _) in columns.items()}
+    variables = [headings.get(name, name) for name in names]
+    available = set(known)
+    for name in variables:
+        if name not in available:
+            raise ValueError(f"no column {name!r}{suggest(name, available)}")
+    return variables
+
+
+def chosen_columns(results: xarray.Dataset, names: Sequence[str], error: str) -> Columns:
+    """The columns of these variables, as far as the results have them."""
+    names = [name for name in names if name in results]
+    known = {name: column for columns in COLUMNS.values() for name, column in columns.items()} | COLUMNS[error]
+    texts = {name: (name, TEXT) for name in names if results[name].dtype.kind not in "iufb"}
+    return {name: texts.get(name) or known.get(name, (name, ".4g")) for name in names}
+
+
+def by_error(results: xarray.Dataset) -> dict[str, list[int]]:
+    """The planned cells by kind of test error."""
+    measured = [i for i, status in enumerate(results["status"].values) if status != "absent"]
+    error = results["error"].values
+    return {name: cells for name in COLUMNS if (cells := [i for i in measured if error[i] == name])}
+
+
+def columns_of(results: xarray.Dataset, error: str, cells: Sequence[int]) -> Columns:
+    """The columns of a table of these cells."""
+    untested = any(is_ok(results, i) and math.isnan(number(results, "test_error", i)) for i in cells)
+    own = {name: column for name, column in COLUMNS[error].items() if untested or name != "a_priori_error"}
+    return own | plugin_metrics(results, cells)
+
+
+def plugin_metrics(results: xarray.Dataset, cells: Sequence[int]) -> Columns:
+    """The columns of the metrics of plugins, if any of these cells has a value."""
+    known = registry()
+    names = [n for n in known.metrics if known.suppliers["metrics", n].rpartition(" ")[0] != "orfit-bench"]
+    return {
+        name: (name, ".4g")
+        for name in names
+        if name in results and any(not math.isnan(number(results, name, i)) for i in cells)
+    }

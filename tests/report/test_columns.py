@@ -1,0 +1,59 @@
+"""Columns of result tables: those of plugins' metrics, and chosen ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import xarray
+from click.testing import CliRunner
+
+from orfit_bench.bench import Suite, run
+from orfit_bench.cli import main
+from orfit_bench.report import columns
+
+
+def test_metrics_of_plugins_become_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    suppliers = {
+        ("metrics", "mae"): "mine 1.0",
+        ("metrics", "none"): "mine 1.0",
+        ("metrics", "speed"): "orfit-bench 0.1",
+    }
+    known = SimpleNamespace(metrics=("mae", "none", "speed"), suppliers=suppliers)
+    monkeypatch.setattr(columns, "registry", lambda: known)
+    values = {"mae": [np.nan, 2.0], "none": [np.nan, np.nan], "speed": [1.0, 2.0]}
+    results = xarray.Dataset({name: ("cell", value) for name, value in values.items()})
+    assert columns.plugin_metrics(results, [0, 1]) == {"mae": ("mae", ".4g")}
+    assert columns.plugin_metrics(results, [0]) == {}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of one cell of a regression and one of a classifier."""
+    path = tmp_path_factory.mktemp("results") / "results.nc"
+    run(Suite(["lms", "class_rls"], ["numpy"], rows=[40]), path, isolate=False, progress=None)
+    return path
+
+
+def show(file: Path, *names: str) -> str:
+    options = [text for name in names for text in ("--column", name)]
+    done = CliRunner().invoke(main, ["show", str(file), *options], env={"COLUMNS": "80"})
+    assert done.exit_code == (2 if "nothing" in names else 0), done.output
+    return done.output
+
+
+def test_chosen_columns_are_shown_in_their_order(file: Path) -> None:
+    lines = [line.split() for line in show(file, "state", "test_error", "status", "deviation").splitlines()]
+    headings = [line for line in lines if line[:3] == ["method", "backend", "stream"]]
+    assert ["method", "backend", "stream", "state", "test", "RMSE", "status", "deviation"] in headings
+    assert ["method", "backend", "stream", "state", "error", "rate", "status", "deviation"] in headings
+    assert all(line[6] == "ok" for line in lines if line and line[0] == "lms")
+
+
+def test_unknown_column_is_refused_with_the_nearest(file: Path) -> None:
+    assert "no column 'nothing'" in show(file, "nothing")
+    done = CliRunner().invoke(main, ["run", "--method", "lms", "--column", "latency_p9"])
+    assert done.exit_code == 2
+    assert "Did you mean 'latency_p99'?" in done.output.replace("\n", " ")
