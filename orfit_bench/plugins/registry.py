@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 from collections.abc import Hashable, Iterable
 from typing import Any, TypeVar
 
@@ -137,6 +139,8 @@ class Registry:
                 f"file {method}.py of the package of the backend {backend} or in a module that the hook kernels of a "
                 f"plugin names"
             )
+        if isinstance(module, str) and not _exists(module):
+            return f"the kernel module {module!r} of {self.suppliers['kernels', (backend, method)]} does not exist"
         return module.reason if isinstance(module, Absent) else ""
 
     def require_sound(self) -> None:
@@ -154,6 +158,18 @@ class Registry:
                     f"{kind} {name!r} was registered in this process, where a worker process does not see it: "
                     f"{otherwise}, or install it as a distribution"
                 )
+
+
+def _exists(module: str) -> bool:
+    """Whether there is a module of this name; it is not imported, but its package is."""
+    if module in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+    except Exception:  # a plugin's package, which explains itself when the kernel is imported
+        return True
 
 
 _registry: Registry | None = None
