@@ -103,6 +103,7 @@ def slow(*arguments: str) -> None:
 def pytest(marked: str, *arguments: str) -> None:
     """Run the tests with these marks on all cores, one thread each; `-n 0` among the arguments runs them in turn."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, which would compile all modules
     python("-m", "pytest", "-m", marked, "-n", "auto", *arguments)
 
 

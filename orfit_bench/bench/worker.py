@@ -26,7 +26,7 @@ LAST_LINES = 3
 NAMED = 3
 """So many functions that a plugin replaced are named."""
 
-USED = ("xarray", "scipy.linalg", "pooch", "scipy.stats", "orfit_bench.learners.restoring")
+USED = ("xarray", "scipy.linalg", "scipy.ndimage", "pooch")
 """Modules that cells import while they run, and that are slow to import."""
 Kernel = tuple[str, str, str]
 """Backend, method and dtype."""

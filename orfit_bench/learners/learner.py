@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.errors import DivergedError
@@ -16,6 +17,7 @@ from orfit_bench.learners.targets import Rows, with_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 from orfit_bench.state import binary, dataset, files
+from orfit_bench.state.serialization import read_array
 from orfit_bench.tables.names import NamedValues
 
 if TYPE_CHECKING:
@@ -35,6 +37,29 @@ class Learner(Attributes):
     def state(self) -> xarray.Dataset:
         """A copy of the state in host memory, with named dimensions; settings and versions in attrs."""
         return dataset.to_dataset(self.rule, self._usable())
+
+    def array(self, name: str) -> np.ndarray[Any, Any]:
+        """A copy of one array of the state in host memory, without the other arrays and without xarray.
+
+        Parameters
+        ----------
+        name : str
+            A name in `state()`, such as "w".
+
+        Raises
+        ------
+        KeyError
+            If the state has no array of this name.
+        ValueError
+            Before the first chunk.
+
+        Examples
+        --------
+        >>> import orfit_bench as ob
+        >>> ob.create("lms", backend="numpy", step_size=0.5).partial_fit([[1.0]], [2.0]).array("w")
+        array([[1.]])
+        """
+        return read_array(self.rule, self._begun(), name)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to an .npz file with a JSON header, without pickle; an old file is replaced atomically.

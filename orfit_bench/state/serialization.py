@@ -32,6 +32,16 @@ def arrays(rule: StateRule, state: LearnerState | None) -> dict[str, HostArray]:
     return {**fields, "pending_X": pending_X, "pending_y": pending_y, **given}
 
 
+def read_array(rule: StateRule, state: LearnerState, name: str) -> HostArray:
+    """A copy of an array of the state in host memory. Raises KeyError if there is none of this name."""
+    if rule.method.state.solution and name == rule.method.state.weights:
+        return np.array(rule.backend.asnumpy(rule.solved_weights(state)))
+    found = arrays(rule, state)
+    if name not in found:
+        raise KeyError(f"{rule.method.name} has no array {name!r} in its state, which has {', '.join(found)}")
+    return found[name]
+
+
 def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray]) -> LearnerState | None:
     """The state described; None before the first chunk. ValueError where it does not fit the rule."""
     classes = class_labels(head) if rule.method.traits.labels else ()

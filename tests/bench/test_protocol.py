@@ -75,8 +75,8 @@ class TestLearning:
         learners = learning.initialize(self.make, data, protocol)
         learning.learn(learners, data, protocol)
         hand = [self.make().partial_fit(data.X[j::2], data.y[j::2]) for j in range(2)]
-        mean = sum(learner.state()["w"].values for learner in hand) / 2
-        assert (learners[0].state()["w"].values == mean).all()
+        mean = sum(learner.array("w") for learner in hand) / 2
+        assert (learners[0].array("w") == mean).all()
 
     def test_looking_between_rounds_changes_nothing(self):
         data, protocol = self.data(), Protocol(learners=2, round=25)

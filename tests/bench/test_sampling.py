@@ -150,8 +150,8 @@ def test_multi_pass_sgd_ends_where_one_pass_of_orfit_does():
     sgd = ob.create("sgd", step_size=1 / (X * X).sum(1).max())
     for A, b in ob.sampling.reshuffled(Data(X, y), 1000).chunks(500):
         sgd.partial_fit(A, b)
-    want = ob.create("orfit").partial_fit(X, y).state()["w"].values
-    np.testing.assert_allclose(sgd.state()["w"].values, want, atol=1e-10)
+    want = ob.create("orfit").partial_fit(X, y).array("w")
+    np.testing.assert_allclose(sgd.array("w"), want, atol=1e-10)
 
 
 @pytest.mark.parametrize(

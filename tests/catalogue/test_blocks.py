@@ -9,7 +9,7 @@ STEP, EPS = 0.3, 0.2
 
 
 def weights(learner):
-    return learner.state()["w"].values
+    return learner.array("w")
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_ogd_on_a_block_steps_along_the_sum_of_the_projected_gradients(data):
 @pytest.mark.parametrize("summary", ["ipca", "largest"])
 def test_a_block_larger_than_memory_leaves_its_principal_directions(data, summary):
     X, Y, _ = data
-    basis = ob.create("orfit", memory=4, summary=summary).step(X, Y).state()["basis"].values
+    basis = ob.create("orfit", memory=4, summary=summary).step(X, Y).array("basis")
     kept = np.linalg.svd(X)[2][:4]
     np.testing.assert_allclose(basis.T @ basis, kept.T @ kept, atol=1e-13)
 
@@ -93,7 +93,7 @@ def test_random_summary_keeps_each_direction_equally_often(data):
     dropped = np.zeros(5)
     for seed in range(400):
         learner = ob.create("orfit", memory=4, summary="random", random_state=seed).partial_fit(np.eye(5), np.ones(5))
-        dropped += 1 - abs(learner.state()["basis"].values).max(axis=0)
+        dropped += 1 - abs(learner.array("basis")).max(axis=0)
     assert abs(dropped / 400 - 0.2).max() < 0.08  # four standard deviations
 
 

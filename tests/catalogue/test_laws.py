@@ -68,7 +68,7 @@ def test_batch_solutions_agree_with_the_learners(name, settings):
     want = learner.method.theory.batch(X, Y, np.zeros((6, 2)), learner.settings)
     if want is None:
         pytest.skip(f"{name} has no batch solution for these rows")
-    np.testing.assert_allclose(learner.state()["w"].values, want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(learner.array("w"), want, rtol=1e-9, atol=1e-12)
 
 
 def test_bound_increases_with_rows_and_condition():

@@ -95,7 +95,7 @@ def test_wind_up_gets_one_warning_and_then_the_error(make, d, ff, n, dtype):
     worst, stated, learner = follow(make, d, ff, n, dtype, chunk=5)
     assert stated == ["warning", "error"]
     assert worst < (5e-7 if dtype == "float64" else 2e-3)
-    assert np.isfinite(learner.state()["P"].values).all()
+    assert np.isfinite(learner.array("P")).all()
 
 
 def test_a_column_that_wakes_late_is_refused_rather_than_wrong():

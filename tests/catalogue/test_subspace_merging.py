@@ -62,7 +62,7 @@ def test_incremental_pca_merges_exactly_while_the_rank_allows(same_state: Same) 
 
 def test_merged_incremental_pca_is_the_best_of_both_bases() -> None:
     a, b = pair("incremental_pca")
-    kept = [basis(one) * one.state()["singular_values"].values for one in (a, b)]
+    kept = [basis(one) * one.array("singular_values") for one in (a, b)]
     values, V = np.linalg.eigh(sum(C @ C.T for C in kept))
     a.merge(b)
     np.testing.assert_allclose(a.state()["singular_values"] ** 2, values[:1:-1], rtol=1e-13)

@@ -59,6 +59,7 @@ class TestFaultyPlugins:
         listed = call("list", environment=environment, folder=tmp_path)
         assert "no such library" in listed.stdout
 
+    @pytest.mark.slow
     def test_strict_plugins(self, environment, tmp_path):
         arguments = words("--strict-plugins run --method lms --stream regression")
         assert call(*arguments, environment=environment, folder=tmp_path).returncode == 0

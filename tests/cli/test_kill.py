@@ -16,9 +16,7 @@ from orfit_bench.bench import load
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 class TestKill:
-    RUN = words(
-        "run --method lms --method rls --backend numpy --stream slow --seed 0 --seed 1 --seed 2 --seed 3 --seed 4"
-    )
+    RUN = words("run --method lms --method rls --backend numpy --stream slow --seed 0 --seed 1 --seed 2")
 
     def start(self, arguments, environment, folder):
         return subprocess.Popen(
@@ -32,20 +30,20 @@ class TestKill:
 
         journal = tmp_path / "cut.nc.journal"
         with self.start([*self.RUN, "--output", "cut.nc"], environment, tmp_path) as process:
-            wait_for(lambda: len(list(journal.glob("*.json"))) >= 3)
+            wait_for(lambda: len(list(journal.glob("*.json"))) >= 2)
             process.send_signal(signal.SIGKILL)
         kept = [json.loads(path.read_text())["record"] for path in journal.glob("*.json")]
-        assert 3 <= len(kept) < 10
+        assert 2 <= len(kept) < 6
         assert not (tmp_path / "cut.nc").exists()
 
         resumed = call(*self.RUN, "--output", "cut.nc", environment=environment, folder=tmp_path)
         assert resumed.returncode == 0, resumed.stderr
-        assert resumed.stderr.startswith(f"resuming: {len(kept)} of 10 cells are already finished\n")
-        assert resumed.stderr.count("\n[") == 10 - len(kept)
+        assert resumed.stderr.startswith(f"resuming: {len(kept)} of 6 cells are already finished\n")
+        assert resumed.stderr.count("\n[") == 6 - len(kept)
         assert not journal.exists()
 
         loads = (tmp_path / "log").read_text().split()
-        assert 10 <= len(loads) <= 11, "only the cell that was cut is learned again"
+        assert 6 <= len(loads) <= 7, "only the cell that was cut is learned again"
         first, second = load(tmp_path / "whole.nc"), load(tmp_path / "cut.nc")
         for record in kept:
             (at,) = np.flatnonzero(second["key"].values == record["key"])

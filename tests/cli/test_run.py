@@ -31,7 +31,9 @@ class TestRun:
         assert settings == {"step_size": {"power": {"eta0": 0.1, "power": 0.5}}}
 
     def test_table_is_ranked_and_shows_differing_settings(self, tmp_path):
-        arguments = words("--method greedy --method rls --stream regression --rows 50 --seed 0 --seed 1 --passes 2")
+        arguments = words(
+            "--method greedy --method rls --backend numpy --stream regression --rows 50 --seed 0 --seed 1 --passes 2"
+        )
         output = invoke("run", *arguments, "--output", tmp_path / "r.nc").stdout
         cells, _, statistics = output.partition("Means over seeds")
         assert statistics.count("numpy") == 2
@@ -44,7 +46,15 @@ class TestRun:
     def test_long_labels_are_folded_between_words(self, tmp_path):
         power = "{name = 'lms', settings = {step_size = {power = {eta0 = 0.123456789, power = 0.5}}}}"
         (tmp_path / "two.toml").write_text(f"methods = ['lms', {power}]")
-        arguments = ["--suite", tmp_path / "two.toml", *words("--stream drift --rows 50"), "--seed", 0, "--seed", 10**9]
+        arguments = [
+            "--suite",
+            tmp_path / "two.toml",
+            *words("--backend numpy --stream drift --rows 50"),
+            "--seed",
+            0,
+            "--seed",
+            10**9,
+        ]
         output = invoke("run", *arguments, "--output", tmp_path / "r.nc").stdout
         lines = [line for line in output.splitlines() if "Results" not in line]
         assert max(map(len, lines)) <= 120
@@ -52,7 +62,7 @@ class TestRun:
             assert complete in output
 
     def test_legend_explains_not_applicable(self, tmp_path):
-        common = ["run", *words("--method rls --rows 50"), "--output", tmp_path / "r.nc"]
+        common = ["run", *words("--method rls --backend numpy --rows 50"), "--output", tmp_path / "r.nc"]
         assert "n/a" not in invoke(*common, "--stream", "drift").stdout
         stated = [s for s in invoke(*common, "--stream", "regression").stdout.splitlines() if s.startswith("n/a: ")]
         assert stated == [
@@ -128,7 +138,9 @@ class TestRun:
 
     @pytest.mark.parametrize(("text", "value"), [("none", None), ("3", 3)])
     def test_set_reads_values(self, text, value, tmp_path):
-        arguments = words("--method orfit --stream regression --rows 20 --set orfit.summary=latest --set")
+        arguments = words(
+            "--method orfit --backend numpy --stream regression --rows 20 --set orfit.summary=latest --set"
+        )
         result = invoke("run", *arguments, f"orfit.memory={text}", "--output", tmp_path / "r.nc")
         assert result.exit_code == 0, result.stderr
         settings = json.loads(load(tmp_path / "r.nc")["settings"].values[0])

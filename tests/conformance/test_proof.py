@@ -30,7 +30,7 @@ def equals_the_recursion(create: Callable[..., Any], rows: Any) -> Measured:
     w = np.zeros(rows.X.shape[1])
     for x, y in zip(rows.X, rows.y, strict=True):
         w += STEP * (y - x @ w) * x
-    got = create().partial_fit(rows.X, rows.y).state()["w"].values[:, 0]
+    got = create().partial_fit(rows.X, rows.y).array("w")[:, 0]
     return Measured(deviation(got, w), len(rows.X), 1.0)
 
 
@@ -42,7 +42,7 @@ def compares_nothing(create: Callable[..., Any], rows: Any) -> Measured:
 
 def weights_change(create: Callable[..., Any], rows: Any) -> Measured:
     """It notices a learner that does nothing, and no other."""
-    moved = bool(create().partial_fit(rows.X, rows.y).state()["w"].values.any())
+    moved = bool(create().partial_fit(rows.X, rows.y).array("w").any())
     return Measured(0.0 if moved else np.inf, len(rows.X), 1.0)
 
 

@@ -11,7 +11,7 @@ import orfit_bench as ob
 
 def matrices(learner: Any) -> list[Any]:
     """The layers' matrices."""
-    w = learner.state()["w"].values[:, 0]
+    w = learner.array("w")[:, 0]
     shapes = learner.model.shapes(learner.n_features_in_, learner.live_state.sizes.n_outputs)
     ends = np.cumsum([n * m for n, m in shapes])
     return [w[end - n * m : end].reshape(n, m) for (n, m), end in zip(shapes, ends, strict=True)]

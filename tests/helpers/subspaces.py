@@ -17,7 +17,7 @@ X.flags.writeable = False
 
 
 def basis(learner: ob.Learner) -> Any:
-    return learner.state()["basis"].values.astype(float)
+    return learner.array("basis").astype(float)
 
 
 def projection(C: Any) -> Any:

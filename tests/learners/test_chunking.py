@@ -71,7 +71,7 @@ def rounding_of_predictions(predictions: Any, learner: ob.Learner, X: Any) -> fl
     """
     if not predictions.size or learner.method.name == "greedy":
         return 0.0
-    w = max(np.abs(learner.state()["w"].values).max(initial=1.0), np.abs(predictions).max())
+    w = max(np.abs(learner.array("w")).max(initial=1.0), np.abs(predictions).max())
     return float(2 * X.shape[1] * np.finfo(predictions.dtype).eps * np.abs(X).sum(1).max() * w)
 
 
@@ -143,9 +143,9 @@ def test_a_schedule_counts_steps_and_not_calls(schedule: Any, want: float, rows:
         for n in before:
             learner.partial_fit(X[lo : lo + n], y[lo : lo + n])
             lo += n
-        w = learner.state()["w"].values[:, 0]
+        w = learner.array("w")[:, 0]
         e = y[3] - X[3] @ w
-        now = learner.partial_fit(X[3:4], y[3:4]).state()["w"].values[:, 0]
+        now = learner.partial_fit(X[3:4], y[3:4]).array("w")[:, 0]
         np.testing.assert_allclose(now, w + want * e * X[3], rtol=1e-13)
 
 

@@ -19,7 +19,7 @@ def one_hot(y, classes):
 
 
 def weights(learner):
-    return learner.state()["w"].values
+    return learner.array("w")
 
 
 def test_a_failed_call_adds_no_class(same_state):
@@ -48,7 +48,7 @@ def test_late_classes_learn_as_if_known_from_the_start(d, classes, seed, dtype):
         learner.step(X[-2:], y[-2:])
     assert known.classes_.tolist() == late.classes_.tolist() == names
     np.testing.assert_array_equal(weights(known), weights(late))
-    np.testing.assert_array_equal(known.state()["P"].values, late.state()["P"].values)
+    np.testing.assert_array_equal(known.array("P"), late.array("P"))
 
 
 def test_predictions_without_classes_with_one_class_and_with_ties():
@@ -72,7 +72,7 @@ def test_class_rls_is_rls_on_one_hot_targets(n_d, dtype):
     X, y = labelled_rows([1, 2, 3], *n_d)
     learner = ob.create("class_rls", forgetting_factor=0.9, dtype=dtype).partial_fit(X, y)
     rls = ob.create("rls", forgetting_factor=0.9, dtype=dtype).partial_fit(X, one_hot(y, learner.classes_))
-    np.testing.assert_array_equal(learner.state()["P"].values, rls.state()["P"].values)
+    np.testing.assert_array_equal(learner.array("P"), rls.array("P"))
     np.testing.assert_allclose(weights(learner), weights(rls), rtol=0, atol=50 * np.finfo(dtype).eps)
     assert learner.decision_function(X).dtype == dtype
 
@@ -209,7 +209,7 @@ def test_pending_rows_get_columns_for_later_classes(batched, cuts, memory):
     for lo, hi in zip([0, *cuts], [*cuts, 11], strict=True):
         cut.partial_fit(X[lo:hi], y[lo:hi])
     assert cut.pending == 3
-    np.testing.assert_array_equal(cut.state()["pending_y"].values, one_hot(y[8:], complete.classes_))
+    np.testing.assert_array_equal(cut.array("pending_y"), one_hot(y[8:], complete.classes_))
     for learner in (complete, cut):
         learner.flush()
     np.testing.assert_allclose(weights(cut), weights(complete), rtol=0, atol=1e-13)

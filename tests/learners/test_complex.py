@@ -46,7 +46,7 @@ def draw(n: int, d: int, outputs: int = 2, seed: int = 0) -> tuple[Any, Any]:
 
 
 def weights(learner: Any) -> Any:
-    return learner.state()["w"].values
+    return learner.array("w")
 
 
 def create(method: str, settings: dict[str, Any], dtype: str = "complex128", **more: Any) -> Any:
@@ -165,7 +165,7 @@ def test_integer_weights_are_repeated_rows(method: str) -> None:
 @BACKENDS
 def test_the_covariance_of_rls_stays_hermitian(backend: str) -> None:
     X, y = draw(300, 6)
-    P = create("rls", {"forgetting_factor": 0.99}, backend=backend).partial_fit(X, y).state()["P"].values
+    P = create("rls", {"forgetting_factor": 0.99}, backend=backend).partial_fit(X, y).array("P")
     np.testing.assert_array_equal(P, P.conj().T)
     assert np.linalg.eigvalsh(P).min() > 0
 

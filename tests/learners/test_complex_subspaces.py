@@ -29,7 +29,7 @@ def create(method: str, dtype: str = "complex128", **settings: Any) -> Any:
 
 
 def basis(learner: Any) -> Any:
-    return learner.state()["basis"].values
+    return learner.array("basis")
 
 
 def projector(C: Any) -> Any:
@@ -71,7 +71,7 @@ def test_components_are_the_leading_eigenvectors(method: str) -> None:
     np.testing.assert_allclose(learner.inverse_transform(learner.transform(X)), X @ C.conj().T @ C, atol=1e-13)
     if method == "incremental_pca":
         np.testing.assert_allclose(learner.inverse_transform(learner.transform(X)), X, atol=1e-12)
-        np.testing.assert_allclose(learner.state()["singular_values"].values, values[: -K - 1 : -1] ** 0.5, rtol=1e-12)
+        np.testing.assert_allclose(learner.array("singular_values"), values[: -K - 1 : -1] ** 0.5, rtol=1e-12)
 
 
 @pytest.mark.parametrize("batch_size", [1, 3])

@@ -52,7 +52,7 @@ def test_is_taken(form, device, backend):
     given = Other(FORMS[form](X), device), Other(FORMS[form](y), device)
     want = learned(X, y, backend=backend)
     got = learned(*given, backend=backend)
-    np.testing.assert_array_equal(got.state()["w"].values, want.state()["w"].values)
+    np.testing.assert_array_equal(got.array("w"), want.array("w"))
     np.testing.assert_array_equal(got.predict(given[0]), want.predict(X))
 
 
@@ -60,7 +60,7 @@ def test_is_taken(form, device, backend):
 def test_numbers_of_any_kind_are(kind):
     given = (10 * X).astype(kind)
     got, want = learned(Other(given), Other(given[:, 0])), learned(given, given[:, 0])
-    np.testing.assert_array_equal(got.state()["w"].values, want.state()["w"].values)
+    np.testing.assert_array_equal(got.array("w"), want.array("w"))
 
 
 @pytest.mark.parametrize("device", [(1, 0), (2, 0)], ids=["host", "device"])
@@ -69,7 +69,7 @@ def test_labels_noises_and_weights_are(device):
     assert learned(Other(X, device), Other(labels, device), "class_rls").classes_.tolist() == [0, 1, 2]
     noise = np.linspace(1, 2, 12)
     a, b = (ob.create("kalman").partial_fit(X, y, observation_noise=n) for n in (noise, Other(noise, device)))
-    np.testing.assert_array_equal(a.state()["mean"].values, b.state()["mean"].values)
+    np.testing.assert_array_equal(a.array("mean"), b.array("mean"))
     weights = ob.create("lms", initial_weights=Other(X[0], device)).partial_fit(X[:0], y[:0])
     np.testing.assert_array_equal(weights.predict(X), X @ X[0])
 

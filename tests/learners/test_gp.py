@@ -23,7 +23,7 @@ def test_gp_forgets_no_feature_of_any_layer(activation: str, bias: bool) -> None
         learner, features = ob.create("gp", model=model, step_size=0.02, rank=rank), []
         for x, y in zip(X, Y, strict=True):
             before = learner.partial_fit(X[:0], Y[:0]).predict(x[None])
-            w = learner.partial_fit(x[None], y[None]).state()["w"].values[:, 0]
+            w = learner.partial_fit(x[None], y[None]).array("w")[:, 0]
             assert ((learner.predict(x[None]) - y) ** 2).sum() < ((before - y) ** 2).sum()
             features.append([*model.layers(w, x), learner.predict(x[None])[0]])
         for x, was in zip(X, features, strict=True):
@@ -62,7 +62,7 @@ def test_gp_fills_its_basis_row_by_row() -> None:
     learner = ob.create("gp", model=ob.MLP((), bias=False)), ob.create("gp", model=ob.MLP((), bias=False), rank=4)
     for i, used in enumerate([0, 1, 2, 3, 3, 3, 4]):
         for it in learner:
-            U = it.partial_fit(X[i : i + 1], Y[i : i + 1]).state()["basis_1"].values
+            U = it.partial_fit(X[i : i + 1], Y[i : i + 1]).array("basis_1")
             np.testing.assert_allclose(U @ U.T, np.diag(np.arange(len(U)) < used), atol=1e-14)
         np.testing.assert_allclose(
             learner[1].state()["singular_values_1"][:used], np.linalg.svd(X[: i + 1])[1][:used], atol=1e-14
@@ -73,9 +73,9 @@ def test_gp_remembers_the_features_after_the_step() -> None:
     x, y = network_rows(1, d=3)
     model = ob.MLP((4,))
     learner = ob.create("gp", model=model, step_size=0.3).partial_fit(x[:0], y[:0])
-    before = model.layers(learner.state()["w"].values[:, 0], x[0])[1]
-    after = model.layers(learner.partial_fit(x, y).state()["w"].values[:, 0], x[0])[1]
-    direction = learner.state()["basis_2"].values[0]
+    before = model.layers(learner.array("w")[:, 0], x[0])[1]
+    after = model.layers(learner.partial_fit(x, y).array("w")[:, 0], x[0])[1]
+    direction = learner.array("basis_2")[0]
     np.testing.assert_allclose(abs(direction @ after), np.linalg.norm(after))
     assert abs(direction @ before) < np.linalg.norm(before) * (1 - 1e-6)
 
@@ -93,8 +93,8 @@ def test_features_that_overflow_are_not_remembered(rank: int | None) -> None:
     X, Y = network_rows(3)
     learner = ob.create("gp", model=replace(net, layers=layers), rank=rank).partial_fit(X, Y)
     assert np.isfinite(learner.state()["basis_2"]).all()
-    assert learner.state()["basis_1"].values.any(axis=1).sum() == 3 - (rank == 2)
-    assert learner.state()["basis_2"].values.any(axis=1).sum() == 1
+    assert learner.array("basis_1").any(axis=1).sum() == 3 - (rank == 2)
+    assert learner.array("basis_2").any(axis=1).sum() == 1
 
 
 @pytest.mark.parametrize("settings", [{}, {"rank": 2}], ids=str)

@@ -192,7 +192,7 @@ def test_rls_without_a_prior(same_state: Same) -> None:
     learner = ob.create("rls", ridge=0.0).partial_fit(X[:0], y[:0])  # a chunk of no rows learns nothing: allowed
     refuses(learner, lambda it: it.partial_fit(X, y), ValueError, "the first call must be step", same_state)
     learner.step(X[:4], y[:4]).partial_fit(X[4:], y[4:])
-    np.testing.assert_allclose(learner.state()["w"].values[:, 0], np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)
+    np.testing.assert_allclose(learner.array("w")[:, 0], np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)
 
 
 NUMBERS = np.arange(18.0).reshape(6, 3) % 5 - 2

@@ -69,9 +69,9 @@ def test_learners_of_equal_networks_are_averaged(method: str) -> None:
     """Each was given a network of its own; they are the same model."""
     X, y = make_network_rows(None)
     learners = [ob.create(method, model=ob.MLP((4,), "gelu"), random_state=i).partial_fit(X, y) for i in range(2)]
-    mean = np.mean([learner.state()["w"].values for learner in learners], axis=0)
+    mean = np.mean([learner.array("w") for learner in learners], axis=0)
     ob.average(learners)
-    np.testing.assert_allclose(learners[0].state()["w"].values, mean)
+    np.testing.assert_allclose(learners[0].array("w"), mean)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -82,14 +82,14 @@ def test_orfit_on_a_network_is_interpolating_rls_step_by_step(method: str, more:
     rng = np.random.default_rng(7)
     X, Y = rng.standard_normal((4, 6)) / 2, rng.standard_normal((4, outputs or 1)) / 4
     learner = ob.create(method, model=model, **more).partial_fit(X[:0], Y[:0])
-    w0 = w = learner.state()["w"].values[:, 0]
+    w0 = w = learner.array("w")[:, 0]
     A, b = np.zeros((0, len(w))), np.zeros(0)
     for x, y in zip(X, Y, strict=True):
         J = model.jacobian(w, x)
         A, b = np.vstack([A, J]), np.append(b, y - model.predict(w, x[None])[0] + J @ w)
         if np.linalg.cond(A) > 1e5:  # independent gradients only: a relu may be dead
             break
-        w = learner.partial_fit(x[None], y[None]).state()["w"].values[:, 0]
+        w = learner.partial_fit(x[None], y[None]).array("w")[:, 0]
         np.testing.assert_allclose(w, w0 + np.linalg.pinv(A) @ (b - A @ w0), atol=1e-9 * abs(w).max())
     assert len(A) > 1
 

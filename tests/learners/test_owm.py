@@ -33,7 +33,7 @@ def test_owm_does_not_change_a_layer_without_input() -> None:
     w = np.concatenate([-np.ones(3), [2.0]])
     learner = ob.create("owm", model=ob.MLP((1,), "relu", bias=False), initial_weights=w, forgetting_factor=0.5)
     learner.partial_fit(abs(X), Y)
-    np.testing.assert_array_equal(learner.state()["w"].values[:, 0], w)
+    np.testing.assert_array_equal(learner.array("w")[:, 0], w)
     np.testing.assert_allclose(learner.state()["P_2"], 8)
 
 

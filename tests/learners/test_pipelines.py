@@ -145,7 +145,7 @@ def test_other_kinds_of_learners():
 def test_constant_columns_become_zeros():
     rows = np.column_stack([np.full(9, 0.1), np.arange(9.0)])
     pipeline = make().partial_fit(rows, np.arange(9.0))
-    assert pipeline.learner.state()["w"].values[0, 0] == 0
+    assert pipeline.learner.array("w")[0, 0] == 0
     np.testing.assert_array_equal(pipeline.transforms[0].transform(rows)[:, 0], 0)
 
 

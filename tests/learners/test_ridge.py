@@ -59,7 +59,7 @@ def test_weights_are_never_stale(backend, change):
     else:
         getattr(learner, change)(X[10:], y[10:])
     np.testing.assert_allclose(learner.predict(X), X @ exact(X, y), atol=1e-12)
-    np.testing.assert_allclose(learner.state()["w"].values[:, 0], exact(X, y), atol=1e-12)
+    np.testing.assert_allclose(learner.array("w")[:, 0], exact(X, y), atol=1e-12)
 
 
 def test_row_that_is_refused_leaves_weights_of_rows_before(backend):
@@ -100,7 +100,7 @@ def test_singular_equations_give_smallest_weights(backend):
     learner = ob.create("ridge", backend=backend, ridge=0.0)
     assert not learner.partial_fit(X[:0], y[:0]).predict(X).any()
     learner.partial_fit(X, y)
-    np.testing.assert_allclose(learner.state()["w"].values[:, 0], np.linalg.pinv(X) @ y, atol=1e-10)
+    np.testing.assert_allclose(learner.array("w")[:, 0], np.linalg.pinv(X) @ y, atol=1e-10)
 
 
 def test_forgetting_factor_above_one_never_overflows(backend):

@@ -71,7 +71,7 @@ def test_the_rows_fit_the_targets() -> None:
     y = np.convolve(u, h)[:400]
     np.testing.assert_allclose(ob.delay_line(u, 8) @ h, y, atol=1e-12)
     rls = ob.create("rls", ridge=1e-9).partial_fit(ob.delay_line(u, 8), y)
-    np.testing.assert_allclose(rls.state()["w"].values[:, 0], h, atol=1e-8)
+    np.testing.assert_allclose(rls.array("w")[:, 0], h, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,4 @@ def test_sgd_is_leaky_lms_and_sign_error_lms(backend: str) -> None:
         sign = sign + step * np.sign(target - x @ sign) * x
     for want, settings in ((leaky, {"ridge": leakage}), (sign, {"loss": "absolute"})):
         learner = ob.create("sgd", backend=backend, step_size=step, **settings).partial_fit(X, y)
-        np.testing.assert_allclose(learner.state()["w"].values[:, 0], want, rtol=1e-12)
+        np.testing.assert_allclose(learner.array("w")[:, 0], want, rtol=1e-12)

@@ -44,7 +44,7 @@ def test_sparse_rows_are_learned_as_dense_ones(case: str, outputs: int | None, b
     for a, b in itertools.pairwise(ROWS):
         before = dense.prequential(X[a:b], Y[a:b])
         np.testing.assert_allclose(found.prequential(CSR[a:b], Y[a:b]), before, atol=tolerance)
-    np.testing.assert_allclose(found.state()["w"].values, dense.state()["w"].values, atol=tolerance)
+    np.testing.assert_allclose(found.array("w"), dense.array("w"), atol=tolerance)
     np.testing.assert_allclose(found.predict(CSR), dense.predict(X), atol=tolerance)
     assert found.n_samples_seen_ == N
     assert found.state().attrs["t"] == N
@@ -71,7 +71,7 @@ def test_the_cost_depends_on_the_entries_that_are_not_zero() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1e6  # one dense row alone would take 8 MB
-    assert np.count_nonzero(learner.state()["w"].values) > 1000
+    assert np.count_nonzero(learner.array("w")) > 1000
 
 
 REFUSED: list[tuple[str, dict[str, Any], Any, type[Exception], str]] = [

@@ -57,7 +57,7 @@ def test_columns_are_ordered_by_name_in_every_method(make: Callable[..., Any]) -
     assert learner.feature_names_in_.dtype == object
     learner.partial_fit(backwards(make, X[3:5]), y[3:5])
     equal(learner.copy().prequential(make(X[5:], NAMES), y[5:]), learner.prequential(backwards(make, X[5:]), y[5:]))
-    equal(learner.state()["w"].values, reference().state()["w"].values)
+    equal(learner.array("w"), reference().array("w"))
     equal(learner.predict(backwards(make)), reference().predict(X))
     block = ob.create("rls", backend="numpy").partial_fit(make(X[:2], NAMES), y[:2]).step(backwards(make, X[2:]), y[2:])
     plain = ob.create("rls", backend="numpy").partial_fit(X[:2], y[:2]).step(X[2:], y[2:])
@@ -84,7 +84,7 @@ def test_labels_subspaces_and_filters_take_tables(make: Callable[..., Any]) -> N
 def test_targets_may_be_a_column(make: Callable[[Any], Any]) -> None:
     learner = lms().partial_fit(X, make(y))
     assert learner.predict(X).shape == (8,)
-    equal(learner.state()["w"].values, reference().state()["w"].values)
+    equal(learner.array("w"), reference().array("w"))
 
 
 @pytest.mark.parametrize("make", COLUMNS.values(), ids=COLUMNS)
@@ -187,7 +187,7 @@ def one_row_in_any_order() -> list[Any]:
 def test_one_row_may_have_names(row: Any) -> None:
     learner = lms().partial_fit(pd.DataFrame(X[:0], columns=NAMES), y[:0])
     learner.learn_one(row, y[0])
-    equal(learner.state()["w"].values, lms().partial_fit(X[:1], y[:1]).state()["w"].values)
+    equal(learner.array("w"), lms().partial_fit(X[:1], y[:1]).array("w"))
     assert learner.predict_one(row) == pytest.approx(learner.predict(pd.DataFrame(X[:1], columns=NAMES))[0])
     with pytest.raises(ValueError, match=r"x: got other columns .* missing 'wind'"):
         learner.predict_one({"temp": 1.0, "price": 1.0})

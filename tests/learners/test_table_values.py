@@ -38,7 +38,7 @@ OTHER: dict[str, tuple[Any, str]] = {
 def test_columns_of_numbers_of_any_dtype_are_exact(column: Any) -> None:
     learner = lms().partial_fit(pd.DataFrame({"a": [0.5, 0.25], "b": column}), [1.0, 2.0])
     expected = lms().partial_fit([[0.5, 1.0], [0.25, 0.0]], [1.0, 2.0])
-    equal(learner.state()["w"].values, expected.state()["w"].values)
+    equal(learner.array("w"), expected.array("w"))
 
 
 @pytest.mark.parametrize(("column", "remedy"), OTHER.values(), ids=OTHER)

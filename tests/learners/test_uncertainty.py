@@ -70,7 +70,7 @@ def test_a_nonlinear_model():
     learner = ob.create("rls", backend="numpy", model=ob.MLP(hidden=(3,))).partial_fit(X, Y)
     mean, std = learner.predict(X[:5], return_std=True)
     assert mean.shape == std.shape == (5, 2)
-    w, P = learner.state()["w"].values[:, 0], learner.state()["P"].values
+    w, P = learner.array("w")[:, 0], learner.array("P")
     J = learner.model.jacobian(w, X[0])
     np.testing.assert_allclose(std[0], np.sqrt(1 + np.einsum("ki,ij,kj->k", J, P, J)), rtol=1e-10)
     joint = multivariate_normal(cov=np.eye(2) + J @ P @ J.T)

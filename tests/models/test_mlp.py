@@ -151,7 +151,7 @@ def test_initial_weights_are_scaled_by_the_inputs(bias: bool) -> None:
     model = ob.MLP((300, 200), bias=bias)
     nothing = np.zeros((0, 100)), np.zeros((0, 2))
     learners = [ob.create("lms", model=model, random_state=seed).partial_fit(*nothing) for seed in (0, 0, 1)]
-    first, again, other = (learner.state()["w"].values[:, 0] for learner in learners)
+    first, again, other = (learner.array("w")[:, 0] for learner in learners)
     np.testing.assert_array_equal(first, again)
     assert not np.isclose(first, other).all()
     at = 0

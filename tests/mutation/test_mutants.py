@@ -74,6 +74,7 @@ for before, after in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.slow
 def test_a_mutant_is_killed_by_wrong_numbers_a_hang_and_a_death() -> None:
     step = "w = s.w + p"
     hang, death = f"while True: pass\n    {step}", f"import os; os._exit(0)\n    {step}"

@@ -114,7 +114,7 @@ def test_a_feature_that_appears_counts_as_zero_before(method, settings, intercep
 def test_p_of_a_new_feature():
     rls = ob.create("rls", forgetting_factor=0.9, ridge=0.5)
     X, y, _ = rows()
-    P = widened(rls.partial_fit(X[:10, :2], y[:10]), 3).state()["P"].values
+    P = widened(rls.partial_fit(X[:10, :2], y[:10]), 3).array("P")
     np.testing.assert_allclose(P[2:, 2:], np.eye(3) / (0.5 * 0.9**10), rtol=1e-12)
     assert not P[:2, 2:].any()
 
@@ -123,7 +123,7 @@ def test_p_of_a_new_feature():
 def test_new_features_start_orthogonal_to_the_basis(method):
     X, _, dicts = rows()
     model, narrow = ESTIMATORS[method](), ob.create(method)
-    start = narrow.partial_fit(np.zeros((0, 2))).state()["basis"].values
+    start = narrow.partial_fit(np.zeros((0, 2))).array("basis")
     given = {} if method == "incremental_pca" else {"initial_basis": np.vstack([start, np.zeros((3, 2))])}
     wide = ob.create(method, **given).partial_fit(X)
     for x in dicts:

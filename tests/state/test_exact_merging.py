@@ -101,10 +101,10 @@ def test_consistent_rows_may_be_in_both_learners(dtype):
     one, other = (ob.create("icl", dtype=dtype).partial_fit(X[s], y[s]) for s in (slice(0, 6), slice(3, 8)))
     merged = one.merge(other)
     assert merged.state()["basis"].shape == (8, 12)
-    np.testing.assert_allclose(merged.state()["w"].values[:, 0], np.linalg.pinv(X) @ y, rtol=0, atol=close)
+    np.testing.assert_allclose(merged.array("w")[:, 0], np.linalg.pinv(X) @ y, rtol=0, atol=close)
     clash = ob.create("icl", dtype=dtype).partial_fit(X[:1], y[:1] + 1)
-    before = merged.state()["w"].values
-    np.testing.assert_array_equal(merged.merge(clash).state()["w"].values, before)
+    before = merged.array("w")
+    np.testing.assert_array_equal(merged.merge(clash).array("w"), before)
 
 
 def test_nearly_equal_rows_leave_the_basis_orthonormal():
@@ -112,7 +112,7 @@ def test_nearly_equal_rows_leave_the_basis_orthonormal():
     X, y = (a.copy() for a in make_rows(6, 9))
     X[3:] = X[:3] + 1e-6 * X[3:]
     one, other = (ob.create("orfit").partial_fit(X[s], y[s]) for s in (slice(0, 3), slice(3, 6)))
-    U = one.merge(other).state()["basis"].values
+    U = one.merge(other).array("basis")
     np.testing.assert_allclose(U @ U.T, np.eye(6), rtol=0, atol=1e-14)
 
 
@@ -120,10 +120,10 @@ def test_nearly_equal_rows_leave_the_basis_orthonormal():
 def test_full_basis_accepts_no_more_rows(dtype):
     X, y = make_rows(6, 4)
     one, other = (ob.create("orfit", dtype=dtype).partial_fit(X[s], y[s]) for s in (slice(0, 4), slice(2, 6)))
-    before = one.state()["w"].values
+    before = one.array("w")
     merged = one.merge(other)
     assert merged.state()["basis"].shape == (4, 4)
-    np.testing.assert_array_equal(merged.state()["w"].values, before)
+    np.testing.assert_array_equal(merged.array("w"), before)
     merged.partial_fit(X, y)  # room and count fit
 
 
@@ -135,7 +135,7 @@ def test_merged_classes_are_in_order_of_first_appearance():
     merged = parts[0].merge(parts[1]).merge(parts[2])
     assert merged.classes_.tolist() == complete.classes_.tolist() == ["b", "a", "c", "d"]
     assert parts[1].classes_.tolist() == ["c", "a", "b"]
-    np.testing.assert_allclose(merged.state()["w"].values, complete.state()["w"].values, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(merged.array("w"), complete.array("w"), rtol=0, atol=1e-14)
     assert merged.predict(X).tolist() == complete.predict(X).tolist()
 
 

@@ -141,8 +141,8 @@ def test_a_kind_of_merging_is_one_of_three():
 
 def test_learners_of_different_draws_are_averaged():
     a, b = (ob.create("lms", model=CUBIC, random_state=i).partial_fit(*make_rows(5, 3)) for i in (0, 1))
-    mean = (a.state()["w"].values + b.state()["w"].values) / 2
-    np.testing.assert_allclose(a.merge(b).state()["w"].values, mean, rtol=1e-14)
+    mean = (a.array("w") + b.array("w")) / 2
+    np.testing.assert_allclose(a.merge(b).array("w"), mean, rtol=1e-14)
 
 
 def test_every_exact_merge_is_a_law():

@@ -28,10 +28,10 @@ def test_averaged_weights_are_weighted_by_rows(case, cuts, nonlinear):
     model = {"model": CUBIC} if nonlinear else {}
     sizes = np.diff([0, *cuts, 12])
     left, right = ([learned(case, X[s] / 4, y[s] / 4, **model) for s in _parts(*cuts, 12)] for _ in range(2))
-    parts = [it.state()["w"].values for it in left]
+    parts = [it.array("w") for it in left]
     want = sum(n * w for n, w in zip(sizes, parts, strict=True)) / 12
     for merged in (left[0].merge(left[1]).merge(left[2]), right[0].merge(right[1].merge(right[2]))):
-        np.testing.assert_allclose(merged.state()["w"].values, want, rtol=0, atol=4 * EPS * abs(np.array(parts)).max())
+        np.testing.assert_allclose(merged.array("w"), want, rtol=0, atol=4 * EPS * abs(np.array(parts)).max())
         assert (merged.state().attrs["t"], merged.n_samples_seen_) == (max(sizes), 12)
         merged.partial_fit(X, y)
 
@@ -61,14 +61,14 @@ def test_merged_ogd_keeps_the_predictions_of_the_first(memory):
     w0 = np.linspace(0, 1, 12)
     case = ("ogd", {"memory": memory, "step_size": 0.05, "initial_weights": w0})
     a, b = learned(case, X[:3], y[:3]), learned(case, X[3:], y[3:])
-    before, move = a.predict(X[:3]), b.state()["w"].values[:, 0] - w0
+    before, move = a.predict(X[:3]), b.array("w")[:, 0] - w0
     off = np.eye(12) - np.linalg.pinv(X[:3]) @ X[:3]
-    want = a.state()["w"].values[:, 0] + off @ move
+    want = a.array("w")[:, 0] + off @ move
     a.merge(b)
-    np.testing.assert_allclose(a.state()["w"].values[:, 0], want, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(a.array("w")[:, 0], want, rtol=0, atol=1e-14)
     np.testing.assert_allclose(a.predict(X[:3]), before, rtol=0, atol=1e-14)
     kept = X[: memory or 8]
-    U = a.state()["basis"].values
+    U = a.array("basis")
     np.testing.assert_allclose(U.T @ U, np.linalg.pinv(kept) @ kept, rtol=0, atol=1e-13)
     assert a.state().attrs["t"] == 5
 
@@ -124,7 +124,7 @@ def test_initial_weights_stay_in_the_state():
     learner = ob.create("rls", initial_weights=w0)
     sizes = [learner.partial_fit(X, y).state_bytes for _ in range(3)]
     assert sizes == [8 * (3 + 9 + 1)] * 3
-    assert learner.state()["initial_weights"].values.tolist() == w0
+    assert learner.array("initial_weights").tolist() == w0
     assert sum(a.nbytes for a in learner.state().variables.values()) == sizes[0] + 8 * 3
     again = ob.restore(ob.restore(learner.state()).state())
     assert again.initial_weights.tolist() == w0
@@ -152,7 +152,7 @@ def test_rounds_of_learning_and_averaging(same_state):
             learners = [learners[0], ob.restore(learners[1].state()), learners[2].copy()]
         ob.average(learners)
         for learner in learners:
-            np.testing.assert_allclose(learner.state()["w"].values[:, 0], w, rtol=1e-13)
+            np.testing.assert_allclose(learner.array("w")[:, 0], w, rtol=1e-13)
             assert (learner.state().attrs["t"], learner.n_samples_seen_) == (t, t)
 
 

@@ -39,7 +39,7 @@ def ridge_on_one_hot_targets(create: Any, rows: Rows) -> Measured:
 def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
     """P is the inverse of the weighted information matrix, whatever the labels."""
     X, prior = rows.X, weakest_energy(rows.X)
-    P = create(ridge=prior, forgetting_factor=0.97).partial_fit(X, make_labels(rows.y)[0]).state()["P"].values
+    P = create(ridge=prior, forgetting_factor=0.97).partial_fit(X, make_labels(rows.y)[0]).array("P")
     A, _ = weighted_rows(X, X, prior, 0.97)
     return Measured(deviation(P, invert_information(A)), len(X), max(condition(A), condition(X)))
 

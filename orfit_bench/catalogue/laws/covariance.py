@@ -59,7 +59,7 @@ def count_mismatches(learner: Any, stream: Iterable[Array], name: str, expected:
         want = expected(learner.partial_fit(x[None][:0], y[:0]).state()[name].values, x)
         if is_refused(learner.partial_fit, x[None], y):
             return wrong + (not want.refused and not want.unsure)
-        warned = float(learner.state()["precision_lost"].values) == 1
+        warned = float(learner.array("precision_lost")) == 1
         lost = warned if want.unsure else lost or want.lost
         wrong += (warned != lost) + (want.refused and not want.unsure)
     return wrong
@@ -113,7 +113,7 @@ def _misjudges_block(learner: Any, x: Array, noise: float) -> bool:
     want = expected_outcome(np.eye(3, dtype=learner.dtype), x, noise, least=1)
     if is_refused(learner.step, np.array([x, np.roll(x, 1)]), [0.5, 0.5]):
         return not (want.refused or want.unsure)
-    warned = float(learner.state()["precision_lost"].values) == 1
+    warned = float(learner.array("precision_lost")) == 1
     return not want.unsure and (want.refused or warned != want.lost)
 
 

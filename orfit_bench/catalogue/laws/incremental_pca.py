@@ -28,7 +28,7 @@ def equals_batch_pca(create: Any, rows: Rows) -> Measured:
         lo += size
         values = np.zeros(len(X))
         values[:lo] = np.linalg.svd(X[:lo], compute_uv=False)
-        found = deviation(learner.state()["singular_values"].values, values)
+        found = deviation(learner.array("singular_values"), values)
         worst = nan_max(worst, found, deviation(second_moment(learner), X[:lo].T @ X[:lo]))
     return Measured(worst, 4 * len(X), 1.0)  # a moment is a square, with twice the rounding
 

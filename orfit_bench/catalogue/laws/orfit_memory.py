@@ -24,7 +24,7 @@ def least_worst_case_forgetting(create: Any, rows: Rows) -> Measured:
     """With one row more than the memory holds, the worst-case forgetting is the least possible, sigma_(m+1)^2."""
     X, y, _ = rows
     m = len(X) - 1
-    U = np.asarray(create(memory=m).partial_fit(X, y).state()["basis"].values, float).T
+    U = np.asarray(create(memory=m).partial_fit(X, y).array("basis"), float).T
     values = np.linalg.svd(X, compute_uv=False)
     worst = np.linalg.norm(X - (X @ U) @ U.T, 2)  # max |X z| over unit z off the memory
     return Measured(abs(float(worst - values[-1])) / float(values[0]), len(X), 1.0)
@@ -82,8 +82,8 @@ def random_memory_is_uniform(create: Any, rows: Rows) -> Measured:
     for seed in range(30):
         learner = create(memory=m, summary="random", random_state=seed).partial_fit(X[:m], y[:m])
         for i in range(m, len(X)):
-            before = learner.state()["basis"].values
-            after = learner.partial_fit(X[i : i + 1], y[i : i + 1]).state()["basis"].values
+            before = learner.array("basis")
+            after = learner.partial_fit(X[i : i + 1], y[i : i + 1]).array("basis")
             lost = [j for j, u in enumerate(before) if abs(after @ u).max() < 0.9]  # both bases have orthonormal rows
             dropped.append(lost[0] if lost else m)
     n, share = len(dropped), np.bincount(dropped, minlength=m + 1) / len(dropped)

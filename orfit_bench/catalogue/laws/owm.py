@@ -77,7 +77,7 @@ def overflowing_step_is_refused(create: Any, rows: Rows) -> Measured:
     learner = create(model=MLP((), bias=False), initial_weights=[0.0], step_size=4.0).partial_fit([[1.0]], [0.0])
     if not is_refused(learner.partial_fit, [[1.0]], [0.9 * float(np.finfo(learner.dtype).max)]):
         return Measured(float("inf"), 1, 1.0)
-    return Measured(deviation(learner.state()["P_1"].values, [[0.5]]), 1, 1.0)
+    return Measured(deviation(learner.array("P_1"), [[0.5]]), 1, 1.0)
 
 
 def _information_rows(A: Array) -> Array:

@@ -40,7 +40,7 @@ def p_is_inverse_information(create: Any, rows: Rows) -> Measured:
     X, y, _ = rows
     prior, worst, cond = weakest_energy(X), 0.0, condition(X)
     for ff, n in ((0.97, len(X)), (2.0, 3)):
-        P = create(ridge=prior, forgetting_factor=ff).partial_fit(X[:n], y[:n]).state()["P"].values
+        P = create(ridge=prior, forgetting_factor=ff).partial_fit(X[:n], y[:n]).array("P")
         A, _ = weighted_rows(X[:n], y[:n, None], prior, ff)
         want = invert_information(A) / max(1, ff**n)  # the rows of A are scaled by the largest weight
         worst, cond = nan_max(worst, deviation(P, want)), max(cond, condition(A))

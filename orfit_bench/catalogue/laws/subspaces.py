@@ -25,7 +25,7 @@ MIXED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
 
 def final_basis(learner: Any) -> Array:
     """The matrix C of a learner, in host memory, in double precision."""
-    return np.asarray(to_numpy64(learner.state()["basis"].values))
+    return np.asarray(to_numpy64(learner.array("basis")))
 
 
 def projector(C: Array) -> Array:

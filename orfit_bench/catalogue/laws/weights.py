@@ -74,7 +74,7 @@ def negative_weights_unlearn(create: Any, rows: Rows) -> Measured:
     want, A = solve_weighted(X[half:], y[half:, None], np.ones(len(X) - half), prior)
     found = nan_max(
         deviation(final_weights(learner), want),
-        deviation(learner.state()["information"].values, np.tril(A.T @ A)),
+        deviation(learner.array("information"), np.tril(A.T @ A)),
     )
     grown = float(np.linalg.norm(X, 2) / np.linalg.norm(A, 2))  # rounding errors scale with all rows
     return Measured(found, 2 * len(X), max(condition(A), condition(X)) * grown)

@@ -14,7 +14,7 @@ def measure(record: Record) -> float | None:
         return None
     X, Y = np.asarray(record.data.X, float), targets(record)
     want = method.theory.batch(X, Y, np.zeros((X.shape[1], Y.shape[1])), learner.settings)
-    return None if want is None else deviation(learner.state()[method.state.weights].values, want)
+    return None if want is None else deviation(learner.array(method.state.weights), want)
 
 
 def memory(record: Record) -> float:

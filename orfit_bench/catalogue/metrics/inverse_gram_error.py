@@ -18,13 +18,15 @@ def measure(record: Record) -> float | None:
     if learner.method.theory.inverse_gram is None or not learned_once(record):
         return None
     name, rows = learner.method.theory.inverse_gram
-    X, state = np.asarray(record.data.X, float), learner.state()
-    X = X[known(record)] if learner.method.traits.gaps else X
-    A = rows(X, learner.settings) if name in state else None
+    X = np.asarray(record.data.X, float)
+    A = rows(X[known(record)] if learner.method.traits.gaps else X, learner.settings)
     if A is None:
         return None
+    try:
+        P = learner.array(name).astype(float)
+    except KeyError:  # these settings need none
+        return None
     U = span(X)
-    P = np.asarray(state[name].values, float)
     return deviation(U.T @ P @ U, inverse(A, U))
 
 

@@ -57,6 +57,7 @@ def test_limits_are_measured(in_place, results):
     assert all(value > 0 for value in results.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fact", sorted({*looking.FACTS} - {"libraries", "whether it can compute"}))
 def test_a_fact(in_place, results, fact):
     looking.look(collect_into(results), in_place, fact)

@@ -76,9 +76,7 @@ def test_a_backend_of_the_host_brings_them_over_once(backend):
     before = copies()
     learner.partial_fit(there, targets)
     assert since(before)[0] == 2
-    np.testing.assert_array_equal(
-        learner.state()["w"].values, ob.create("lms", backend=backend).partial_fit(X, y).state()["w"].values
-    )
+    np.testing.assert_array_equal(learner.array("w"), ob.create("lms", backend=backend).partial_fit(X, y).array("w"))
 
 
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float32])
@@ -120,8 +118,8 @@ class Pinned:
 @pytest.mark.parametrize("backend", ["numpy", None])
 def test_pinned_rows_are_the_hosts(in_place, backend):
     learner = ob.create("lms", backend=backend or in_place).partial_fit(Pinned(X), Pinned(y))
-    want = ob.create("lms").partial_fit(X, y).state()["w"].values
-    np.testing.assert_allclose(learner.state()["w"].values, want, rtol=1e-12, atol=1e-14)
+    want = ob.create("lms").partial_fit(X, y).array("w")
+    np.testing.assert_allclose(learner.array("w"), want, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 1000])

@@ -55,7 +55,7 @@ def test_states_and_predictions_are_those_of_the_reference(case: str, eps: float
         reference, fast = (ob.create("apa", backend=name, **settings) for name in ("numpy", "numba"))
         want, got = reference.prequential(X, y), fast.prequential(X, y)
         np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * np.abs(want).max())
-        want, got = (learner.state()["w"].values for learner in (reference, fast))
+        want, got = (learner.array("w") for learner in (reference, fast))
         np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * np.abs(want).max())
 
 
@@ -63,7 +63,7 @@ def test_float32_keeps_its_digits_on_correlated_rows() -> None:
     X = delay_line(120, 32, 0.999).astype(np.float32)
     y = np.random.default_rng(3).standard_normal(len(X)).astype(np.float32)
     want, got = (
-        ob.create("apa", backend=backend, dtype=dtype, projection_order=8).partial_fit(X, y).state()["w"].values
+        ob.create("apa", backend=backend, dtype=dtype, projection_order=8).partial_fit(X, y).array("w")
         for backend, dtype in (("numpy", "float64"), ("numba", "float32"))
     )
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())

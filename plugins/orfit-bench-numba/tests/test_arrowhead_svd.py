@@ -50,6 +50,6 @@ def test_a_row_refused_in_a_block_leaves_the_memory_of_those_before(summary, mem
         with pytest.raises(ob.DivergedError) as error:
             learner.partial_fit(X, y)
         assert error.value.row == refused
-        U = learner.state()["basis"].values
+        U = learner.array("basis")
         spans.append(U.T @ U)
     np.testing.assert_allclose(*spans, rtol=0, atol=1e-13)

@@ -40,9 +40,9 @@ def test_single_rows_stay_orthonormal_and_equal_the_chunk(method, step_size):
     for x in X:
         one.learn_one(x)
     chunk.partial_fit(X)
-    C = one.state()["basis"].values
+    C = one.array("basis")
     assert abs(C.T @ C - np.eye(4)).max() < 1e-13
-    assert abs(C - chunk.state()["basis"].values).max() < 1e-9
+    assert abs(C - chunk.array("basis")).max() < 1e-9
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -57,7 +57,7 @@ def test_single_rows_without_a_transposed_copy_equal_the_chunk(method, dtype):
         one.learn_one(x)
     chunk.partial_fit(X)
     moved.partial_fit(X * (1 + 8 * eps * rng.uniform(-1, 1, X.shape)).astype(dtype))
-    change, C = abs(projection(moved) - projection(chunk)).max(), one.state()["basis"].values
+    change, C = abs(projection(moved) - projection(chunk)).max(), one.array("basis")
     assert abs(projection(one) - projection(chunk)).max() <= 20 * max(change, eps)
     if method == "incremental_pca":
         assert abs(C.T @ C - np.eye(4)).max() < 50 * eps
@@ -70,6 +70,6 @@ def test_single_rows_too_large_for_the_short_form(method):
     for x in X:
         one.learn_one(x)
     chunk.partial_fit(X)
-    C, D = (learner.state()["basis"].values for learner in (one, chunk))
+    C, D = (learner.array("basis") for learner in (one, chunk))
     assert abs(C.T @ C - np.eye(2)).max() < 1e-13
     assert abs(C @ C.T - D @ D.T).max() < 1e-6

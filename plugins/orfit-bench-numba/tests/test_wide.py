@@ -40,7 +40,7 @@ def test_a_small_row_in_a_block_with_huge_weights():
     settings = {"memory": 12, "initial_weights": np.full((D, 2), 1e250)}
     (mine, predictions), (other, want) = (learned("orfit", settings, b, "float64", X, y) for b in ("numba", "numpy"))
     alike(predictions, want, "float64")
-    alike(mine.state()["w"].values, other.state()["w"].values, "float64")
+    alike(mine.array("w"), other.array("w"), "float64")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

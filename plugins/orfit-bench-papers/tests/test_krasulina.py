@@ -105,10 +105,10 @@ def test_combined_machines_have_the_mean_of_their_bases(name):
     X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
     setup = replace(make_setup(find("krasulina-distributed")), backend="numpy")
     machines = [_krasulina.create_learner(setup, name, 2, 0.01, 0).partial_fit(X[i::2]) for i in range(2)]
-    mean = np.mean([machine.state()["basis"].values for machine in machines], axis=0)
+    mean = np.mean([machine.array("basis") for machine in machines], axis=0)
     together = measurement.combined(machines)
     for machine in together:
-        C = machine.state()["basis"].values
+        C = machine.array("basis")
         if machine.method.combine.averages:
             np.testing.assert_allclose(C, mean, atol=1e-12)
         else:
@@ -122,9 +122,9 @@ def test_lapacks_signs_are_those_of_a_qr_of_each_machine(name):
     X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 1, 1, 1]
     setup = replace(make_setup(find("krasulina-distributed")), backend="numpy")
     machines = [_krasulina.create_learner(setup, name, 2, 0.01, i).partial_fit(X[i::2]) for i in range(2)]
-    signed = [np.linalg.qr(machine.state()["basis"].values)[0] for machine in machines]
+    signed = [np.linalg.qr(machine.array("basis"))[0] for machine in machines]
     for machine in measurement.combined(machines, lapacks=True):
-        np.testing.assert_array_equal(machine.state()["basis"].values, np.linalg.qr(np.mean(signed, axis=0))[0])
+        np.testing.assert_array_equal(machine.array("basis"), np.linalg.qr(np.mean(signed, axis=0))[0])
 
 
 def test_signs_move_the_averages_of_orthonormal_bases_alone(created):
@@ -172,7 +172,7 @@ def test_a_unit_start_is_the_same_draw_unscaled(small):
     rows = _krasulina.images("digits")[:0]
     for name in _krasulina.METHODS:
         one, other = (
-            _krasulina.create_learner(setup, name, 3, 0.1, 5, unit).partial_fit(rows).state()["basis"].values
+            _krasulina.create_learner(setup, name, 3, 0.1, 5, unit).partial_fit(rows).array("basis")
             for unit in (False, True)
         )
         scale = 1e4 if name in ("Sanger", "Imp. Krasulina") else 1.0

@@ -54,7 +54,7 @@ def test_averaging_of_subspaces_equals_averaging_by_hand(round_: int | None) -> 
         ob.average(hand)
     for got, want in zip(learners, hand, strict=True):
         xr.testing.assert_identical(got.state(), want.state())
-    C = learners[0].state()["basis"].values
+    C = learners[0].array("basis")
     np.testing.assert_allclose(C.T @ C, np.eye(2), atol=1e-12)
 
 

@@ -25,7 +25,7 @@ def test_vague_prior_with_small_noise_warns_and_then_is_refused() -> None:
     assert stated(lambda: turned.partial_fit(X, y)) == []
     shaken = ob.create("kalman", initial_covariance=1e14, process_noise=100.0, **near)  # renews what was lost
     assert len(stated(lambda: shaken.partial_fit(X, y))) <= 1
-    np.testing.assert_allclose(shaken.state()["covariance"], shaken.state()["covariance"].values.T)
+    np.testing.assert_allclose(shaken.state()["covariance"], shaken.array("covariance").T)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-3])

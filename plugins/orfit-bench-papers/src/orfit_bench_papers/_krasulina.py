@@ -82,7 +82,7 @@ def create_learner(setup: Setup, name: str, k: int, eta0: float, seed: int, unit
     settings: dict[str, Any] = {"step_size": schedules.power(eta0, POWER[name])} if name in POWER else {}
     if unit and name in SMALL:
         drawn = setup.create(METHODS[name], seed, n_components=k).partial_fit(images(setup.data)[:0])
-        settings["initial_basis"] = drawn.state()["basis"].values / SMALL[name]
+        settings["initial_basis"] = drawn.array("basis") / SMALL[name]
     return setup.create(METHODS[name], seed, n_components=k, **settings)
 
 

@@ -43,7 +43,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     for t in range(T + 1):
         if t:
             learner.partial_fit(X[(t - 1) % 2][None], y[(t - 1) % 2][None])
-        w = learner.state()["w"].values[:, 0]
+        w = learner.array("w")[:, 0]
         gap[t] = plane.T @ (w - truth)
         seen = [0, 1] if t > 1 else [0]
         error[t] = float(np.mean([(y[i] - X[i] @ w) ** 2 for i in seen]))

@@ -38,7 +38,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
     theta = []
     for beta in betas(setup):
         rls = setup.create("rls", ridge=0.0, forgetting_factor=float(beta)).step([[x1]], [y1])
-        theta.append(float(rls.partial_fit([[x2]], [y2]).state()["w"].values[0, 0]))
+        theta.append(float(rls.partial_fit([[x2]], [y2]).array("w")[0, 0]))
     found = data.rotated(setup.data, setup["rows"], cell["run"])
     half = setup["rows"] // 2
     factors = _factors(setup)

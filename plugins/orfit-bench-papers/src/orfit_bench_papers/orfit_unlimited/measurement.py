@@ -86,7 +86,7 @@ def measure(setup: Setup, cell: Cell) -> xarray.Dataset:
 
 def weights(learner: Any) -> Array:
     """The weights (d,)."""
-    return np.asarray(learner.state()["w"].values[:, 0])
+    return np.asarray(learner.array("w")[:, 0])
 
 
 def _shuffled(found: Data, setup: Setup, run: int) -> Data:

@@ -32,7 +32,7 @@ def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
         size = float(x @ x)
         learner = create(step_size=step, eps=0.5 * size).partial_fit(np.tile(x, (T, 1)), np.full(T, "a"))
         want = 1 - (1 - step / 1.5) ** T
-        worst = max(worst, spec.deviation(learner.state()["w"].values[:, 0], want * x / size))
+        worst = max(worst, spec.deviation(learner.array("w")[:, 0], want * x / size))
     return spec.Measured(worst, T, 1.0)
 
 
@@ -40,7 +40,7 @@ def scores_of_a_full_step(create: Create, rows: spec.Rows) -> spec.Measured:
     """With step 1 and eps 0 the last row has score 1 for its own class and 0 for all others."""
     X, labels = rows.X, labels_of(rows)
     learner = create(step_size=1.0, eps=0.0).partial_fit(X, labels)
-    W = learner.state()["w"].values.astype(float)
+    W = learner.array("w").astype(float)
     want = (np.asarray(learner.classes_) == labels[-1]).astype(float)
     size = float(np.linalg.norm(X[-1]) * np.linalg.norm(W))
     return spec.Measured(float(np.abs(X[-1] @ W - want).max()), len(X), max(1.0, size))

@@ -41,7 +41,7 @@ def batch(X: spec.Array, Y: spec.Array, w0: spec.Array, settings: spec.Settings)
 
 def mean_of(learner: Any) -> spec.Array:
     """The mean (d,) of a learner with one output, in double precision."""
-    mean: spec.Array = learner.state()["mean"].values[:, 0].astype(float)
+    mean: spec.Array = learner.array("mean")[:, 0].astype(float)
     return mean
 
 

@@ -31,7 +31,7 @@ def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
         step = 0.1 / (leak + x @ x)
         learner = create(step_size=step, leak=leak).partial_fit(np.tile(x, (T, 1)), np.full(T, y))
         want = (1 - 0.9**T) * y * x / (leak + x @ x)
-        worst = max(worst, spec.deviation(learner.state()["w"].values[:, 0], want))
+        worst = max(worst, spec.deviation(learner.array("w")[:, 0], want))
     return spec.Measured(worst, T, 1.0)
 
 
@@ -44,7 +44,7 @@ def rests_at_ridge(create: Create, rows: spec.Rows) -> spec.Measured:
     moves = []
     for i in range(n):
         learner = create(step_size=step, leak=leak, initial_weights=start).partial_fit(X[i : i + 1], y[i : i + 1])
-        moves.append(learner.state()["w"].values[:, 0].astype(float) - start)
+        moves.append(learner.array("w")[:, 0].astype(float) - start)
     size = np.linalg.norm(moves)
     return spec.Measured(float(np.linalg.norm(sum(moves)) / size), n, float(np.linalg.norm(start) * np.sqrt(n) / size))
 

@@ -19,7 +19,7 @@ def random_start(settings: spec.Settings, sizes: spec.Sizes, draw: spec.Draw) ->
 
 def basis_of(learner: Any) -> spec.Array:
     """The basis C (d, k) of a learner in double precision."""
-    C: spec.Array = learner.state()["basis"].values.astype(float)
+    C: spec.Array = learner.array("basis").astype(float)
     return C
 
 
