@@ -81,6 +81,11 @@ def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
     if reason := spec.refuses(rule.settings, steps):
         raise ValueError(f"{rule.method.name} predicts no distribution: {reason}")
     scale = spec.scale(rule.settings, steps)
+    if spec.root and hasattr(state.arrays, spec.root):
+        from scipy.linalg import solve_triangular  # slow to import
+
+        R = to_host(getattr(state.arrays, spec.root))
+        return scale * solve_triangular(R, solve_triangular(R, to_host(J).T, trans="T")).T
     if spec.field:
         return scale * (J @ getattr(state.arrays, spec.field))
     right_side = contiguous(J.T, rule.namespace)

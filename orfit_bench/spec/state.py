@@ -122,6 +122,8 @@ class WeightCovariance:
         The field (parameter, parameter).
     right_side : str, optional
         Instead of a field: the right side of the equations of a `solution`, whose matrix is the inverse.
+    root : str, optional
+        The field with an upper triangular root R of the inverse, R'R, where the settings keep it instead of the field.
     refuses : callable, optional
         refuses(settings, steps) returns why there is none, or an empty text.
     """
@@ -129,6 +131,7 @@ class WeightCovariance:
     scale: Callable[[Settings, int], float]
     field: str = ""
     right_side: str = ""
+    root: str = ""
     refuses: Callable[[Settings, int], str] = lambda settings, steps: ""
 
 

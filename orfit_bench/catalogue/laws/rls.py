@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws import uncertainty, weights
+from orfit_bench.catalogue.laws import information_roots, uncertainty, weights
 from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
 from orfit_bench.catalogue.laws.helpers import (
@@ -108,6 +108,7 @@ LAWS = (
     Law(min_norm_interpolation, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
     Law(merge_is_exact, "survey, eq. (9) and (10)", exponent=2),
     Law(constraint_merge_is_exact, "thesis, Proposition 2", exponent=1, shape="wide"),
+    *information_roots.LAWS,
     *uncertainty.OF_REGRESSION,
     *weights.OF_SQUARED_ERRORS,
     Law(complex_least_squares, "docs/decisions/0053, on thesis, eq. (2.2) and (2.3)", exponent=2, numbers="complex"),

@@ -12,8 +12,8 @@ from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_cupy._transfers import Array, run_on_host
 from orfit_bench_numba import rls
 
-LACKS = NO_FLEETS
-
+ROOTS = "a step changes a triangular matrix by rotations, one after another, which a device has no fast function for"
+LACKS = NO_FLEETS | {"form=square_root": ROOTS, "forgetting=directional": ROOTS}
 
 _interpolating = ReducedKernel(rls, "w", rows="basis")
 

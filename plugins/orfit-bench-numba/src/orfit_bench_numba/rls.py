@@ -15,6 +15,7 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._complex_rows import learn_covariance_rows
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._fleets import make_covariance_fleet_learn
+from orfit_bench_numba._information_root import learn_root
 from orfit_bench_numba._projection import fit_block, fit_rows
 from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numpy import rls as reference
@@ -30,6 +31,9 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     The forgetting factor is the noise r of `_sequential_rls` and `_block_rls`.
     """
     ff = p.forgetting_factor
+    if hasattr(s, "root"):
+        first = p.ridge == 0 and p.t == 1
+        return reference.learn(s, X, Y, p, out) if first or X.dtype.kind == "c" else learn_root(s, X, Y, p, out)
     if X.dtype.kind == "c":
         if ff == 0 or (p.ridge == 0 and p.t == 1):
             return reference.learn(s, X, Y, p, out)
@@ -47,9 +51,9 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Any:
-    """The same for one row of real numbers with one output; None for the interpolating limit, which keeps a basis."""
+    """The same for one row of real numbers with one output; None where no P is kept."""
     ff = p.forgetting_factor
-    if ff == 0 or s.w.dtype.kind == "c":
+    if ff == 0 or s.w.dtype.kind == "c" or hasattr(s, "root"):
         return None
     limits = [float(number) for number in forgetting_limits(ff, s.P.dtype)]
     entry = learn_number.entry_point(s.P.dtype)
@@ -58,7 +62,7 @@ def bind_row(s: Any, p: Any) -> Any:
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """P <- (P - P J'(ff I + J P J')^-1 J P) / ff,  w <- w + P_old J'(ff I + J P_old J')^-1 E."""
-    if J.dtype.kind == "c":
+    if J.dtype.kind == "c" or hasattr(s, "root"):
         return reference.update(s, J, E, p)
     ff = p.forgetting_factor
     if ff == 0:

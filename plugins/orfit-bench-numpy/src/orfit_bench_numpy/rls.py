@@ -21,12 +21,15 @@ from orfit_bench.kernels.guards import (
 from orfit_bench.kernels.loops import Array, make_learn, make_step
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
+from orfit_bench_numpy._information_root import start_root, update_root
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step; for a single row x, J = x', E = e and S = s of the declaration."""
     if p.forgetting_factor == 0:
         return interpolate(s, J, E)
+    if hasattr(s, "root"):
+        return update_root(s, J, E, p) if p.ridge or p.t > 1 else start_root(s, J, E)
     if p.ridge == 0 and p.t == 1:
         return start_without_prior(s, J, E)
     P, ff = s.P, p.forgetting_factor

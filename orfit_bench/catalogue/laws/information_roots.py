@@ -1,0 +1,100 @@
+"""Laws of RLS in the square-root form, and of directional forgetting (SIFt-RLS)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, weakest_energy
+from orfit_bench.catalogue.shared.information_roots import solve_directional
+from orfit_bench.catalogue.shared.least_squares import weighted_rows
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
+
+SQUARE_ROOT = "Bjorck, Numerical Methods for Least Squares Problems, section 3.2"
+SIFT = "Lai and Bernstein, arXiv 2404.10844"
+
+
+def square_root_is_the_triangular_factor(create: Any, rows: Rows) -> Measured:
+    """Root and weights are those of one QR factorization of the weighted rows with the prior."""
+    X, y, _ = rows
+    prior = weakest_energy(X)
+    worst, cond = 0.0, condition(X)
+    for ff in (0.97, 1.0, 1.02):
+        learner = create(form="square_root", ridge=prior, forgetting_factor=ff).partial_fit(X, y)
+        A, b = weighted_rows(X, y[:, None], prior, ff)
+        R = np.linalg.qr(A, mode="r")
+        R *= np.sign(np.diagonal(R))[:, None] * max(1, ff ** (len(X) / 2))  # the rows of A are scaled by the largest
+        found = deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0])
+        worst = nan_max(worst, found, deviation(learner.array("root"), R))
+        cond = max(cond, condition(A))
+    return Measured(worst, len(X), cond)
+
+
+def loses_digits_with_the_condition_alone(create: Any, rows: Rows) -> Measured:
+    """On columns of very different sizes, errors grow with the condition of the rows, not with its square."""
+    X, y, _ = rows
+    d = X.shape[1]
+    learner = create(form="square_root", ridge=1.0)
+    eps = float(np.finfo(learner.dtype).eps)
+    X = (X * np.geomspace(1, eps**0.4, d)).astype(learner.dtype)
+    prior = float(np.square(X[:, -1]).sum())  # of the smallest column
+    learner = create(form="square_root", ridge=prior).partial_fit(X, y)
+    A, b = weighted_rows(X.astype(float), y[:, None], prior, 1.0)
+    want = np.linalg.lstsq(A, b, rcond=None)[0]
+    return Measured(deviation(final_weights(learner), want), len(X), condition(A))
+
+
+def equals_exponential_forgetting_for_full_blocks(create: Any, rows: Rows) -> Measured:
+    """Steps whose rows span all directions forget everything: the weights solve the exponentially weighted problem."""
+    X, y, _ = rows
+    d, ff = X.shape[1], 0.9
+    N = 2 * d
+    blocks = len(X) // N
+    X, y = X[: blocks * N], y[: blocks * N]
+    prior = weakest_energy(X[:N])
+    learner = create(forgetting="directional", ridge=prior, forgetting_factor=ff)
+    for i in range(0, len(X), N):
+        learner.step(X[i : i + N], y[i : i + N])
+    weight = np.repeat(ff ** (np.arange(blocks - 1, -1, -1) / 2), N)[:, None]
+    A = np.vstack([weight * X, np.sqrt(ff**blocks * prior) * np.eye(d)])
+    b = np.vstack([weight * y[:, None], np.zeros((d, 1))])
+    return Measured(deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0]), len(X), condition(A))
+
+
+def forgets_along_the_rows_alone(create: Any, rows: Rows) -> Measured:
+    """Weights and information follow the definition: (1 - ff) L x x'L / (x'L x) is forgotten before x is learned."""
+    X, y, _ = rows
+    prior, worst = weakest_energy(X), 0.0
+    for ff in (0.8, 0.98):
+        learner = create(forgetting="directional", ridge=prior, forgetting_factor=ff).partial_fit(X, y)
+        want = solve_directional(X, y[:, None], np.zeros((X.shape[1], 1)), prior, ff)
+        worst = nan_max(worst, deviation(final_weights(learner), np.asarray(want)))
+    return Measured(worst, len(X), condition(X))
+
+
+def unobserved_directions_keep_the_prior(create: Any, rows: Rows) -> Measured:
+    """Information about directions without rows stays ridge, P stays below I / ridge, and the weights are exact."""
+    X, y, _ = rows
+    d = X.shape[1]
+    U, ridge = np.linalg.qr(X[:d].T)[0], 0.5  # orthonormal directions
+    seen, unseen = U[:, : d // 2], U[:, d // 2 :]
+    rows_seen = X @ seen @ seen.T
+    learner = create(forgetting="directional", ridge=ridge, forgetting_factor=0.5).partial_fit(rows_seen, y)
+    R = learner.array("root").astype(float)
+    L = R.T @ R
+    size = float(np.linalg.norm(L, 2))
+    kept = float(np.abs(unseen.T @ L @ unseen - ridge * np.eye(unseen.shape[1])).max())
+    below = max(0.0, ridge - float(np.linalg.eigvalsh(L)[0]))
+    want = np.asarray(solve_directional(rows_seen, y[:, None], np.zeros((d, 1)), ridge, 0.5))
+    found = deviation(final_weights(learner), want)
+    return Measured(nan_max(max(kept, below) / size, found), len(X), size / ridge)
+
+
+LAWS = (
+    Law(square_root_is_the_triangular_factor, SQUARE_ROOT, exponent=1),
+    Law(loses_digits_with_the_condition_alone, SQUARE_ROOT, exponent=1),
+    Law(equals_exponential_forgetting_for_full_blocks, SIFT, exponent=1),
+    Law(forgets_along_the_rows_alone, SIFT, exponent=2),
+    Law(unobserved_directions_keep_the_prior, SIFT, exponent=1),
+)

@@ -1,0 +1,56 @@
+"""RLS in the square-root form: its merge, and the batch solution of directional forgetting.
+
+Shapes: X (n, d), Y (n, r), w (d, r), R (d, d) upper triangular, L = R'R the information.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orfit_bench.spec import Array, Side
+
+LARGEST = 1e9
+"""Operations n d^3, beyond which the batch solution of directional forgetting takes too long."""
+
+
+def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
+    """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of what both minimize.
+
+    The rows of b alone have the information L_b - kept L_0 = V (S^2 - kept ridge) V', from the singular values S of
+    R_b: what rounding left of the prior is dropped with the values that are not above it.
+    """
+    w_a, w_b, w_0 = a.fields["w"], b.fields["w"], a.start["w"]
+    prior = kept * float(np.square(np.abs(a.start["root"])).max(initial=0))  # ridge ff^n_b
+    _, S, Vt = np.linalg.svd(b.fields["root"])
+    gained = S**2 - prior
+    used = gained > len(S) * b.eps * S.max(initial=0) ** 2
+    roots = np.sqrt(gained[used])
+    A = roots[:, None] * Vt[used]
+    target = (S[used, None] ** 2 * (Vt[used] @ (w_b - w_0))) / roots[:, None]
+    R_a = np.sqrt(kept) * a.fields["root"]
+    both = np.vstack([R_a, A]), np.vstack([R_a @ (w_a - w_0), target])
+    T = np.linalg.qr(np.hstack(both), mode="r")[: len(S)]
+    diagonal = np.diagonal(T)
+    if not (np.isfinite(T).all() and diagonal.all()):
+        raise ValueError("the sum of the information is singular or overflows")
+    T = T * (np.abs(diagonal) / diagonal)[:, None]
+    R = np.triu(T[:, : len(S)])
+    return {"w": w_0 + np.linalg.solve(R, T[:, len(S) :]), "root": R}
+
+
+def solve_directional(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array | None:
+    """The weights of SIFt-RLS by its definition, with the information itself; None if that takes too long.
+
+    Before the row x is added, L - (1 - ff) L x x'L / (x'L x) replaces L where |x|^2 is at least |1 - ff| ridge.
+    """
+    n, d = X.shape
+    if n * d**3 > LARGEST:
+        return None
+    L, w = ridge * np.eye(d), np.array(w0, float)
+    for x, y in zip(X, Y, strict=True):
+        Lx = L @ x
+        if x @ x >= abs(1 - forgetting) * ridge and x @ x > 0:
+            L = L - (1 - forgetting) * np.outer(Lx, Lx) / (x @ Lx)
+        L = L + np.outer(x, x)
+        w = w + np.outer(np.linalg.solve(L, x), y - x @ w) if L.any() else w
+    return w

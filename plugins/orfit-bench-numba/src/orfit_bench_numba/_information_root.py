@@ -1,0 +1,168 @@
+"""RLS in the square-root form, row by row with Givens rotations: R upper triangular, R'R the information.
+
+A row x is rotated into R from the first column to the last, which leaves b with R z = b for the change z of w.
+Directional forgetting takes (1 - ff) L x x'L / (x'L x) from L = R'R: with u = R x / |R x| the rotations that turn
+(sqrt(1 - ff) u, sqrt(ff)) into (0, 1) take it from R (Stewart, 1979; LINPACK's dchdd), and nothing cancels.
+
+A row takes 3 d^2 flops (7 d^2 with directional forgetting). It is written to a second R, so that a row that is refused
+changes nothing. R and W, which holds the weights by output (c, d), are written.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._precision_guard import dot
+
+
+def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Learn rows; returns how many: the next one was refused."""
+    W = np.ascontiguousarray(s.w.T)  # w itself if it has one column
+    ff, directional = p.forgetting_factor, p.forgetting == "directional"
+    predictions = np.empty((0, 0), X.dtype) if out is None else out
+    learned = int(learn_root_rows(s.root, W, X, Y, ff, math.sqrt(abs(1 - ff) * p.ridge), directional, predictions))
+    if not np.may_share_memory(W, s.w):
+        s.w[...] = W.T
+    return learned
+
+
+@compiled("W W R R f f b W")
+def learn_root_rows(
+    root: Array, W: Array, X: Array, Y: Array, ff: Scalar, least: Scalar, directional: bool, out: Array
+) -> Any:
+    """Learn rows one by one; directions of rows with |x| below `least` are not forgotten."""
+    (n, d), outputs, one = X.shape, len(W), type(ff)(1)
+    R, B = root, np.zeros((d, d), X.dtype)
+    u, v, x, e = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(outputs, X.dtype)
+    b = np.empty((outputs, d), X.dtype)
+    learned = n
+    for t in range(n):
+        for k in range(outputs):
+            e[k] = dot(X[t], W[k])
+            if len(out):
+                out[t, k] = e[k]
+            e[k] = Y[t, k] - e[k]
+        kept, source = one if directional else np.sqrt(ff), R
+        if directional and ff != one and scale(X[t], x) >= least and project(R, x, u):
+            B[:], source = R, B
+            if ff < one:
+                remove_direction(B, u, v, ff)
+            else:  # information is added along the row
+                add_direction(B, u, v, np.sqrt(ff - one))
+        x[:] = X[t]
+        if not rotate_row(source, B, kept, x, e, b):
+            learned = t
+            break
+        solve_upper(B, b)
+        for k in range(outputs):
+            for j in range(d):
+                b[k, j] += W[k, j]
+        if not np.isfinite(b).all():
+            learned = t
+            break
+        W[:] = b
+        R, B = B, R
+    if learned % 2:  # the last R is in the second array
+        for i in range(d):
+            for j in range(i, d):
+                root[i, j] = R[i, j]
+    return learned
+
+
+@inline
+def scale(x: Array, unit: Array) -> Any:
+    """unit = x / max |x_i|; returns |x|."""
+    largest = type(x[0])(0)
+    for i in range(len(x)):
+        largest = max(largest, abs(x[i]))
+    for i in range(len(x)):
+        unit[i] = x[i] / largest if largest > 0 else x[i]
+    return largest * np.sqrt(dot(unit, unit))
+
+
+@inline
+def project(R: Array, x: Array, u: Array) -> Any:
+    """u = R x / |R x|; False where R x is zero."""
+    largest = type(x[0])(0)
+    for i in range(len(x)):
+        u[i] = dot(R[i, i:], x[i:])
+        largest = max(largest, abs(u[i]))
+    if not 0 < largest < np.inf:
+        return False
+    for i in range(len(u)):
+        u[i] /= largest
+    norm = np.sqrt(dot(u, u))
+    for i in range(len(u)):
+        u[i] /= norm
+    return True
+
+
+@inline_reordered
+def remove_direction(R: Array, u: Array, v: Array, ff: Scalar) -> None:
+    """R with R'(I - (1 - ff) u u')R in place of R'R."""
+    d, a, share = len(u), np.sqrt(ff), np.sqrt(type(ff)(1) - ff)
+    v[:] = 0
+    for m in range(d):
+        i = d - 1 - m
+        size = np.sqrt(a * a + share * u[i] * share * u[i])
+        c, s = a / size, share * u[i] / size
+        a = size
+        for j in range(i, d):
+            moved = c * v[j] + s * R[i, j]
+            R[i, j] = c * R[i, j] - s * v[j]
+            v[j] = moved
+
+
+@inline_reordered
+def add_direction(R: Array, u: Array, v: Array, share: Scalar) -> None:
+    """R with R'(I + share^2 u u')R in place of R'R."""
+    d, one = len(u), type(share)(1)
+    v[:] = 0
+    for i in range(d):
+        for j in range(i, d):
+            v[j] += share * u[i] * R[i, j]
+    for i in range(d):
+        size = np.hypot(R[i, i], v[i])
+        if size > 0:
+            rotate(R[i], R[i], v, i, R[i, i] / size, v[i] / size, one)
+
+
+@inline
+def rotate_row(R: Array, B: Array, kept: Scalar, x: Array, e: Array, b: Array) -> Any:
+    """Rotate the row x with the errors e into kept R, which gives B with the right sides b; False if singular."""
+    for i in range(len(x)):
+        size = np.hypot(kept * R[i, i], x[i])
+        if not 0 < size < np.inf:
+            return False
+        c, s = kept * R[i, i] / size, x[i] / size
+        rotate(R[i], B[i], x, i, c, s, kept)
+        B[i, i] = size
+        for k in range(len(e)):
+            b[k, i] = s * e[k]
+            e[k] = c * e[k]
+    return True
+
+
+@inline_reordered
+def rotate(r: Array, turned: Array, x: Array, begin: int, c: Scalar, s: Scalar, kept: Scalar) -> None:
+    """turned = c kept r + s x and x <- c x - s kept r, from column `begin`."""
+    c_r, s_r = c * kept, s * kept
+    for j in range(begin, len(x)):
+        new = c_r * r[j] + s * x[j]
+        x[j] = c * x[j] - s_r * r[j]
+        turned[j] = new
+
+
+@inline
+def solve_upper(R: Array, b: Array) -> None:
+    """b <- R^-1 b for each row of b."""
+    d = len(R)
+    for k in range(len(b)):
+        for m in range(d):
+            i = d - 1 - m
+            b[k, i] = (b[k, i] - dot(R[i, i + 1 :], b[k, i + 1 :])) / R[i, i]

@@ -1,0 +1,89 @@
+"""RLS in the square-root form: the upper triangular R with R'R = L, the information, instead of P = L^-1.
+
+A step triangularizes rows by orthogonal transformations, so its backward error is a few eps whatever the condition of
+the rows is: the digits lost in w follow the condition, not its square (Bjorck, Numerical Methods for Least Squares
+Problems, 1996, section 3.2).
+
+Directional forgetting is SIFt-RLS (Lai and Bernstein, arXiv 2404.10844): information is forgotten only in the
+directions that the rows of the step observe, L <- L - (1 - ff) L F'(F L F')^-1 F L with F the rows without what carries
+too little information.
+
+Shapes: J (q, p) rows, E (q, r) errors, w (p, r), R (p, p).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.loops import Array
+from orfit_bench.spec.kernel import Params, State
+
+
+def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
+    """The least change of w in the norm of R, with the rows: minimize |R z|^2 + |J z - E|^2, then w <- w + z."""
+    R = forget(s.root, J, p)
+    T = triangularize(np.vstack([R, J]), np.vstack([np.zeros((len(R), E.shape[1]), E.dtype), E]))
+    if T is None:
+        return False
+    R, b = T  # (p, p) and (p, r): Q [R 0; J E] = [R b; 0 *]
+    w = s.w + solve_triangular(R, b, check_finite=False)
+    if not (is_finite(w) and is_finite(R)):
+        return False
+    s.w[...], s.root[...] = w, R
+    return True
+
+
+def forget(R: Array, J: Array, p: Params) -> Array:
+    """The root of the information that is kept: of ff L, or of ff L only in the directions of the rows."""
+    ff = p.forgetting_factor
+    if p.forgetting == "exponential":
+        return np.asarray(R * math.sqrt(ff))
+    U = observed_directions(R, J, p)  # R F' (F L F')^-1 F R' = U U'
+    kept: Array = R - (1 - math.sqrt(ff)) * (U @ (U.conj().T @ R))
+    return kept
+
+
+def observed_directions(R: Array, J: Array, p: Params) -> Array:
+    """U (p, k), an orthonormal basis of R F', F the rows without directions of less information than (1 - ff) ridge.
+
+    In those, what repeated rows bring does not make up for what is forgotten: the information would fall below that of
+    the prior (SIFt-RLS, information filtering).
+    """
+    _, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+    rounding = max(J.shape) * np.finfo(J.dtype).eps * sigma.max(initial=0)
+    least = max(math.sqrt(abs(1 - p.forgetting_factor) * p.ridge), rounding)
+    F = Vt[(sigma >= least) & (sigma > 0)]
+    return np.linalg.qr(R @ F.conj().T)[0]
+
+
+def triangularize(A: Array, B: Array) -> tuple[Array, Array] | None:
+    """R (p, p) with a positive diagonal and b (p, r), where Q A = [R; 0] and b are the first rows of Q B.
+
+    None where A (n, p) is not of full column rank or holds an infinite number.
+    """
+    d = A.shape[1]
+    if not is_finite(A):
+        return None
+    T = np.linalg.qr(np.hstack([A, B]), mode="r")[:d]
+    diagonal = np.diagonal(T)
+    if len(T) < d or not diagonal.all():
+        return None
+    T = T * (np.abs(diagonal) / diagonal)[:, None]
+    return np.triu(T[:, :d]), T[:, d:]
+
+
+def start_root(s: State, J: Array, E: Array) -> bool:
+    """Without a prior: the solution of the first rows alone (least-squares notes, initialization)."""
+    T = triangularize(J, E)
+    if T is None:
+        return False
+    w: Any = s.w + solve_triangular(*T, check_finite=False)
+    if not (is_finite(w) and is_finite(T[0])):
+        return False
+    s.w[...], s.root[...] = w, T[0]
+    return True
