@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws import uncertainty, weights
+from orfit_bench.catalogue.laws.conditioning import CONDITIONING
 from orfit_bench.catalogue.laws.covariance import filter_warns_on_precision_loss
 from orfit_bench.catalogue.laws.helpers import condition, is_refused, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.laws.smoothing import (
@@ -17,22 +18,10 @@ from orfit_bench.catalogue.laws.smoothing import (
     smoothing_shrinks_covariance,
 )
 from orfit_bench.catalogue.laws.state_space import make_state_space, moment_deviation, random_spd, to_float32
-from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
 from orfit_bench.catalogue.shared.least_squares import invert_information
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.model import Model, Transition
-
-
-def conditional_mean_and_covariance(create: Any, rows: Rows) -> Measured:
-    """Mean and covariance are those of the state given the rows so far, with time-varying settings and missing y."""
-    world, worst, cond = make_state_space(rows, 40), 0.0, 1.0
-    learner = create(**world.start())
-    for lo, hi in ((0, 1), (1, 2), (2, 20), (20, 40)):
-        learner.partial_fit(world.X[lo:hi], world.y[lo:hi], **world.varying(slice(lo, hi)))
-        want = world.states(hi)
-        worst, cond = nan_max(worst, moment_deviation(learner, want.of(hi - 1))), max(cond, want.condition)
-    return Measured(worst, 40, cond)
 
 
 def control_shifts_the_state(create: Any, rows: Rows) -> Measured:
@@ -75,25 +64,6 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
     A = np.vstack([X, np.eye(X.shape[1]) / np.sqrt(variance)])
     theta = np.linalg.lstsq(A, np.append(y, np.zeros(X.shape[1]))[:, None], rcond=None)[0]
     return Measured(moment_deviation(learner, (theta, invert_information(A))), len(X), condition(A))
-
-
-def block_observations(create: Any, rows: Rows) -> Measured:
-    """A block of observations conditions the state at once; with independent noise, equal to one after another."""
-    X, y, (size, d) = rows.X[:40], rows.y[:40], (5, rows.X.shape[1])
-    rng, start = np.random.default_rng(rows.seed), (np.zeros((d, 1)), np.eye(d))
-    scale, at_once, one_by_one = float((X * X).sum(1).mean()), create(), create()
-    noise, number = to_float32(scale * random_spd(rng, size)), float(to_float32(np.asarray(0.1 * scale)))
-    for i in range(0, 40, size):
-        at_once.step(X[i : i + size], y[i : i + size], observation_noise=noise)
-        one_by_one.step(X[i : i + size], y[i : i + size], observation_noise=number)
-    still = joint_prior(np.eye(d)[None], np.zeros((1, d, d)), *start)
-    worst, cond = 0.0, 1.0
-    row_by_row = create(observation_noise=number).partial_fit(X, y)
-    for learners, R in (((at_once,), noise), ((one_by_one, row_by_row), number * np.eye(size))):
-        want = condition_on_rows(still, [(0, X[i : i + size], y[i : i + size, None], R) for i in range(0, 40, size)])
-        worst = nan_max(worst, *(moment_deviation(learner, want.of(0)) for learner in learners))
-        cond = max(cond, want.condition)
-    return Measured(worst, 40, cond)
 
 
 def extended_filter_on_linear_functions(create: Any, rows: Rows) -> Measured:
@@ -182,12 +152,11 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
 
 
 LAWS = (
-    Law(conditional_mean_and_covariance, "survey, Proposition 3", exponent=1),
+    *CONDITIONING,
     Law(control_shifts_the_state, "survey, Proposition 3, for theta_t = A theta_(t-1) + u_t + noise", exponent=1),
     Law(filter_warns_on_precision_loss, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
     Law(equals_rls_with_forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
     Law(merge_is_exact, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
-    Law(block_observations, "survey, Lemma 2, several samples of one task", exponent=1),
     Law(extended_filter_on_linear_functions, "survey, Extensions of KF (EKF)", exponent=1),
     Law(smoothed_mean_and_covariance, "survey, (RTS-Sigma)", exponent=1),
     Law(transition_overflow_is_refused, "survey, Proposition 3, in floating point", exponent=0, shape="own"),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.kalman import LAWS
-from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior, lower_root
 from orfit_bench.catalogue.shared.least_squares import solve_min_norm
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
@@ -26,7 +26,7 @@ from orfit_bench.spec.model import Transition, is_identity
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Diagonal, Field, PrecisionWarning, Settings, Sizes, StateSpec
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
-from orfit_bench.spec.types import Matrix, MatrixOrTransition
+from orfit_bench.spec.types import Choice, Matrix, MatrixOrTransition
 from orfit_bench.spec.weighting import Weighting
 
 LARGEST = 2000
@@ -96,6 +96,15 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
     return Diagonal(P, p) if P.ndim < 2 else np.asarray(P / 2 + P.T / 2)
 
 
+def _keeps_root(settings: Settings) -> bool:
+    return bool(settings["form"] == "square_root")
+
+
+def _prior_root(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
+    P = _prior(settings, sizes, draw)
+    return Diagonal(np.sqrt(P.values), P.size) if isinstance(P, Diagonal) else lower_root(_root(P))
+
+
 def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
     P = _prior(settings, sizes, draw)
     return np.broadcast_to(P.values, P.size) if isinstance(P, Diagonal) else np.diagonal(P)
@@ -120,12 +129,22 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     mean, P = a.start["mean"], a.start["covariance"]
     B = _root(P)
     to = np.linalg.pinv(B)
-    found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
+    found = [_invert(to @ _covariance(s) @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
     L = sum(L for L, _ in found) - np.eye(B.shape[1])
     M = B @ np.linalg.inv(L) @ B.T
     lost = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
     u = np.linalg.solve(L, sum(Lu for _, Lu in found))
-    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
+    merged = {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
+    if "root" in a.fields:
+        merged["root"] = lower_root(B @ np.linalg.inv(np.linalg.cholesky(L)).T)
+    return merged
+
+
+def _covariance(side: Side) -> Array:
+    if "root" not in side.fields:
+        return side.fields["covariance"]
+    S: Array = side.fields["root"]
+    return S @ S.T
 
 
 def _invert(M: Array, u: Array) -> tuple[Array, Array]:
@@ -161,10 +180,18 @@ METHOD = Method(
             optional=True,
         ),
         Setting("initial_covariance", Matrix(covariance=True), 1.0, "covariance of the first state"),
+        Setting(
+            "form",
+            Choice(("covariance", "square_root")),
+            "covariance",
+            "what is kept: the covariance, or a square root too, from which it follows: slower, but no digits are lost "
+            "to the difference of large variances",
+        ),
     ),
     examples=(
         {"transition": 0.9, "process_noise": 0.1, "observation_noise": 0.5},
         {"observation_noise": 0.0, "initial_mean": 0.2},
+        {"form": "square_root", "transition": 0.9, "process_noise": 0.1},
     ),
     state=StateSpec(
         (
@@ -174,6 +201,13 @@ METHOD = Method(
                 ("parameter", "parameter"),
                 "covariance of the state, the same for each output",
                 start=_prior,
+            ),
+            Field(
+                "root",
+                ("parameter", "parameter"),
+                "S, lower triangular: S S' is the covariance",
+                start=_prior_root,
+                when=_keeps_root,
             ),
             Field("scale", ("parameter",), "diagonal of the covariance when the state last moved", start=_scale),
             Field("precision_lost", (), "1 once half of the digits of the covariance are lost"),

@@ -5,7 +5,7 @@ Shapes: n steps of d parameters, r outputs; F, Q (n, d, d) of the move to each s
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,3 +60,10 @@ def _block_diagonal(A: Array, B: Array) -> Array:
     both = np.zeros((a + b, a + b))
     both[:a, :a], both[a:, a:] = A, B
     return both
+
+
+def lower_root(B: Array) -> Array:
+    """The lower triangular S (d, d) with S S' = B B' for B (d, k), and no negative number on its diagonal."""
+    d, k = B.shape
+    T: Any = np.linalg.qr(np.hstack([B, np.zeros((d, max(0, d - k)))]).T, mode="r")
+    return np.asarray((T * np.where(np.diagonal(T) < 0, -1, 1)[:, None]).T)

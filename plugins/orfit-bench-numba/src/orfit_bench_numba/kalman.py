@@ -12,7 +12,8 @@
 | `p.observation_noise` | R_t (q, q)     | R         | covariance of the observation noise                   |
 
 Rows with noise are learned together: those of a state at rest as in rls without forgetting, those of a moving state by
-`_kalman_rows`. Rows without noise are learned one by one by `_exact_observations`; the smoother is in `_smoother`.
+`_kalman_rows`. Rows without noise are learned one by one by `_exact_observations`; the smoother is in `_smoother`. The
+square-root form, where QR factorizations in LAPACK take the time, is the reference's.
 """
 
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
 from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
+from orfit_bench_numpy import kalman as reference
 
 TRANSITION_LIMITS = NO_LIMITS._replace(max_error=0.01)
 """A transition may amplify errors, as forgetting does."""
@@ -41,6 +43,8 @@ __all__ = ["bind_row", "fleet_learn", "learn", "predict_step", "record_rows", "r
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row, those with noise together."""
+    if hasattr(s, "root"):
+        return reference.learn(s, X, Y, p, out)
     noise = np.resize(p.observation_noise, len(X))
     exact = (noise == 0) & ~np.isnan(Y).any(axis=1)
     starts = [0, *(np.flatnonzero(exact[1:] != exact[:-1]) + 1).tolist()]
@@ -58,7 +62,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
     """The same for one row with one output; None without noise, and for matrices so large that BLAS may use threads."""
-    if p.observation_noise[0] == 0 or p.control is not None:
+    if p.observation_noise[0] == 0 or p.control is not None or hasattr(s, "root"):
         return None
     if not p.is_dynamic.any():
         return bind_row_at_rest(s, p)
@@ -102,7 +106,8 @@ def no_records(dtype: Any) -> tuple[Array, Array, Array, Array]:
 def record_rows(s: Any, X: Array, Y: Array, p: Any, records: tuple[Array, Array, Array, Array]) -> int:
     """Learn rows and record the moments (m_pred, P_pred, m, P) of each; returns how many, 0 where it cannot."""
     noise = np.resize(p.observation_noise, len(X))
-    return learn_noisy_rows(s, X, Y, noise, p, 0, None, records) if len(X) and noise.all() else 0
+    can_record = len(X) and noise.all() and not hasattr(s, "root")
+    return learn_noisy_rows(s, X, Y, noise, p, 0, None, records) if can_record else 0
 
 
 def learn_noisy_rows(
@@ -188,6 +193,8 @@ def filter_step(s: Any, A: Array, Y: Array, p: Any, out: Array | None) -> bool:
 
 def predict_step(s: Any, mean: Array, p: Any) -> bool:
     """theta <- A theta (or another mean, from a nonlinear transition),  Sigma <- A Sigma A' + Q."""
+    if hasattr(s, "root"):
+        return reference.predict_step(s, mean, p)
     P = np.empty_like(s.covariance)
     nothing = np.empty((0, 0), P.dtype)
     F, Q = (nothing if M is None else np.ascontiguousarray(M) for M in (p.transition, p.process_noise))
@@ -202,6 +209,8 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """theta <- theta + K E,  Sigma <- Sigma - K X'Sigma  with K = Sigma X (R + X'Sigma X)^-1, X' = J."""
+    if hasattr(s, "root"):
+        return reference.update(s, J, E, p)
     R = p.observation_noise
     if is_singular(R):
         return learn_exactly(s, J, E, p)

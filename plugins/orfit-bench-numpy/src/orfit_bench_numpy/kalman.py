@@ -22,6 +22,7 @@ from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
+from orfit_bench_numpy._covariance_root import predict_root, update_root
 from orfit_bench_numpy._rts_smoother import rts_smooth
 
 __all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
@@ -43,6 +44,8 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 
 def predict_step(s: State, mean: Array, p: Params) -> bool:
     """Prediction (KF, arrow down); the caller has computed the mean A theta, or that of a nonlinear transition."""
+    if hasattr(s, "root"):
+        return predict_root(s, mean, p)
     P, F, Q = s.covariance, p.transition, p.process_noise
     if F is not None:
         P = F @ P @ F.T  # A Sigma A'
@@ -59,6 +62,8 @@ def predict_step(s: State, mean: Array, p: Params) -> bool:
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """Correction (KF, arrow right) by rows J (q, d) with errors E = y - J theta (q, r)."""
+    if hasattr(s, "root"):
+        return update_root(s, J, E, p)
     P, R = s.covariance, p.observation_noise
     if is_singular(R):
         return update_exactly(s, J, E, p)

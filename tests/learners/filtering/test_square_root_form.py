@@ -1,0 +1,55 @@
+"""The square-root form of the Kalman filter."""
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+Y = RNG.normal(size=60)
+Y[5] = np.nan
+A = RNG.normal(size=(4, 4)) / 3
+WORLDS = {
+    "at rest": {},
+    "moving": {"transition": A, "process_noise": A @ A.T},
+    "noise in some directions": {"process_noise": np.diag([0.1, 0, 0.2, 0.3]), "initial_covariance": np.ones(4)},
+    "exact observations": {"transition": A, "process_noise": A @ A.T, "observation_noise": 0.0},
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_equals_the_covariance_form(world, backend):
+    a, b = (ob.create("kalman", backend=backend, form=f, **WORLDS[world]) for f in ("covariance", "square_root"))
+    for learner in (a, b):
+        learner.partial_fit(X[:40], Y[:40])
+    np.testing.assert_allclose(b.array("mean"), a.array("mean"), atol=1e-12)
+    np.testing.assert_allclose(b.array("covariance"), a.array("covariance"), atol=1e-12)
+    np.testing.assert_allclose(b.array("root") @ b.array("root").T, b.array("covariance"), atol=1e-15)
+    for name in ("mean", "covariance"):
+        found, want = (learner.smooth(X[40:], Y[40:])[name].values for learner in (b, a))
+        np.testing.assert_allclose(found, want, atol=1e-10)
+    np.testing.assert_allclose(b.predict(X, return_std=True)[1], a.predict(X, return_std=True)[1], atol=1e-12)
+    np.testing.assert_allclose(b.log_likelihood(X[40:], Y[40:]), a.log_likelihood(X[40:], Y[40:]), rtol=1e-9)
+
+
+def test_float32_at_condition_a_million():
+    rows = (RNG.normal(size=(300, 4)) * np.geomspace(1, 1e-6, 4)).astype(np.float32)
+    y = rows.astype(float) @ (np.ones(4) / np.geomspace(1, 1e-6, 4))
+    settings = {"backend": "numpy", "dtype": "float32", "initial_covariance": 1e12}
+    found = ob.create("kalman", form="square_root", **settings).partial_fit(rows, y).predict(rows)
+    both = np.vstack([rows.astype(float), 1e-6 * np.eye(4)]), np.append(y, np.zeros(4))
+    assert np.abs(found - rows @ np.linalg.lstsq(*both, rcond=None)[0]).max() < 1e-4
+    with pytest.raises(ob.DivergedError):
+        ob.create("kalman", **settings).partial_fit(rows, y)
+
+
+def test_merge_keeps_the_root():
+    settings = {"form": "square_root", "initial_covariance": np.diag([1.0, 0.0, 2.0, 3.0]), "backend": "numpy"}
+    complete = ob.create("kalman", **settings).partial_fit(X, Y)
+    merged = ob.create("kalman", **settings).partial_fit(X[:20], Y[:20])
+    merged.merge(ob.create("kalman", **settings).partial_fit(X[20:], Y[20:]))
+    for name in ("mean", "covariance"):
+        np.testing.assert_allclose(merged.array(name), complete.array(name), atol=1e-13)
+    np.testing.assert_allclose(merged.array("root") @ merged.array("root").T, merged.array("covariance"), atol=1e-13)
