@@ -66,8 +66,11 @@ class Cell:
     def key(self) -> str:
         """A hash of the description, equal in every process."""
         cell = asdict(self)
-        # preprocessing that is off is left out, so that the keys of results from before it existed stay
+        # preprocessing that is off, and added settings at their defaults, are left out: older results keep their keys
         cell["protocol"] = {name: value for name, value in cell["protocol"].items() if value is not False}
+        method = registry().methods.get(self.method)
+        later = {s.name: s.default for s in (method.settings if method else ()) if s.added}
+        cell["settings"] = {n: v for n, v in cell["settings"].items() if n not in later or v != later[n]}
         return make_key(cell)
 
     def data(self) -> Data:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pluggy
 
 from orfit_bench import spec
-from orfit_bench.plugins import hooks
+from orfit_bench.plugins import hooks, trial
 from orfit_bench.spec import SPEC_VERSION, Absent, Override
 
 if TYPE_CHECKING:
@@ -70,12 +70,17 @@ def installed() -> Iterator[Plugin]:
     """Load the plugins of all installed distributions, the package's own first, then by name."""
     from importlib.metadata import entry_points
 
-    only = os.environ.get(ONLY)
+    only = "" if os.environ.get(trial.IN_TRIAL) else os.environ.get(ONLY)
     wanted = None if only is None else {n.strip() for n in only.split(",")}
-    for point in sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, _supplier(p))):
+    points = sorted(entry_points(group=GROUP), key=lambda p: (not _own(p), p.name, _supplier(p)))
+    allowed = [p for p in points if _own(p) or wanted is None or p.name in wanted]
+    fatal = trial.failures(p for p in allowed if not _own(p))
+    for point in points:
         identity = (point.name, *_supplier(point))
-        if wanted is not None and point.name not in wanted and not _own(point):
+        if point not in allowed:
             yield Plugin(*identity, "blocked", f"not listed in {ONLY}={only}")
+        elif point in fatal:
+            yield Plugin(*identity, "broken", fatal[point])
         else:
             yield replace(load(point.load, *identity), installed=_installation_time(point))
 

@@ -54,6 +54,9 @@ class Setting:
         One line for help and error messages; with `optional` it says what None means.
     optional : bool
         Whether None is accepted too.
+    added : bool
+        Whether results were stored before the setting existed. At its default it does not change the key of a cell, so
+        that those results are still compared with new ones.
 
     Raises
     ------
@@ -66,6 +69,7 @@ class Setting:
     default: Any
     meaning: str
     optional: bool = False
+    added: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a declaration that could not be read back to a user."""

@@ -52,7 +52,9 @@ class TestFaultyPlugins:
 
     def test_broken_plugins_are_reported_once_and_do_not_stop(self, environment, tmp_path):
         install(tmp_path / "site", "broken", "raise ImportError('no such library')")
-        done = call(*words("run --method lms --stream regression"), environment=environment, folder=tmp_path)
+        done = call(
+            *words("run --method lms --backend numpy --stream regression"), environment=environment, folder=tmp_path
+        )
         assert done.returncode == 0
         assert done.stderr.count("Broken plugin broken (broken 0.1): ImportError: no such library") == 1
         assert done.stderr.count("no such library") == 1
@@ -69,3 +71,11 @@ class TestFaultyPlugins:
         assert done.returncode == 2
         assert "broken (broken 0.1): SystemExit: 0" in done.stderr
         assert not (tmp_path / "results.nc").exists()
+
+    def test_a_plugin_that_ends_the_process_is_named(self, environment, tmp_path):
+        install(tmp_path / "site", "fatal", "import os; os._exit(0)")
+        done = call("list", environment=environment, folder=tmp_path)
+        assert done.returncode == 0
+        assert "its import ended the process with exit code 0" in " ".join(done.stdout.split())
+        assert "rls" in done.stdout
+        assert call("--strict-plugins", "list", environment=environment, folder=tmp_path).returncode == 2

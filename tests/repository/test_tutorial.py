@@ -74,6 +74,7 @@ def test_the_plugin_of_the_page_conforms(site: Path) -> None:
     assert re.findall(r"^\w+ \w+", done.stdout, re.M) == re.findall(r"^law_\w+ \w+(?=: off by)", TEXT, re.M)
 
 
+@pytest.mark.slow
 def test_the_laws_fail_where_the_page_says_so(site: Path, tmp_path: Path) -> None:
     (line,) = re.findall(r"`(lengths = [^`]+)`", TEXT)
     broken = shutil.copytree(site, tmp_path / "broken")
@@ -99,6 +100,7 @@ def test_the_commands_of_the_page_work(site: Path, tmp_path: Path) -> None:
         assert "frequent_directions" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_cells_of_the_page_conform_without_packaging() -> None:
     cells = [re.sub(r"^from frequent_directions.*\n", "", text, flags=re.M) for text in FILES.values()]
     code = f"cells = {[*cells, NOTEBOOK + SUMMARY]!r}\nnames = {{}}\nfor cell in cells: exec(cell, names)\n"

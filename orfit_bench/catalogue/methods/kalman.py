@@ -186,6 +186,7 @@ METHOD = Method(
             "covariance",
             "what is kept: the covariance, or a square root too, from which it follows: slower, but no digits are lost "
             "to the difference of large variances",
+            added=True,
         ),
     ),
     examples=(

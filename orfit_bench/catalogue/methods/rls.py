@@ -128,6 +128,7 @@ METHOD = Method(
             "exponential",
             "what is forgotten: all information, or (SIFt-RLS) only that about the directions that a step observes, so "
             "that the information about others stays; directional forgetting always keeps a square root",
+            added=True,
         ),
         Setting(
             "form",
@@ -135,6 +136,7 @@ METHOD = Method(
             "covariance",
             "what is kept: P, or a square root of its inverse, which loses digits only with the condition of the rows "
             "and not with its square, but takes six to nine times as long",
+            added=True,
         ),
     ),
     examples=(

@@ -76,6 +76,7 @@ def test_a_rate(in_place, results, name):
     assert len(results) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_few_rows_of_every_method(in_place, results, method):
     warming.warm(collect_into(results), in_place, method, "float32", small=True)
