@@ -214,6 +214,7 @@ fault(
     "merges_as_declared",
     "merge_leaves_other_unchanged",
     "merge_uses_every_field",
+    "any_order_of_operations",
     method=change(SQUARES, combine={"merge": Merge("averaged", "", _misspelt)}),
     kernel=KernelModule(learn=_sums_squares),
     message="the merge rule returned 'sqares', which is no field of wrong. Did you mean 'squares'?",

@@ -10,6 +10,7 @@ from helpers.methods import change
 
 from faults.fault import fault
 from faults.reference_learner import (
+    BATCHES,
     DOUBLE,
     LINEAR_LMS,
     PLAIN,
@@ -107,12 +108,14 @@ fault(
     "restored_in_half_precision",
     "restore rounds the arrays to half precision",
     "restored_state_continues_identically",
+    "any_order_of_operations",
     host=(dataset, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(
     "loaded_in_half_precision",
     "load rounds the arrays to half precision",
     "saved_state_continues_identically",
+    "any_order_of_operations",
     host=(files, "read", lambda path: _in_half(read(path))),
 )
 fault(
@@ -122,4 +125,27 @@ fault(
     method=change(DOUBLE, combine={"averages": ("w",), "derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=KernelModule(learn=carries_the_double),
     host=(merging, "_mean", lambda fields, name, by: fields[0][name]),
+)
+
+
+def _loses_a_step_of_flush(self: Any) -> Any:
+    twin = copy(self)
+    if twin.pending:
+        flush = twin.flush
+
+        def uncounted() -> Any:
+            flush()
+            twin.live_state.n_steps -= 1
+            return twin
+
+        vars(twin)["flush"] = uncounted
+    return twin
+
+
+fault(
+    "flush_of_a_copy_is_not_counted",
+    "a learner that was copied while rows were pending does not count the step of its flush",
+    "any_order_of_operations",
+    method=BATCHES,
+    host=(Learner, "copy", _loses_a_step_of_flush),
 )

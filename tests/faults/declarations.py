@@ -178,6 +178,7 @@ fault(
     "swapped_bytes",
     "the conversion to NumPy swaps the bytes",
     "state_matches_declaration",
+    "any_order_of_operations",
     "dtype_is_preserved",
     backend=replace(ON_NUMPY, asnumpy=lambda a: np.array(a).astype(a.dtype.newbyteorder())),
 )

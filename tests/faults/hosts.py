@@ -32,6 +32,7 @@ fault(
     "pending_rows_are_learned_twice",
     "flush learns the pending rows twice",
     "incomplete_batch_is_pending",
+    "any_order_of_operations",
     method=BATCHES,
     host=(Rule, "flush", _learned_twice),
 )
@@ -75,6 +76,7 @@ fault(
     "nonfinite_rows_are_accepted",
     "rows with NaN or infinities are passed to the kernel",
     "nonfinite_input_is_refused",
+    "any_order_of_operations",
     host=(validation, "check_finite", lambda value, name, names=(): None),
 )
 fault(

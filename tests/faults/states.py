@@ -97,7 +97,7 @@ class SharesGains:
         return len(X)
 
 
-fault("shares_gains", SharesGains.__doc__, "learners_are_independent", kernel=SharesGains())
+fault("shares_gains", SharesGains.__doc__, "learners_are_independent", "any_order_of_operations", kernel=SharesGains())
 
 
 @faulty_learn("result_depends_only_on_seed")
@@ -141,6 +141,7 @@ fault(
     "hidden",
     Hidden.__doc__,
     "copy_continues_identically",
+    "any_order_of_operations",
     "restored_state_continues_identically",
     "saved_state_continues_identically",
     "predicting_changes_nothing",

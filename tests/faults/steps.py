@@ -117,6 +117,7 @@ fault(
     "empty_prediction_changes_weights",
     "predicting no rows changes the weights by rounding",
     "empty_chunk_changes_nothing",
+    "any_order_of_operations",
     "incomplete_batch_is_pending",
     "overflowing_step_is_refused",
     method=change(BATCHES, state={"predict": _nothing_asked}),

@@ -11,6 +11,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     invalid_input,
     long_streams,
     merging,
+    operations,
     precision,
     proof,
     settings,

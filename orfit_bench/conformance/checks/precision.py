@@ -42,6 +42,8 @@ def dtype_is_preserved(context: CheckContext) -> None:
         for name, array in (predictions | arrays_of(learner)._asdict()).items():
             dtype = dtype_name(array) if hasattr(array, "dtype") else learner.dtype.name
             ensure(name == "count" or dtype == learner.dtype.name, f"{name} is of {dtype}, want {learner.dtype}")
+            native = getattr(getattr(array, "dtype", None), "isnative", True)
+            ensure(native, f"{name} is of {getattr(array, 'dtype', '')}, want the byte order of this machine")
 
 
 @check(needs_float32_learner)
