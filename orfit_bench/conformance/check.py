@@ -86,6 +86,8 @@ class Check:
     slow: bool = False
     numbers: Literal["real", "complex", "any"] = "real"
     """The numbers of the learners that it checks; "any" are both."""
+    once: bool = False
+    """Whether its result is the same in every dtype, so that the first dtype of a run is enough."""
 
     def applies_to(self, dtype: str) -> bool:
         """Whether it checks learners of this dtype."""
@@ -123,6 +125,7 @@ def check(
     all_variants: bool = True,
     slow: bool = False,
     numbers: Literal["real", "complex", "any"] = "real",
+    once: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Register a function as a check: its name is that of the check, its docstring's first line the requirement."""
 
@@ -130,7 +133,7 @@ def check(
         lines = (function.__doc__ or "").strip().splitlines()
         if not lines or function.__name__ in {one.name for one in CHECKS}:
             raise ValueError(f"check {function.__name__}: want a docstring with the requirement, and a unique name")
-        CHECKS.append(Check(function.__name__, lines[0], function, needs, all_variants, slow, numbers))
+        CHECKS.append(Check(function.__name__, lines[0], function, needs, all_variants, slow, numbers, once))
         return function
 
     return register

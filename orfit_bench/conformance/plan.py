@@ -54,6 +54,8 @@ def plan_pair(
         for one in checks_of(method):
             if not one.applies_to(dtype) or (only and one.name not in only) or (one.slow and not (slow or only)):
                 continue
+            if one.once and any(earlier.check == one.name for earlier in found):
+                continue
             if not loadable or not one.needs(next(contexts(backend, method, dtype, seed))):
                 found.append(PlannedCheck(one.name, method, backend, dtype, seed))
     return found if not available or loadable else found[:1]

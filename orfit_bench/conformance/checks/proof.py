@@ -27,12 +27,7 @@ Accepts = Callable[[CheckContext, float], bool]
 """Whether a test accepts the learners of the context with steps that are wrong by a factor."""
 
 
-def needs_float64(context: CheckContext) -> str:
-    """Wrong learners are the same in every dtype, so one is enough."""
-    return "" if context.dtype == "float64" else "it is done in float64"
-
-
-@check(needs_float64, all_variants=False)
+@check(all_variants=False, once=True)
 def wrong_numbers_are_noticed(context: CheckContext) -> Note | None:
     """Laws or the batch solution reject a learner that does nothing, one of opposite sign, and one that is 1 % off."""
     tests = evidence(context)

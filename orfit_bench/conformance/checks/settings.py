@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.checks.proof import needs_float64
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.variants import Variant, others, variants
@@ -20,7 +19,7 @@ Outcome = Mapping[str, Any] | None
 """The arrays that a learner has and predicts after a stream; None if it refuses the settings or a row."""
 
 
-@check(needs_float64, all_variants=False)
+@check(all_variants=False, once=True)
 def settings_have_effect(context: CheckContext) -> None:
     """Every setting changes the state or the predictions, at least together with some other settings."""
     idle = [
