@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -106,15 +107,15 @@ def make_record(cell: Cell, status: Status, reason: str = "", **more: Any) -> di
     return {"key": cell.key, "cell": asdict(cell), "status": status, "reason": reason, "supplier": supplier} | more
 
 
-def run_cell(cell: Cell, memory_budget: float = MEMORY_BUDGET) -> dict[str, Any]:
-    """Measure a cell and return its record, as JSON values.
+def run_cell(cell: Cell, memory_budget: float = MEMORY_BUDGET, timed: bool = True) -> dict[str, Any]:
+    """Measure a cell and return its record, as JSON values; without times unless `timed`.
 
     Exceptions are recorded as "status" and "reason"; those of metrics, and warnings, as "notes". Metrics that would
     allocate more bytes than `memory_budget` are not computed, which is noted too.
     """
     try:
         with collect_notes() as notes:
-            measured = _measure(cell, memory_budget)
+            measured = _measure(cell, memory_budget, timed)
     except UnavailableError as error:
         return make_record(cell, "absent", one_line(error))
     except (Exception, SystemExit) as error:
@@ -123,11 +124,11 @@ def run_cell(cell: Cell, memory_budget: float = MEMORY_BUDGET) -> dict[str, Any]
     return make_record(cell, "ok", **measured)
 
 
-def _measure(cell: Cell, memory_budget: float) -> dict[str, Any]:
+def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     data = cell.data()
     seconds_compile = measuring.warm_up(cell.create, data)
-    seconds, runs = measuring.time_run(cell.create, data, cell.protocol)
-    latency = measuring.latency(cell.create, data)
+    seconds, runs = measuring.time_run(cell.create, data, cell.protocol) if timed else (math.nan, 0)
+    latency = measuring.latency(cell.create, data) if timed else np.empty(0)
     host_bytes, device_bytes = measuring.peak_memory(cell.create, data, cell.protocol)
     learners = learning.initialize(cell.create, data, cell.protocol)
     errors = learning.learn_and_record(learners, data, cell.protocol)
@@ -148,15 +149,15 @@ def _measure(cell: Cell, memory_budget: float) -> dict[str, Any]:
     return {
         "n": len(data.X),
         "d": int(data.X.shape[1]),
-        "seconds": seconds,
+        "seconds": seconds if timed else None,
         "timed_runs": runs,
-        "seconds_compile": seconds_compile,
-        "seconds_transfer": measuring.transfer_time(cell.create, data),
+        "seconds_compile": seconds_compile if timed else None,
+        "seconds_transfer": measuring.transfer_time(cell.create, data) if timed else None,
         "rows_learned": errors.rows.tolist(),
         "test_error": errors.test_error.tolist(),
         "task_error": errors.task_error.tolist(),
         "metrics": metrics,
-        "notes": notes,
+        "notes": notes if timed else [*notes, "not timed, since other cells ran at the same time"],
     }
 
 
@@ -176,7 +177,7 @@ def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | N
                 )
                 continue
             value = metric.measure(record)
-            values[metric.name] = None if value is None else float(value)
+            values[metric.name] = None if value is None or math.isnan(value) else float(value)
         except (Exception, SystemExit) as error:
             values[metric.name] = None
             notes.append(f"metric {metric.name}: {describe_error(error)}")

@@ -101,9 +101,12 @@ def _of_cell(
     was, now = (str(r["status"].values[k]) for r, k in ((before, i), (after, j)))
     if was != now:
         yield Change(cell, "status", was, now, math.nan, was == "ok")
+    untimed = any(float(r["timed_runs"].values[k]) == 0 for r, k in ((before, i), (after, j)) if "timed_runs" in r)
     for name, metric in registry().metrics.items():
         if name in before and name in after and was == now == "ok":
             old, new = float(before[name].values[i]), float(after[name].values[j])
+            if untimed and math.isnan(old) != math.isnan(new):  # a time
+                continue
             relative = _relative(old, new, metric)
             gone = math.isnan(old) != math.isnan(new) and limits[name] < math.inf
             if gone or abs(relative) > limits[name]:

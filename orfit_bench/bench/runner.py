@@ -13,8 +13,9 @@ from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
 from orfit_bench.bench.compilation import compile_ahead
 from orfit_bench.bench.progress import print_progress
 from orfit_bench.bench.suite import Suite
-from orfit_bench.bench.worker import InProcessExecutor, SubprocessExecutor
+from orfit_bench.bench.worker import InProcessExecutor, Limits, SubprocessExecutor
 from orfit_bench.jobs.files import ensure_writable
+from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
 from orfit_bench.jobs.locks import lock
 from orfit_bench.jobs.provenance import provenance
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import xarray
 
 TIMEOUT = 300.0
+RunAll = Callable[[Mapping[str, Cell]], Iterable[tuple[str, Record]]]
+"""Runs cells, and yields the key and the record of each as it finishes."""
 
 
 def run(
@@ -35,6 +38,7 @@ def run(
     timeout: float = TIMEOUT,
     memory_budget: float = MEMORY_BUDGET,
     memory_limit: float | None = None,
+    jobs: int = 1,
     fresh: bool = False,
     progress: Progress | None = print_progress,
 ) -> xarray.Dataset:
@@ -57,6 +61,9 @@ def run(
     memory_limit : float, optional
         Bytes that a cell may allocate in its process; above it, allocations fail. By default three quarters of the
         machine's memory. It has no effect with `isolate=False`, and on systems other than Linux.
+    jobs : int
+        Number of cells that run at the same time, each in its process. With several, errors are measured and times are
+        not, since cells would slow each other down. Needs `isolate`, and Linux.
     fresh : bool
         Whether to discard the finished cells of an interrupted run.
     progress : callable, optional
@@ -85,23 +92,28 @@ def run(
         raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
     if memory_limit is not None and not memory_limit > 0:
         raise ValueError(f"memory_limit={memory_limit}: want a number of bytes > 0")
+    if jobs < 1:
+        raise ValueError(f"jobs={jobs}: want an integer >= 1")
+    if jobs > 1 and not (isolate and CAN_FORK):
+        raise ValueError(f"jobs={jobs}: only processes of their own run at the same time, on Linux: pass jobs=1")
     if isolate:
         registry().require_installed(_used(cell for cell, absent in planned if not absent), "pass isolate=False")
     target = None if output is None else _check_output(Path(output))
     with lock(target) if target else nullcontext():
-        with SubprocessExecutor() if isolate else nullcontext(InProcessExecutor()) as worker:
-            origin = provenance(worker.threads)
+        with SubprocessExecutor(jobs) if isolate else nullcontext(InProcessExecutor()) as worker:
+            origin = provenance(worker.threads) | ({} if jobs == 1 else {"timed": "no"})
             with suppress(Exception):  # only the share of the limit would be missing
                 worker.measure_machine()
             journal = None if target is None else Journal(target, origin, suite.files)
-            run_cell = partial(worker.run, timeout=timeout, memory_budget=memory_budget, memory_limit=memory_limit)
+            limits = Limits(timeout, memory_budget, memory_limit)
             finished = journal.read() if journal and not fresh else {}
             waiting = [cell for cell, absent in planned if not absent and cell.key not in finished]
             if isinstance(worker, SubprocessExecutor):
                 worker.expect(waiting)
             compiled = compile_ahead(waiting, worker) if isinstance(worker, SubprocessExecutor) else {}
             report = progress or (lambda done, total, record: None)
-            records = _run_all(planned, _with_compilation(run_cell, compiled), journal, fresh, report)
+            run_all = _with_compilation(partial(worker.run_all, limits=limits), compiled)
+            records = _run_all(planned, run_all, journal, fresh, report)
         table = results.to_dataset(records, origin, suite.config())
         if target is not None and journal is not None:
             if not results.is_empty(table):  # it must not replace earlier results
@@ -118,28 +130,28 @@ def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:
         yield "kernels", (cell.backend, cell.method)
 
 
-def _with_compilation(run_cell: Callable[[Cell], Record], compiled: Mapping[str, float]) -> Callable[[Cell], Record]:
-    """A function that runs a cell, and adds the seconds for which it was compiled ahead to its first use."""
+def _with_compilation(run_all: RunAll, compiled: Mapping[str, float]) -> RunAll:
+    """A function that runs cells, and adds the seconds for which each was compiled ahead to its first use."""
 
-    def run_compiled(cell: Cell) -> Record:
-        record = run_cell(cell)
-        if "seconds_compile" in record:
-            record["seconds_compile"] += compiled.get(cell.key, 0.0)
-        return record
+    def run_compiled(cells: Mapping[str, Cell]) -> Iterator[tuple[str, Record]]:
+        for key, record in run_all(cells):
+            if record.get("seconds_compile") is not None:
+                record["seconds_compile"] += compiled.get(key, 0.0)
+            yield key, record
 
     return run_compiled
 
 
 def _run_all(
     planned: list[tuple[Cell, str]],
-    run_cell: Callable[[Cell], Record],
+    run_all: RunAll,
     journal: Journal | None,
     fresh: bool,
     progress: Progress,
 ) -> list[Record]:
     """The records in the order of the plan, including absent cells, which are not run."""
     wanted = {cell.key: cell for cell, absent in planned if not absent}
-    records = run_resumable(wanted, run_cell, journal, fresh=fresh, progress=progress)
+    records = run_resumable(wanted, run_all, journal, fresh=fresh, progress=progress)
     return [make_record(cell, "absent", absent) if absent else records[cell.key] for cell, absent in planned]
 
 

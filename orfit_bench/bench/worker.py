@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from queue import Queue
+from typing import Any, NamedTuple
 
 from orfit_bench.bench import roofline
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record, run_cell
@@ -30,6 +32,16 @@ USED = ("xarray", "scipy.linalg", "scipy.ndimage", "pooch")
 """Modules that cells import while they run, and that are slow to import."""
 Kernel = tuple[str, str, str]
 """Backend, method and dtype."""
+
+
+class Limits(NamedTuple):
+    """What a cell may use: seconds, bytes of a metric, and bytes of its process (None: a share of the machine's)."""
+
+    seconds: float
+    memory_budget: float = MEMORY_BUDGET
+    memory: float | None = None
+
+
 _loaded: list[fingerprint.Fingerprint] = []
 """One, in the server of the cells: taken before it imported a kernel."""
 
@@ -38,13 +50,23 @@ class SubprocessExecutor(Process):
     """Runs each cell in a fresh process, forked from a server that has imported the kernels but run none of them.
 
     Where processes cannot be forked, one process runs all cells, without a limit of memory.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of cells that run at the same time. If there are several, none is timed.
     """
+
+    def __init__(self, jobs: int = 1) -> None:
+        self.jobs = jobs if CAN_FORK else 1
 
     def __enter__(self) -> SubprocessExecutor:
         super().__enter__()
         self._kernels: list[Kernel] = []
         self._servers = ExitStack()
-        self._server: ForkServer | None = None
+        self._free: Queue[ForkServer | None] = Queue()  # None: to be started
+        for _ in range(self.jobs):
+            self._free.put(None)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,12 +77,24 @@ class SubprocessExecutor(Process):
         """Name the cells that will be run, so that their kernels are imported and compiled only once."""
         self._kernels = sorted({(cell.backend, cell.method, cell.dtype) for cell in cells})
 
-    def run(
-        self, cell: Cell, timeout: float, memory_budget: float = MEMORY_BUDGET, memory_limit: float | None = None
-    ) -> dict[str, Any]:
-        """Run a cell for at most `timeout` seconds and return its record; "timeout" and "crashed" are recorded too."""
-        limit = default_memory_limit() if memory_limit is None else int(memory_limit)
-        answer = self._answer(Call(_work, (cell, memory_budget), timeout), limit)
+    def run_all(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Run cells, and yield the key and the record of each as it finishes."""
+        if self.jobs == 1:
+            yield from ((key, self.run(cell, limits)) for key, cell in cells.items())
+            return
+        pool = ThreadPoolExecutor(self.jobs)  # each thread waits for a process
+        try:
+            keys = {pool.submit(self.run, cell, limits): key for key, cell in cells.items()}
+            for future in as_completed(keys):
+                yield keys[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def run(self, cell: Cell, limits: Limits) -> dict[str, Any]:
+        """Run a cell and return its record; "timeout" and "crashed" are recorded too."""
+        limit = default_memory_limit(self.jobs) if limits.memory is None else int(limits.memory)
+        work = Call(_work, (cell, limits.memory_budget, self.jobs == 1), limits.seconds)
+        answer = self._answer(work, limit)
         lines = answer.output.strip().splitlines()[-LAST_LINES:]
         printed = f"; it printed at the end: {' / '.join(lines)}" if lines else ""
         if isinstance(answer.value, TimeoutError):
@@ -83,13 +117,15 @@ class SubprocessExecutor(Process):
                 return Answer(result_of(self.begin(call)))
             except (TimeoutError, DiedError) as error:
                 return Answer(error)
-        if self._server is None:
-            self._server = self._start_server()
+        server = self._free.get()
         try:
-            return self._server.call(call, memory)
+            server = server or self._start_server()
+            return server.call(call, memory)
         except DiedError as error:
-            self._server = None  # the next cell starts another one
+            server = None  # the next cell starts another one
             return Answer(error)
+        finally:
+            self._free.put(server)
 
     def _start_server(self) -> ForkServer:
         """Start a server; kernels at whose import it dies, or that replace functions, are left to their own cells."""
@@ -130,14 +166,14 @@ def prepare(kernels: list[Kernel]) -> Kernel | None:
     return None
 
 
-def default_memory_limit() -> int:
-    """Three quarters of the machine's memory, in bytes."""
-    return int(MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+def default_memory_limit(jobs: int = 1) -> int:
+    """Three quarters of the machine's memory, in bytes, divided among the jobs."""
+    return int(MEMORY_SHARE / jobs * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
-def _work(cell: Cell, memory_budget: float) -> dict[str, Any]:
+def _work(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
     try:
-        record = run_cell(cell, memory_budget)
+        record = run_cell(cell, memory_budget, timed)
     except BaseException as error:  # also a KeyboardInterrupt, which only a plugin can raise here
         return make_record(cell, "failed", describe_error(error))
     if replaced := [name for loaded in _loaded for name in fingerprint.changed(loaded)]:
@@ -153,11 +189,9 @@ class InProcessExecutor:
     def __init__(self) -> None:
         self.threads = threads()
 
-    def run(
-        self, cell: Cell, timeout: float, memory_budget: float = MEMORY_BUDGET, memory_limit: float | None = None
-    ) -> dict[str, Any]:
-        """Run a cell and return its record."""
-        return run_cell(cell, memory_budget)
+    def run_all(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Run cells one after the other, and yield the key and the record of each."""
+        yield from ((key, run_cell(cell, limits.memory_budget)) for key, cell in cells.items())
 
     def measure_machine(self) -> None:
         """Measure the roofline of the machine if it is unknown."""

@@ -114,6 +114,14 @@ TIMEOUT = 300.0
     metavar="PATH",
     help="File for the results (netCDF); an existing file is replaced at the end.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of cells that run at the same time. With several, errors are measured, and times are not.",
+)
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 @click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
 @with_columns
@@ -123,6 +131,7 @@ def run_command(
     timeout: float,
     memory_budget: float,
     memory_limit: float | None,
+    jobs: int,
     fresh: bool,
     report: bool,
     columns: Sequence[str],
@@ -158,6 +167,7 @@ def run_command(
       orfit-bench run --data rides.parquet --target fare --standardise --intercept
       orfit-bench run --suite mine.toml --output mine.nc
       orfit-bench run --seed 0 --seed 1 --seed 2 --report
+      orfit-bench run --seed 0 --seed 1 --seed 2 --jobs 4
 
     \b
     A suite file; every line is optional:
@@ -193,6 +203,7 @@ def run_command(
             timeout=timeout,
             memory_budget=1e9 * memory_budget,
             memory_limit=None if memory_limit is None else 1e9 * memory_limit,
+            jobs=jobs,
             fresh=fresh,
             progress=progress,
         )

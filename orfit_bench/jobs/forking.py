@@ -9,6 +9,7 @@ import os
 import pickle
 import select
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -70,6 +71,8 @@ class ForkServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as end:
+            end.shutdown(socket.SHUT_RDWR)  # also wakes a thread that waits for an answer
         self._connection.close()  # the server ends, and ends a running call
         self._process.join(1.0)
         if self._process.is_alive():

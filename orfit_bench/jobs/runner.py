@@ -1,8 +1,8 @@
-"""Resumable runs: jobs run one after the other, and each finished one is stored immediately."""
+"""Resumable runs: each finished job is stored immediately."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from orfit_bench.jobs.journal import Journal
@@ -13,9 +13,14 @@ Progress = Callable[[int, int, Record | None], None]
 Work = TypeVar("Work")
 
 
+def one_by_one(perform: Callable[[Work], Record]) -> Callable[[Mapping[str, Work]], Iterator[tuple[str, Record]]]:
+    """A function that performs jobs one after the other, for `run_resumable`."""
+    return lambda work: ((key, perform(item)) for key, item in work.items())
+
+
 def run_resumable(
     work: Mapping[str, Work],
-    perform: Callable[[Work], Record],
+    perform: Callable[[Mapping[str, Work]], Iterable[tuple[str, Record]]],
     journal: Journal | None = None,
     *,
     fresh: bool = False,
@@ -28,7 +33,8 @@ def run_resumable(
     work : mapping
         The jobs by key.
     perform : callable
-        Runs a job and returns its record. An exception ends the run; finished records stay in the journal.
+        Runs jobs and yields the key and the record of each as it finishes. An exception ends the run; finished records
+        stay in the journal.
     journal : Journal, optional
         Where finished records are stored.
     fresh : bool
@@ -46,10 +52,8 @@ def run_resumable(
     kept = journal.read() if journal else {}
     records = {key: kept[key] for key in work if key in kept}
     progress(len(records), len(work), None)
-    for key, item in work.items():
-        if key in records:
-            continue
-        records[key] = record = {"key": key, **perform(item)}
+    for key, found in perform({key: item for key, item in work.items() if key not in records}):
+        records[key] = record = {"key": key, **found}
         if journal:
             journal.write(record)
         progress(len(records), len(work), record)

@@ -83,6 +83,8 @@ def times(results: xarray.Dataset) -> Listing:
 def spent(results: xarray.Dataset) -> str:
     """Total wall time of all cells by activity."""
     here = [name for name in SPANS if _known(results, name, range(results.sizes["cell"]))]
+    if not here:
+        return "Total wall time: not measured"
     sums = {TIMES[name][0]: float(np.nansum(results[name].values)) for name in here}
     return f"Total wall time: {', '.join(f'{heading} {as_seconds(value)}' for heading, value in sums.items())}"
 

@@ -26,7 +26,7 @@ class Record:
     learner: Any
     """The learner after its last row."""
     seconds: float
-    """Wall time of learning, without set-up, compilation and evaluation."""
+    """Wall time of learning, without set-up, compilation and evaluation; NaN where cells were not timed."""
     rows_learned: int
     """Rows learned over all passes and learners."""
     rows: NDArray[Any]
@@ -40,7 +40,7 @@ class Record:
     a_priori: NDArray[Any] | None
     """(n,) squared a-priori errors of the first pass, NaN for missing y; regression and filters only."""
     latency: NDArray[Any]
-    """(calls,) wall time of calls with a single row, of a learner of its own."""
+    """(calls,) wall time of calls with a single row, of a learner of its own; empty where cells were not timed."""
     host_bytes: float
     """Peak bytes allocated by Python and NumPy during a pass, without the data."""
     device_bytes: float | None

@@ -125,8 +125,8 @@ def test_kernels_cannot_write_to_the_rows():
 
 def test_a_cell_in_which_functions_were_replaced_fails(monkeypatch):
     monkeypatch.setattr(worker, "_loaded", [fingerprint.take()])
-    assert worker._work(cell(), 1e9)["status"] == "ok"
+    assert worker._work(cell(), 1e9, True)["status"] == "ok"
     monkeypatch.setattr(error, "squared_error", lambda *_: 0.0)
-    record = worker._work(cell(), 1e9)
+    record = worker._work(cell(), 1e9, True)
     assert record["status"] == "failed"
     assert record["reason"].endswith("nothing that was measured is right: orfit_bench.bench.error.squared_error")

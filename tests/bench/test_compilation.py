@@ -38,5 +38,5 @@ def test_they_count_as_the_first_use_of_that_cell_alone():
     records = {c.key: {"status": "ok", "seconds_compile": 1.0} for c in cells[:2]} | {
         cells[2].key: {"status": "failed"}
     }
-    run = _with_compilation(lambda c: dict(records[c.key]), {cells[0].key: 2.0, cells[2].key: 3.0})
-    assert [run(c).get("seconds_compile") for c in cells] == [3.0, 1.0, None]
+    run = _with_compilation(lambda work: ((k, dict(records[k])) for k in work), {cells[0].key: 2.0, cells[2].key: 3.0})
+    assert [record.get("seconds_compile") for _, record in run({c.key: c for c in cells})] == [3.0, 1.0, None]

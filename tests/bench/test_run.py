@@ -12,7 +12,7 @@ import xarray as xr
 from helpers.suites import cell, hook, suite
 
 from orfit_bench.bench import Protocol, Suite, load, run
-from orfit_bench.bench.worker import SubprocessExecutor
+from orfit_bench.bench.worker import Limits, SubprocessExecutor
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs import system
 from orfit_bench.jobs.files import replace
@@ -112,12 +112,12 @@ class TestRun:
     @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
     def test_a_worker_that_dies_between_cells_is_replaced(self):
         with SubprocessExecutor() as worker:
-            assert worker.run(cell(), timeout=60)["status"] == "ok"
+            assert worker.run(cell(), Limits(60))["status"] == "ok"
             os.kill(worker._pool.schedule(os.getpid).result(), signal.SIGKILL)
             end = time.monotonic() + 30
             while worker._pool.active and time.monotonic() < end:
                 time.sleep(0.01)
-            assert worker.run(cell(), timeout=60)["status"] == "ok"
+            assert worker.run(cell(), Limits(60))["status"] == "ok"
 
     @pytest.mark.parametrize(
         ("where", "stated"),

@@ -18,7 +18,7 @@ from orfit_bench.jobs.locks import lock
 from orfit_bench.jobs.notes import collect_notes, describe_error
 from orfit_bench.jobs.processes import Call, DiedError, Process, threads
 from orfit_bench.jobs.provenance import provenance
-from orfit_bench.jobs.runner import Record, run_resumable
+from orfit_bench.jobs.runner import Record, one_by_one, run_resumable
 from orfit_bench.plugins.registry import registry
 from orfit_bench.report.page import require
 from orfit_bench.spec.experiment import Experiment, Progress, Reproduced, Request
@@ -110,7 +110,7 @@ def _run_all(
     def tell(done: int, total: int, record: Record | None) -> None:
         progress(done, total, _place(cells[record["key"]]) if record else "")
 
-    records = run_resumable(cells, perform, journal, fresh=fresh, progress=tell)
+    records = run_resumable(cells, one_by_one(perform), journal, fresh=fresh, progress=tell)
     if journal.identity() != begun:
         raise RuntimeError(
             f"{procedure.name}: the files of {chosen.data} changed while it ran, so its cells are of different "
