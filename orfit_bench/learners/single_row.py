@@ -34,7 +34,7 @@ class SingleRow:
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p
-        can_bind = self._y_is_1d and p is not None and not self._layout.grows
+        can_bind = self._y_is_1d and p is not None
         self._bind = getattr(rule.kernel, "bind_row", None) if can_bind else None
         self._x_shape = (self._n_features,)
         fields = rule.method.state

@@ -105,6 +105,17 @@ def learn_rows(
     return learned
 
 
+@compiled("W W r R")
+def move_window(rows: Array, targets: Array, x: Array, y: Array) -> None:
+    """Drop the oldest row of a full window, and append x with its target."""
+    last = len(rows) - 1
+    for i in range(last):
+        rows[i] = rows[i + 1]
+        targets[i] = targets[i + 1]
+    rows[last] = x
+    targets[last] = y[0]
+
+
 @inline
 def row_at(A: Array, X: Array, i: int) -> Any:
     """Row i of X; a negative i counts from the end of A."""

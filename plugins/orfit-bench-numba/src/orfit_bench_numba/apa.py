@@ -4,6 +4,7 @@ Rows are learned one after another by `_sliding_apa`. It squares the rows, so a 
 solved by an SVD. Writes w and the window.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench_numba import _complex_apa
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._sliding_apa import learn_rows
+from orfit_bench_numba._sliding_apa import learn_rows, move_window
 
 COMPLEX = True
 MAX_CONDITION = 1e6
@@ -59,6 +60,29 @@ def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Ar
     w[...] = W.T
     append_to_window(s, X[:learned], Y[:learned])
     return learned
+
+
+def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
+    """The same for one row of real numbers with one output, once the window is full; None before."""
+    order, w = p.projection_order, s.w
+    if w.dtype.kind == "c" or order is None or not order == len(s.rows) == s.count[0] or order > len(w):
+        return None
+    kind, y_row, out = np.finfo(w.dtype), np.empty((1, 1), w.dtype), np.empty((1, 1), w.dtype)
+    condition = 0.0 if w.dtype == np.float32 else MAX_CONDITION
+    limits = order, float(p.eps), 2.0 ** (kind.maxexp // 4), condition
+    window, W, step = (s.rows[1:], s.targets[1:]), w.reshape(1, -1), p.step_size
+    learn_entry, move = learn_rows.entry_point(w.dtype), move_window.entry_point(w.dtype)
+
+    def learn_row(x: Array, y: float) -> int:
+        if not np.vdot(W, W) < np.inf:
+            return 0
+        y_row[0, 0] = y
+        learned: int = learn_entry(W, window, x.reshape(1, -1), y_row, step, out, *limits)
+        if learned:
+            move(s.rows, s.targets, x, y_row)
+        return learned
+
+    return learn_row
 
 
 def append_to_window(s: Any, X: Array, Y: Array) -> None:
