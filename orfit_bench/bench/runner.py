@@ -60,7 +60,7 @@ def run(
         results note why.
     memory_limit : float, optional
         Bytes that a cell may allocate in its process; above it, allocations fail. By default three quarters of the
-        machine's memory. It has no effect with `isolate=False`, and on systems other than Linux.
+        machine's memory, divided by `jobs`. It has no effect with `isolate=False`, and on systems other than Linux.
     jobs : int
         Number of cells that run at the same time, each in its process. With several, errors are measured and times are
         not, since cells would slow each other down. Needs `isolate`, and Linux.

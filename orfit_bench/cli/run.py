@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,82 +13,14 @@ from orfit_bench.cli.output import bar, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
+from orfit_bench.cli.suite_options import make_suite, with_suite_options
 from orfit_bench.jobs.files import ensure_distinct, ensure_writable
-
-if TYPE_CHECKING:
-    from orfit_bench.bench import Suite
 
 TIMEOUT = 300.0
 
 
 @click.command("run")
-@click.option(
-    "--suite",
-    "file",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="Suite in a TOML file; options override it.",
-)
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="Run this method. Default: all.")
-@click.option("--backend", "backends", multiple=True, metavar="NAME", help="Run this backend. Default: all.")
-@click.option(
-    "--stream",
-    "streams",
-    multiple=True,
-    metavar="NAME",
-    help="Run on this stream. Default: depends on the kind of method.",
-)
-@click.option("--data", metavar="FILE", help="Run on the rows of this file or URL.")
-@click.option("--target", "targets", multiple=True, metavar="COLUMN", help="Column of FILE to predict. Default: none.")
-@click.option("--test", type=float, metavar="SHARE", help="Share of the rows of FILE, the last ones, to test on.")
-@click.option("--time", metavar="COLUMN", help="Column of FILE that orders the rows; it is not learned.")
-@click.option("--drop", "dropped", multiple=True, metavar="COLUMN", help="Column of FILE that is not learned.")
-@click.option("--one-hot", is_flag=True, help="Make one column of each text in the columns of texts of FILE.")
-@click.option("--indicators", is_flag=True, help="Make missing values of FILE 0, with a column that says where.")
-@click.option(
-    "--rows",
-    multiple=True,
-    type=int,
-    metavar="N",
-    help="Number of samples of the streams. Default: set by each stream.",
-)
-@click.option(
-    "--features",
-    multiple=True,
-    type=int,
-    metavar="D",
-    help="Number of features of the streams. Default: set by each stream.",
-)
-@click.option(
-    "--seed",
-    "seeds",
-    multiple=True,
-    type=int,
-    metavar="S",
-    help="Random seed of learner and stream, an integer. Default: 0.",
-)
-@click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="NAME.SETTING=VALUE",
-    help="Setting of a method or a stream, e.g. rls.ridge=0.1 or drift.drift=0.1. VALUE is a TOML value or none.",
-)
-@click.option("--dtype", metavar="DTYPE", help="float64 or float32. Default: float64.")
-@click.option("--passes", type=int, metavar="E", help="Number of passes over the stream. Default: 1.")
-@click.option(
-    "--learners", type=int, metavar="M", help="Number of learners that share the stream and are averaged. Default: 1."
-)
-@click.option(
-    "--round", "rounds", type=int, metavar="R", help="Samples per learner between two averages. Default: one pass."
-)
-@click.option(
-    "--standardise",
-    is_flag=True,
-    default=None,
-    help="Standardize rows by the running moments of their columns, in the same pass.",
-)
-@click.option("--intercept", is_flag=True, default=None, help="Add a column of ones to the rows.")
+@with_suite_options
 @click.option(
     "--timeout", type=float, default=TIMEOUT, show_default=True, metavar="S", help="Time limit for a cell, in seconds."
 )
@@ -104,7 +36,7 @@ TIMEOUT = 300.0
     "--memory-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="GB",
-    help="Memory that a cell may take, in GB. Default: three quarters of the machine's memory.",
+    help="Memory that a cell may take, in GB. Default: three quarters of the machine's memory, divided by --jobs.",
 )
 @click.option(
     "--output",
@@ -187,7 +119,7 @@ def run_command(
     from orfit_bench.report.columns import choose_columns
 
     plugins()
-    suite = _suite(chosen)
+    suite = make_suite(chosen)
     columns = choose_columns(columns, bench.results.per_cell())
     if report:
         from orfit_bench.report.page import require
@@ -215,91 +147,6 @@ def run_command(
     found = set(results["status"].values)
     if not found <= set(GOOD) or found == {"absent"}:
         click.get_current_context().exit(1)
-
-
-def _suite(chosen: dict[str, Any]) -> Suite:
-    """The suite from the file, or the default suite, overridden by the options."""
-    from dataclasses import replace
-
-    from orfit_bench.bench import Suite
-    from orfit_bench.bench.suite import read
-
-    suite = read(chosen["file"]) if chosen["file"] else Suite()
-    lists = {name: chosen[name] for name in ("methods", "backends", "streams", "rows", "features", "seeds")}
-    suite = replace(suite, **{name: value for name, value in lists.items() if value})
-    if stream := _stream_of_file(chosen):
-        suite = replace(suite, streams=[*(chosen["streams"] or ()), stream])
-    if chosen["dtype"]:
-        suite = replace(suite, dtype=chosen["dtype"])
-    given = {"passes": chosen["passes"], "learners": chosen["learners"], "round": chosen["rounds"]}
-    given |= {name: chosen[name] for name in ("standardise", "intercept")}
-    changed = {name: value for name, value in given.items() if value is not None}
-    suite = replace(suite, protocol=replace(suite.protocol, **changed))
-    return _with_settings(suite, chosen["sets"])
-
-
-def _stream_of_file(chosen: dict[str, Any]) -> dict[str, Any] | None:
-    """The selector of the user's file, if one is named. Raises ValueError if only options of it are given."""
-    options = {
-        "target": ("--target", list(chosen["targets"])),
-        "test": ("--test", chosen["test"]),
-        "time": ("--time", chosen["time"]),
-        "drop": ("--drop", list(chosen["dropped"])),
-        "texts": ("--one-hot", "one_hot" if chosen["one_hot"] else None),
-        "missing": ("--indicators", "indicators" if chosen["indicators"] else None),
-    }
-    given = {name: value for name, (_, value) in options.items() if value not in (None, [])}
-    if chosen["data"] is None:
-        if given:
-            raise ValueError(f"{options[next(iter(given))][0]} names a column or a part of a file: add --data FILE")
-        return None
-    return {"name": "file", "settings": {"path": chosen["data"], **given}}
-
-
-def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
-    """The suite with the given NAME.SETTING=VALUE applied."""
-    from dataclasses import replace
-
-    if not sets:
-        return suite
-    names = dict(zip(("method", "stream"), suite.names(), strict=True))
-    settings = {name: dict(given) for name, given in suite.settings.items()}
-    for text in sets:
-        name, setting, value = _parsed(text)
-        if name not in names[kind := _kind(text, name)]:
-            raise ValueError(f"--set {text}: {name} is not among the {kind}s of this run; add --{kind} {name}")
-        settings.setdefault(name, {})[setting] = value
-    return replace(suite, settings=settings)
-
-
-def _kind(text: str, name: str) -> str:
-    """Whether the name is that of a "method" or a "stream"."""
-    from orfit_bench.errors import suggest
-    from orfit_bench.plugins.registry import registry
-
-    known = registry()
-    streams = {*known.streams, "file"}
-    if name not in known.methods and name not in streams:
-        raise ValueError(f"--set {text}: no method or stream {name!r}{suggest(name, {*known.methods, *streams})}")
-    return "method" if name in known.methods else "stream"
-
-
-def _parsed(text: str) -> tuple[str, str, Any]:
-    """Name, setting and value. The value is parsed as TOML; `none` is None, and a bare word is a string."""
-    import tomllib
-
-    name, equals, value = text.partition("=")
-    owner, dot, setting = name.strip().partition(".")
-    if not (equals and dot and owner and setting):
-        raise ValueError(
-            f"--set {text}: want NAME.SETTING=VALUE for a method or stream, e.g. rls.ridge=0.1 or drift.drift=0.1"
-        )
-    if value.strip().lower() == "none":
-        return owner, setting, None
-    try:
-        return owner, setting, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return owner, setting, value.strip()
 
 
 @contextmanager

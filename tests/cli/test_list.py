@@ -4,7 +4,7 @@ import pytest
 from helpers.commands import invoke, words
 
 import orfit_bench as ob
-from orfit_bench.cli import run as cli_run
+from orfit_bench.cli.suite_options import parse_setting
 
 
 class TestList:
@@ -76,7 +76,7 @@ class TestList:
         lines = [line.strip() for line in invoke("list", name).output.splitlines() if line.startswith("  --set")]
         assert len(lines) == len(ob.schedules.MAKERS)
         for line in lines:
-            method, setting, value = cli_run._parsed(words(line)[1])
+            method, setting, value = parse_setting(words(line)[1])
             assert (method, setting) == (name, "step_size")
             assert isinstance(ob.schedules.from_config(value), ob.schedules.Schedule)
 
