@@ -63,6 +63,16 @@ class StepModel(NamedTuple):
             control=None if self.control is None else self.control[i],
         )
 
+    def transitions(self, count: int, identity: Array) -> list[Array]:
+        """The transition matrix (p, p) to each of the first steps; one object where they share it."""
+        F: Any = self.transition
+        shared = F is not None and not isinstance(F, Transition) and len(F) == len(self.is_dynamic) == 1
+        if shared and self.is_dynamic[0][0]:
+            found = [as_matrix(F[0], self.sizes[0])] * count
+        else:
+            found = [identity if (A := self.at(i).transition) is None else A for i in range(count)]
+        return [identity, *found[1:]] if self.t == 1 and count else found  # nothing precedes the first step
+
 
 def as_matrix(value: Array, size: int) -> Array:
     """A number, a diagonal (size,) or a matrix (size, size) as a matrix."""

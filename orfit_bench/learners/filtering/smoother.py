@@ -42,9 +42,7 @@ def run_filter(
     n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
     steps = FilterPass([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
     done = record(s, X, Y, p, (*steps.predicted, *steps.corrected)) if record else 0
-    for i in range(done):
-        F = p.at(i).transition if p.t + i > 1 else None
-        steps.transitions.append(identity if F is None else F)
+    steps.transitions.extend(p.transitions(done, identity))
     for i in range(done, n):
         p_i = p.at(i)
         applied, transition = extended.predict_step(s, p_i)

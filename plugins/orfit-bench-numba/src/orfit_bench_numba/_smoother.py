@@ -27,13 +27,13 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
 
     With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1, here L = H D, D being the matrix of `unit`.
     """
-    rests = np.array([j > 0 and is_at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))], bool)
+    rests = find_rests(F, P_pred, P)
     scale = np.diagonal(P_pred, axis1=1, axis2=2)[~rests][np.cumsum(~rests) - 1]  # s.scale of the filter
     H, C, G = (np.empty(P.shape[1:], P.dtype) for _ in range(3))
     unit, x = np.empty(P.shape[1], P.dtype), np.random.default_rng(0).standard_normal((P.shape[1],)).astype(P.dtype)
     small = P.shape[1] <= MAX_SMALL
     least = 10 * rounding_bound(P[0]) if len(P) else 0.0
-    transitions = np.stack(F) if small and len(F) else np.empty((0, 0, 0), P.dtype)
+    transitions = stack(F, P) if small else np.empty((0, 0, 0), P.dtype)
     arrays, j, rested = (transitions, m_pred, P_pred, np.ascontiguousarray(scale)), len(F), rests.astype(P.dtype)
     with limit_blas_threads(7.0 * P.size * P.shape[1], P.shape[1]):
         while (j := j - 1) > 0:
@@ -51,6 +51,24 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
             scale_difference(C, P[j], P_pred[j], unit)
             np.dot(H, C, out=G)
             add_symmetric_product(P[j - 1], G, H)
+
+
+def stack(F: Sequence[Array], P: Array) -> Array:
+    """The transitions as one array (n, d, d)."""
+    if len({id(A) for A in F[1:]}) != 1:
+        return np.stack(F) if len(F) else np.empty_like(P)
+    stacked = np.empty_like(P)
+    stacked[0], stacked[1:] = F[0], F[1]
+    return stacked
+
+
+def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> Array:
+    """For each step whether the state did not move to it and nothing was added to its covariance."""
+    rests = np.zeros(len(F), bool)
+    before, after = (np.diagonal(a, axis1=1, axis2=2) for a in (P[:-1], P_pred[1:]))
+    for j in np.flatnonzero((before == after).all(axis=1)) + 1:
+        rests[j] = np.array_equal(P_pred[j], P[j - 1]) and np.array_equal(F[j], np.eye(len(F[j])))
+    return rests
 
 
 @compiled("M M C C C R r i f")
@@ -152,12 +170,6 @@ def solve_factored(C: Array, B: Array) -> None:
                 B[i, j] -= C[k, i] * B[k, j]
         for j in range(d):
             B[i, j] /= C[i, i]
-
-
-def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
-    """Whether the state did not move to this step and nothing was added to its covariance."""
-    unmoved = np.array_equal(P_pred.diagonal(), P.diagonal()) and np.array_equal(P_pred, P)
-    return unmoved and np.array_equal(F, np.eye(len(F)))
 
 
 @compiled("W w R R r")

@@ -45,7 +45,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Row after row, those with noise together."""
     if hasattr(s, "root"):
         return reference.learn(s, X, Y, p, out)
-    noise = np.resize(p.observation_noise, len(X))
+    noise = noise_of_rows(p, len(X))
     exact = (noise == 0) & ~np.isnan(Y).any(axis=1)
     starts = [0, *(np.flatnonzero(exact[1:] != exact[:-1]) + 1).tolist()]
     for begin, end in zip(starts, [*starts[1:], len(X)], strict=True):
@@ -66,7 +66,7 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
         return None
     if not p.is_dynamic.any():
         return bind_row_at_rest(s, p)
-    noise, W, P = np.resize(p.observation_noise, 1), s.mean.reshape(1, -1), s.covariance
+    noise, W, P = noise_of_rows(p, 1), s.mean.reshape(1, -1), s.covariance
     motion = collect_motion(p, slice(0, 1), W)
     if is_by_matrix(motion) and 3.0 * len(P) ** 3 >= MIN_OPERATIONS:
         return None
@@ -105,7 +105,7 @@ def no_records(dtype: Any) -> tuple[Array, Array, Array, Array]:
 
 def record_rows(s: Any, X: Array, Y: Array, p: Any, records: tuple[Array, Array, Array, Array]) -> int:
     """Learn rows and record the moments (m_pred, P_pred, m, P) of each; returns how many, 0 where it cannot."""
-    noise = np.resize(p.observation_noise, len(X))
+    noise = noise_of_rows(p, len(X))
     can_record = len(X) and noise.all() and not hasattr(s, "root")
     return learn_noisy_rows(s, X, Y, noise, p, 0, None, records) if can_record else 0
 
@@ -151,6 +151,12 @@ def learn_noisy_rows(
         )
     s.mean[...] = W.T
     return int(learned)
+
+
+def noise_of_rows(p: Any, n: int) -> Array:
+    """The observation noise of each of n rows."""
+    noise: Array = p.observation_noise.reshape(-1)
+    return noise if len(noise) == n else np.full(n, noise[0])
 
 
 def collect_motion(p: Any, part: slice, W: Array) -> tuple[Array, ...]:
