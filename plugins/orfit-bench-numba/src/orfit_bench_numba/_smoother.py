@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs, pinvh
 
 from orfit_bench.kernels.guards import rounding_bound
@@ -62,11 +63,11 @@ def stack(F: Sequence[Array], P: Array) -> Array:
     return stacked
 
 
-def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> Array:
+def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> NDArray[np.bool_]:
     """For each step whether the state did not move to it and nothing was added to its covariance."""
     rests = np.zeros(len(F), bool)
     before, after = (np.diagonal(a, axis1=1, axis2=2) for a in (P[:-1], P_pred[1:]))
-    for j in np.flatnonzero((before == after).all(axis=1)) + 1:
+    for j in (np.flatnonzero((before == after).all(axis=1)) + 1).tolist():
         rests[j] = np.array_equal(P_pred[j], P[j - 1]) and np.array_equal(F[j], np.eye(len(F[j])))
     return rests
 
