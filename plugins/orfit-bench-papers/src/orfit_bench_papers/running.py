@@ -1,19 +1,17 @@
-"""Running an experiment: each cell in a process of its own, each finished one kept, then one file and one page."""
+"""Running an experiment: cell by cell in a process of its own, each finished cell kept, then one file and one page."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orfit_bench.bench import results as files
-from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import ensure_writable, make_folder, replace_text
-from orfit_bench.jobs.forking import CAN_FORK, Answer, ForkServer
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.jobs.locks import lock
@@ -82,12 +80,10 @@ def run(
     if isolate:
         registry().require_installed(registry().suppliers, "pass isolate=False")
     with lock(file):
-        with ExitStack() as stack:
-            process = stack.enter_context(Process()) if isolate else None
-            server = _start_server(stack) if isolate and CAN_FORK else None
+        with Process() if isolate else nullcontext() as process:
             origin = provenance(process.threads if process else threads())
             journal = Journal(file, origin, lambda: data_sets.files(chosen.data))
-            measure = partial(measure_in, server or process, procedure.name, chosen)
+            measure = partial(measure_in, process, procedure.name, chosen)
             records = _run_all(procedure, chosen, journal, measure, fresh, progress)
         results = join(procedure.axes(chosen), list(records.values()))
         results.attrs = describe(procedure, chosen, origin, list(records.values()))
@@ -133,33 +129,15 @@ def _place(cell: Cell) -> str:
     return ", ".join(str(value) for value in cell.values())
 
 
-def _start_server(stack: ExitStack) -> ForkServer | None:
-    """A server of fresh processes; None if a kernel ends it, so that only the cells with that kernel fail."""
-    try:
-        return stack.enter_context(ForkServer(load_kernels))
-    except (DiedError, TimeoutError):
-        return None
-
-
-def load_kernels() -> None:
-    """Import what cells use, once for all of them."""
-    known = registry()
-    for pair in known.kernels:
-        with suppress(UnavailableError):  # cells that need it say so
-            known.kernel(*pair)
-
-
-def measure_in(place: ForkServer | Process | None, name: str, chosen: Setup, cell: Cell) -> Record:
-    """As `measure_cell`, in a fresh process or in one for all cells, so that a crash takes nothing else down."""
-    if place is None:
+def measure_in(process: Process | None, name: str, chosen: Setup, cell: Cell) -> Record:
+    """As `measure_cell`, in a process where there is one, so that a crash or a hang takes nothing else down."""
+    if process is None:
         return measure_cell(name, chosen, cell)
-    call = Call(measure_cell, (name, chosen, cell), TIMEOUT)
     try:
-        answer = place.call(call)
+        record: Record = process.call(Call(measure_cell, (name, chosen, cell), TIMEOUT))
     except (TimeoutError, DiedError) as error:
         return {"failed": str(error)}
-    record: Any = answer.value if isinstance(answer, Answer) else answer
-    return {"failed": str(record)} if isinstance(record, Exception) else dict(record)
+    return record
 
 
 def measure_cell(name: str, chosen: Setup, cell: Cell) -> dict[str, Any]:
