@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 SECONDS = 60.0
-"""Time limit for importing the plugins that have not been tried."""
+"""Time limit for importing a plugin that has not been tried."""
 IN_TRIAL = "ORFIT_BENCH_IN_TRIAL"
 """Environment variable, set where plugins are tried. What they do there finds no other plugins than the host's own."""
 KEPT = 200
@@ -56,7 +56,7 @@ def _try(points: list[EntryPoint]) -> dict[EntryPoint, str]:
         except OSError:  # no process can be started here
             return found
         found |= dict.fromkeys(waiting[:begun], "")
-        if begun < len(waiting):
+        if reason and not (begun and reason == _too_slow()):  # earlier ones took some of its time: it is tried alone
             found[waiting[begun]] = reason
     return found
 
@@ -85,7 +85,7 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
         except subprocess.TimeoutExpired:
             process.kill()
             progress, printed = process.communicate()
-            end = f"did not finish in {SECONDS:g} s"
+            end = ""
         except BaseException:
             process.kill()
             raise
@@ -94,8 +94,14 @@ def _import_in_child(points: list[EntryPoint]) -> tuple[int, str]:
         return len(points), ""
     if not done:  # the host itself cannot be imported there
         return len(points), ""
+    if not end:
+        return int(done[-1]), _too_slow()
     text = " ".join(printed[-LAST:].split())
     return int(done[-1]), f"its import {end}{f', after it printed: {text}' if text else ''}"
+
+
+def _too_slow() -> str:
+    return f"its import did not finish in {SECONDS:g} s"
 
 
 def _describe(code: int) -> str:

@@ -60,3 +60,11 @@ def test_a_damaged_file_is_replaced(site):
         trial._file().parent.mkdir(parents=True, exist_ok=True)
         trial._file().write_text(text)
         assert reasons(site) == {}
+
+
+@pytest.mark.slow
+def test_the_time_of_earlier_plugins_does_not_count(site, monkeypatch):
+    monkeypatch.setattr(trial, "SECONDS", 4.0)
+    for name in ("a", "b", "c"):
+        install(site, name, "import time; time.sleep(2)")
+    assert reasons(site) == {}
