@@ -66,4 +66,11 @@ def lower_root(B: Array) -> Array:
     """The lower triangular S (d, d) with S S' = B B' for B (d, k), and no negative number on its diagonal."""
     d, k = B.shape
     T: Any = np.linalg.qr(np.hstack([B, np.zeros((d, max(0, d - k)))]).T, mode="r")
-    return np.asarray((T * np.where(np.diagonal(T) < 0, -1, 1)[:, None]).T)
+    return with_positive_diagonal(T).T
+
+
+def with_positive_diagonal(T: Array) -> Array:
+    """T with each row multiplied by a number of absolute value 1, so that no number on its diagonal is negative."""
+    diagonal = np.diagonal(T)
+    size = np.abs(diagonal)
+    return np.asarray(T * np.divide(size, diagonal, out=np.ones_like(diagonal), where=size > 0)[:, None])

@@ -5,8 +5,11 @@ Shapes: X (n, d), Y (n, r), w (d, r), R (d, d) upper triangular, L = R'R the inf
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from orfit_bench.catalogue.shared.gaussian_states import with_positive_diagonal
 from orfit_bench.spec import Array, Side
 
 LARGEST = 1e9
@@ -29,11 +32,10 @@ def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
     target = (S[used, None] ** 2 * (Vt[used] @ (w_b - w_0))) / roots[:, None]
     R_a = np.sqrt(kept) * a.fields["root"]
     both = np.vstack([R_a, A]), np.vstack([R_a @ (w_a - w_0), target])
-    T = np.linalg.qr(np.hstack(both), mode="r")[: len(S)]
-    diagonal = np.diagonal(T)
-    if not (np.isfinite(T).all() and diagonal.all()):
+    T: Any = np.linalg.qr(np.hstack(both), mode="r")[: len(S)]
+    if not (np.isfinite(T).all() and np.diagonal(T).all()):
         raise ValueError("the sum of the information is singular or overflows")
-    T = T * (np.abs(diagonal) / diagonal)[:, None]
+    T = with_positive_diagonal(T)
     R = np.triu(T[:, : len(S)])
     return {"w": w_0 + np.linalg.solve(R, T[:, len(S) :]), "root": R}
 

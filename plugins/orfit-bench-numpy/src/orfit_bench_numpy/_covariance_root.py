@@ -15,8 +15,8 @@ from scipy.linalg import solve_triangular
 
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
-from orfit_bench.kernels.roots import root_of, triangularize_columns
 from orfit_bench.spec.kernel import Params, State
+from orfit_bench_numpy._roots import root_of, triangularize_columns
 
 
 def predict_root(s: State, mean: Array, p: Params) -> bool:

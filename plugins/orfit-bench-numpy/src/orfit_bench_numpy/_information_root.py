@@ -22,6 +22,7 @@ from scipy.linalg import solve_triangular
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
+from orfit_bench_numpy._roots import with_positive_diagonal
 
 
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
@@ -69,11 +70,10 @@ def triangularize(A: Array, B: Array) -> tuple[Array, Array] | None:
     d = A.shape[1]
     if not is_finite(A):
         return None
-    T = np.linalg.qr(np.hstack([A, B]), mode="r")[:d]
-    diagonal = np.diagonal(T)
-    if len(T) < d or not diagonal.all():
+    T: Any = np.linalg.qr(np.hstack([A, B]), mode="r")[:d]
+    if len(T) < d or not np.diagonal(T).all():
         return None
-    T = T * (np.abs(diagonal) / diagonal)[:, None]
+    T = with_positive_diagonal(T)
     return np.triu(T[:, :d]), T[:, d:]
 
 

@@ -1,4 +1,4 @@
-"""Roots of covariances: matrices S with S S' = P, triangularized by orthogonal transformations.
+"""Roots of covariances and of information: matrices S with S S' = P, triangularized by orthogonal transformations.
 
 Shapes: P (d, d) symmetric and positive semidefinite, A (d, n), S (d, d).
 """
@@ -29,5 +29,13 @@ def triangularize_columns(A: Array) -> Array:
     """The lower triangular S (d, d) with S S' = A A' and no negative number on its diagonal."""
     T: Any = np.linalg.qr(A.T, mode="r")
     S = np.zeros((len(A), len(A)), A.dtype)
-    S[:, : len(T)] = (T * np.where(np.diagonal(T) < 0, -1, 1)[:, None].astype(A.dtype)).T
+    S[:, : len(T)] = with_positive_diagonal(T).T
     return np.tril(S)
+
+
+def with_positive_diagonal(T: Array) -> Array:
+    """T with each row multiplied by a number of absolute value 1, so that no number on its diagonal is negative."""
+    diagonal = np.diagonal(T)
+    size = np.abs(diagonal)
+    turned: Array = T * np.divide(size, diagonal, out=np.ones_like(diagonal), where=size > 0)[:, None]
+    return turned
