@@ -1,9 +1,8 @@
 """Rules of structure beside import contracts: no private access, no import cycles, no comparison of kinds by name."""
 
 import ast
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from orfit_bench.spec.kinds import KINDS
 
@@ -16,6 +15,17 @@ NUMBA_CACHE = {"_cache", "_cache_file", "_source_stamp"}
 """Where Numba keeps what it compiled; it has no public way to tell it what else a kernel depends on."""
 
 
+@cache
+def trees():
+    """Each source file, parsed."""
+    return {path: ast.parse(path.read_text()) for path in SOURCES}
+
+
+def offences(find):
+    """What find(path, tree) lists for each file, as file:line."""
+    return [f"{path.relative_to(ROOT)}:{found}" for path, tree in trees().items() for found in find(path, tree)]
+
+
 def private_accesses(tree):
     """Line and name of each `x._name` where x is another object than self or cls."""
     for node in ast.walk(tree):
@@ -25,13 +35,12 @@ def private_accesses(tree):
                 yield node.lineno, node.attr
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_object_reads_the_private_attributes_of_another(path):
-    allowed = NUMBA_CACHE if path.name == "_compile.py" else set()
-    found = sorted(
-        {(line, name) for line, name in private_accesses(ast.parse(path.read_text())) if name not in allowed}
-    )
-    assert not found, f"{path}: use or make something public instead of {found}"
+def test_no_object_reads_the_private_attributes_of_another():
+    def find(path, tree):
+        allowed = NUMBA_CACHE if path.name == "_compile.py" else set()
+        return [f"{line}: {name}" for line, name in private_accesses(tree) if name not in allowed]
+
+    assert not offences(find), "use or make something public instead"
 
 
 def test_a_private_access_is_seen():
@@ -66,13 +75,13 @@ def cycles(graph):
 
 
 def test_modules_import_each_other_in_one_direction():
-    trees = {module_of(path): ast.parse(path.read_text()) for path in SOURCES}
-    assert "orfit_bench.spec.method" in trees
-    assert any(name.startswith("orfit_bench_numba.") for name in trees)
-    packages = {name for name in trees if any(other.startswith(f"{name}.") for other in trees)}
+    modules = {module_of(path): tree for path, tree in trees().items()}
+    assert "orfit_bench.spec.method" in modules
+    assert any(name.startswith("orfit_bench_numba.") for name in modules)
+    packages = {name.rpartition(".")[0] for name in modules}
     graph = {
-        name: {found for found in imports_at_start(tree) if found in trees and found not in packages}
-        for name, tree in trees.items()
+        name: {found for found in imports_at_start(tree) if found in modules and found not in packages}
+        for name, tree in modules.items()
     }
     assert not cycles(graph)
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
@@ -88,11 +97,10 @@ def kinds_compared(tree):
                 yield node.lineno
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_kinds_are_compared_only_in_the_specification(path):
+def test_kinds_are_compared_only_in_the_specification():
     """Elsewhere the properties of orfit_bench.spec.kinds.Kind are asked."""
-    if path.parent.name not in ("spec", "workloads"):  # the workloads of the gate also run on earlier commits
-        assert not list(kinds_compared(ast.parse(path.read_text())))
+    own = ("spec", "workloads")  # the workloads of the gate also run on earlier commits
+    assert not offences(lambda path, tree: [] if path.parent.name in own else kinds_compared(tree))
 
 
 def test_a_comparison_of_kinds_is_seen():
@@ -124,10 +132,11 @@ def foreign_private_imports(tree, distribution):
                 yield node.lineno, name
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_distributions_import_only_public_names_of_each_other(path):
-    tree, distribution = ast.parse(path.read_text()), module_of(path).split(".")[0]
-    assert not list(foreign_private_imports(tree, distribution))
+def test_distributions_import_only_public_names_of_each_other():
+    def find(path, tree):
+        return [f"{line}: {name}" for line, name in foreign_private_imports(tree, module_of(path).split(".")[0])]
+
+    assert not offences(find)
 
 
 def test_a_private_import_from_another_distribution_is_seen():

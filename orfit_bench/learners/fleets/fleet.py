@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners.factory import learner_of
 from orfit_bench.learners.fleets import serialization
+from orfit_bench.learners.fleets.learning import count_steps, describe_divergence, validate_rows, warn_once
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.parameters import FleetParameters
+from orfit_bench.learners.fleets.prediction import predict_rows
 from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.stacking import stacked
 from orfit_bench.learners.fleets.state import FleetState, from_states, initial_state, member_state, reserve
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.merging import merged
@@ -24,9 +24,6 @@ from orfit_bench.state.state import LearnerState, Sizes
 
 if TYPE_CHECKING:
     import xarray
-
-NAMED = 5
-"""Members that a message names, at most."""
 
 
 class Fleet:
@@ -198,12 +195,11 @@ class Fleet:
     def _learn(self, state: FleetState, rows: FleetRows, Y: Array, predict: bool) -> Array | None:
         """Learn rows in this state, which becomes that of the fleet; DivergedError for the members that diverged."""
         rule = self.members.shared
-        self._validate(state, rows, Y)
+        validate_rows(self.members, state, rows, Y)
         more = np.zeros(len(self), np.int64)
         more[rows.members] = rows.counts
         reserve(self.members, state, more)
         out = np.empty(Y.shape, self.dtype) if predict else None
-        before = state.n_steps[rows.members]
         self._weights = {}
         try:
             with np.errstate(all="ignore"):
@@ -214,121 +210,17 @@ class Fleet:
             self.live_state = state
             raise
         self.live_state = state
-        state.n_steps[rows.members] += learned
-        state.n_samples[rows.members] += learned
-        self._mark_moved(state, rows, before, learned)
+        count_steps(self.members, state, rows, learned)
         self._note_classes(state, rows, Y, learned)
-        failed = np.flatnonzero(learned < rows.counts)
-        if len(failed):
-            diverged = self._divergence(state, rows, learned, failed)
-            self._warn(state)
+        diverged = describe_divergence(self.members, state, rows, learned)
+        warn_once(self.members, state)
+        if diverged:
             raise diverged
-        self._warn(state)
         return out
-
-    def _validate(self, state: FleetState, rows: FleetRows, Y: Array) -> None:
-        validate = self.method.kernel.validate_rows
-        if validate is None or not len(rows.X):
-            return
-        if not self.members.varying:
-            validate(self.members.shared.settings, int(state.n_steps[rows.members].min()), rows.X, Y, False, True)
-            return
-        for j, i in enumerate(rows.members.tolist()):
-            part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-            validate(self.members.settings(i), int(state.n_steps[i]), rows.X[part], Y[part], False, True)
-
-    def _mark_moved(self, state: FleetState, rows: FleetRows, before: Array, learned: Array) -> None:
-        """Note which members a transition or process noise has moved: never before their very first row."""
-        if not hasattr(state.arrays, "moved"):
-            return
-        stepped = (learned > 0) & (before + learned > 1)
-        for i in rows.members[stepped] if self.members.varying else rows.members[:0]:
-            if self.members.rule(int(i)).is_dynamic(state.sizes):
-                state.arrays.moved[i] = 1
-        if not self.members.varying and self.members.shared.is_dynamic(state.sizes):
-            state.arrays.moved[rows.members[stepped]] = 1
 
     def _note_classes(self, state: FleetState, rows: FleetRows, Y: Array, learned: Array) -> None:
         """Note the classes of learned rows; only fleets of classifiers have any."""
 
-    def _divergence(self, state: FleetState, rows: FleetRows, learned: Array, failed: Array) -> DivergedError:
-        members = tuple(rows.members[failed].tolist())
-        row = rows.row_in_call(int(failed[0]), int(learned[failed[0]]))
-        step = int(state.n_steps[members[0]]) + 1
-        shown = ", ".join(map(str, members[:NAMED])) + (", ..." if len(members) > NAMED else "")
-        return DivergedError(
-            f"{self.method.name}: {len(members)} of {len(self)} members diverged ({shown}), member {members[0]} at its "
-            f"step {step}, row {row} of this call: the step would not be finite, or its numbers have too few digits "
-            f"left, so it was not applied; these members keep the state before it, the others have learned all rows",
-            step,
-            row,
-            members,
-        )
-
-    def _warn(self, state: FleetState) -> None:
-        """Warn once for each member that precision is lost."""
-        warning = self.method.state.warning
-        if warning is None or not hasattr(state.arrays, warning[0]):
-            return
-        new = np.flatnonzero((getattr(state.arrays, warning[0]) != 0) & ~state.has_warned)
-        if len(new):
-            state.has_warned[new] = True
-            shown = ", ".join(map(str, new[:NAMED].tolist())) + (", ..." if len(new) > NAMED else "")
-            text = f"{self.method.name}, {len(new)} members of the fleet ({shown}): {warning[1]}"
-            warnings.warn(text, AccuracyWarning, stacklevel=5)
-
-    # ------------------------------------------------------------------ answers
-
     def _predict(self, state: FleetState, rows: FleetRows) -> Array:
         """Predictions (n, c) for rows sorted by member."""
-        spec, out = self.method.state, np.empty((len(rows.X), state.sizes.n_outputs), self.dtype)
-        with np.errstate(all="ignore"):
-            if spec.weights in spec.names and not (spec.prediction_weights or spec.predict or self.method.traits.gaps):
-                w = getattr(state.arrays, spec.weights)
-                if len(rows.shape) == 2:
-                    return (rows.X.reshape(*rows.shape, -1) @ w).reshape(out.shape)
-                of = np.repeat(rows.members, rows.counts)
-                return (rows.X[:, None] @ w[of])[:, 0]
-        for j, i in enumerate(rows.members.tolist()):
-            part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
-            out[part] = self._predict_one(state, i, rows.X[part])
-        return out
-
-    def _predict_one(self, state: FleetState, i: int, X: Array) -> Array:
-        """Predictions (n, c) of member i, whose solved weights are kept until rows are learned."""
-        rule, arrays = self.members.rule(i), state.member_arrays(i)
-        steps = int(state.n_steps[i])
-        one = LearnerState(state.sizes, arrays, rule.no_rows(state.sizes), steps)
-        one.has_warned, one.solved_weights = bool(state.has_warned[i]), self._weights.get(i)
-        found = rule.predict(one, X)
-        if one.solved_weights is not None:
-            self._weights[i], state.has_warned[i] = one.solved_weights, one.has_warned
-        return found
-
-
-def stacked(learners: list[Any], like: Members | None = None) -> tuple[Members, FleetState | None]:
-    """The settings and the state of a fleet of these learners."""
-    for learner in learners:
-        if not isinstance(learner, Learner):
-            raise TypeError(f"fleet: got a {type(learner).__name__}, want a learner")
-        if learner.pending:
-            raise ValueError("fleet: rows are pending in one of the learners: call flush() first")
-    members = join([Members(learner.rule, 1, {}) for learner in learners]) if learners else like
-    assert members is not None
-    states = [learner.live_state for learner in learners]
-    begun = next((state for state in states if state), None)
-    if begun is None:
-        return members, None
-    if any(state and (state.feature_names or state.target_names) for state in states):
-        states = [state and replace(state, feature_names=(), target_names=()) for state in states]
-    sizes = begun.sizes if not members.shared.method.traits.labels else begun.sizes._replace(n_outputs=0)
-    ready = [state or members.rule(i).init(sizes) for i, state in enumerate(states)]
-    return members, from_states(members, ready)
-
-
-def join(parts: list[Members]) -> Members:
-    """All members in this order, joined in pairs: N log N in place of N^2 comparisons."""
-    while len(parts) > 1:
-        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-        parts = [pair[0].joined(pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
-    return parts[0]
+        return predict_rows(self.members, state, rows, self._weights)

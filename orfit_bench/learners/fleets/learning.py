@@ -1,0 +1,82 @@
+"""What a call of the fleet's kernel needs before it and leaves to be noted after it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.learners.fleets.members import Members
+from orfit_bench.learners.fleets.rows import FleetRows
+from orfit_bench.learners.fleets.state import FleetState
+from orfit_bench.spec.backend import Array
+
+NAMED = 5
+"""Members that a message names, at most."""
+
+
+def validate_rows(members: Members, state: FleetState, rows: FleetRows, Y: Array) -> None:
+    """Refuse the rows that the method's own check refuses, with the settings and the step of each member."""
+    validate = members.shared.method.kernel.validate_rows
+    if validate is None or not len(rows.X):
+        return
+    if not members.varying:
+        validate(members.shared.settings, int(state.n_steps[rows.members].min()), rows.X, Y, False, True)
+        return
+    for j, i in enumerate(rows.members.tolist()):
+        part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))
+        validate(members.settings(i), int(state.n_steps[i]), rows.X[part], Y[part], False, True)
+
+
+def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> None:
+    """Note how many rows each member has learned, and which members a transition or process noise has moved."""
+    before = state.n_steps[rows.members]
+    state.n_steps[rows.members] += learned
+    state.n_samples[rows.members] += learned
+    if not hasattr(state.arrays, "moved"):
+        return
+    stepped = (learned > 0) & (before + learned > 1)  # never before the very first row
+    for i in rows.members[stepped] if members.varying else rows.members[:0]:
+        if members.rule(int(i)).is_dynamic(state.sizes):
+            state.arrays.moved[i] = 1
+    if not members.varying and members.shared.is_dynamic(state.sizes):
+        state.arrays.moved[rows.members[stepped]] = 1
+
+
+def describe_divergence(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> DivergedError | None:
+    """The error for members that have learned fewer rows than they got; None if there are none."""
+    failed = np.flatnonzero(learned < rows.counts)
+    if not len(failed):
+        return None
+    diverged = tuple(rows.members[failed].tolist())
+    row = rows.row_in_call(int(failed[0]), int(learned[failed[0]]))
+    step = int(state.n_steps[diverged[0]]) + 1
+    return DivergedError(
+        f"{members.shared.method.name}: {len(diverged)} of {members.size} members diverged ({_first_of(diverged)}), "
+        f"member {diverged[0]} at its step {step}, row {row} of this call: the step would not be finite, or its "
+        f"numbers have too few digits left, so it was not applied; these members keep the state before it, the others "
+        f"have learned all rows",
+        step,
+        row,
+        diverged,
+    )
+
+
+def warn_once(members: Members, state: FleetState) -> None:
+    """Warn once for each member that precision is lost."""
+    method = members.shared.method
+    warning = method.state.warning
+    if warning is None or not hasattr(state.arrays, warning[0]):
+        return
+    new = np.flatnonzero((getattr(state.arrays, warning[0]) != 0) & ~state.has_warned)
+    if len(new):
+        state.has_warned[new] = True
+        text = f"{method.name}, {len(new)} members of the fleet ({_first_of(new.tolist())}): {warning[1]}"
+        warnings.warn(text, AccuracyWarning, stacklevel=5)
+
+
+def _first_of(members: Iterable[int]) -> str:
+    numbers = list(members)
+    return ", ".join(map(str, numbers[:NAMED])) + (", ..." if len(numbers) > NAMED else "")
