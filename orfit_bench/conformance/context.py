@@ -144,8 +144,8 @@ class CheckContext:
     def initial_weights(self, learner: Any, chunk: Chunk) -> Array:
         """The weights before the first row, (p, r) like those of the learner now."""
         if self.method.traits.labels:
-            return np.zeros(learner.state()[self.method.state.weights].shape)
-        return np.asarray(to_numpy64(self.initialize(chunk).state()[self.method.state.weights].values))
+            return np.zeros(learner.array(self.method.state.weights).shape)
+        return np.asarray(to_numpy64(self.initialize(chunk).array(self.method.state.weights)))
 
     # ------------------------------------------------------------------ capabilities and the reference
 
@@ -242,6 +242,8 @@ class CheckContext:
 
     def ensure_identical(self, got: Any, want: Any, message: str) -> None:
         """Raise Violation unless the states of two learners are equal bit by bit."""
+        if got.to_bytes() == want.to_bytes():  # twenty times faster than the comparison by names
+            return
         one, other = got.state(), want.state()
         if not one.identical(other):
             parts = [name for name in other if name not in one or not np.array_equal(one[name], other[name])]

@@ -56,7 +56,7 @@ def count_mismatches(learner: Any, stream: Iterable[Array], name: str, expected:
     y: list[Any] = [1] if learner.method.traits.labels else [0.5]
     wrong, lost = 0, False
     for x in stream:
-        want = expected(learner.partial_fit(x[None][:0], y[:0]).state()[name].values, x)
+        want = expected(learner.partial_fit(x[None][:0], y[:0]).array(name), x)
         if is_refused(learner.partial_fit, x[None], y):
             return wrong + (not want.refused and not want.unsure)
         warned = float(learner.array("precision_lost")) == 1
@@ -72,7 +72,7 @@ LARGE = [2.0**k * AXIS for k in range(1, 31)]
 def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: Any) -> Measured:
     """The learner warns exactly when half of the digits of P are lost, and refuses exactly when too few are left."""
     blank = create(forgetting_factor=1.0, ridge=1.0, **more)
-    info = np.finfo(blank.partial_fit(np.zeros((0, 3)), []).state()[name].dtype)
+    info = np.finfo(blank.partial_fit(np.zeros((0, 3)), []).array(name).dtype)
     tiny, highest = 2.0 ** -(info.maxexp // 2 + 4) * AXIS, float(info.max) / 4
     scenes = [(ff, 1.0, [x]) for ff in (0.9, 1.0, 2.0) for x in LARGE]
     scenes += [(ff, 1 / (ff * highest * share), [tiny]) for ff in (0.5, 1.0) for share in (0.7, 0.9, 1.1, 1.3)]

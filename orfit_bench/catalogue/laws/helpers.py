@@ -15,7 +15,7 @@ from orfit_bench.spec.law import Measured, Rows, deviation, nan_max, to_numpy64
 
 def final_weights(learner: Any) -> NDArray[Any]:
     """The weights (p, r) of a learner, in host memory, in double precision."""
-    return np.asarray(to_numpy64(learner.state()[learner.method.state.weights].values))
+    return np.asarray(to_numpy64(learner.array(learner.method.state.weights)))
 
 
 def condition(A: NDArray[Any]) -> float:

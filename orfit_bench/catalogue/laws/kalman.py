@@ -147,7 +147,7 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
     for start in ({"initial_covariance": 1.0}, {"initial_covariance": 0.0, "initial_mean": 1.0}):
         learner = create(transition=1e10, **start)
         left = not is_refused(learner.partial_fit, np.eye(2)[[0] * 100], np.full(100, np.nan))
-        wrong += left or not all(np.isfinite(learner.state()[name].values).all() for name in ("mean", "covariance"))
+        wrong += left or not all(np.isfinite(learner.array(name)).all() for name in ("mean", "covariance"))
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 

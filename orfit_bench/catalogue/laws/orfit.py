@@ -66,7 +66,7 @@ def nearly_dependent_row_is_skipped(create: Any, rows: Rows) -> Measured:
     X, y, _ = rows
     learner = create().partial_fit(X[:3], y[:3])
     want = np.linalg.pinv(X[:3]) @ y[:3]
-    eps = float(np.finfo(learner.state()["w"].dtype).eps)
+    eps = float(np.finfo(learner.array("w").dtype).eps)
     near = X[0] + eps**0.75 * np.linalg.norm(X[0]) * X[3] / np.linalg.norm(X[3])
     return Measured(deviation(final_weights(learner.partial_fit([near], [100.0]))[:, 0], want), 4, condition(X[:3]))
 

@@ -94,7 +94,7 @@ def random_memory_is_uniform(create: Any, rows: Rows) -> Measured:
 def overflowing_memory_is_refused(create: Any, rows: Rows) -> Measured:
     """A row that would make a singular value of the memory overflow is refused; weights and memory stay unchanged."""
     learner = create(memory=2).partial_fit(np.zeros((0, 2)), [])
-    a = 0.7 * float(np.finfo(learner.state()["w"].dtype).max)
+    a = 0.7 * float(np.finfo(learner.array("w").dtype).max)
     before = learner.partial_fit([[a, 0.0]], [0.0]).state()
     kept = is_refused(learner.partial_fit, [[a, a]], [1.0]) and learner.state()["basis"].equals(before["basis"])
     return Measured(0.0 if kept else np.inf, len(rows.X), 1.0)

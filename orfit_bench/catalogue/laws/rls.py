@@ -61,7 +61,7 @@ def blocks_equal_least_squares(create: Any, rows: Rows) -> Measured:
 def overflowing_first_block_is_refused(create: Any, rows: Rows) -> Measured:
     """Without a prior, a first block is refused exactly when its weights or its P overflow."""
     A, wrong = np.eye(3), 0
-    bits = np.finfo(create(ridge=0.0).step(A, np.zeros(3)).state()["P"].dtype).maxexp
+    bits = np.finfo(create(ridge=0.0).step(A, np.zeros(3)).array("P").dtype).maxexp
     for share, answer in ((-0.3, 0.5), (-0.45, -0.45), (-0.55, -0.55), (-0.3, 0.75), (-0.55, 0.75)):
         x, y = int(share * bits), int(answer * bits)
         overflows = y - x >= bits or -2 * x >= bits

@@ -68,5 +68,4 @@ def to_float32(a: Array) -> Array:
 
 def moment_deviation(learner: Any, want: tuple[Array, Array]) -> float:
     """The deviation of a learner's mean and covariance from the expected ones."""
-    state = learner.state()
-    return nan_max(*(deviation(state[n].values, w) for n, w in zip(("mean", "covariance"), want, strict=True)))
+    return nan_max(*(deviation(learner.array(n), w) for n, w in zip(("mean", "covariance"), want, strict=True)))

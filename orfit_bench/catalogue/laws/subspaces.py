@@ -102,7 +102,7 @@ def measure_refusals(gradient: Callable[[Array, Array], Array], create: Any, row
     for k in range(0, 60, 2):
         A = 2.0**k * y[None]
         learner = create(n_components=K, step_size=1.0, initial_basis=C).partial_fit(A[:0])
-        eps = np.finfo(learner.state()["basis"].dtype).eps
+        eps = np.finfo(learner.array("basis").dtype).eps
         size = eps * abs(np.linalg.qr(C - gradient(C, A))[1]).max()
         wrong += size < 0.0095 if is_refused(learner.partial_fit, A) else size > 0.0105
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)

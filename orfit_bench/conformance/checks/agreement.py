@@ -104,7 +104,7 @@ def _from_batch(context: CheckContext, n: int, d: int) -> Deviation | None:
     expected = context.method.theory.batch(X, Y, context.initial_weights(learner, chunk), learner.settings)
     if expected is None:
         return None
-    weights = np.asarray(learner.state()[context.method.state.weights].values)
+    weights = learner.array(context.method.state.weights)
     of = f"{context.method.state.weights} after {n} rows of {d} features"
     return context.compare(chunk, (weights, np.asarray(expected).reshape(weights.shape)), of=of)
 
@@ -129,7 +129,7 @@ def inverse_gram_deviation(context: CheckContext, learner: Any, chunk: Chunk) ->
     if A is None or name not in learner.state():
         return None
     half = np.linalg.inv(np.linalg.qr(np.asarray(A), mode="r"))
-    return context.compare(chunk, (np.asarray(learner.state()[name].values), half @ half.conj().T), of=name)
+    return context.compare(chunk, (learner.array(name), half @ half.conj().T), of=name)
 
 
 @check(needs_models)
@@ -147,8 +147,8 @@ def separate_gradients_agree_with_shared(context: CheckContext) -> Deviation:
     counts = {s.name for s in context.method.settings if isinstance(s.type, Integer)}
     skip_if(counts & set(context.variant.settings), "a limit on gradients means something else for separate gradients")
     chunk, name = context.rows(), context.method.state.weights
-    shared = np.asarray(context.train(chunk).state()[name].values)
-    separate = np.asarray(_train_explicit(context, chunk, 2).state()[name].values)
+    shared = np.asarray(context.train(chunk).array(name))
+    separate = np.asarray(_train_explicit(context, chunk, 2).array(name))
     return context.compare(chunk, (separate.reshape(shared.shape), shared), of=name)
 
 

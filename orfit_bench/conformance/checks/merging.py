@@ -62,7 +62,7 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     if kind == "averaged":
         before = [_columns(state[weights].values, classes, merged) for classes, state in parts]
         mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
-        return context.compare(chunk, (np.asarray(merged.state()[weights].values), mean), of=weights)
+        return context.compare(chunk, (merged.array(weights), mean), of=weights)
     return None
 
 

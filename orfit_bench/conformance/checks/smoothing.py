@@ -30,7 +30,7 @@ def last_smoothed_state_is_filtered(context: CheckContext) -> Deviation:
     smoothed = learner.smooth(rest.X, rest.y, **rest.time_varying)
     context.ensure_identical(learner, before, "after smoothing")
     last = {name: smoothed[name].values[-1] for name in ("mean", "covariance")}
-    pairs = [(a, filtered.state()[name].values) for name, a in last.items()]
+    pairs = [(a, filtered.array(name)) for name, a in last.items()]
     return context.compare(chunk, *pairs, of="the last smoothed state")
 
 
