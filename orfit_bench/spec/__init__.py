@@ -7,6 +7,7 @@ from orfit_bench.spec.backend import REFERENCE, Absent, Backend, Override
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
 from orfit_bench.spec.kernel import Kernel, Params, State
 from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, nan_max
+from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.metric import Metric, Record
@@ -27,7 +28,7 @@ from orfit_bench.spec.state import (
 )
 from orfit_bench.spec.stream import Data, Stream
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
-from orfit_bench.spec.types import Choice, Integer, Matrix, MatrixOrTransition, Names, Number, NumberOrSchedule, Text
+from orfit_bench.spec.types import Choice, Integer, Names, Number, NumberOrSchedule, Text
 from orfit_bench.spec.weighting import Weighting
 
 SPEC_VERSION = (1, 0)

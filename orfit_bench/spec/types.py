@@ -1,4 +1,4 @@
-"""The types of settings: which values each accepts, and how its range is described to users.
+"""The types of settings: which values each accepts, and how its range is described to users. See also `matrix_types`.
 
 `check(value)` returns the value in its canonical type. It raises TypeError for a value of another type and ValueError
 for one out of range, with a message that says what is wanted. `str()` describes the accepted values: "a number in
@@ -13,14 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orfit_bench import schedules
-from orfit_bench.spec.arrays import to_host
-from orfit_bench.spec.model import Transition, as_transition
 
 Closed = Literal["both", "left", "right", "neither"]
-Matrices = NDArray[np.float64]
 
 
 class SettingType(ABC):
@@ -211,62 +207,3 @@ class Names(SettingType):
         if len(set(names)) < len(names):
             raise ValueError(f"want {self}")
         return names
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix(SettingType):
-    """A number, a vector or a matrix of finite numbers; with `covariance`, symmetric and positive semidefinite."""
-
-    kind: ClassVar[str] = "matrix"
-    covariance: bool = False
-
-    @property
-    def range(self) -> str:
-        """Any, or covariances."""
-        return "covariance" if self.covariance else "any"
-
-    def __str__(self) -> str:
-        return "a number, a vector or a matrix of real numbers"
-
-    def check(self, value: object) -> Any:
-        """The value as a read-only array of doubles."""
-        try:
-            given = to_host(value)
-            array = np.array(given, float) if given.dtype.kind in "iuf" else None
-        except ValueError:  # rows of unequal length
-            array = None
-        if array is None:
-            raise TypeError(f"want {self}")
-        if array.ndim > 2 or not np.isfinite(array).all():
-            raise ValueError("want a number, a vector or a matrix, all finite")
-        if self.covariance and (defect := covariance_defect(array)):
-            raise ValueError(f"want a covariance, but it is {defect}")
-        array.flags.writeable = False
-        return array
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixOrTransition(Matrix):
-    """A number, a vector or a matrix, or a nonlinear transition: a Transition or a pair (function, jacobian)."""
-
-    kind: ClassVar[str] = "transition"
-
-    def __str__(self) -> str:
-        return f"{Matrix.__str__(self)}, an orfit_bench.Transition or a pair (function, jacobian)"
-
-    def check(self, value: object) -> Any:
-        """The value as a Transition or a read-only array of doubles."""
-        found = as_transition(value)
-        return found if isinstance(found, Transition) else Matrix.check(self, value)
-
-
-def covariance_defect(value: Matrices) -> str:
-    """Why numbers (...), or matrices (..., q, q) if ndim is at least 2, are no covariance; empty if they are."""
-    if value.ndim < 2:
-        return "negative" if (value < 0).any() else ""
-    if value.shape[-1] != value.shape[-2]:
-        return f"not square, of shape {value.shape}"
-    allowed = 1e-6 * abs(value).max(axis=(-2, -1), keepdims=True, initial=0.0)
-    if (abs(value - np.swapaxes(value, -1, -2)) > allowed).any():
-        return "not symmetric"
-    return "not positive semidefinite" if (np.linalg.eigvalsh(value) < -allowed[..., 0]).any() else ""

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from orfit_bench.errors import suggest
 from orfit_bench.tracking import workloads
-from orfit_bench.tracking.commit_process import CommitProcess, MeasureError, MissingError
+from orfit_bench.tracking.answers import Answer, answer_of, deviation_of, trajectory_of
+from orfit_bench.tracking.commit_process import CommitProcess
 from orfit_bench.tracking.comparison import Comparison, Key, classify, tolerance_of
 from orfit_bench.tracking.environment import Environment
 from orfit_bench.tracking.interleaving import LEAST_TURNS, interleaved, timer
 from orfit_bench.tracking.quantities import LEARNER_TIMES
+from orfit_bench.tracking.retries import is_impossible, middle, refused
 
 RETRY_TURNS = 6
 """Turns of a timing before a retry can end."""
@@ -30,8 +29,6 @@ OWN_TRAJECTORIES = "benchmarks/trajectories.npz"
 Progress = Callable[[int, int, str], None]
 Job = tuple[str, Key]
 """A timing of `LEARNER_TIMES` or `workloads.STARTS`, and what is timed."""
-Answer = Any
-"""A value, or the `MeasureError` that replaced it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +147,19 @@ class Gate:
 
     def _trajectory_deviations(self, processes: Sequence[CommitProcess], key: Key) -> list[Answer]:
         """Deviations from the stored trajectory, or from that of the base if none is stored."""
-        trajectories = [_arrays(answer) for answer in self._both(processes, "trajectory", key)]
+        trajectories = [trajectory_of(answer) for answer in self._both(processes, "trajectory", key)]
         try:
             own = self.root / OWN_TRAJECTORIES
             want = workloads.stored_trajectory(key[0], own if own.exists() and not self._has_host() else None)
         except workloads.Missing:
             want = trajectories[0]
-        return [_deviation(got, want) for got in trajectories]
+        return [deviation_of(got, want) for got in trajectories]
 
     def _both(self, processes: Sequence[CommitProcess], measure: str, key: Key) -> list[Answer]:
         """The answers of both processes, which work in parallel."""
         for process in processes:
             process.begin(measure, *key)
-        return [_answer(process) for process in processes]
+        return [answer_of(process) for process in processes]
 
     def _compare_times(
         self, processes: Sequence[CommitProcess], jobs: Sequence[Job], turns: int = LEAST_TURNS
@@ -206,71 +203,9 @@ class Gate:
                 chosen[i] = middle(measured[i])
             if retry >= LEAST_RETRIES:
                 suspected = [i for i in suspected if self._is_suspected(chosen[i])]
-        return [_refused(job) if is_impossible(job) else job for job in chosen]
+        return [refused(job) if is_impossible(job) else job for job in chosen]
 
     def _is_suspected(self, job: Sequence[Comparison]) -> bool:
         limits = (RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated) for comparison in job)
         changed = (comparison.size > limit for comparison, limit in zip(job, limits, strict=True))
         return any(changed) or is_impossible(job)
-
-
-def is_impossible(job: Sequence[Comparison]) -> bool:
-    """Whether a kernel took longer than the call that contains it, in one of the commits."""
-    times = {comparison.metric: comparison for comparison in job}
-    if not {*LEARNER_TIMES["chunk_seconds"]} <= set(times):
-        return False
-    call, kernel = (times[name] for name in LEARNER_TIMES["chunk_seconds"])
-    return kernel.base > call.base or kernel.head > call.head
-
-
-def middle(measured: Sequence[list[Comparison]]) -> list[Comparison]:
-    """The measurement of a job that counts: a failure, else the median of the changes, of two the smaller one.
-
-    Impossible measurements, and those in which the older commit failed, count only if there are no others.
-    """
-    for job in measured:
-        if any(comparison.verdict == "broken" for comparison in job):
-            return job
-    valid = [job for job in measured if not is_impossible(job) and all(c.size >= 0 for c in job)]
-    if not valid:
-        return measured[0]
-    valid.sort(key=_largest_change)
-    return min(valid[(len(valid) - 1) // 2], valid[len(valid) // 2], key=lambda job: abs(_largest_change(job)))
-
-
-def _refused(job: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons of a job whose times contradict each other in every measurement."""
-    note = "the kernel took longer than the call that contains it, in every measurement"
-    return [comparison._replace(base=math.nan, head=math.nan, verdict="failing", note=note) for comparison in job]
-
-
-def _largest_change(job: Sequence[Comparison]) -> float:
-    """The logarithm of head / base for the quantity of a job that changed most."""
-    return max((math.log(comparison.head / comparison.base) for comparison in job), key=abs)
-
-
-def _answer(process: CommitProcess) -> Answer:
-    """The answer of a process, or its error."""
-    try:
-        return process.finish()
-    except MeasureError as error:
-        return error
-
-
-def _arrays(answer: Answer) -> Answer:
-    """The arrays of a trajectory from their transmitted form, or the error."""
-    if isinstance(answer, Exception):
-        return answer
-    return {name: np.frombuffer(data, float).reshape(shape) for name, (shape, data) in answer.items()}
-
-
-def _deviation(got: Answer, want: Answer) -> Answer:
-    """The deviation of one trajectory from another, or an error."""
-    if isinstance(got, Exception):
-        return got
-    if isinstance(want, Exception):
-        return MissingError("no trajectory to compare with")
-    try:
-        return workloads.trajectory_deviation(got, want)
-    except ValueError as error:
-        return MeasureError(str(error))

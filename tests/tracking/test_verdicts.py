@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.gate import KEY, verdict
 
-from orfit_bench.tracking import environment, gate
+from orfit_bench.tracking import environment, gate, retries
 from orfit_bench.tracking.commit_process import MeasureError, MissingError
 from orfit_bench.tracking.comparison import classify
 from orfit_bench.tracking.interleaving import interleaved
@@ -129,10 +129,10 @@ class TestRetries:
     def test_changes_in_both_directions_are_noise(self, monkeypatch):
         found, _ = self.retried(monkeypatch, self.job(1.3), map(self.job, [0.8, 1.3, 0.8]))
         assert {c.verdict for c in found} != {"worse"}
-        assert gate.middle([self.job(x) for x in (1.3, 0.7, 1.04)]) == self.job(1.04)
+        assert retries.middle([self.job(x) for x in (1.3, 0.7, 1.04)]) == self.job(1.04)
 
     def test_kernel_slower_than_its_call_is_measured_again(self, monkeypatch):
-        assert gate.is_impossible(self.job(1.0, kernel=1.2))
+        assert retries.is_impossible(self.job(1.0, kernel=1.2))
         found, _ = self.retried(monkeypatch, self.job(1.0, kernel=1.2), [self.job(1.0, kernel=0.9)] * 3)
         assert [(c.verdict, c.base) for c in found] == [("same", 1.0), ("same", 0.9)]
 

@@ -20,13 +20,14 @@ import numpy as np
 from orfit_bench.catalogue.laws.kalman import LAWS
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior, lower_root
 from orfit_bench.catalogue.shared.least_squares import solve_min_norm
+from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.model import Transition, is_identity
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Diagonal, Field, PrecisionWarning, Settings, Sizes, StateSpec
 from orfit_bench.spec.theory import Cost, InverseGram, Theory
-from orfit_bench.spec.types import Choice, Matrix, MatrixOrTransition
+from orfit_bench.spec.types import Choice
 from orfit_bench.spec.weighting import Weighting
 
 LARGEST = 2000

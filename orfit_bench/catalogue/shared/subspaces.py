@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.catalogue.shared.merging import weighted_mean
+from orfit_bench.spec.matrix_types import Matrix
 from orfit_bench.spec.merge import Merge, Side
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.state import Array, Draw, Field, Settings, Sizes
-from orfit_bench.spec.types import Integer, Matrix, NumberOrSchedule
+from orfit_bench.spec.types import Integer, NumberOrSchedule
 
 N_COMPONENTS = Setting("n_components", Integer(1), 2, "number of directions k to estimate, at most d")
 BATCH_SIZE = Setting("batch_size", Integer(1), 1, "number of rows N used in one step")

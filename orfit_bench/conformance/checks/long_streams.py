@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import assert_learns, ensure_finite
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.checks.agreement import inverse_gram_deviation
-from orfit_bench.conformance.checks.extreme_values import assert_learns, ensure_finite
 from orfit_bench.conformance.context import ROWS, CheckContext
 
 SHORT, LONG = 3_000, 100_000

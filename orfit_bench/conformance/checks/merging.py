@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import ensure_finite
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
-from orfit_bench.conformance.checks.extreme_values import ensure_finite
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.averaging import average

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from orfit_bench.conformance.acceptance import assert_learns
 from orfit_bench.conformance.check import Deviation, check
-from orfit_bench.conformance.checks.extreme_values import assert_learns
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.variants import smallest
 

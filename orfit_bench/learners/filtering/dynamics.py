@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.matrix_types import covariance_defect
 from orfit_bench.spec.model import Transition, as_transition, is_identity
-from orfit_bench.spec.types import covariance_defect
 
 HostArray = np.ndarray[Any, Any]
 SETTINGS = ("transition", "process_noise", "observation_noise")

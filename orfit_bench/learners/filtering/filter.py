@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import weighting
 from orfit_bench.learners.filtering import smoother
+from orfit_bench.learners.filtering.rows import read_rows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.regressor import Regressor
-from orfit_bench.learners.targets import Rows, with_numbers
+from orfit_bench.learners.targets import Rows
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.capability import require
 
@@ -252,32 +252,4 @@ class Filter(Regressor):
     def _rows(
         self, X: ArrayLike, y: ArrayLike, *varying: object, block: bool = False, sample_weight: ArrayLike | None = None
     ) -> Rows:
-        """The rows with what came with them, all of it checked."""
-        look = block or not self.rule.kernel_checks_rows or any(v is not None for v in (*varying, sample_weight))
-        rows = with_numbers(self.rule, self._usable(), X, y, "A" if block else "X", look)
-        if sample_weight is not None:
-            weights = weighting.validate(sample_weight, self.rule, len(rows.X))
-            transition, process_noise, noise, control = varying
-            noise = self._divided_noise(noise, weights)
-            rows = rows._replace(Y=self._without_targets(rows.Y, weights == 0))
-            varying = transition, process_noise, noise, control
-        return rows._replace(inputs=self.rule.step_inputs(rows.sizes, varying, len(rows.X), block))
-
-    def _divided_noise(self, noise: object, weights: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The variances of the rows, those given or those of the settings, divided by the weights."""
-        rows = len(weights)
-        each = np.asarray(self.settings["observation_noise"] if noise is None else noise, float)
-        if noise is None:
-            each = np.broadcast_to(each, (rows, *each.shape))
-        elif len(each) != rows:
-            raise ValueError(f"observation_noise: got {len(each)} entries, want {rows}, one for each row")
-        divisor = np.where(weights > 0, weights, 1.0).reshape(rows, *[1] * (each.ndim - 1))
-        return np.asarray(each / divisor)
-
-    def _without_targets(self, Y: Array, gaps: np.ndarray[Any, Any]) -> Array:
-        """The targets with NaN in these rows."""
-        if not gaps.any():
-            return Y
-        targets = np.array(self.backend.asnumpy(Y))
-        targets[gaps] = np.nan
-        return self.rule.place(targets)
+        return read_rows(self.rule, self._usable(), X, y, varying, block, sample_weight)

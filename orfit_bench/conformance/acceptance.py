@@ -1,0 +1,68 @@
+"""Whether rows are learned, or refused where they may be: what checks with unusual rows share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, NotApplicable, ensure
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.errors import DivergedError
+
+
+def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
+    """The rows are learned in one call and in several, without errors, and as the reference learns them."""
+    single, several = context.create(), context.create()
+    predictions = learn_or_skip(context, single, chunk)
+    parts = [context.learn(several, chunk.cut(i, i + 3)) for i in range(0, len(chunk.X), 3)]
+    ensure_finite(context, single, chunk)
+    pairs: list[tuple[Any, Any]] = [(several, single), (context.concatenate(parts), predictions)]
+    if not context.reference_missing:
+        expected = context.reference.create()
+        pairs += [(predictions, context.reference.learn(expected, chunk)), (single, expected)]
+    return context.compare(chunk, *pairs, exact=context.is_exact)
+
+
+def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
+    """Learn the rows; NotApplicable if they are refused and may be.
+
+    They may be refused if the reference refuses the same row or, without a reference, if nothing is guaranteed for the
+    settings.
+    """
+    try:
+        return context.learn(learner, chunk)
+    except DivergedError as error:
+        if context.reference_missing:
+            ensure(not context.variant.guaranteed, str(error))
+        else:
+            expected = rows_until_refusal(context.reference, context.reference.create(), chunk)
+            ensure(abs(expected - error.row) <= 1, f"{error}; the reference learns {expected} rows")
+        raise NotApplicable("such rows are refused") from error
+
+
+def rows_until_refusal(context: CheckContext, learner: Any, chunk: Chunk) -> int:
+    """Learn the rows; return how many were learned before one was refused: all of them if none was."""
+    try:
+        with np.errstate(all="ignore"):
+            context.learn(learner, chunk)
+    except DivergedError as error:
+        return error.row
+    return len(chunk.X)
+
+
+def ensure_finite(context: CheckContext, learner: Any, chunk: Chunk) -> None:
+    """The state and the predictions must be finite."""
+    ensure_finite_state(learner, "the state")
+    ensure(np.isfinite(context.predict(learner, chunk.X)).all(), "predictions are not finite")
+
+
+def ensure_finite_state(learner: Any, when: str) -> None:
+    """Every array of the state must be finite, but targets that are missing."""
+    for name, a in learner.state().data_vars.items():
+        may_be_nan = a.dtype.kind != "f" or name == "pending_y"
+        ensure(
+            may_be_nan or np.isfinite(a.values).all(),
+            f"{when}: {name} is not finite; refuse such a step: return False and change nothing",
+        )

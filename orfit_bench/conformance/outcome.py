@@ -1,0 +1,105 @@
+"""The outcome of one check with every variant of the settings."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from orfit_bench.conformance.causes import describe
+from orfit_bench.conformance.check import (
+    MAX_USEFUL_BOUND,
+    Check,
+    Deviation,
+    NotApplicable,
+    Note,
+    Unproven,
+    Violation,
+)
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.plan import contexts
+from orfit_bench.conformance.result import FAILED, LACKS, PASSED, SKIPPED, UNPROVEN, PlannedCheck, Status
+from orfit_bench.conformance.tolerance import tolerance
+from orfit_bench.errors import AccuracyWarning, DivergedError, LackingError
+
+
+class Outcome(NamedTuple):
+    """The result of a check with all variants: status, reason, largest deviation, and the error that ended it."""
+
+    status: Status
+    reason: str
+    deviation: Deviation | None = None
+    cause: str = ""
+
+
+def run_variants(one: Check, item: PlannedCheck) -> Outcome:
+    """Run a check with each variant of the settings, up to the first that fails."""
+    largest: Deviation | None = None
+    skipped: list[str] = []
+    ran = lacking = 0
+    for context in contexts(item.backend, item.method, item.dtype, item.seed):
+        try:
+            if context.lacking:
+                raise LackingError(context.lacking)
+            deviation = _run_function(one, context)
+        except NotApplicable as reason:
+            skipped.append(f"{context.variant}: {reason}")
+        except LackingError as reason:
+            skipped.append(f"{context.variant}: {reason}")
+            lacking += 1
+        except Unproven as reason:
+            return Outcome(UNPROVEN, str(reason), largest)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too: the code under test is anybody's
+            if isinstance(error, DivergedError) and _may_diverge(context):
+                skipped.append(f"{context.variant}: a step was refused, and the problem is too ill-conditioned")
+            else:
+                return _failure(context, error, largest)
+        else:
+            if isinstance(deviation, Note):
+                return Outcome(PASSED, str(deviation))
+            if deviation and deviation.inconclusive:
+                skipped.append(f"{context.variant}: {deviation.inconclusive}")
+                continue
+            ran += 1
+            if deviation and not deviation.holds:
+                return Outcome(FAILED, f"with {context.variant}: {_off_by(deviation)}", deviation)
+            if deviation and (largest is None or deviation.ratio > largest.ratio):
+                largest = deviation
+        if not one.all_variants:
+            break
+    if not ran:
+        return Outcome(SKIPPED, "; ".join(skipped), cause=LACKS if lacking else "")
+    left_out = f"{ran} of {ran + len(skipped)} variants ran; skipped: {'; '.join(skipped)}" if skipped else ""
+    return Outcome(PASSED, left_out, largest)
+
+
+def _run_function(one: Check, context: CheckContext) -> Deviation | Note | None:
+    """Run the check, with every unexpected warning an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", AccuracyWarning)
+        return one.function(context)
+
+
+def _may_diverge(context: CheckContext) -> bool:
+    """Whether a refused step is acceptable: nothing is guaranteed for the settings, and the rows decide nothing."""
+    return not context.variant.guaranteed and tolerance(context, context.rows()) > MAX_USEFUL_BOUND
+
+
+def _off_by(deviation: Deviation) -> str:
+    numbers = f"off by {deviation.value:.1e}, allowed {deviation.bound:.1e}"
+    if not np.isfinite(deviation.value):
+        numbers += " (inf: a number is not finite, or the shape is not the expected one)"
+    return f"{numbers} ({deviation.of})" if deviation.of else numbers
+
+
+def _failure(context: CheckContext, error: BaseException, largest: Deviation | None) -> Outcome:
+    """A violation in its own words; another error in one line, with the line of code that raised it."""
+    if isinstance(error, Violation):
+        return Outcome(FAILED, f"with {context.variant}: {error}", largest)
+    cause = describe(error)
+    notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))  # the data set of a law
+    return Outcome(FAILED, f"with {context.variant}: raised {cause}{notes}", largest, cause)
