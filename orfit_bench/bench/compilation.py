@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
 
 from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.measuring import warm_up
-from orfit_bench.jobs.processes import Call, Process, cores, spread
+from orfit_bench.jobs.processes import Call, cores, open_processes, spread
 from orfit_bench.plugins.registry import registry
 
 SECONDS = 300.0
 """Time limit for the cells of one kernel."""
 
 
-def compile_ahead(cells: Iterable[Cell], process: Process) -> dict[str, float]:
-    """Compile what cells need, in this process and more of them, and return the seconds of those that took it.
+def compile_ahead(cells: Iterable[Cell]) -> dict[str, float]:
+    """Compile what cells need, in several processes, and return the seconds of those that took it.
 
     One cell for each method, backend, dtype, model and stream: what others compile is the same, or is compiled when
     they are run. Errors are left to the run, which records them. Nothing is done for a single kernel or core, and for
@@ -25,8 +24,6 @@ def compile_ahead(cells: Iterable[Cell], process: Process) -> dict[str, float]:
     ----------
     cells : iterable of Cell
         The cells that will be run.
-    process : Process
-        A process that is running, one of those that compile.
 
     Returns
     -------
@@ -38,11 +35,10 @@ def compile_ahead(cells: Iterable[Cell], process: Process) -> dict[str, float]:
         if registry().backends[cell.backend].compile:
             variants = kernels.setdefault((cell.backend, cell.method, cell.dtype), {})
             variants.setdefault(f"{cell.stream} {sorted(cell.model.items())}", cell)
-    more = min(cores(), len(kernels)) - 1
-    if more < 1:
+    count = min(cores(), len(kernels))
+    if count < 2:
         return {}
-    with ExitStack() as stack:
-        processes = [process, *(stack.enter_context(Process()) for _ in range(more))]
+    with open_processes(count) as processes:
         calls = enumerate(Call(_first_rows, (list(variants.values()),), SECONDS) for variants in kernels.values())
         found = [seconds for _, seconds in spread(processes, calls) if isinstance(seconds, dict)]
     return {key: seconds for of_kernel in found for key, seconds in of_kernel.items()}

@@ -110,7 +110,7 @@ def run(
             waiting = [cell for cell, absent in planned if not absent and cell.key not in finished]
             if isinstance(worker, SubprocessExecutor):
                 worker.expect(waiting)
-            compiled = compile_ahead(waiting, worker) if isinstance(worker, SubprocessExecutor) else {}
+            compiled = compile_ahead(waiting) if isinstance(worker, SubprocessExecutor) else {}
             report = progress or (lambda done, total, record: None)
             run_all = _with_compilation(partial(worker.run_all, limits=limits), compiled)
             records = _run_all(planned, run_all, journal, fresh, report)

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Queue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from orfit_bench.bench import roofline
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record, run_cell
 from orfit_bench.jobs import fingerprint
 from orfit_bench.jobs.forking import CAN_FORK, Answer, ForkServer
 from orfit_bench.jobs.notes import describe_error
-from orfit_bench.jobs.processes import Call, DiedError, Process, result_of, threads
+from orfit_bench.jobs.processes import NOT_STARTED, Call, DiedError, Process, one_blas_thread, threads
 from orfit_bench.plugins.registry import registry
 
 MACHINE_SECONDS = 120.0
@@ -28,7 +28,7 @@ LAST_LINES = 3
 NAMED = 3
 """So many functions that a plugin replaced are named."""
 
-USED = ("xarray", "scipy.linalg", "scipy.ndimage", "pooch")
+USED = ("scipy.linalg", "scipy.ndimage")
 """Modules that cells import while they run, and that are slow to import."""
 Kernel = tuple[str, str, str]
 """Backend, method and dtype."""
@@ -46,7 +46,7 @@ _loaded: list[fingerprint.Fingerprint] = []
 """One, in the server of the cells: taken before it imported a kernel."""
 
 
-class SubprocessExecutor(Process):
+class SubprocessExecutor:
     """Runs each cell in a fresh process, forked from a server that has imported the kernels but run none of them.
 
     Where processes cannot be forked, one process runs all cells, without a limit of memory.
@@ -60,18 +60,24 @@ class SubprocessExecutor(Process):
     def __init__(self, jobs: int = 1) -> None:
         self.jobs = jobs if CAN_FORK else 1
 
-    def __enter__(self) -> SubprocessExecutor:
-        super().__enter__()
+    def __enter__(self) -> Self:
         self._kernels: list[Kernel] = []
-        self._servers = ExitStack()
         self._free: Queue[ForkServer | None] = Queue()  # None: to be started
         for _ in range(self.jobs):
             self._free.put(None)
+        with ExitStack() as stack:
+            stack.enter_context(one_blas_thread())
+            self._process = None if CAN_FORK else stack.enter_context(Process())
+            self._resources = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._servers.close()
-        super().__exit__()
+        self._resources.close()
+
+    @property
+    def threads(self) -> dict[str, str]:
+        """The variables for numbers of threads in the environment of the cells."""
+        return threads()
 
     def expect(self, cells: Collection[Cell]) -> None:
         """Name the cells that will be run, so that their kernels are imported and compiled only once."""
@@ -108,18 +114,22 @@ class SubprocessExecutor(Process):
 
     def measure_machine(self, fresh: bool = False) -> Path:
         """Measure the roofline of the machine if it is unknown, and return the file in which it is stored."""
-        file: Path = self.call(Call(roofline.ensure_measured, (fresh,), MACHINE_SECONDS))
+        if not fresh and roofline.load():
+            return roofline.path()
+        with Process() as process:
+            file: Path = process.call(Call(roofline.ensure_measured, (fresh,), MACHINE_SECONDS))
         return file
 
     def _answer(self, call: Call, memory: int) -> Answer:
-        if not CAN_FORK:
+        if self._process:
             try:
-                return Answer(result_of(self.begin(call)))
+                return Answer(self._process.call(call))
             except (TimeoutError, DiedError) as error:
                 return Answer(error)
         server = self._free.get()
         try:
-            server = server or self._start_server()
+            if server is None or not server.alive:
+                server = self._start_server()
             return server.call(call, memory)
         except DiedError as error:
             server = None  # the next cell starts another one
@@ -132,10 +142,10 @@ class SubprocessExecutor(Process):
         kernels = self._kernels
         while True:
             try:
-                server = self._servers.enter_context(ForkServer(prepare, (kernels,)))
-            except (DiedError, TimeoutError):
+                server = self._resources.enter_context(ForkServer(prepare, (kernels,)))
+            except (DiedError, TimeoutError) as error:
                 if not kernels:
-                    raise
+                    raise RuntimeError(NOT_STARTED) from error
                 kernels = []
                 continue
             if not server.prepared:

@@ -79,6 +79,11 @@ class ForkServer:
             self._process.kill()
             self._process.join()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the server can run calls."""
+        return self._process.is_alive()
+
     def call(self, call: Call, memory: int | None = None) -> Answer:
         """Run a call in a fresh process, which may allocate `memory` bytes more than the server has.
 
@@ -98,6 +103,7 @@ def _serve(connection: Connection, prepare: Callable[..., Any], arguments: tuple
         while True:
             call, memory = connection.recv()
             connection.send(_run(call, memory, connection))
+    os._exit(0)  # the end of the interpreter would take as long as several cells
 
 
 def _run(call: Call, memory: int | None, connection: Connection) -> Answer:

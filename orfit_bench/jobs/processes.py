@@ -18,6 +18,10 @@ BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "
 THREADS = "ORFIT_BENCH_THREADS"
 """Environment variable with which a user allows backends to use several threads."""
 MAX_WORKERS = 8
+NOT_STARTED = (
+    "the worker process does not start. A script that calls run() or conform_isolated() must do so under "
+    'if __name__ == "__main__":, since the worker imports it; or call run(isolate=False) or conform()'
+)
 START_SECONDS = 120.0
 """Time limit for starting a process, which imports every installed plugin."""
 
@@ -34,26 +38,34 @@ class Call(NamedTuple):
     timeout: float
 
 
-class Process:
-    """A spawned process in which BLAS uses one thread. After a crash or a timeout, the next call starts a new one."""
-
-    def __enter__(self) -> Self:
-        self._before = {name: os.environ.get(name) for name in BLAS_THREADS}
-        os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # inherited by all processes started from now on
-        try:
-            self._start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop()
-        for name, value in self._before.items():
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread in all processes that are started in this context."""
+    before = {name: os.environ.get(name) for name in BLAS_THREADS}
+    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+class Process:
+    """A spawned process in which BLAS uses one thread. After a crash or a timeout, the next call starts a new one."""
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(one_blas_thread())
+            self._start()
+            stack.callback(self._stop)
+            self._resources = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._resources.close()
 
     @property
     def threads(self) -> dict[str, str]:
@@ -82,10 +94,7 @@ class Process:
         try:
             found: dict[str, str] = self._started.result()
         except (RuntimeError, ProcessExpired, TimeoutError) as error:
-            raise RuntimeError(
-                "the worker process does not start. A script that calls run() or conform_isolated() must do so under "
-                'if __name__ == "__main__":, since the worker imports it; or call run(isolate=False) or conform()'
-            ) from error
+            raise RuntimeError(NOT_STARTED) from error
         return found
 
     def _stop(self) -> None:

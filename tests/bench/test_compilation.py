@@ -5,7 +5,6 @@ import pytest
 from orfit_bench.bench.cell import Cell
 from orfit_bench.bench.compilation import compile_ahead
 from orfit_bench.bench.runner import _with_compilation
-from orfit_bench.bench.worker import SubprocessExecutor
 
 SIZES = {"n": 70, "d": 4}
 
@@ -14,23 +13,18 @@ def cell(method, backend="numba", **more):
     return Cell(method, backend, "regression", stream_settings=SIZES, **more)
 
 
-def first_use(cells):
-    with SubprocessExecutor() as worker:
-        return compile_ahead(cells, worker)
-
-
 @pytest.mark.parametrize("cells", [[], [cell("lms")], [cell("lms", "numpy"), cell("rls", "numpy")]])
 def test_nothing_is_started_where_nothing_can_be_shared(cells):
-    assert compile_ahead(cells, None) == {}
+    assert compile_ahead(cells) == {}
 
 
 def test_the_seconds_of_the_first_cell_that_needs_them():
     pytest.importorskip("numba")
     first, again, other, wrong = cell("greedy"), cell("greedy", seed=1), cell("lms"), cell("lms", settings={"eta": 1})
-    found = first_use([first, again, other, cell("greedy", "numpy")])
+    found = compile_ahead([first, again, other, cell("greedy", "numpy")])
     assert set(found) == {first.key, other.key}
     assert min(found.values()) > 0
-    assert set(first_use([first, wrong])) == {first.key}, "an error is left to the run"
+    assert set(compile_ahead([first, wrong])) == {first.key}, "an error is left to the run"
 
 
 def test_they_count_as_the_first_use_of_that_cell_alone():

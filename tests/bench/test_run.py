@@ -3,8 +3,7 @@
 import json
 import os
 import re
-import signal
-import time
+from multiprocessing import active_children
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from orfit_bench.bench.worker import Limits, SubprocessExecutor
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs import system
 from orfit_bench.jobs.files import replace
+from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.plugins.registry import Table, registry
 from orfit_bench.spec import Backend, Data, Stream
 
@@ -109,14 +109,13 @@ class TestRun:
         assert (here["test_error_trajectory"].values == there["test_error_trajectory"].values).all()
         assert set(json.loads(there.attrs["machine"])["threads"].values()) == {"1"}
 
-    @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+    @pytest.mark.skipif(not CAN_FORK, reason="there is no server")
     def test_a_worker_that_dies_between_cells_is_replaced(self):
         with SubprocessExecutor() as worker:
             assert worker.run(cell(), Limits(60))["status"] == "ok"
-            os.kill(worker._pool.schedule(os.getpid).result(), signal.SIGKILL)
-            end = time.monotonic() + 30
-            while worker._pool.active and time.monotonic() < end:
-                time.sleep(0.01)
+            (server,) = active_children()
+            server.kill()
+            server.join()
             assert worker.run(cell(), Limits(60))["status"] == "ok"
 
     @pytest.mark.parametrize(
@@ -186,3 +185,9 @@ class TestRun:
     def test_refuses_a_timeout_of_nothing(self):
         with pytest.raises(ValueError, match="timeout=0"):
             run(suite("lms"), timeout=0)
+
+
+def test_the_error_of_a_server_that_does_not_start_names_the_remedy(monkeypatch):
+    monkeypatch.setattr("orfit_bench.bench.worker.prepare", os.abort)  # as if its main module failed
+    with pytest.raises(RuntimeError, match=r"the worker process does not start.*isolate=False"):
+        run(suite("lms"))
