@@ -3,22 +3,23 @@
 
 The environment .venv is created on first use and updated when needed.
 
-run      run the benchmark; arguments are passed to `orfit-bench run`
-test     run the quick tests in parallel; arguments are passed to pytest
-slow     run the slow tests: the whole kit on each backend, faults, long streams (over half an hour)
-check    check lint, formatting, types and import contracts
-fix      fix lint errors and formatting where possible
-bench    run the micro-benchmarks of calls and kernels, compared with other packages
-track    measure the newest commit with asv; arguments are passed to `asv run`
-publish  write the history of asv as HTML to .asv/html, and print the regressions
-freeze   write the reference trajectories, in a commit of its own (docs/tracking.md)
-speed    compare the Numba backend with plain NumPy and write docs/performance.md (five minutes)
-peers    compare with other packages on every target and write docs/peers.md; resumable (half an hour)
-gpu      test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
-mutants  run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
-wheels   build all distributions and test the wheels in a clean environment
-ci       run everything that CI runs
-python   start the Python of the environment
+run          run the benchmark; arguments are passed to `orfit-bench run`
+test         run the quick tests in parallel; arguments are passed to pytest
+integration  run the tests of whole commands, plugins, experiments and pages (two minutes)
+slow         run the slow tests: the whole kit on each backend, faults, long streams (over half an hour)
+check        check lint, formatting, types and import contracts
+fix          fix lint errors and formatting where possible
+bench        run the micro-benchmarks of calls and kernels, compared with other packages
+track        measure the newest commit with asv; arguments are passed to `asv run`
+publish      write the history of asv as HTML to .asv/html, and print the regressions
+freeze       write the reference trajectories, in a commit of its own (docs/tracking.md)
+speed        compare the Numba backend with plain NumPy and write docs/performance.md (five minutes)
+peers        compare with other packages on every target and write docs/peers.md; resumable (half an hour)
+gpu          test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
+mutants      run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
+wheels       build all distributions and test the wheels in a clean environment
+ci           run everything that CI runs
+python       start the Python of the environment
 """
 
 from __future__ import annotations
@@ -91,7 +92,13 @@ def run(*arguments: str) -> None:
 def test(*arguments: str) -> None:
     """Run the quick tests, in parallel."""
     set_up("test")
-    pytest("not slow", *arguments)
+    pytest("not slow and not integration", *arguments)
+
+
+def integration(*arguments: str) -> None:
+    """Run the tests of whole commands, plugins, experiments and pages, in parallel."""
+    set_up("test")
+    pytest("integration and not slow", *arguments)
 
 
 def slow(*arguments: str) -> None:
@@ -225,6 +232,7 @@ def ci() -> None:
     check()
     wheels()
     test()
+    integration()
 
 
 def main() -> None:
@@ -232,6 +240,7 @@ def main() -> None:
     commands = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
     commands |= {
         "gpu": gpu,
+        "integration": integration,
         "peers": peers,
         "track": track,
         "publish": publish,

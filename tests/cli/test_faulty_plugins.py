@@ -6,6 +6,8 @@ from helpers.commands import call, install, words
 
 from orfit_bench.bench import load
 
+pytestmark = pytest.mark.integration
+
 
 class TestFaultyPlugins:
     @pytest.mark.slow

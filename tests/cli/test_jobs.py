@@ -12,7 +12,7 @@ from orfit_bench import bench
 from orfit_bench.bench import comparison, load, run
 from orfit_bench.jobs.forking import CAN_FORK
 
-pytestmark = pytest.mark.skipif(not CAN_FORK, reason="processes cannot be forked")
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(not CAN_FORK, reason="processes cannot be forked")]
 TIMED = ("throughput", "latency_p50", "seconds", "seconds_compile")
 
 

@@ -13,6 +13,8 @@ from helpers.commands import COMMAND, TIMES, call, wait_for, words
 
 from orfit_bench.bench import load
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 class TestKill:

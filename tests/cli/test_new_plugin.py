@@ -20,6 +20,8 @@ from orfit_bench.jobs import files
 from orfit_bench.new_plugin import KINDS, filled, named, write
 from orfit_bench.spec import SPEC_VERSION
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 CONFORMS = """
 from orfit_bench.conformance import conform

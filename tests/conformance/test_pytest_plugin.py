@@ -15,6 +15,8 @@ from orfit_bench.conformance import CheckResult, conform, laws, plan
 from orfit_bench.conformance.export import RunInfo, as_json
 from orfit_bench.learners.arguments import REAL_DTYPES
 
+pytestmark = pytest.mark.integration
+
 ECHO = """
 import orfit_bench as ob
 from helpers.cases import offering

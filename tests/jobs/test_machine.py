@@ -10,6 +10,8 @@ from helpers.distributions import install, python
 
 from orfit_bench.jobs import provenance
 
+pytestmark = pytest.mark.integration
+
 PLUGIN = """
 [project]
 name = "my-plugin"

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 HEAD = """
 import numpy as np
 from orfit_bench import hookimpl

@@ -14,7 +14,7 @@ FLAGS += ["--disable-background-networking", "--disable-component-update", "--di
 HOSTILE = '<script>document.title = "taken"</script><img src="https://example.invalid/x.png">'
 FIRST = "table.sortable"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")]
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ from benchmarks.gpu import __main__ as command
 from benchmarks.gpu import distributions as own
 from benchmarks.gpu import launch, options
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

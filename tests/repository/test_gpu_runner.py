@@ -13,6 +13,8 @@ from benchmarks.gpu import __main__ as command
 from benchmarks.gpu.runner import Call, run, summary
 from benchmarks.gpu.units import DONE, FAILED, LEFT, Journal, Part, Unit, status
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 ACTS = """
 import os, signal, time

@@ -14,6 +14,8 @@ from helpers.distributions import install, python
 
 from orfit_bench.new_plugin import write
 
+pytestmark = pytest.mark.integration
+
 TABLES = Path(__file__).resolve().parents[2] / "docs/tutorial-tables.md"
 TEXT = (Path(__file__).resolve().parents[2] / "docs/tutorial.md").read_text()
 FILES = dict(re.findall(r"^Replace `([^`]+)`:\n\n```python\n(.*?)```", TEXT, re.S | re.M))

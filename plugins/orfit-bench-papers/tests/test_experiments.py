@@ -12,6 +12,8 @@ from orfit_bench.cli import main
 from orfit_bench_papers import EXPERIMENTS, data, page, running
 from orfit_bench_papers.setups import find, make_setup
 
+pytestmark = pytest.mark.integration
+
 PRINTED = {
     "orfit-rotated-digits": ["ORFit-latest", "thesis, 5.1, Figure 5-1", "example 3"],
     "orfit-unlimited": ["almost zero", "1e-05", "thesis, Corollary 4"],

@@ -20,6 +20,8 @@ from orfit_bench_papers import EXPERIMENTS, data, running
 from orfit_bench_papers.procedure import Procedure, about
 from orfit_bench_papers.setups import find, make_setup
 
+pytestmark = pytest.mark.integration
+
 
 class Counted:
     """An experiment of six cells that counts what is measured, and breaks where it is told to."""

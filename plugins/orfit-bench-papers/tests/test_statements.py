@@ -8,6 +8,8 @@ from orfit_bench_papers import _tasks, survey_figure_7
 from orfit_bench_papers.orfit_rotated_digits import presentation as rotated_digits
 from orfit_bench_papers.sgd_rate import measurement, presentation
 
+pytestmark = pytest.mark.integration
+
 
 def test_orfit_fits_all_rows_and_keeps_the_example(created):
     results = created("orfit-unlimited").results.one_pass.sel(learner="ORFit")

@@ -3,6 +3,8 @@
 import pytest
 from helpers.conform import invoke
 
+pytestmark = pytest.mark.integration
+
 
 def test_exit_status_is_0_if_all_checks_pass():
     result = invoke("lms", "--backend", "numpy", "--check", "any_chunking", "--workers", 1)

@@ -17,6 +17,8 @@ from orfit_bench.conformance.isolated import conform_isolated
 from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED
 from orfit_bench.plugins.registry import registry
 
+pytestmark = pytest.mark.integration
+
 
 def test_kernel_that_hangs_in_its_first_rows_costs_one_time_limit(here):
     result = call(here, "conform", "icl", "--backend", "fragile", "--dtype", "float64", "--timeout", "1")

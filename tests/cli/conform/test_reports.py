@@ -13,6 +13,8 @@ from orfit_bench.conformance.export import RunInfo, as_json, as_junit
 from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, UNPROVEN
 from orfit_bench.report.conformance import markdown
 
+pytestmark = pytest.mark.integration
+
 
 def test_terminal_shows_counts_failures_and_commands_to_repeat_them(ran, report):
     rows = {tuple(line.split()) for line in ran.stdout.splitlines()}
