@@ -82,10 +82,10 @@ def _describe_state(path: Path, start: bytes) -> str:
     from orfit_bench.state import binary, files
 
     if storage.is_pipeline(start):
-        head = binary.decode(storage.decode(path.read_bytes())[1]).header
+        head = binary.decode(storage.decode(path.read_bytes())[1]).header_of_rule
         return f"a pipeline with {head.get('method')}"
     if start == binary.MAGIC:
-        return f"the bytes of a state of {binary.decode(path.read_bytes()).header.get('method')}"
+        return f"the bytes of a state of {binary.decode(path.read_bytes()).header_of_rule.get('method')}"
     head, arrays = files.read(path)
     checked = "" if head["format"] > 2 else ", saved without digests by an earlier version"
     return f"a state of {head.get('method')} with {len(arrays)} arrays{checked}"

@@ -145,11 +145,12 @@ def from_bytes(
         return _from_pipeline(data, "from_bytes", backend, model, transition)
     found = binary.decode(data)
     if model is not None or transition is not None or fleet_format.KEY in found.of_state:
-        return _rebuilt(found.header, found.arrays, "from_bytes", backend, model, transition)
+        return _rebuilt(found.header_of_rule | found.of_state, found.arrays, "from_bytes", backend, model, transition)
     key = (backend, found.of_rule, *_bytes_of_rule(found.arrays))
     rule, head = _rules.get(key, (None, {}))
     if rule is None or not _is_registered(rule):
-        learner = _rebuilt(head := found.header, found.arrays, "from_bytes", backend, model, transition)
+        head = found.header_of_rule
+        learner = _rebuilt(head | found.of_state, found.arrays, "from_bytes", backend, model, transition)
         if len(_rules) >= MOST_RULES:
             del _rules[next(iter(_rules))]
         _rules[key] = learner.rule, head

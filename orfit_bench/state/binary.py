@@ -73,10 +73,10 @@ class Decoded(NamedTuple):
     arrays: dict[str, np.ndarray[Any, Any]]
 
     @property
-    def header(self) -> Any:
-        """Both headers together; ValueError where that of the rule is no JSON."""
+    def header_of_rule(self) -> dict[str, Any]:
+        """The header of the rule; ValueError where it is no JSON object."""
         try:
-            return json.loads(self.of_rule) | self.of_state
+            return dict(json.loads(self.of_rule))
         except (TypeError, ValueError) as error:
             raise _unreadable(error) from error
 

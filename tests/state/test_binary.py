@@ -14,6 +14,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -146,6 +147,20 @@ def test_unpickled_learners_share_only_the_rule(rows: Any) -> None:
     before = second.to_bytes()
     first.partial_fit(X, y)
     assert second.to_bytes() == before
+
+
+@pytest.mark.parametrize("method", ["rls", "class_rls", "oja"])
+def test_learners_of_one_rule_keep_their_own_names_and_classes(method: str, rows: Any) -> None:
+    X, y = rows(9)
+    supervised, labels = ob.methods()[method].traits.supervised, ob.methods()[method].traits.labels
+    named, plain = (ob.create(method, backend="numpy", dtype="float32", random_state=5) for _ in range(2))
+    for learner, columns, classes in ((named, "abc", ("left", "right")), (plain, "", ("down", "up"))):
+        table = pd.DataFrame(X, columns=list(columns)) if columns else X
+        targets = np.where(y < 0, *classes) if labels else y
+        learner.partial_fit(table, targets) if supervised else learner.partial_fit(table)
+    for learner in (named, plain, named):
+        assert ob.from_bytes(learner.to_bytes()).state().identical(learner.state())
+    assert not hasattr(ob.from_bytes(plain.to_bytes()), "feature_names_in_")
 
 
 def test_bytes_are_read_by_the_plugins_of_now(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
