@@ -14,6 +14,7 @@ from helpers.methods import change
 
 from orfit_bench.conformance import Report, export
 from orfit_bench.conformance.result import UNPROVEN
+from orfit_bench.errors import LackingError
 from orfit_bench.spec import Cost, Law, Measured, Theory, deviation
 
 COST = Cost(flops=lambda s, z: 6 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])
@@ -44,6 +45,11 @@ def weights_change(create: Callable[..., Any], rows: Any) -> Measured:
     """It notices a learner that does nothing, and no other."""
     moved = bool(create().partial_fit(rows.X, rows.y).array("w").any())
     return Measured(0.0 if moved else np.inf, len(rows.X), 1.0)
+
+
+def needs_what_is_lacking(create: Any, rows: Any) -> Measured:
+    """A law of settings that the kernel lacks."""
+    raise LackingError("plain lacks it")
 
 
 def report(*laws: Callable[..., Measured], learn: Any = plain) -> Report:
@@ -86,6 +92,12 @@ def test_a_law_that_proves_nothing_next_to_one_that_does_is_reported() -> None:
     assert "proves nothing, since it accepts every wrong learner: law_compares_nothing" in {
         r.reason for r in found.results if r.check == PROOF
     }
+
+
+def test_a_law_of_what_the_kernel_lacks_is_not_called_vacuous() -> None:
+    found = report(equals_the_recursion, needs_what_is_lacking)
+    assert found.verdict == "conforms"
+    assert not any("proves nothing" in r.reason for r in found.results)
 
 
 def test_files_of_a_report_state_the_verdict() -> None:

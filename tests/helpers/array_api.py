@@ -46,9 +46,14 @@ class Strict:
 
 
 def _with_models(kernel: ModuleType) -> Any:
-    """The kernel with models, which PyTorch's tensors cannot have: these arrays have `__array_namespace__`."""
-    lacks = {name: why for name, why in getattr(kernel, "LACKS", {}).items() if name != "models"}
+    """The kernel with models, if PyTorch's tensors alone do not allow them: these arrays have `__array_namespace__`."""
+    lacks = {name: why for name, why in getattr(kernel, "LACKS", {}).items() if why != tensors_cannot()}
     return SimpleNamespace(**vars(kernel) | {"LACKS": lacks})
+
+
+def tensors_cannot() -> str:
+    """Why kernels of the example lack models, if it is for PyTorch's sake."""
+    return str(import_module("orfit_bench_torch._loops").NO_MODELS)
 
 
 @contextmanager

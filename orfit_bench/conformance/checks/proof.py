@@ -44,12 +44,22 @@ def wrong_numbers_are_noticed(context: CheckContext) -> Note | None:
 
 
 def _rejections(tests: Mapping[str, Accepts], context: CheckContext) -> dict[str, list[str]]:
-    """The wrong learners that each test rejects. What has been decided already is not tried again."""
+    """The wrong learners that each test rejects. What has been decided already is not tried again.
+
+    A test of what the kernel lacks shows nothing and is left out.
+    """
     rejected: dict[str, list[str]] = {name: [] for name in tests}
     for wrong, factor in factors(context.method).items():
         noticed = False
-        for name, accepts in tests.items():
-            if (not noticed or not rejected[name]) and not accepts(context, factor):
+        for name in list(rejected):
+            if noticed and rejected[name]:
+                continue
+            try:
+                accepted = tests[name](context, factor)
+            except LackingError:
+                del rejected[name]
+                continue
+            if not accepted:
                 rejected[name].append(wrong)
                 noticed = True
     return rejected
@@ -89,13 +99,15 @@ def _wrong(context: CheckContext, factor: float) -> Callable[[Any], WrongKernel]
 def _accepts(holds: Callable[[], bool]) -> bool:
     """Whether a test passes. It may raise anything for numbers that no right learner has, which is a rejection.
 
-    A learner that refuses a step says so itself: that shows nothing about the test.
+    A learner that refuses a step says so itself: that shows nothing about the test. LackingError is passed on.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return holds()
-        except (NotApplicable, DivergedError, LackingError):
+        except LackingError:
+            raise
+        except (NotApplicable, DivergedError):
             return True
         except Exception:
             return False

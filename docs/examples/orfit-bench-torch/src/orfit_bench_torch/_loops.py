@@ -9,6 +9,7 @@ from array_api_compat import array_namespace
 
 Array = Any
 NO_MODELS = "the models of orfit-bench need arrays with __array_namespace__, which PyTorch tensors lack"
+ONE_ROW = "this kernel learns one row per step, and a model with several outputs gives a row for each"
 
 
 def is_finite(a: Array) -> bool:

@@ -6,9 +6,9 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from orfit_bench_torch._loops import NO_MODELS, Array, is_finite, make_learn
+from orfit_bench_torch._loops import ONE_ROW, Array, is_finite, make_learn
 
-LACKS = {"models": NO_MODELS}
+LACKS = {"models": ONE_ROW}
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

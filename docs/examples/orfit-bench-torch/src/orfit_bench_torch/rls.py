@@ -6,13 +6,15 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from orfit_bench_torch._loops import NO_MODELS, Array, is_finite, make_learn
+from orfit_bench_torch._loops import ONE_ROW, Array, is_finite, make_learn
 
 LACKS = {
-    "models": NO_MODELS,
+    "models": ONE_ROW,
     "blocks": "this example learns row by row",
     "forgetting_factor=0": "the interpolating limit needs a basis, which this example leaves out",
     "ridge=0": "it starts with a block of rows, which this example leaves out",
+    "form=square_root": "this example keeps P",
+    "forgetting=directional": "this example keeps P",
 }
 
 
