@@ -147,6 +147,8 @@ class Report:
         Whether only some of the checks were selected.
     allow_unproven : bool
         Whether a run passes although no law and no batch solution would notice wrong numbers.
+    n_declared : int
+        Number of streams and metrics that were checked against their declarations.
     """
 
     results: list[CheckResult]
@@ -154,6 +156,7 @@ class Report:
     problems: list[str] = field(default_factory=list)
     partial: bool = False
     allow_unproven: bool = False
+    n_declared: int = 0
 
     def __str__(self) -> str:
         """The verdict, the counts, the problems and the failures."""

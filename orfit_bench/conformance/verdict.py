@@ -64,11 +64,11 @@ def make_report(
         report.problems.append(f"stopped at the first failure: {len(results)} of {len(plan)} checks were run")
         return report
     capabilities, problems = declared or declarations(plan)
-    declared_only, faults = check_plugins(named)
+    n_declared, faults = check_plugins(named)
     problems = [*problems, *faults]
     missing = [] if partial else _missing_methods({backend for backend, _ in capabilities} & registry().backends.keys())
-    not_run = [] if declared_only and not plan else _not_run(plan, results, named)
-    return Report(list(results), capabilities, [*not_run, *problems, *missing], partial)
+    not_run = [] if n_declared and not plan else _not_run(plan, results, named)
+    return Report(list(results), capabilities, [*not_run, *problems, *missing], partial, n_declared=n_declared)
 
 
 def expected_failures(backend: str, method: str) -> dict[str, str]:

@@ -114,7 +114,11 @@ def summary(report: Report, run: RunInfo) -> str:
     verdict = {"conforms": "Conforming", "fails": "Not conforming", "unproven": "Unproven"}[report.verdict]
     verdict += " (allowed)" if report.verdict == "unproven" and report.passed else ""
     only = " (selected checks only)" if report.partial and report.passed else ""
-    return f"{done} checks ran on {devices} in {run.seconds:.1f} s: {counts}. {verdict}{only}."
+    declared = f"Streams and metrics that match their declarations: {report.n_declared}. " * bool(report.n_declared)
+    if declared and not report.results:
+        return f"{declared if report.passed else ''}{verdict}{only}."
+    found = f"{done} checks ran on {devices} in {run.seconds:.1f} s: {counts}. "
+    return f"{found}{declared if report.passed else ''}{verdict}{only}."
 
 
 def markdown(report: Report, run: RunInfo) -> str:

@@ -103,6 +103,7 @@ def test_plugin_without_kernels_conforms(kind: str, tmp_path: Path) -> None:
     if kind != "model":
         conforms = python("-m", "orfit_bench", "conform", "my_own", site=site)
         assert conforms.returncode == 0, conforms.stdout + conforms.stderr
+        assert conforms.stdout == "Streams and metrics that match their declarations: 1. Conforming.\n"
 
 
 @pytest.mark.parametrize("right", ["(1 - p.leak * step) * s.w", pytest.param("step * J.T @ E", marks=pytest.mark.slow)])
