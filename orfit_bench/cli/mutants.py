@@ -42,6 +42,12 @@ OUTPUT = Path("mutants")
 )
 @click.option("--seed", default=0, show_default=True, metavar="S", help="Seed of the data and the learners.")
 @click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Judge N mutants only, chosen at random, and print a confidence interval. Default: all.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1),
     metavar="N",
@@ -68,6 +74,7 @@ def mutants_command(
     dtypes: tuple[str, ...],
     modules: tuple[str, ...],
     seed: int,
+    sample: int | None,
     workers: int | None,
     output: Path,
     fresh: bool,
@@ -88,6 +95,7 @@ def mutants_command(
     Examples:
       orfit-bench mutants my-plugin
       orfit-bench mutants rls --backend numpy --fail-under 90
+      orfit-bench mutants numba --sample 200
       orfit-bench mutants rls kalman --backend numpy --module orfit_bench.kernels.guards
 
     Exit status: 0; 1 if fewer than --fail-under percent were killed; 2 for a usage error, for example a kernel that
@@ -113,8 +121,8 @@ def mutants_command(
                 print(f"[{done}/{total}] mutants judged", file=sys.stderr, flush=True)
 
         report = run_mutants(
-            names, backends=backends, dtypes=dtypes, modules=modules, seed=seed, output=output, progress=progress,
-            workers=workers or os.cpu_count() or 1,
+            names, backends=backends, dtypes=dtypes, modules=modules, seed=seed, sample=sample, output=output,
+            progress=progress, workers=workers or os.cpu_count() or 1,
         )  # fmt: skip
     _print(report)
     if fail_under is not None and not report.score >= fail_under:
@@ -133,4 +141,9 @@ def _print(report: MutationReport) -> None:
         return
     total, survived = len(report.results), len(report.survivors)
     again = f", {report.resumed} of them in an earlier run" if report.resumed else ""
-    say(f"{total} mutants{again}: {total - survived} killed, {survived} survived ({report.score:.1f} % killed).")
+    score = f"{report.score:.1f} % killed"
+    if total < report.total:
+        score += (
+            f"; of all {report.total}, with 95 % confidence, {report.interval[0]:.0f} to {report.interval[1]:.0f} %"
+        )
+    say(f"{total} mutants{again}: {total - survived} killed, {survived} survived ({score}).")

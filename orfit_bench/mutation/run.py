@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -53,10 +54,11 @@ class MutantResult:
 
 
 class MutationReport(NamedTuple):
-    """All verdicts, in the order of the code, and the number that an earlier run had left."""
+    """The verdicts in the order of the code, how many an earlier run had left, and the number of all mutants."""
 
     results: list[MutantResult]
     resumed: int
+    total: int
 
     @property
     def survivors(self) -> list[MutantResult]:
@@ -68,6 +70,16 @@ class MutationReport(NamedTuple):
         """Percentage of mutants that were killed; NaN without mutants."""
         return 100 * (1 - len(self.survivors) / len(self.results)) if self.results else float("nan")
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval (Wilson) of the percentage of all mutants, of which these are a sample."""
+        n = len(self.results)
+        if n == self.total:
+            return self.score, self.score
+        share, z = self.score / 100, 1.96
+        middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+        return 100 * (middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)
+
 
 def run_mutants(
     names: Sequence[str] = (),
@@ -76,6 +88,7 @@ def run_mutants(
     dtypes: Sequence[str] = ("float64",),
     modules: Sequence[str] = (),
     seed: int = 0,
+    sample: int | None = None,
     workers: int = 2,
     output: Path = Path("mutants"),
     progress: Progress = lambda done, total, result: None,
@@ -94,6 +107,8 @@ def run_mutants(
         Mutate these modules only; by default those with the kernels and, in the same package, what they use.
     seed : int
         Seed of the data and the learners.
+    sample : int, optional
+        Judge so many mutants only, chosen at random; a larger sample contains a smaller one. Default: all.
     workers : int
         Number of mutants that are judged at the same time.
     output : Path
@@ -120,6 +135,9 @@ def run_mutants(
     if not sources:
         raise ValueError("no kernel is selected")
     mutants = {_key(m, question): (m, source) for source in sources for m in make_mutants(source)}
+    total = len(mutants)
+    chosen = set(sorted(mutants)[: total if sample is None else sample])  # keys are digests: their order is random
+    mutants = {key: item for key, item in mutants.items() if key in chosen}
     journal = Journal(output, {"orfit_bench": __version__})
     kept = _read_results(journal, _digest_of_tests(sources))
     done = {key: kept[key] for key in mutants if key in kept}
@@ -140,7 +158,7 @@ def run_mutants(
     finally:
         pool.kill()
     found = sorted((done[key] for key in mutants), key=lambda one: (one.module, one.line, one.after))
-    return MutationReport(found, resumed)
+    return MutationReport(found, resumed, total)
 
 
 class _Pool:

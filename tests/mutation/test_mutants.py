@@ -15,6 +15,7 @@ from helpers.distributions import install, python
 
 from orfit_bench.mutation import children
 from orfit_bench.mutation.mutants import Mutant, make_mutants
+from orfit_bench.mutation.run import MutantResult, MutationReport
 from orfit_bench.mutation.sources import Source
 from orfit_bench.new_plugin import write
 
@@ -74,6 +75,17 @@ for before, after in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.parametrize(
+    ("survived", "n", "total", "interval"),
+    [(0, 4, 4, (100, 100)), (5, 50, 900, (78.6, 95.7)), (0, 10, 50, (72.2, 100))],
+)
+def test_the_score_of_a_sample_has_a_confidence_interval(
+    survived: int, n: int, total: int, interval: tuple[float, float]
+) -> None:
+    results = [MutantResult("m", "p", 1, "a", "b", i >= survived) for i in range(n)]
+    assert MutationReport(results, 0, total).interval == pytest.approx(interval, abs=0.05)
+
+
 @pytest.mark.slow
 def test_a_mutant_is_killed_by_wrong_numbers_a_hang_and_a_death() -> None:
     step = "w = s.w + p"
@@ -123,5 +135,8 @@ def test_a_plugin_is_evaluated_and_a_killed_run_resumes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(before)} of them in an earlier run" in done.stdout
     assert {path: path.stat().st_mtime_ns for path in before} == before
+    part = subprocess.run([*command, "--sample", "9"], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert part.stdout.rpartition("survived: ")[2].count("9 mutants, 9 of them in an earlier run: ") == 1
+    assert "of all" in part.stdout
     again = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.stdout.count("survived: ") == done.stdout.count("survived: ")
