@@ -4,8 +4,8 @@ One formula a method: floating-point operations, and numbers read or written, a 
 the sources. d features, c outputs, k components, m directions kept, b rows of apa's window. The time of a row at the
 limit is the larger of operations over the rate of matrix products, and bytes over the bandwidth where the state lies.
 
-The declarations of the methods say the same for every setting (`Method.cost`), and tables of users' runs read those;
-tests/bench/test_limits.py holds the two together. This file changes only with a page in docs/decisions/ (0030).
+The declarations of the methods say the same for every setting (`method.theory.cost`), and tables of users' runs read
+those; tests/bench/test_limits.py holds the two together. This file changes only with a page in docs/decisions/ (0030).
 """
 
 BLOCK = 64  # rows for which a covariance is read and written once

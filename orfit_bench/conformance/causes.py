@@ -13,9 +13,8 @@ import orfit_bench
 MAX_MESSAGE = 200
 """Characters of an error message in a result."""
 _NUMPY = Path(np.__file__).parent
-LIBRARIES = tuple(
-    map(str, (Path(orfit_bench.__file__).parent, _NUMPY, *(_NUMPY.parent / name for name in ("scipy", "numba"))))
-)
+_OTHERS = (_NUMPY.parent / name for name in ("scipy", "numba", "xarray"))
+LIBRARIES = tuple(map(str, (Path(orfit_bench.__file__).parent, _NUMPY, *_OTHERS)))
 """Folders whose code is not the author's."""
 STANDARD = sysconfig.get_paths()["stdlib"]
 

@@ -86,11 +86,7 @@ def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named
     """What did not run: everything, all checks of a method or of a named backend, or single checks."""
     ran = [r for r in results if r.status != SKIPPED]
     if not ran:
-        reason = (
-            "no planned check was run"
-            if plan
-            else "no checks apply to the selection; does it have a kernel? See orfit-bench list NAME"
-        )
+        reason = "no planned check was run" if plan else _why_nothing_is_planned(named)
         yield "no checks ran: " + (results[0].reason if results else reason)
         return
     methods, backends = {r.method for r in ran}, {r.backend for r in ran}
@@ -105,6 +101,14 @@ def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named
         yield f"{item.label} did not run: {_reason(filter(None, [by_label.get(item.label)]))}"
     if len(missing) > MAX_LISTED:
         yield f"{len(missing)} checks in total did not run, although the declared capabilities require them"
+
+
+def _why_nothing_is_planned(named: Sequence[str]) -> str:
+    """The reasons for which a named backend has no kernel of a named method."""
+    known = registry()
+    pairs = [(b, m) for b in known.backends if b in named for m in known.methods if m in named]
+    absent = [f"{m} on {b}: {reason}" for b, m in pairs if (reason := known.absence(b, m))]
+    return "; ".join(absent) or "no checks apply to the selection; does it have a kernel? See orfit-bench list NAME"
 
 
 def _reason(results: Iterable[CheckResult]) -> str:

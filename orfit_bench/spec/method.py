@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from orfit_bench.spec.kinds import KINDS, Kind, KindName
 from orfit_bench.spec.merge import Combine
@@ -12,6 +13,9 @@ from orfit_bench.spec.state import Array, Settings, StateSpec
 from orfit_bench.spec.theory import Theory
 from orfit_bench.spec.types import Integer
 from orfit_bench.spec.weighting import Weighting
+
+WEIGHT_DIMS = ("parameter", "output")
+"""The dimensions of weights, by which a linear model predicts X w."""
 
 
 def _no_draws(settings: Settings) -> int:
@@ -114,7 +118,9 @@ class Method:
 
     def __post_init__(self) -> None:
         """Refuse a declaration that a learner would fail on later."""
-        for problem in (*self._kind_problems(), *self._setting_problems(), *self._field_problems()):
+        for problem in chain(
+            self._kind_problems(), self._setting_problems(), self._field_problems(), self._weight_problems()
+        ):
             raise ValueError(f"method {self.name!r}: {problem}")
 
     @property
@@ -160,6 +166,21 @@ class Method:
         gram = self.theory.inverse_gram
         if gram and gram[0] not in fields:
             yield f"{gram[0]!r} is an inverse Gram matrix, but no field"
+
+    def _weight_problems(self) -> Iterator[str]:
+        """Weights that cannot be used as such."""
+        name = self.state.weights
+        weights = next((f for f in self.state.fields if f.name == name), None)
+        if not self.traits.supervised:
+            return
+        if weights and weights.dims != WEIGHT_DIMS:
+            yield (
+                f"its weights {name!r} have the dimensions {weights.dims}, want {WEIGHT_DIMS}: give a field that is no "
+                f"matrix of weights another name, and declare predict()"
+            )
+        merge = self.combine.merge
+        if merge and merge.kind == "averaged" and not (weights or self.state.solution):
+            yield f"a merge of kind 'averaged' takes the mean of the weights, but no field is named {name!r}"
 
     def _counts(self) -> set[str]:
         """The integer settings, which may be dimensions."""

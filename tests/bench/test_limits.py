@@ -29,7 +29,7 @@ def formula(name, **letters):
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
 def test_a_method_declares_its_limit(method):
     names = [n for n in LIMITS if n.partition(",")[0] == method.name and (n == method.name or n in USES)]
-    assert method.name in names
+    assert method.name in names, f"write the limit of {method.name} in benchmarks/limits.py"
     for name in names:
         k = {"n_components": 7} if any(s.name == "n_components" for s in method.settings) else {}
         settings = {s.name: s.check(s.default) for s in method.settings} | USES.get(name, {}) | k

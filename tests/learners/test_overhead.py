@@ -11,10 +11,7 @@ from orfit_bench.plugins.registry import registry
 
 D = 16
 BACKENDS = ["numpy", pytest.param("numba", marks=pytest.mark.slow)]
-METHODS = ["lms", "nlms", "apa", "icl", "ogd", "orfit", "one_step_sgd", "greedy", "rls"]
-METHODS += ["oja", "krasulina", "sanger", "implicit_krasulina", "incremental_pca"]
-METHODS += ["kalman", "sgd", "class_rls", "gp", "owm"]
-METHODS += ["ridge", "softmax"]
+METHODS = sorted(ob.methods())
 
 
 @pytest.fixture(scope="module")

@@ -63,11 +63,13 @@ def test_kernels_know_arrays_only(path):
 
 def test_every_method_has_a_kernel_of_its_name():
     names = {p.stem for p in KERNELS if not p.stem.startswith("_")}
-    assert names == {method.name for method in METHODS}
+    assert names ^ {method.name for method in METHODS} == set(), "write NAME.py in orfit_bench_numpy for each method"
 
 
 @pytest.mark.parametrize("backend", [orfit_bench_numpy, orfit_bench_numba, orfit_bench_cupy], ids=lambda b: b.__name__)
 def test_the_lists_of_methods_follow_from_the_files(backend):
+    lacking = {method.name for method in METHODS} - set(backend.METHODS)
+    assert not lacking, f"write the modules NAME.py of {lacking} in {backend.__name__}"
     assert list(backend.METHODS) == [method.name for method in METHODS]
 
 
@@ -85,6 +87,8 @@ def test_every_method_has_use_when_and_avoid_when(method):
 
 
 def test_the_methods_that_are_tracked_are_those_of_the_catalogue():
+    untracked = {method.name for method in METHODS} - set(workloads.METHODS)
+    assert not untracked, f"append {untracked} to METHODS in orfit_bench/tracking/workloads/names.py"
     assert sorted(workloads.METHODS) == [method.name for method in METHODS]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from helpers.methods import declare
 
-from orfit_bench.spec import Field, Integer, Matrix, MatrixOrTransition, Number, Setting
+from orfit_bench.spec import Field, Integer, Matrix, MatrixOrTransition, Merge, Number, Setting
 
 W = Field("w", ("parameter", "output"), "weights")
 MOMENTS = Field("mean", ("parameter", "output"), ""), Field("covariance", ("parameter", "parameter"), "")
@@ -41,6 +41,15 @@ declared = partial(declare, "mine")
         (lambda: declared(Field("v", ("parameter",), "")), "neither a field 'w' nor a solution nor predict"),
         (lambda: declared(W, combine={"averages": ("v",)}), "'v' is averaged, but no field"),
         (lambda: declared(W, theory={"inverse_gram": ("P", max)}), "'P' is an inverse Gram matrix, but no field"),
+        (lambda: declared(Field("w", ("output",), "")), "its weights 'w' have the dimensions ('output',), want"),
+        (
+            lambda: declared(
+                Field("mean", ("output",), ""),
+                state={"predict": max},
+                combine={"merge": Merge("averaged", "", max), "averages": ("mean",)},
+            ),
+            "a merge of kind 'averaged' takes the mean of the weights, but no field is named 'w'",
+        ),
         (lambda: declared(W, settings=(STEP, STEP)), "two settings are named 'step'"),
         (
             lambda: declared(W, settings=(Setting("batch_size", Number(1, 9), 1.0, ""),)),

@@ -36,5 +36,5 @@ def stored_trajectory(method: str, source: Path | None = None) -> dict[str, Arra
     with np.load(source or TRAJECTORIES, allow_pickle=False) as file:
         found = {name.partition("/")[2]: file[name] for name in file.files if name.startswith(f"{method}/")}
     if not found:
-        raise Missing(f"no trajectory of {method} is stored")
+        raise Missing(f"no trajectory of {method} is stored: freeze it, in a commit of its own (docs/tracking.md)")
     return found
