@@ -17,10 +17,10 @@ SIFT = "Lai and Bernstein, arXiv 2404.10844"
 
 def square_root_is_the_triangular_factor(create: Any, rows: Rows) -> Measured:
     """Root and weights are those of one QR factorization of the weighted rows with the prior."""
-    X, y, _ = rows
-    prior = weakest_energy(X)
-    worst, cond = 0.0, condition(X)
-    for ff in (0.97, 1.0, 1.02):
+    prior = weakest_energy(rows.X)
+    worst, cond = 0.0, condition(rows.X)
+    for ff, n in ((0.97, len(rows.X)), (1.0, len(rows.X) - 1), (1.02, len(rows.X))):  # a row turns signs around
+        X, y = rows.X[:n], rows.y[:n]
         learner = create(form="square_root", ridge=prior, forgetting_factor=ff).partial_fit(X, y)
         A, b = weighted_rows(X, y[:, None], prior, ff)
         R = np.linalg.qr(A, mode="r")
@@ -28,7 +28,17 @@ def square_root_is_the_triangular_factor(create: Any, rows: Rows) -> Measured:
         found = deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0])
         worst = nan_max(worst, found, deviation(learner.array("root"), R))
         cond = max(cond, condition(A))
-    return Measured(worst, len(X), cond)
+    return Measured(worst, len(rows.X), cond)
+
+
+def square_root_without_a_prior(create: Any, rows: Rows) -> Measured:
+    """Without a prior, a first block of full rank and the rows after it give the full least-squares solution."""
+    X, y, _ = rows
+    d = X.shape[1]
+    learner = create(form="square_root", ridge=0.0).step(X[: 4 * d], y[: 4 * d])
+    learner.partial_fit(X[4 * d :], y[4 * d :])
+    want = np.linalg.lstsq(X, y[:, None], rcond=None)[0]
+    return Measured(deviation(final_weights(learner), want), len(X), condition(X[: 4 * d]))
 
 
 def loses_digits_with_the_condition_alone(create: Any, rows: Rows) -> Measured:
@@ -93,6 +103,7 @@ def unobserved_directions_keep_the_prior(create: Any, rows: Rows) -> Measured:
 
 LAWS = (
     Law(square_root_is_the_triangular_factor, SQUARE_ROOT, exponent=1),
+    Law(square_root_without_a_prior, SQUARE_ROOT, exponent=1),
     Law(loses_digits_with_the_condition_alone, SQUARE_ROOT, exponent=1),
     Law(equals_exponential_forgetting_for_full_blocks, SIFT, exponent=1),
     Law(forgets_along_the_rows_alone, SIFT, exponent=2),

@@ -111,6 +111,23 @@ def noise_free_rows_determine_the_state(create: Any, rows: Rows) -> Measured:
 
 def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
     """Noise-free rows under a prior of variance 1 give the smallest weights that fit them, and P = I - A^+ A."""
+    return _measure_exact_directions(create)
+
+
+def square_root_keeps_exact_directions(create: Any, rows: Rows) -> Measured:
+    """The same in the square-root form, also where such rows are observed at once, some of them a multiple of others.
+
+    And for rows that share one noise, as in the other form.
+    """
+    worst, n, cond = _measure_exact_directions(partial(create, form="square_root"))
+    shared = _measure_shared_noise(partial(create, form="square_root"), rows.seed)
+    A, y = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [2, 2, 0, 0]]), np.array([1.0, 3, 6])
+    at_once = create(form="square_root", observation_noise=0.0).step(A, y)
+    worst = nan_max(worst, shared.deviation, deviation(at_once.array("mean")[:, 0], np.linalg.pinv(A) @ y))
+    return Measured(worst, n, max(cond, shared.condition))
+
+
+def _measure_exact_directions(create: Any) -> Measured:
     A, y = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [2, 1, 1, 0]]), np.array([1.0, 3, -2])
     worst = 0.0
     for n in (1, 2, 3):
@@ -128,7 +145,11 @@ def exact_directions_stay_exact(create: Any, rows: Rows) -> Measured:
 
 def shared_noise_observations(create: Any, rows: Rows) -> Measured:
     """For rows that share one noise with different weights, noise-free combinations of them are observed exactly."""
-    rng, worst, cond = np.random.default_rng(rows.seed), 0.0, 1.0
+    return _measure_shared_noise(create, rows.seed)
+
+
+def _measure_shared_noise(create: Any, seed: int) -> Measured:
+    rng, worst, cond = np.random.default_rng(seed), 0.0, 1.0
     for _ in range(10):
         A, y, P, share = rng.standard_normal((3, 4)), rng.standard_normal(3), random_spd(rng, 4), rng.uniform(0.5, 1, 3)
         R = np.outer(share, share)  # of rank 1 up to rounding
@@ -161,6 +182,7 @@ LAWS = (
     Law(smoothed_mean_and_covariance, "survey, (RTS-Sigma)", exponent=1),
     Law(transition_overflow_is_refused, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
     Law(exact_directions_stay_exact, "survey, Proposition 3 with Q = 0", exponent=1, shape="own"),
+    Law(square_root_keeps_exact_directions, "survey, Proposition 3", exponent=1, shape="own"),
     Law(shared_noise_observations, "survey, Proposition 3", exponent=1, shape="own"),
     Law(noise_free_rows_determine_the_state, "survey, Proposition 3 with Q = 0", exponent=0, shape="own"),
     Law(smoothing_keeps_exact_directions, "survey, (RTS-Sigma)", exponent=2),

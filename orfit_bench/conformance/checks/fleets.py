@@ -66,6 +66,27 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
     return worst([even, _compare(context, fleet, alone, chunk, "rows of unequal number")])
 
 
+def needs_fleets_that_warn(context: CheckContext) -> str:
+    """The kernel must learn fleets, and the state must have a mark of lost precision."""
+    has_mark = context.method.state.warning and context.method.state.warning[0] in context.method.state.names
+    return needs_fleets(context) or ("" if has_mark else "the state has no mark of lost precision")
+
+
+@check(needs_fleets_that_warn, all_variants=False)
+def fleet_members_lose_precision_alone(context: CheckContext) -> None:
+    """A row by which one member loses half of its digits marks this member, as it marks the learner that is alone."""
+    alone = _alone(context)
+    fleet, chunk = stack(alone), context.rows(n=1)
+    large = chunk.X * (np.finfo(context.dtype).eps ** -0.4 / np.linalg.norm(chunk.X)).astype(context.dtype)
+    for i, learner in enumerate(alone):
+        context.learn(learner, chunk.with_rows(large) if i == 1 else chunk)
+    X = np.stack([large if i == 1 else chunk.X for i in range(MEMBERS)])
+    _learn(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+    name = context.method.state.warning[0] if context.method.state.warning else ""
+    marks, want = ([float(learner.array(name)) for learner in learners] for learners in (fleet, alone))
+    ensure(marks == want, f"{name} of the members is {marks}, of learners that are alone {want}")
+
+
 @check(needs_fleets, all_variants=False)
 def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     """A member that diverges keeps its last good state and is named; all others learn their rows."""
