@@ -16,6 +16,7 @@ freeze       write the reference trajectories, in a commit of its own (docs/trac
 speed        compare the Numba backend with plain NumPy and write docs/performance.md (five minutes)
 peers        compare with other packages on every target and write docs/peers.md; resumable (half an hour)
 gpu          test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
+failures     make each operation on files fail in each way, and count what is lost (half an hour)
 mutants      run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
 wheels       build all distributions and test the wheels in a clean environment
 ci           run everything that CI runs
@@ -198,6 +199,13 @@ def mutants(*arguments: str) -> None:
     python("-W", "ignore", "-m", "orfit_bench", "mutants", *(arguments or ("numpy",)))
 
 
+def failures(*arguments: str) -> None:
+    """Inject failures of files; arguments are actions: save, load, run, resume."""
+    set_up("test")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    python(ROOT / "tests" / "helpers" / "injected_failures.py", *arguments)
+
+
 def wheels() -> None:
     """Build the distributions and test the wheels outside the repository."""
     set_up("dev")
@@ -239,6 +247,7 @@ def main() -> None:
     """Run the command."""
     commands = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
     commands |= {
+        "failures": failures,
         "gpu": gpu,
         "integration": integration,
         "peers": peers,

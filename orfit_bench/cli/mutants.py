@@ -27,10 +27,10 @@ OUTPUT = Path("mutants")
     "--dtype",
     "dtypes",
     multiple=True,
-    default=("float64",),
+    default=("float64", "complex128"),
     show_default=True,
     metavar="DTYPE",
-    help="Run the checks in this dtype; may be repeated.",
+    help="Run the checks in this dtype; may be repeated. Few methods learn complex numbers.",
 )
 @click.option(
     "--module",

@@ -85,7 +85,7 @@ def run_mutants(
     names: Sequence[str] = (),
     *,
     backends: Sequence[str] = (),
-    dtypes: Sequence[str] = ("float64",),
+    dtypes: Sequence[str] = ("float64", "complex128"),
     modules: Sequence[str] = (),
     seed: int = 0,
     sample: int | None = None,
@@ -101,8 +101,8 @@ def run_mutants(
         Methods, backends, plugins or distributions, as for `conform`.
     backends : sequence of str
         Use these backends only.
-    dtypes : sequence of {"float64", "float32"}
-        The dtypes in which the kit runs.
+    dtypes : sequence of {"float64", "float32", "complex128", "complex64"}
+        The dtypes in which the kit runs, where a method learns such numbers.
     modules : sequence of str
         Mutate these modules only; by default those with the kernels and, in the same package, what they use.
     seed : int
