@@ -131,6 +131,17 @@ def test_a_phone_scrolls_tables_and_never_the_page(opened):
     assert scrolls
 
 
+def test_a_phone_keeps_the_first_column_in_sight(opened):
+    page = opened(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    left = (
+        f"(() => {{ const table = document.querySelector('{FIRST}'); table.parentElement.scrollLeft = 200; "
+        "return [0, 1].map(k => table.tBodies[0].rows[0].cells[k].getBoundingClientRect().left); })()"
+    )
+    first, second = page.evaluate(left)
+    assert 0 <= first < 40
+    assert second < first + 40, "the second column has moved below the first"
+
+
 def test_print_shows_complete_tables_without_their_controls(opened):
     page = opened()
     page.emulate_media(media="print")
