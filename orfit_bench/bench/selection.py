@@ -117,6 +117,11 @@ def check_keys(table: Any, keys: Sequence[str], owner: str) -> None:
 
 def no_stream_message(method: Method, streams: Sequence[str]) -> str:
     """The error message if a method can learn none of the selected streams."""
+    if list(streams) == ["file"]:
+        return (
+            f"method {method.name!r} ({method.kind}) cannot learn from file: a target of texts is for classification, "
+            f"one of numbers for regression"
+        )
     suitable = [s.name for s in registry().streams.values() if s.suits(method.kind)]
     return (
         f"method {method.name!r} ({method.kind}) cannot learn from {', '.join(streams)}; "

@@ -214,7 +214,10 @@ def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType
 def _array(value: Any, name: str, xp: ModuleType) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
     if type(value).__module__.startswith("scipy.sparse"):
-        raise TypeError(f"{name}: got sparse rows, which are not taken here: pass {name}.toarray()")
+        raise TypeError(
+            f"{name}: got sparse rows, which only methods that change nothing where a row is zero take, "
+            f"such as nlms: pass {name}.toarray()"
+        )
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
     if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):

@@ -69,6 +69,12 @@ class Encoding:
                 j += 1
             elif missing.any():
                 self._refuse_missing(name, first + int(missing.argmax()))
+        if not np.isfinite(X).all():
+            row, j = np.argwhere(~np.isfinite(X))[0]
+            raise ValueError(
+                f"{self.source}: column {self.names[j]!r} is {X[row, j]} in row {first + row}: want finite numbers; "
+                f"leave out or correct these rows, or drop the column (--drop)"
+            )
         return X
 
     def _refuse_missing(self, name: str, row: int) -> None:

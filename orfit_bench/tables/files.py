@@ -45,7 +45,7 @@ def open_file(path: str) -> Source:
         import pyarrow.dataset as ds
     except ImportError as error:
         raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
-    place, filesystem = _located(path)
+    place, filesystem = _located(path, kind)
     with readable(path):
         found = ds.dataset(place, format=_arrow_format(kind), filesystem=filesystem)
         return ArrowSource(path, found) if kind != "csv" else _open_csv(path, place, filesystem, found.schema)
@@ -70,8 +70,8 @@ def _format(path: str) -> str:
     raise ValueError(f"{path}: the format is not known by its ending, want one of {', '.join(FORMATS)}")
 
 
-def _located(path: str) -> tuple[str, Any]:
-    """Path and file system for pyarrow."""
+def _located(path: str, kind: str) -> tuple[str, Any]:
+    """Path and file system for pyarrow; those of a local copy if the server sends whole files only."""
     if not is_url(path):
         return path, None
     import pyarrow.fs
@@ -85,7 +85,20 @@ def _located(path: str) -> tuple[str, Any]:
         raise ValueError(f"{path}: {error}") from error
     if not fs.exists(place):
         raise FileNotFoundError(f"{path}: no such file")
+    if kind != "csv" and fs.isfile(place) and not _reads_ranges(fs, place):
+        return fsspec.open_local(f"simplecache::{path}"), None
     return place, pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(fs))
+
+
+def _reads_ranges(fs: Any, place: str) -> bool:
+    """Whether parts of a file can be read without those before; not every HTTP server allows it."""
+    try:
+        with fs.open(place, block_size=1, cache_type="none") as file:
+            file.seek(1)
+            file.read(1)
+    except ValueError:
+        return False
+    return True
 
 
 def _fsspec(path: str) -> Any:

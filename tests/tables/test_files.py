@@ -257,13 +257,26 @@ def server(tmp_path: Path) -> Iterator[str]:
         found.shutdown()
 
 
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".npy"])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".npy", ".parquet", ".arrow"])
 def test_urls_are_read(ending: str, server: str, tmp_path: Path) -> None:
     written(tmp_path, ending)
     data = Stream.from_file(f"{server}/rides{ending}", "fare").load()
     np.testing.assert_allclose(data.X, TABLE[["a", "b", "c"]], rtol=1e-12)
     with pytest.raises(FileNotFoundError, match="no such file"):
         Stream.from_file(f"{server}/nowhere.csv", "fare")
+
+
+def test_an_infinite_value_is_named_with_its_column_and_row(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,fare\n1,2,3\n4,inf,6\n")
+    with pytest.raises(ValueError, match=r"rows.csv: column 'b' is inf in row 1: want finite numbers"):
+        np.asarray(Stream.from_file(tmp_path / "rows.csv", "fare").load().X)
+
+
+def test_a_file_of_labels_is_refused_by_a_method_for_numbers(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,kind\n1,x\n4,y\n")
+    file = {"name": "file", "settings": {"path": str(tmp_path / "rows.csv"), "target": "kind"}}
+    with pytest.raises(ValueError, match="cannot learn from file: a target of texts is for classification"):
+        Suite(["rls"], ["numpy"], [file]).cells()
 
 
 def test_a_folder_of_parquet_files_is_one_stream(tmp_path: Path, small_batches: None) -> None:
