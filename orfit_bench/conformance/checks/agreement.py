@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import rows_until_refusal
 from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
@@ -16,6 +18,8 @@ from orfit_bench.spec import LINEAR, Integer, Model
 from orfit_bench.spec.law import to_numpy64
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
+MANY_FEATURES, LONG_STOPS = 403, (0, 1, 7, 37)
+"""Kernels change their algorithm with the size: no multiple of a block or of unrolled loops, and more than their limits."""
 
 
 def _jacobian(w: Any, x: Any) -> Any:
@@ -63,10 +67,26 @@ def needs_models(context: CheckContext) -> str:
 @check(needs_reference, numbers="any")
 def agrees_with_reference(context: CheckContext) -> Deviation:
     """Predictions before each step, and the state after several numbers of rows, equal those of the reference."""
-    chunk, reference = context.rows(), context.reference
+    return _compare_with_reference(context, context.rows(), STOPS)
+
+
+@check(needs_reference, numbers="any")
+def agrees_with_reference_at_many_features(context: CheckContext) -> Deviation:
+    """The same for rows of 403 features, where kernels may use other algorithms."""
+    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "models and transitions take too long")
+    chunk, reference = context.rows(n=LONG_STOPS[-1], d=MANY_FEATURES), context.reference
+    learned = rows_until_refusal(reference, reference.create(), chunk)
+    stops = [stop for stop in LONG_STOPS if stop <= learned]
+    skip_if(len(stops) == 1, "the reference refuses the rows")
+    return _compare_with_reference(context, chunk, stops)
+
+
+def _compare_with_reference(context: CheckContext, chunk: Chunk, stops: Sequence[int]) -> Deviation:
+    """Compare predictions and state after each part of the rows."""
+    reference = context.reference
     learner, expected = context.create(), reference.create()
     deviations = []
-    for lo, hi in pairwise(STOPS):
+    for lo, hi in pairwise(stops):
         part = chunk.cut(lo, hi)
         predictions = context.learn(learner, part), reference.learn(expected, part)
         of = f"after row {hi}:"
