@@ -47,6 +47,23 @@ fault(
     reference=reference_kernel("oja"),
 )
 
+
+def _wrong_beyond_400_features(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    learned = reference_kernel("oja").learn(s, X, Y, p, out)
+    if X.shape[1] > 400 and p.t:
+        s.basis[:1] *= -1
+    return int(learned)
+
+
+fault(
+    "wrong_for_many_features",
+    "the algorithm for more than 400 features is wrong",
+    "agrees_with_reference_at_many_features",
+    method=OJA,
+    kernel=reference_with("oja", learn=_wrong_beyond_400_features),
+    reference=reference_kernel("oja"),
+)
+
 fault(
     "doubled_step",
     "every step is twice as large as declared",

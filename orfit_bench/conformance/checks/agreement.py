@@ -19,7 +19,7 @@ from orfit_bench.spec.law import to_numpy64
 
 STOPS = (0, 1, 2, 3, 5, 8, 13, 24)
 MANY_FEATURES, LONG_STOPS = 403, (0, 1, 7, 37)
-"""Kernels change their algorithm with the size: no multiple of a block or of unrolled loops, and more than their limits."""
+"""Kernels choose algorithms by size: more features than their limits, no multiple of a block or an unrolled loop."""
 
 
 def _jacobian(w: Any, x: Any) -> Any:
