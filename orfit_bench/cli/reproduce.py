@@ -65,6 +65,8 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
         def report_progress(done: int, total: int, now: str) -> None:
             if done and not now:
                 shown.say(f"resuming: {done} of {total} cells are already finished")
+            elif now and not shown.moves:
+                shown.say(f"[{done}/{total}] {now}")
             shown.update(done, total, now)
 
         result = experiment.reproduce(Request(output, data, runs, fresh, report_progress))

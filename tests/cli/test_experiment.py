@@ -105,3 +105,7 @@ def test_a_declaration_that_could_not_be_run_is_refused(field: str, value: Any, 
     fields = {name: getattr(FIGURE, name) for name in Experiment.__slots__}
     with pytest.raises(error, match=f"{field}="):
         Experiment(**{**fields, field: value})
+
+
+def test_without_a_terminal_each_finished_cell_is_a_line(plugin: None, tmp_path: Path) -> None:
+    assert "[2/2] second" in invoke("figure-1", "--output", str(tmp_path)).output

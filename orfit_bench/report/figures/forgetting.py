@@ -104,8 +104,12 @@ def _bar(figure: Any, image: Any, margins: Margins) -> None:
     place.set_title("error on\nthe task's rows", fontsize=8, loc="left")
 
 
+ROUNDING = 1e-12
+"""Forgetting below this is rounding."""
+
+
 def _described(forgotten: float) -> str:
-    return "n/a" if math.isnan(forgotten) else f"forgetting {as_error(forgotten)}"
+    return "n/a" if math.isnan(forgotten) else f"forgetting {as_error(forgotten if abs(forgotten) > ROUNDING else 0.0)}"
 
 
 FIGURE = FigureSpec(

@@ -86,7 +86,7 @@ def _interval(axes: Any, rows: NDArray[Any], runs: NDArray[Any], colour: str) ->
 FIGURE = FigureSpec(
     "error",
     "Error along the stream",
-    "Test error against the number of learned rows. Bands are 95 % confidence intervals of the mean over seeds.",
+    "Test error against the number of learned rows. Bands, with several seeds, are 95 % intervals of the mean.",
     missing,
     draw,
 )

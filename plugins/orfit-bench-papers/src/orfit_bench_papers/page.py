@@ -111,7 +111,8 @@ def render(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> str:
     """The page as HTML."""
     summary = f"{procedure.experiment.summary}. Source: {procedure.experiment.source}."
     sections = [*procedure.sections(results, setup), _run(procedure, results, setup)]
-    return rendered(procedure.name, summary, sections)
+    title = f"{procedure.name} on {setup.data}" if procedure.data else procedure.name
+    return rendered(title, summary, sections)
 
 
 def _run(procedure: Procedure, results: xarray.Dataset, setup: Setup) -> Section:

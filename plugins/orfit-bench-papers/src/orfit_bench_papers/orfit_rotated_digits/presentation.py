@@ -58,8 +58,9 @@ def _curves(test: Array, sample: Array, setup: Setup) -> Any:
         band(left, x, test[i], name, i)
         band(right, x, sample[i], name, i)
     right.axvline(setup["sample"], color="#d62728", linestyle=(0, (4, 2)), linewidth=1)
-    left.set(xlabel="rows learned", ylabel="test error (rad)", title="(a) test error", ylim=(0, 2.6))
-    right.set(xlabel="rows learned", ylabel="error (rad)", title=f"(b) example {setup['sample']}", ylim=(0, 2.6))
+    top = max(2.6, *(1.05 * float(part.mean(axis=1)[:, -1].max()) for part in (test, sample)))  # all curves end inside
+    left.set(xlabel="rows learned", ylabel="test error (rad)", title="(a) test error", ylim=(0, top))
+    right.set(xlabel="rows learned", ylabel="error (rad)", title=f"(b) example {setup['sample']}", ylim=(0, top))
     legend(left, 8, loc="upper right")
     return figure
 
