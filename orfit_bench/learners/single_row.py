@@ -38,7 +38,8 @@ class SingleRow:
         self._bind = getattr(rule.kernel, "bind_row", None) if can_bind else None
         self._x_shape = (self._n_features,)
         fields = rule.method.state
-        answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution or fields.prediction_weights)
+        answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution)
+        self._choose_weights = fields.prediction_weights
         self._weights = fields.weights if self._y_is_1d and answers_by_weights and self._dtype.kind == "f" else None
         if p is not None:
             t = p._fields.index("t")
@@ -121,7 +122,11 @@ class SingleRow:
             or x.dtype is not self._dtype
         ):
             return None
-        prediction = x.dot(getattr(state.arrays, self._weights)[:, 0])
+        if self._choose_weights:
+            w = self._choose_weights(state.arrays, self._rule.settings)
+        else:
+            w = getattr(state.arrays, self._weights)
+        prediction = x.dot(w[:, 0])
         return prediction if math.isfinite(prediction) else None
 
     def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:

@@ -37,6 +37,11 @@ def read_columns(value: Any, argument: str, known: tuple[str, ...] = (), missing
     """
     if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
         return NamedValues(value)
+    if _is_data_set(value):
+        raise TypeError(
+            f"{argument}: got an xarray.Dataset, want a DataArray (rows, features): pass "
+            f'{argument}.to_dataarray("feature").transpose(..., "feature")'
+        )
     if _is_data_array(value):
         return _read_data_array(value, argument, known)
     if not any(hasattr(type(value), name) for name in TABLE_PROTOCOLS):
@@ -92,6 +97,10 @@ def read_row(x: Any, known: tuple[str, ...]) -> NamedValues:
         raise TypeError(f"x[{name!r}] is {value!r}, of type {type(value).__name__}: want a number")
     values = [x[name] for name in known] if known else list(x.values())
     return NamedValues(np.array(values, np.float64), known or names)
+
+
+def _is_data_set(value: Any) -> bool:
+    return hasattr(type(value), "data_vars") and hasattr(type(value), "to_dataarray")
 
 
 def _is_data_array(value: Any) -> bool:

@@ -13,6 +13,7 @@ from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source,
 FORMATS = {
     ".csv": "csv",
     ".csv.gz": "csv",
+    ".tsv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "ipc",
@@ -21,6 +22,8 @@ FORMATS = {
     ".zarr": "zarr",
 }
 """Formats by the ending of the file."""
+OTHER_SEPARATORS = (";", "\t", "|")
+"""What separates the columns of a CSV file whose header has no comma."""
 EXTRA = "install it by: pip install 'orfit-bench[files]'"
 
 
@@ -120,15 +123,26 @@ def _arrow_format(kind: str) -> Any:
 
 
 def _open_csv(path: str, place: str, filesystem: Any, guessed: Any) -> Source:
-    """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers."""
+    """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers.
+
+    A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns.
+    """
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset as ds
 
+    separator = ","
+    if len(guessed) == 1 and (found := [one for one in OTHER_SEPARATORS if one in guessed[0].name]):
+        separator = found[0]
+    parse = pyarrow.csv.ParseOptions(delimiter=separator)
+    if separator != ",":
+        guessed = ds.dataset(place, format=ds.CsvFileFormat(parse_options=parse), filesystem=filesystem).schema
     types = {f.name: pa.float64() for f in guessed if pa.types.is_null(f.type) or pa.types.is_integer(f.type)}
     convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-    found = ds.dataset(place, format=ds.CsvFileFormat(convert_options=convert), filesystem=filesystem)
-    return ArrowSource(path, found, {f.name: arrow_kind(f.type) for f in guessed})
+    csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert)
+    return ArrowSource(
+        path, ds.dataset(place, format=csv, filesystem=filesystem), {f.name: arrow_kind(f.type) for f in guessed}
+    )
 
 
 def _open_npy(path: str) -> Source:

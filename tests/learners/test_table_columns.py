@@ -254,3 +254,10 @@ def test_columns_of_integers_that_would_be_rounded_are_refused():
         frame = pd.DataFrame({"a": [1, 2], "id": pd.array([1, 2**53 + 1], dtype=dtype)})
         with pytest.raises(ValueError, match=f"X: column 'id' holds {2**53 + 1} in row 1, which would be rounded"):
             ob.create("ridge", backend="numpy").partial_fit(frame, [1.0, 2.0])
+
+
+def test_a_data_set_of_xarray_is_refused_with_the_remedy() -> None:
+    table = xr.Dataset({"a": ("row", [1.0, 2.0]), "b": ("row", [3.0, 5.0])})
+    with pytest.raises(TypeError, match=r"X: got an xarray.Dataset, want a DataArray .*to_dataarray\(\"feature\"\)"):
+        lms().partial_fit(table, [1.0, 2.0])
+    lms().partial_fit(table.to_dataarray("feature").transpose(..., "feature"), [1.0, 2.0])

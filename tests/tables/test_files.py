@@ -348,3 +348,13 @@ def test_the_command_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ):
         done = CliRunner().invoke(main, arguments)
         assert (done.exit_code, message in done.output) == (2, True), done.output
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv"])
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_other_separators_are_found_in_the_header(tmp_path: Path, separator: str, ending: str) -> None:
+    path = str(tmp_path / f"rides{ending}")
+    NUMBERS.to_csv(path, index=False, sep=separator)
+    data = Stream.from_file(path, "fare", test=0.5).load()
+    assert data.feature_names == ("a", "b", "c")
+    np.testing.assert_allclose(np.asarray(data.X), NUMBERS[["a", "b", "c"]][:30], rtol=1e-12)
