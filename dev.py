@@ -17,6 +17,7 @@ speed        compare the Numba backend with plain NumPy and write docs/performan
 peers        compare with other packages on every target and write docs/peers.md; resumable (half an hour)
 gpu          test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
 failures     make each operation on files fail in each way, and count what is lost (half an hour)
+simulate     simulate runs that are killed, fail and compete for one output, a thousand seeds (one minute)
 mutants      run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
 wheels       build all distributions and test the wheels in a clean environment
 ci           run everything that CI runs
@@ -206,6 +207,12 @@ def failures(*arguments: str) -> None:
     python(ROOT / "tests" / "helpers" / "injected_failures.py", *arguments)
 
 
+def simulate(*arguments: str) -> None:
+    """Simulate seeds; arguments are --first and --seeds."""
+    set_up("test")
+    python(ROOT / "tests" / "helpers" / "simulation.py", *arguments)
+
+
 def wheels() -> None:
     """Build the distributions and test the wheels outside the repository."""
     set_up("dev")
@@ -248,6 +255,7 @@ def main() -> None:
     commands = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
     commands |= {
         "failures": failures,
+        "simulate": simulate,
         "gpu": gpu,
         "integration": integration,
         "peers": peers,

@@ -7,6 +7,7 @@ behind stay, and runs are not kept apart.
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ from itertools import count
 from pathlib import Path
 
 from orfit_bench.jobs import system
+
+NO_LOCKS = {*system.NOT_SUPPORTED, errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}
+"""Errors of systems and file systems that have no locks."""
 
 
 def create_temporary(target: Path) -> tuple[Path, int]:
@@ -101,9 +105,11 @@ def lock(output: Path) -> Iterator[None]:
             system.write(descriptor, str(os.getpid()).encode())
         yield
     finally:
-        with suppress(OSError):
-            system.remove(path)
-        system.close(descriptor)
+        try:
+            with suppress(OSError):
+                system.remove(path)
+        finally:  # an interruption must not leave the output locked
+            system.close(descriptor)
 
 
 def _temporary(target: Path, number: int) -> Path:
@@ -113,10 +119,9 @@ def _temporary(target: Path, number: int) -> Path:
 def _lock_if_possible(descriptor: int) -> None:
     try:
         system.lock(descriptor)
-    except BlockingIOError:
-        raise
-    except OSError:  # this file system has no locks
-        return
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
