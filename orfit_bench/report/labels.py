@@ -18,11 +18,17 @@ LABEL = 24
 """Longest line of a label with settings; longer labels are wrapped, single words are not broken."""
 
 
-def methods(results: xarray.Dataset) -> list[str]:
-    """The method of each cell, with settings and model if cells of that method differ in them."""
+def methods(results: xarray.Dataset, every_model: bool = False) -> list[str]:
+    """The method of each cell, with settings and model if cells of that method differ in them.
+
+    With `every_model`, every model that is not linear is named, where others are: a picture has no line below it that
+    says so.
+    """
     names, models = ([str(v) for v in results[name].values] for name in ("method", "model"))
     labels = _differing(names, [json.loads(s) for s in results["settings"].values])
     several = {name for name in names if len({m for n, m in zip(names, models, strict=True) if n == name}) > 1}
+    if every_model and "linear" in models:
+        several |= {name for name, model in zip(names, models, strict=True) if model != "linear"}
     given = zip(labels, names, models, strict=True)
     return [f"{label} ({model})" if name in several else label for label, name, model in given]
 

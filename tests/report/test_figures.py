@@ -102,6 +102,14 @@ class TestCost:
         assert figure.axes[0].lines[0].get_xdata().tolist() == [1e-4, 1e-6]
         assert names(figure) == ["lms", "on numba", "on numpy", "Pareto front"]
 
+    def test_nonlinear_models_have_their_names_in_pictures(self, draw):
+        linear, deep = created("lms"), created("owm")
+        deep["cell"]["model"] = {"hidden": [3], "activation": "tanh"}
+        both = " ".join(names(draw(linear, deep)["cost-drift"].figure)).replace("\n", " ")
+        assert "lms" in both
+        assert "owm (mlp(3; tanh))" in both
+        assert "owm" in names(draw(deep)["cost-drift"].figure)
+
 
 class TestThroughput:
     def test_bars_are_drawn_with_the_roofline_limit(self, draw):
