@@ -201,7 +201,7 @@ def mutants(*arguments: str) -> None:
 
 
 def failures(*arguments: str) -> None:
-    """Inject failures of files; arguments are actions: save, load, run, resume."""
+    """Inject failures of files; arguments are actions: save, load, run, resume, reproduce."""
     set_up("test")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     python(ROOT / "tests" / "helpers" / "injected_failures.py", *arguments)

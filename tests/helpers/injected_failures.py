@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 
 import orfit_bench as ob
 from orfit_bench import bench
 from orfit_bench.jobs import system
+from orfit_bench_papers import running
 
 ERRORS = {"no space": errno.ENOSPC, "device error": errno.EIO, "interruption": errno.EINTR}
 CRASHES = ("end before", "end after")
@@ -237,11 +239,26 @@ def _load(folder: Path) -> None:
     assert len(_results(folder)) == 2
 
 
+def _reproduce(runs: int, folder: Path) -> None:
+    """An experiment of two cells a run; it writes results and a page."""
+    procedure = running.find("survey-figure-2")
+    setup = running.make_setup(procedure, None, runs=runs)
+    running.run(procedure, setup, folder, isolate=False)
+
+
+def _reproduced(folder: Path) -> Any:
+    """All numbers of the results; the page must be whole."""
+    assert (folder / "survey-figure-2.html").read_text().rstrip().endswith("</html>")
+    results = xr.load_dataset(folder / "survey-figure-2.nc")
+    return {name: values.to_numpy().tobytes() for name, values in results.items()}
+
+
 ACTIONS = {
     "save": Action(partial(_save, 5), partial(_save, 9), _state),
     "load": Action(partial(_run, SMALL), _load, _results, changes=False),
     "run": Action(partial(_run, SMALL), partial(_run, SUITE), _results),
     "resume": Action(_begin, _resume, _results),
+    "reproduce": Action(partial(_reproduce, 1), partial(_reproduce, 2), _reproduced),
 }
 
 
