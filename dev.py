@@ -77,7 +77,9 @@ def set_up(*extras: str) -> None:
     host = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
     editable = [part for path in (host, *PLUGINS) for part in ("-e", str(path))]
     pip = ("-m", "pip", "install", "-q", "--disable-pip-version-check")
-    python(*pip, "hatchling", "editables")  # once for all plugins, instead of an environment to build each in
+    # Builds are not isolated: once for all plugins, instead of an environment for each. Setuptools builds dependencies
+    # that publish no wheel; the one that venv brings cannot.
+    python(*pip, "hatchling", "editables", "setuptools>=77")
     python(*pip, "--no-build-isolation", "--no-compile", *editable)
     folder = subprocess.check_output([binary(HOME, "python"), "-c", "import numpy; print(*numpy.__path__)"], text=True)
     compiling = ("-m", "compileall", "-q", "-j", "0", "-x", r"[/\\]tests[/\\]")  # on all cores, which pip does on one
