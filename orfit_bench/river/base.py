@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.learners.factory import create
 from orfit_bench.learners.widening import widened
-from orfit_bench.river.features import Features
+from orfit_bench.river.features import Features, check_finite, check_finite_columns
 from orfit_bench.spec import Method, NumberOrSchedule
 
 OWN = ("fit_intercept", "backend", "seed")
@@ -38,12 +38,16 @@ class StreamingModel:
         """The row of x, after its new features were taken in."""
         row = self._features.known_row(x)
         if row is None:
-            self._widen(x)
+            if new := self._features.new(x):
+                check_finite({name: x[name] for name in new})  # before the learner grows
+                self._widen(new)
             row = self._features.row(x)
         return row
 
     def _rows(self, X: Any) -> Any:
-        self._widen(X.columns)
+        if new := self._features.new(X.columns):
+            check_finite_columns(X[new])
+            self._widen(new)
         return self._features.rows(X)
 
     def _widen(self, names: Any) -> None:
@@ -60,6 +64,14 @@ class StreamingModel:
         yield {
             s.name: 1e-14 for s in cls.method.settings if isinstance(s.type, NumberOrSchedule) and s.name == "step_size"
         }
+
+
+def check_target(value: Any) -> None:
+    """ValueError or TypeError unless a target is a finite number."""
+    if not isinstance(value, (int, float, np.number, np.bool_)):
+        raise TypeError(f"the target is {value!r}, of type {type(value).__name__}, want a number")
+    if not np.isfinite(value):
+        raise ValueError(f"the target is {value}: want a finite number; leave out the row")
 
 
 def as_float(value: Any) -> float:

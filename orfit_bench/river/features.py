@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import itemgetter
 from struct import error as StructError
 from struct import pack_into
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+REMEDY = "want a finite number; replace it, for example by the mean of the feature, or leave out the row"
 
 
 class Features:
@@ -63,8 +66,9 @@ class Features:
     def _packed(self, x: Mapping[Any, Any], values: tuple[Any, ...]) -> Array:
         try:  # struct takes a quarter of the time of np.array(values)
             pack_into(self._format, self._buffer, 8 * len(self._first), *values)
-        except StructError:
-            raise _no_number(x) from None
+        except (StructError, OverflowError):
+            check_finite(x)
+            raise
         row: Array = self._buffer
         return row
 
@@ -74,7 +78,7 @@ class Features:
         table[:, : len(self._first)] = 1.0
         for name in X.columns:
             if name in self._column:
-                table[:, len(self._first) + self._column[name]] = X[name].to_numpy(dtype=np.float64)
+                table[:, len(self._first) + self._column[name]] = _numbers(X, name)
         return table
 
 
@@ -92,10 +96,50 @@ def _no_values(x: Mapping[Any, Any]) -> tuple[Any, ...]:
     return ()
 
 
-def _no_number(x: Mapping[Any, Any]) -> TypeError:
-    """What to say where a value of x is no number."""
+def check_finite(x: Mapping[Any, Any]) -> None:
+    """Name the feature of a row that is no finite number. TypeError if it is no number, ValueError if not finite."""
     for name, value in x.items():
-        if not isinstance(value, (int, float, np.number, np.bool_)):
+        if not isinstance(value, (int, float, np.number, np.bool_)) or isinstance(value, np.complexfloating):
             kind = type(value).__name__
-            return TypeError(f"the feature {name!r} is {value!r}, of type {kind}, want a number: encode it beforehand")
-    return TypeError("a row of numbers could not be made of the features")
+            raise TypeError(f"the feature {name!r} is {value!r}, of type {kind}, want a number: encode it beforehand")
+        if not _is_finite(value):
+            shown = "an integer beyond the range of float64" if isinstance(value, int) else value
+            raise ValueError(f"the feature {name!r} is {shown}: {REMEDY}")
+
+
+@contextmanager
+def named_columns(X: Any) -> Iterator[None]:
+    """Let a ValueError about the rows of a DataFrame name the column."""
+    try:
+        yield
+    except ValueError:
+        check_finite_columns(X)
+        raise
+
+
+def check_finite_columns(X: Any) -> None:
+    """Name the first entry of a DataFrame that is no finite number, by its column and its label in the index."""
+    for name in X.columns:
+        bad = np.flatnonzero(~np.isfinite(_numbers(X, name)))
+        if len(bad):
+            value, label = X[name].iloc[bad[0]], X.index[bad[0]]
+            raise ValueError(f"the feature {name!r} is {value} in the row {label!r} ({len(bad)} such in all): {REMEDY}")
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no double holds
+        return False
+
+
+def _numbers(X: Any, name: Any) -> Array:
+    """A column of a DataFrame as doubles; TypeError that names it where it holds anything else."""
+    column = X[name]
+    if getattr(column.dtype, "kind", "") == "c":
+        raise TypeError(f"the feature {name!r} is of dtype {column.dtype}, want real numbers")
+    try:
+        numbers: Array = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"the feature {name!r} is of dtype {column.dtype}, want numbers ({error})") from None
+    return numbers

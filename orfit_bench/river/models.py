@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from river import base
 
-from orfit_bench.river.base import StreamingModel, as_float
+from orfit_bench.river.base import StreamingModel, as_float, check_target
+from orfit_bench.river.features import check_finite, named_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,23 +22,34 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
     def learn_one(self, x: Row, y: float) -> None:
         """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
         row = self._row(x)  # which may replace the learner by a wider one
-        self._learner.learn_one(row, as_float(y))
+        try:
+            self._learner.learn_one(row, as_float(y))
+        except (TypeError, ValueError):
+            check_finite(x)
+            check_target(y)
+            raise
 
     def predict_one(self, x: Row) -> float:
         """Predict the target of a row; 0 before the first row."""
-        return float(self._learner.predict_one(self._features.row(x))) if self._has_begun() else 0.0
+        try:
+            return float(self._learner.predict_one(self._features.row(x))) if self._has_begun() else 0.0
+        except ValueError:
+            check_finite(x)
+            raise
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
         rows = self._rows(X)
-        self._learner.partial_fit(rows, y.to_numpy(dtype=np.float64))
+        with named_columns(X):
+            self._learner.partial_fit(rows, y.to_numpy(dtype=np.float64))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Predict the targets of the rows of a table."""
         import pandas as pd
 
         begun = self._has_begun()
-        found = self._learner.predict(self._features.rows(X)) if begun else np.zeros(len(X))
+        with named_columns(X):
+            found = self._learner.predict(self._features.rows(X)) if begun else np.zeros(len(X))
         return pd.Series(self._learner.backend.asnumpy(found) if begun else found, index=X.index)
 
 
@@ -60,22 +72,33 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a labelled row; a feature that appears counts as zero before, one that is missing as zero now."""
         row = self._row(x)
-        self._learner.learn_one(row, self._number(y))
+        try:
+            self._learner.learn_one(row, self._number(y))
+        except ValueError:
+            check_finite(x)
+            raise
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
         rows = self._rows(X)
-        self._learner.partial_fit(rows, [self._number(label) for label in y])
+        with named_columns(X):
+            self._learner.partial_fit(rows, [self._number(label) for label in y])
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
         """Probabilities of the labels, as `predict_proba` of the learner returns them."""
-        return next(iter(self._probabilities(self._features.row(x)[None])), {})
+        try:
+            return next(iter(self._probabilities(self._features.row(x)[None])), {})
+        except ValueError:
+            check_finite(x)
+            raise
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Probabilities of the labels for the rows of a table."""
         import pandas as pd
 
-        return pd.DataFrame(self._probabilities(self._features.rows(X)), index=X.index, columns=list(self._labels))
+        with named_columns(X):
+            found = self._probabilities(self._features.rows(X))
+        return pd.DataFrame(found, index=X.index, columns=list(self._labels))
 
     def _probabilities(self, rows: Any) -> list[dict[Any, float]]:
         if not self._has_begun():
@@ -90,18 +113,27 @@ class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
     def learn_one(self, x: Row) -> None:
         """Learn a row; a feature that appears counts as zero before, one that is missing as zero now."""
         row = self._row(x)
-        self._learner.learn_one(row)
+        try:
+            self._learner.learn_one(row)
+        except ValueError:
+            check_finite(x)
+            raise
 
     def learn_many(self, X: pd.DataFrame) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
         rows = self._rows(X)
-        self._learner.partial_fit(rows)
+        with named_columns(X):
+            self._learner.partial_fit(rows)
 
     def transform_one(self, x: Row) -> Row:
         """The coordinates of a row by number of the component; none before the first row."""
         if not self._has_begun():
             return {}
-        Z = self._learner.backend.asnumpy(self._learner.transform(self._features.row(x)[None]))
+        try:
+            Z = self._learner.backend.asnumpy(self._learner.transform(self._features.row(x)[None]))
+        except ValueError:
+            check_finite(x)
+            raise
         return dict(enumerate(Z[0].tolist()))
 
     def transform_many(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -110,6 +142,6 @@ class StreamingTransformer(StreamingModel, base.MiniBatchTransformer):
 
         if not self._has_begun():
             return pd.DataFrame(index=X.index)
-        return pd.DataFrame(
-            self._learner.backend.asnumpy(self._learner.transform(self._features.rows(X))), index=X.index
-        )
+        with named_columns(X):
+            found = self._learner.transform(self._features.rows(X))
+        return pd.DataFrame(self._learner.backend.asnumpy(found), index=X.index)

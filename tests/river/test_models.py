@@ -217,3 +217,43 @@ def test_pipelines(backend):
     for x, y in datasets.TrumpApproval().take(200):
         chain.learn_one(x, y)
     assert np.isfinite(chain.predict_one(x))
+
+
+# ---------------------------------------------------------------------- rows that are refused
+
+BAD = [float("nan"), float("inf"), np.float32("nan"), 10**400, "x", None, 1 + 2j]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", ["rls", "class_rls", "incremental_pca"])
+@pytest.mark.parametrize("bad", BAD)
+def test_the_feature_that_is_no_finite_number_is_named(method, bad, backend):
+    model = ESTIMATORS[method](backend=backend)
+    target = () if method in SUBSPACES else (1.0,) if method in REGRESSORS else ("u",)
+    good, wrong, new = {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": bad}, {"a": 1.0, "b": 2.0, "late": bad}
+    for x in (good, {"a": 2.0, "b": 1.0}):
+        model.learn_one(x, *target)
+    before = model.learner.to_bytes()
+    answer = next(getattr(model, name) for name in ("predict_one", "transform_one") if hasattr(model, name))
+    with pytest.raises((TypeError, ValueError), match=r"the feature 'b' is "):
+        model.learn_one(wrong, *target)
+    with pytest.raises((TypeError, ValueError), match=r"the feature 'late' is "):
+        model.learn_one(new, *target)
+    with pytest.raises((TypeError, ValueError), match=r"the feature 'b' is "):
+        answer(wrong)
+    table = pd.DataFrame([good, wrong])
+    with pytest.raises((TypeError, ValueError), match=r"the feature 'b' is "):
+        model.learn_many(table, *([pd.Series(target * 2)] if target else []))
+    assert model.learner.to_bytes() == before
+
+
+def test_a_table_names_the_feature_and_the_row():
+    table = pd.DataFrame({"age": [1.0, 2.0], "fare": [1.0, np.nan]}, index=["first", "second"])
+    with pytest.raises(ValueError, match=r"'fare' is nan in the row 'second' \(1 such in all\): want a finite"):
+        ESTIMATORS["rls"]().learn_many(table, pd.Series([1.0, 2.0]))
+
+
+@pytest.mark.parametrize(("target", "error"), [(float("nan"), ValueError), ("x", TypeError), (None, TypeError)])
+def test_the_target_is_named(target, error):
+    with pytest.raises(error, match="the target is "):
+        ESTIMATORS["rls"]().learn_one({"a": 1.0}, target)
