@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.learners.advice import about_learner
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec.setting import describe_value
@@ -71,6 +72,16 @@ class Attributes:
     def __repr__(self) -> str:
         settings = "".join(f", {k}={describe_value(v)}" for k, v in self.settings.items())
         return f"<{self.method.name}{settings}; {self.backend.name}, {self.dtype}, {self.n_samples_seen_} rows seen>"
+
+    if not TYPE_CHECKING:  # types know that there is no such attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what has an attribute that this learner lacks, or let the property raise its own AttributeError."""
+            if not name.startswith("_") and not hasattr(type(self), name):
+                method = vars(self).get("method")  # not yet there in a copy that is being made
+                if method and (advice := about_learner(method, name)):
+                    raise AttributeError(f"a learner of {method.name} has no {name}: {advice}", name=name, obj=self)
+            return object.__getattribute__(self, name)
 
     # ------------------------------------------------------------------ for subclasses
 

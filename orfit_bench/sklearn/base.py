@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from orfit_bench.errors import DivergedError
+from orfit_bench.learners.advice import about_estimator
 from orfit_bench.learners.factory import create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.models import MLP
@@ -26,6 +28,8 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
 
     method: ClassVar[Method]
     learner_: Any
+    _fitted: ClassVar[tuple[str, ...]] = ("learner_",)
+    """Attributes that are there after `fit`."""
 
     def _settings(self) -> dict[str, Any]:
         return {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
@@ -57,6 +61,21 @@ class StreamingEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn h
         """Rows learned since the last `fit`."""
         self._check_is_fitted()
         return int(self.learner_.n_samples_seen_)
+
+    if not TYPE_CHECKING:  # types know that there is no such attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what has an attribute that this estimator lacks, or let the property raise its own AttributeError."""
+            if name.startswith("_") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)
+            own = type(self).__name__
+            if name == "feature_names_in_":
+                raise AttributeError(f"{own} has no {name}: it is known once it was fitted to a table", name=name)
+            if name in self._fitted and "learner_" not in vars(self):
+                raise NotFittedError(f"this {own} is not fitted yet and has no {name}: call fit or partial_fit")
+            if advice := about_estimator(self.method, name):
+                raise AttributeError(f"{own} has no {name}: {advice}", name=name, obj=self)
+            return object.__getattribute__(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

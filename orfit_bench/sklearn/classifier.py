@@ -19,6 +19,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
     """A classifier that learns a stream of labelled rows."""
 
     classes_: Array
+    _fitted = ("learner_", "classes_")
 
     def fit(self, X: Array, y: Array) -> Self:
         """Learn labelled rows in order, from scratch.

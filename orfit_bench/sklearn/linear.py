@@ -28,7 +28,10 @@ class LinearRows(StreamingEstimator):
         """The answers to unit rows (d, ...), which are the weights of a linear model; the intercept's come last."""
         self._check_is_fitted()
         if self._model() is not LINEAR or self.method.state.predict:
-            raise AttributeError(f"{type(self).__name__} fits no linear model, which alone has coefficients")
+            raise AttributeError(
+                f"{type(self).__name__} fits no linear model, which alone has coefficients; learner_.state() has the "
+                f"weights of its model"
+            )
         return self._answer(np.eye(self.learner_.n_features_in_))
 
     @property

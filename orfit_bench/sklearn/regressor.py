@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from orfit_bench.learners import uncertainty
 from orfit_bench.sklearn.base import checked_weights
 from orfit_bench.sklearn.linear import LinearRows
 
@@ -53,13 +54,15 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
     def _answer(self, X: Array) -> Array:
         return self.learner_.backend.asnumpy(self.learner_.predict(X))
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: Array, return_std: bool = False) -> Array:
         """Predict targets.
 
         Parameters
         ----------
         X : array_like, shape (n, d)
             Rows.
+        return_std : bool, default False
+            Refused with the names of the methods that have standard deviations: this one has none.
 
         Returns
         -------
@@ -67,6 +70,8 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
             Predictions, in the shape that y had.
         """
         self._check_is_fitted()
+        if return_std:
+            uncertainty.require(self.method, np.dtype(np.float64))
         return self._answer(self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C")))
 
     def __sklearn_tags__(self) -> Any:

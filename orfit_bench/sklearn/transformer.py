@@ -23,6 +23,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     mean_: Array
     components_: Array
     explained_variance_: Array
+    _fitted = ("learner_", "mean_", "components_", "explained_variance_")
 
     def fit(self, X: Array, y: Any = None) -> Self:
         """Learn rows in order, from scratch.

@@ -1,0 +1,74 @@
+"""What to say where a learner or an estimator is asked for an attribute that its kind does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orfit_bench.plugins.registry import registry
+from orfit_bench.spec import Method
+
+OF_LABELS = ("classes_", "decision_function", "predict_proba", "predict_log_proba")
+OF_SUBSPACES = (
+    "components_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "fit_transform",
+    "inverse_transform",
+    "singular_values_",
+    "transform",
+)
+OF_WEIGHTS = ("coef_", "intercept_")
+OF_ESTIMATORS = ("fit", "fit_predict", "fit_transform", "get_params", "score", "set_params")
+OF_SINGLE_ROWS = ("learn_one", "predict_one", "transform_one")
+VARIANCES = {
+    "explained_variance_ratio_": "the variance of all columns is not kept: divide explained_variance_ by "
+    "X.var(axis=0, ddof=1).sum()",
+    "singular_values_": "they are sqrt((n_samples_seen_ - 1) * explained_variance_)",
+}
+
+
+def about_learner(method: Method, name: str) -> str:
+    """Why learners of a method lack an attribute, and what has it; empty for a name that nothing here has."""
+    estimator = f"orfit_bench.sklearn.ESTIMATORS[{method.name!r}]"
+    if name in OF_WEIGHTS and method.state.layered:
+        return "it fits a network: learner.state() has the weights of all layers"
+    if name in OF_WEIGHTS and method.traits.supervised:
+        return (
+            f'learner.array("{method.state.weights}") is the array of its weights; {estimator} has coef_ and '
+            f"intercept_ of the linear model"
+        )
+    if name == "mean_":
+        return (
+            "nothing is centred: ob.pipeline(ob.Standardizer(scale=False), learner).transforms[0].mean_ is the running "
+            "mean" + ("" if method.traits.supervised else f"; {estimator} has mean_ too")
+        )
+    if name in OF_ESTIMATORS:
+        return f"a learner learns by partial_fit; {estimator} has what scikit-learn's estimators have"
+    return _about_kind(method, name)
+
+
+def about_estimator(method: Method, name: str) -> str:
+    """Why the estimator of a method lacks an attribute, and what has it; empty for a name that nothing here has."""
+    if name in OF_SINGLE_ROWS:
+        return f"orfit_bench.river.ESTIMATORS[{method.name!r}] learns dictionaries one by one, and learner_ rows"
+    if name == "mean_":
+        return "it does not centre rows; scikit-learn's StandardScaler does, in a pipeline before it"
+    return _about_kind(method, name)
+
+
+def _about_kind(method: Method, name: str) -> str:
+    if name == "predict_log_proba" and method.traits.labels:
+        return "take the logarithm of predict_proba"
+    if name in OF_LABELS and not method.traits.labels:
+        return f"it learns no labels, which these methods do: {_methods(lambda m: m.traits.labels)}"
+    if name in OF_SUBSPACES and method.traits.supervised:
+        return f"these methods learn subspaces and have it: {_methods(lambda m: not m.traits.supervised)}"
+    if name in VARIANCES:
+        return VARIANCES[name]
+    if not method.traits.supervised and name in (*OF_WEIGHTS, "predict", "predict_one", "score"):
+        return "it learns a subspace of rows without targets, components_; transform gives the coordinates of rows"
+    return ""
+
+
+def _methods(chosen: Callable[[Method], bool]) -> str:
+    return ", ".join(sorted(name for name, method in registry().methods.items() if chosen(method)))

@@ -1,0 +1,104 @@
+"""Attributes that a learner or an estimator lacks: the message names what has them, and never a thing that is not."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench.sklearn import ESTIMATORS
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((12, 3))
+GIVEN = {"rls": (X, X[:, 0]), "class_rls": (X, X[:, 0] > 0), "kalman": (X, X[:, 0]), "oja": (X,), "gp": (X, X[:, 0])}
+NAMES = [
+    "classes_",
+    "coef_",
+    "components_",
+    "decision_function",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "feature_names_in_",
+    "fit",
+    "fit_transform",
+    "get_params",
+    "intercept_",
+    "inverse_transform",
+    "learn_one",
+    "mean_",
+    "predict",
+    "predict_log_proba",
+    "predict_one",
+    "predict_proba",
+    "score",
+    "singular_values_",
+    "transform",
+]
+
+
+def learner(method):
+    given = {"model": ob.MLP((2,))} if method == "gp" else {}
+    return ob.create(method, backend="numpy", **given).partial_fit(*GIVEN[method])
+
+
+def estimator(method):
+    return ESTIMATORS[method]().fit(*GIVEN[method])
+
+
+@pytest.mark.parametrize("make", [learner, estimator])
+@pytest.mark.parametrize("method", GIVEN)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_attribute_is_explained(name, method, make):
+    model = make(method)
+    if not hasattr(model, name):
+        with pytest.raises(AttributeError, match=f"{name}|coefficients") as error:
+            getattr(model, name)
+        assert "object has no attribute" not in str(error.value)
+
+
+def test_what_the_advice_names_is_there():
+    oja = learner("oja")
+    with pytest.raises(AttributeError, match=r"ob\.pipeline\(ob\.Standardizer\(scale=False\), learner\)") as error:
+        _ = oja.mean_
+    assert "ESTIMATORS['oja'] has mean_" in str(error.value)
+    pipeline = ob.pipeline(ob.Standardizer(scale=False), ob.create("oja", backend="numpy")).partial_fit(X)
+    np.testing.assert_allclose(pipeline.transforms[0].mean_, X.mean(axis=0))
+    np.testing.assert_allclose(estimator("oja").mean_, X.mean(axis=0))
+    with pytest.raises(AttributeError, match=r'learner\.array\("mean"\)'):
+        _ = learner("kalman").coef_
+    assert learner("kalman").array("mean").shape == (3, 1)
+    with pytest.raises(AttributeError, match="class_rls, softmax"):
+        _ = estimator("rls").predict_proba
+
+
+def test_variances_follow_by_the_formulas_of_the_advice():
+    pca = ESTIMATORS["incremental_pca"](n_components=3).fit(X)
+    with pytest.raises(AttributeError, match=r"X\.var\(axis=0, ddof=1\)\.sum\(\)"):
+        _ = pca.explained_variance_ratio_
+    np.testing.assert_allclose((pca.explained_variance_ / X.var(axis=0, ddof=1).sum()).sum(), 1)
+    with pytest.raises(AttributeError, match=r"sqrt\(\(n_samples_seen_ - 1\) \* explained_variance_\)"):
+        _ = pca.singular_values_
+    singular_values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    np.testing.assert_allclose(np.sqrt((pca.n_samples_seen_ - 1) * pca.explained_variance_), singular_values)
+
+
+def test_standard_deviations_are_refused_by_the_methods_that_have_them():
+    for model in (learner("gp"), ESTIMATORS["lms"]().fit(X, X[:, 0])):
+        with pytest.raises(TypeError, match=r"without a distribution; these methods have one: kalman, ridge, rls"):
+            model.predict(X, return_std=True)
+
+
+@pytest.mark.parametrize("name", ["mean_", "components_", "explained_variance_", "learner_"])
+def test_an_estimator_before_fit_says_so(name):
+    with pytest.raises(AttributeError, match=f"not fitted yet and has no {name}: call fit"):
+        getattr(ESTIMATORS["oja"](), name)
+
+
+def test_an_unknown_attribute_is_refused_as_python_does():
+    for model in (learner("rls"), estimator("rls")):
+        with pytest.raises(AttributeError, match="object has no attribute 'nonsense'"):
+            _ = model.nonsense
+        assert repr(copy.deepcopy(model)) == repr(pickle.loads(pickle.dumps(model))) == repr(model)
