@@ -128,6 +128,9 @@ def _stream_of_file(chosen: dict[str, Any]) -> dict[str, Any] | None:
         "missing": ("--indicators", "indicators" if chosen["indicators"] else None),
     }
     given = {name: value for name, (_, value) in options.items() if value not in (None, [])}
+    for option, names in ((o, v) for o, v in options.values() if isinstance(v, list)):
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise ValueError(f"{option} {twice[0]} is given {names.count(twice[0])} times: name each column once")
     if chosen["data"] is None:
         if given:
             raise ValueError(f"{options[next(iter(given))][0]} names a column or a part of a file: add --data FILE")

@@ -22,7 +22,7 @@ from orfit_bench.tables.sources import Source
 IN_MEMORY = 100e6
 """Bytes up to which rows are kept in memory; more are read in batches, again in each pass."""
 SETTINGS = (
-    Setting("path", Text(), "", "path or URL of a .csv, .csv.gz, .parquet, .arrow, .feather, .npy or .zarr file"),
+    Setting("path", Text(), "", "path or URL of a .csv, .csv.gz, .tsv, .parquet, .arrow, .feather, .npy or .zarr file"),
     Setting("target", Names(), [], "column to predict, or several; none for methods that learn rows alone"),
     Setting("test", Number(0, 1, closed="left"), 0.0, "share of the rows, the last ones, that only measure the error"),
     Setting(
@@ -115,6 +115,13 @@ def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
         for name in names:
             if name not in source.kinds:
                 raise ValueError(f"{source.name}: no column {name!r} ({what}){suggest(name, source.kinds)}")
+    for name in named["target"]:
+        for what, role in (("drop", "left out"), ("time", "the order of the rows")):
+            if name in named[what]:
+                raise ValueError(
+                    f"{source.name}: column {name!r} is named as target and as {what}: it cannot be predicted and be "
+                    f"{role}; name it once"
+                )
     left_out = {name for names in named.values() for name in names}
     columns = [name for name in source.kinds if name not in left_out]
     if not columns:
@@ -163,9 +170,11 @@ def _order(source: Source, time: str, rows: int, fits: bool) -> Any:
 
 
 def _sorting(path: str, time: str) -> str:
-    """A call of polars that sorts a file without holding all of it."""
+    """A call of polars that sorts a file, without holding all of it where its format allows that."""
+    if path.lower().endswith(".arrows"):
+        return f"pl.read_ipc_stream({path!r}).sort({time!r}).write_parquet('sorted.parquet')"
     is_csv = path.lower().endswith((".csv", ".csv.gz"))
-    is_arrow = path.lower().endswith((".arrow", ".feather"))
+    is_arrow = path.lower().endswith((".arrow", ".feather", ".ipc"))
     scan = "scan_csv" if is_csv else "scan_ipc" if is_arrow else "scan_parquet"
     return f"pl.{scan}({path!r}).sort({time!r}).sink_parquet('sorted.parquet')"
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.errors import UnavailableError
+from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
 from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source, arrow_kind, readable
 
 FORMATS = {
@@ -17,7 +18,9 @@ FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "ipc",
+    ".arrows": "ipc",
     ".feather": "ipc",
+    ".ipc": "ipc",
     ".npy": "npy",
     ".zarr": "zarr",
 }
@@ -50,6 +53,8 @@ def open_file(path: str) -> Source:
         raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
     place, filesystem = _located(path, kind)
     with readable(path):
+        if kind == "ipc" and is_stream(place, filesystem):
+            return ArrowStream(path, place, filesystem)
         found = ds.dataset(place, format=_arrow_format(kind), filesystem=filesystem)
         return ArrowSource(path, found) if kind != "csv" else _open_csv(path, place, filesystem, found.schema)
 

@@ -41,12 +41,19 @@ def write_zarr(table: pd.DataFrame, path: str) -> None:
         group.create_array(name, data=table[name].to_numpy())
 
 
+def write_stream(table: pd.DataFrame, path: str) -> None:
+    rows = pa.Table.from_pandas(table, preserve_index=False)
+    with pa.ipc.new_stream(path, rows.schema) as file:
+        file.write_table(rows, max_chunksize=17)
+
+
 WRITERS: dict[str, Callable[[pd.DataFrame, str], Any]] = {
     ".csv": lambda t, path: t.to_csv(path, index=False),
     ".csv.gz": lambda t, path: t.to_csv(path, index=False),
     ".parquet": lambda t, path: t.to_parquet(path, row_group_size=17),
     ".feather": lambda t, path: t.to_feather(path),
     ".arrow": lambda t, path: t.to_feather(path, compression="uncompressed"),
+    ".arrows": write_stream,
     ".zarr": write_zarr,
     ".npy": lambda t, path: np.save(path, t.to_records(index=False)),
 }
@@ -186,6 +193,40 @@ def test_errors_name_the_file_and_the_column(tmp_path: Path) -> None:
     for call, error, message in cases:
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize("role", ["drop", "time"])
+def test_a_target_that_is_also_left_out_is_refused(role: str, tmp_path: Path) -> None:
+    path = written(tmp_path, ".csv")
+    with pytest.raises(ValueError, match=rf"rides.csv: column 'fare' is named as target and as {role}: .*name it once"):
+        Stream.from_file(path, "fare", drop="fare" if role == "drop" else (), time="fare" if role == "time" else None)
+    result = CliRunner().invoke(main, ["run", "--data", path, "--target", "fare", f"--{role}", "fare"])
+    assert result.exit_code == 2
+    assert f"named as target and as {role}" in result.output
+
+
+@pytest.mark.parametrize("option", ["drop", "target"])
+def test_a_column_that_is_named_twice_is_refused(option: str, tmp_path: Path) -> None:
+    path = written(tmp_path, ".csv")
+    result = CliRunner().invoke(main, ["run", "--data", path, f"--{option}", "fare", f"--{option}", "fare"])
+    assert result.exit_code == 2
+    assert f"--{option} fare is given 2 times: name each column once" in result.output
+
+
+@pytest.mark.parametrize("ending", [".arrow", ".feather", ".ipc"])
+def test_the_stream_format_of_arrow_is_known_by_its_content(ending: str, tmp_path: Path) -> None:
+    write_stream(NUMBERS, path := str(tmp_path / f"rides{ending}"))
+    data = Stream.from_file(path, "fare").load()
+    np.testing.assert_array_equal(data.X, NUMBERS[["a", "b", "c"]])
+
+
+def test_a_stream_that_is_cut_is_refused_by_name(tmp_path: Path) -> None:
+    write_stream(NUMBERS, path := str(tmp_path / "rides.arrows"))
+    complete = Path(path).read_bytes()
+    for size in (0, 3, 40, len(complete) // 2):
+        Path(path).write_bytes(complete[:size])
+        with pytest.raises(ValueError, match=r"rides.arrows: cannot be read"):
+            Stream.from_file(path, "fare").load()
 
 
 def test_a_csv_file_whose_integers_become_fractions_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,54 @@
+"""Files in Arrow's stream format, which has no index: rows are read from the start, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from orfit_bench.tables import sources
+from orfit_bench.tables.sources import Batch, arrow_kind, readable
+
+CONTINUATION = b"\xff\xff\xff\xff"
+"""The first bytes of each message of a stream; files of Arrow's file format start with ARROW1."""
+
+
+class ArrowStream:
+    """A file of record batches one behind the other, such as a process writes to a pipe."""
+
+    def __init__(self, name: str, place: str, filesystem: Any) -> None:
+        """A place in a file system of pyarrow, None if it is local; `name` is for messages."""
+        self.name, self._place, self._filesystem = name, place, filesystem
+        with readable(name), self._reader() as reader:
+            self.kinds: Mapping[str, str] = {field.name: arrow_kind(field.type) for field in reader.schema}
+
+    def _reader(self) -> Any:
+        import pyarrow as pa
+
+        return pa.ipc.open_stream(_opened(self._place, self._filesystem))
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows, counted by reading the file once."""
+        with readable(self.name), self._reader() as reader:
+            return sum(batch.num_rows for batch in reader)
+
+    def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
+        """The rows from `start` on, in batches."""
+        with readable(self.name), self._reader() as reader:
+            for batch in reader:
+                for a in range(min(start, batch.num_rows), batch.num_rows, sources.BATCH):
+                    yield dict(zip(columns, batch.slice(a, sources.BATCH).select(list(columns)).columns, strict=True))
+                start -= min(start, batch.num_rows)
+
+
+def is_stream(place: str, filesystem: Any) -> bool:
+    """Whether a file has Arrow's stream format and not its file format, whatever its ending is."""
+    with _opened(place, filesystem) as file:
+        return bool(file.read(len(CONTINUATION)) == CONTINUATION)
+
+
+def _opened(place: str, filesystem: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.OSFile(place) if filesystem is None else filesystem.open_input_stream(place)
