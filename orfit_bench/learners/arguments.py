@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from orfit_bench.learners import validation
+from orfit_bench.models import model_named
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model
 from orfit_bench.spec.setting import describe_value
@@ -42,6 +43,10 @@ def model_for(given: object, method: Method) -> Model:
         raise ValueError(
             f"{method.name} learns layer by layer, which the model {model.name!r} does not tell apart: "
             f"pass model=orfit_bench.MLP(...), or a Model with shapes and layers"
+        )
+    if model_named(model.name) not in (None, model):
+        raise ValueError(
+            f"a model of one's own needs another name than {model.name!r}, the name of orfit_bench.MLP(...)"
         )
     if model is not LINEAR and not (method.kernel.models or method.state.layered):
         raise ValueError(f"{method.name} fits no other model than the linear one; these do: {methods_that_fit(model)}")

@@ -16,6 +16,7 @@ from orfit_bench.learners.fleets.factory import restored_fleet
 from orfit_bench.learners.pipelines import storage
 from orfit_bench.learners.pipelines.pipeline import rebuilt
 from orfit_bench.learners.rule import Rule
+from orfit_bench.models import model_named
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Model, Transition
 from orfit_bench.spec.model import as_transition
@@ -45,7 +46,7 @@ def restore(
     backend : str, optional
         Backend to continue on. Default: that of the state.
     model : Model, optional
-        The model, if it is not linear, since a state contains no functions.
+        The model, if it is one of your own, since a state contains no functions.
     transition : Transition or pair of functions, optional
         The nonlinear transition of a filter that has one.
 
@@ -214,7 +215,7 @@ def _rebuilt(
             raise ValueError(f"{where}: it is the state of a fleet, which has no model or transition function")
         with _located(where):
             return cast(AnyLearner, restored_fleet(head, arrays, backend))  # rarely asked for: types name learners only
-    model = as_model(LINEAR if model is None else model)
+    model = as_model(model or model_named(head.get("model")) or LINEAR)
     if model.name != (wanted := head.get("model")):
         raise ValueError(f"{where}: the state belongs to the model {wanted!r}, got {model.name!r}: pass model=")
     with _located(where):

@@ -124,7 +124,31 @@ class Network:
         return X @ Theta[:-1, :] + Theta[-1, :] if self.bias else X @ Theta
 
 
+@dataclass(frozen=True, slots=True)
+class NetworkModel(Model):
+    """The model of a network; copies and unpickled ones are the same object."""
+
+    network: Network | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _model, (self.network,)
+
+
 @cache
 def _model(net: Network) -> Model:
     """One object for equal networks: learners whose models differ are not merged."""
-    return Model(net.name, net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers)
+    return NetworkModel(net.name, net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers, net)
+
+
+def model_named(name: object) -> Model | None:
+    """The model of this name, by which states know it; None if it is no MLP."""
+    if not (isinstance(name, str) and name.startswith("mlp(") and name.endswith(")")):
+        return None
+    *layers, last = name[len("mlp(") : -1].split("; ")
+    bias = last != "no bias"
+    widths, activation = (*layers, last, "tanh")[:2] if bias else (*layers, "", "tanh")[:2]
+    try:
+        model = MLP([int(width) for width in widths.split(", ") if width], activation or "tanh", bias)
+    except ValueError:
+        return None
+    return model if model.name == name else None

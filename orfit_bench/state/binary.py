@@ -26,6 +26,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from orfit_bench.models import model_named
 from orfit_bench.spec import Model, Transition
 from orfit_bench.state import header, serialization
 from orfit_bench.state.state import LearnerState, StateRule
@@ -135,11 +136,11 @@ def _check(view: memoryview) -> None:
 
 
 def check_portable(rule: StateRule) -> None:
-    """TypeError where functions belong to a learner, which neither bytes nor pickles hold."""
+    """TypeError where functions of the user belong to a learner, which neither bytes nor pickles hold."""
     functions: dict[str, Model | Transition] = {
         name: value for name, value in rule.settings.items() if isinstance(value, Transition)
     }
-    if not rule.is_linear:
+    if not rule.is_linear and model_named(rule.model.name) is not rule.model:
         functions["model"] = rule.model
     for name, value in functions.items():
         raise TypeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,12 @@ def test_the_linear_model_by_name(same_state: Same, rows: Any) -> None:
         ob.create("rls", model="mlp")
 
 
+def test_the_name_of_a_network_is_not_for_other_models() -> None:
+    own = ob.Model("mlp(3; tanh)", lambda w, X: X @ w[:, None], lambda w, x: x[None], lambda d, c: d)
+    with pytest.raises(ValueError, match=r"a model of one's own needs another name than 'mlp\(3; tanh\)'"):
+        ob.create("rls", model=own, initial_weights=np.zeros(2))
+
+
 def make_network_rows(outputs: int | None, n: int = 7) -> tuple[Any, Any]:
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((n, 3)) / 2, rng.standard_normal(n if outputs is None else (n, outputs)) / 4
@@ -45,7 +52,7 @@ def test_a_network_learns(method: str) -> None:
     assert abs(learner.predict(X[:1]) - y[:1]) < abs(before - y[:1])
 
 
-@pytest.mark.parametrize("way", ["copy", "restore", "load"])
+@pytest.mark.parametrize("way", ["copy", "restore", "load", "pickle"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_is_restored_with_its_network_only(method: str, way: str, same_state: Same, tmp_path: Path) -> None:
     X, y = make_network_rows(3)
@@ -53,14 +60,17 @@ def test_a_state_is_restored_with_its_network_only(method: str, way: str, same_s
     learner.save(tmp_path / "s.npz")
     again = {
         "copy": lambda **_: learner.copy(),
+        "pickle": lambda **m: ob.from_bytes(pickle.loads(pickle.dumps(learner)).to_bytes(), **m),
         "restore": lambda **m: ob.restore(learner.state(), **m),
         "load": lambda **m: ob.load(tmp_path / "s.npz", **m),
     }[way]
     if way != "copy":
-        for wrong in ({}, {"model": ob.MLP((4,))}, {"model": ob.MLP((4,), "elu", bias=False)}):
+        for wrong in (ob.MLP((4,)), ob.MLP((4,), "elu", bias=False)):
             with pytest.raises(ValueError, match=r"belongs to the model 'mlp\(4; elu\)', got .*: pass model="):
-                again(**wrong)
-    other = again(model=ob.MLP((4,), "elu"))
+                again(model=wrong)
+        assert again(model=ob.MLP((4,), "elu")).state().identical(learner.state())
+    other = again()
+    assert other.model is learner.model
     same_state(other.partial_fit(X[4:], y[4:]), learner.partial_fit(X[4:], y[4:]))
 
 

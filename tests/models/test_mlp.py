@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orfit_bench as ob
+from orfit_bench.models import model_named
 from orfit_bench.models.activations import ACTIVATIONS
 
 WIDE = np.longdouble
@@ -200,3 +203,35 @@ def test_weights_that_fit_no_output() -> None:
             ob.MLP((2,)).predict(np.ones(p), np.ones((1, 3)))
     with pytest.raises(ValueError, match="8 parameters fit no number"):
         ob.MLP((2,)).jacobian(np.ones(8), np.ones(3))
+
+
+@given(networks())
+@settings(deadline=None, max_examples=50)
+def test_a_network_is_known_by_its_name_and_survives_copies(drawn: tuple[ob.Model, Any, Any, int]) -> None:
+    model = drawn[0]
+    assert model_named(model.name) is model
+    assert pickle.loads(pickle.dumps(model)) is copy.deepcopy(model) is model
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "linear",
+        "mlp",
+        "mlp(",
+        "mlp(; tanh)",
+        "mlp(0; tanh)",
+        "mlp(3)",
+        "mlp(3; sine)",
+        "mlp(3,4; tanh)",
+        "mlp(03; tanh)",
+        3,
+        "mlp(3; tanh; bias)",
+        "mlp(3; no bias)",
+        "mlp(3; tanh) ",
+        "mlp(x; tanh)",
+        "mlp(3; tanh; 4; no bias)",
+    ],
+)
+def test_other_names_belong_to_no_network(name: object) -> None:
+    assert model_named(name) is None

@@ -85,8 +85,11 @@ def test_a_layered_model(rows: Any) -> None:
     learner = ob.create("owm", model=model).partial_fit(*rows(5))
     twin = ob.from_bytes(learner.to_bytes(), model=model)
     assert twin.state().identical(learner.state())
+    for other in (ob.from_bytes(learner.to_bytes()), pickle.loads(pickle.dumps(learner))):
+        assert other.model is model
+        assert other.state().identical(learner.state())
     with pytest.raises(ValueError, match=r"from_bytes: the state belongs to the model .* pass model="):
-        ob.from_bytes(learner.to_bytes())
+        ob.from_bytes(learner.to_bytes(), model=ob.MLP((5,)))
 
 
 def test_bytes_do_not_share_memory_with_the_learner(rows: Any) -> None:
