@@ -203,16 +203,21 @@ def mutants(*arguments: str) -> None:
 
 
 def failures(*arguments: str) -> None:
-    """Inject failures of files; arguments are actions: save, load, run, resume, reproduce."""
-    set_up("test")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    python(ROOT / "tests" / "helpers" / "injected_failures.py", *arguments)
+    """Inject failures of files; arguments are actions: save, load, run, resume, reproduce, gate."""
+    trial("injected_failures", *arguments)
 
 
 def simulate(*arguments: str) -> None:
     """Simulate seeds; arguments are --first and --seeds."""
+    trial("simulation", *arguments)
+
+
+def trial(module: str, *arguments: str) -> None:
+    """Run a module of tests/helpers."""
     set_up("test")
-    python(ROOT / "tests" / "helpers" / "simulation.py", *arguments)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")]))
+    python("-m", f"helpers.{module}", *arguments)
 
 
 def wheels() -> None:

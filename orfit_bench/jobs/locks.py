@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -45,6 +46,26 @@ def create_temporary(target: Path) -> tuple[Path, int]:
         system.close(descriptor)
 
 
+@contextmanager
+def temporary_folder(target: Path) -> Iterator[tuple[Path, int]]:
+    """A new, empty folder next to the target, which is removed in the end, and the descriptor of its lock.
+
+    `remove_matching` removes it after this process and all that inherited the descriptor were killed.
+    """
+    path, descriptor = create_temporary(target)
+    folder = _folder_of(path)
+    try:
+        system.make_folder(folder)
+        yield folder, descriptor
+    finally:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                system.remove(path)
+        finally:
+            system.close(descriptor)
+
+
 def remove_temporaries(target: Path) -> None:
     """Remove the temporary files of a target that killed processes left behind."""
     remove_matching(target.parent, f".{glob.escape(target.name)}.*.tmp")
@@ -57,7 +78,7 @@ def remove_matching(folder: Path, pattern: str) -> None:
 
 
 def remove_abandoned(path: Path) -> bool:
-    """Remove a file that no process has locked, and return whether it is gone."""
+    """Remove a file that no process has locked, with its folder, and return whether it is gone."""
     try:
         descriptor = os.open(path, system.FLAGS)
     except FileNotFoundError:
@@ -67,6 +88,7 @@ def remove_abandoned(path: Path) -> bool:
     try:
         system.lock(descriptor)
         if _is_at(descriptor, path):
+            shutil.rmtree(_folder_of(path), ignore_errors=True)
             system.remove(path)
     except OSError:
         return False
@@ -114,6 +136,11 @@ def lock(output: Path) -> Iterator[None]:
 
 def _temporary(target: Path, number: int) -> Path:
     return target.with_name(f".{target.name}.{number}.tmp")
+
+
+def _folder_of(temporary: Path) -> Path:
+    """The folder that belongs to a temporary file, see `temporary_folder`."""
+    return temporary.with_name(f"{temporary.stem}.folder.tmp")
 
 
 def _lock_if_possible(descriptor: int) -> None:

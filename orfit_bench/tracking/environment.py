@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
+from orfit_bench.jobs import locks, system
+from orfit_bench.jobs.files import replace_text
 from orfit_bench.jobs.keys import make_text_key
 
 FOLDER = ".orfit-bench-gate"
@@ -66,8 +67,9 @@ def environment(root: Path, commit: str) -> Environment:
     """
     sha = git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", what=f"no commit {commit!r}").strip()
     home = root / FOLDER
-    home.mkdir(exist_ok=True)
-    (home / ".gitignore").write_text("*\n")
+    system.make_folder(home)
+    replace_text(home / ".gitignore", "*\n")
+    locks.remove_matching(home, ".*.tmp")
     found = tuple(_installed(root, sha, place, home) for place in _places(root, sha))
     if not found:
         raise ValueError(f"{sha[:12]} contains no pyproject.toml in {', '.join(p or 'its root' for p in PLACES)}")
@@ -110,12 +112,12 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
     key = make_text_key(f"{place} {tree} {sys.version}")
     target = home / key
     if not target.is_dir():
-        with tempfile.TemporaryDirectory(dir=home) as folder:
-            source, site = Path(folder, "source"), Path(folder, "site")
+        with locks.temporary_folder(target) as (folder, lock):
+            source, site = folder / "source", folder / "site"
             source.mkdir()
             archive = subprocess.run(["git", "-C", str(root), "archive", tree], capture_output=True, check=True)
             subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
-            _pip(source, site, f"{place or 'the root'} of {sha[:12]}")
+            _pip(source, site, f"{place or 'the root'} of {sha[:12]}", lock)
             _move(site, target)
     return target
 
@@ -123,16 +125,18 @@ def _installed(root: Path, sha: str, place: str, home: Path) -> Path:
 def _move(site: Path, target: Path) -> None:
     """Rename a folder, unless another process or thread has made the same one meanwhile."""
     try:
-        site.rename(target)
+        system.rename(site, target)
     except OSError:
         if not target.is_dir():
             raise
 
 
-def _pip(source: Path, site: Path, what: str) -> None:
+def _pip(source: Path, site: Path, what: str, lock: int) -> None:
+    """Install a distribution by a process that holds the lock as well, since it goes on when this one is killed."""
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     command += ["--target", str(site), str(source)]
     variables = os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": "0"}  # for hatch-vcs too: archives have no history
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
+    inherited = () if os.name == "nt" else (lock,)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, pass_fds=inherited)
     if done.returncode:
         raise ValueError(f"{what} cannot be installed: {(done.stderr or done.stdout).strip()[-800:]}")

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from helpers import gate_files
 
 import orfit_bench as ob
 from orfit_bench import bench
@@ -259,6 +260,7 @@ ACTIONS = {
     "run": Action(partial(_run, SMALL), partial(_run, SUITE), _results),
     "resume": Action(_begin, _resume, _results),
     "reproduce": Action(partial(_reproduce, 1), partial(_reproduce, 2), _reproduced),
+    "gate": Action(gate_files.prepare, gate_files.act, gate_files.value),
 }
 
 

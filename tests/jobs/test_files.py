@@ -43,6 +43,32 @@ def test_temporary_files_of_killed_processes_are_removed(tmp_path):
         assert sorted(os.listdir(tmp_path)) == [".f.1.tmp", ".g.0.tmp", "f"]
 
 
+def test_a_folder_of_a_killed_process_is_removed_and_one_in_use_stays(tmp_path):
+    (tmp_path / ".f.0.tmp").write_text("")
+    (tmp_path / ".f.0.folder.tmp").mkdir()
+    (tmp_path / ".f.0.folder.tmp" / "half").write_text("half")
+    with locks.temporary_folder(tmp_path / "f") as (folder, _):
+        assert list(folder.iterdir()) == []
+        (folder / "part").mkdir()
+        locks.remove_matching(tmp_path, ".*.tmp")
+        with locks.temporary_folder(tmp_path / "f") as (other, _):
+            assert other != folder
+        assert (folder / "part").is_dir()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_stays_while_a_child_of_a_killed_process_uses_it(tmp_path):
+    with locks.temporary_folder(tmp_path / "f") as (folder, lock):
+        inherited = os.dup(lock)
+        (tmp_path / ".f.0.tmp").rename(tmp_path / ".f.9.tmp")  # as if this process had been killed here
+        os.rename(folder, tmp_path / ".f.9.folder.tmp")
+    locks.remove_matching(tmp_path, ".*.tmp")
+    assert sorted(os.listdir(tmp_path)) == [".f.9.folder.tmp", ".f.9.tmp"]
+    os.close(inherited)
+    locks.remove_matching(tmp_path, ".*.tmp")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_link_in_place_of_a_temporary_file_is_not_followed(tmp_path):
     (tmp_path / "victim").write_text("precious")
     (tmp_path / ".f.0.tmp").symlink_to(tmp_path / "victim")

@@ -1,0 +1,91 @@
+"""What the gate writes, without what takes long: nothing is built by pip, and nothing is measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from unittest.mock import patch
+
+from helpers.gate import commit
+
+from orfit_bench.cli.gate import gate_command
+from orfit_bench.report.gate import as_markdown
+from orfit_bench.tracking import environment
+from orfit_bench.tracking.comparison import Comparison
+from orfit_bench.tracking.gate import Gate
+
+VERSIONS = "the first", "second", "3rd"
+MODULE = "module.py"
+
+
+def prepare(folder: Path) -> None:
+    """A repository with three versions, of which the first two were compared."""
+    for i, version in enumerate(VERSIONS):
+        (folder / "pyproject.toml").write_text("")
+        (folder / MODULE).write_text(f"version = {version!r}\n")
+        commit(folder, version, *(() if i else ("init", "-q", "-b", "main")))
+    with _without_effects(folder):
+        _gate("HEAD~2", "HEAD~1")
+
+
+def act(folder: Path) -> None:
+    """Compare the last two versions, of which one is installed already."""
+    with _without_effects(folder):
+        _gate("HEAD~1", "HEAD")
+    if (folder / "gate.md").read_text() != _markdown(folder, 1):
+        raise RuntimeError("the Markdown is not that of the comparison")
+
+
+def value(folder: Path) -> str:
+    """The measurements; whatever else is there is whole."""
+    assert (folder / "gate.md").read_text() in (_markdown(folder, 0), _markdown(folder, 1))
+    home = folder / environment.FOLDER
+    assert (home / ".gitignore").read_text() == "*\n"
+    for site in home.iterdir():
+        if not site.name.startswith("."):
+            assert (site / MODULE).read_text() in [f"version = {version!r}\n" for version in VERSIONS]
+    text = (folder / "gate.json").read_text()
+    json.loads(text)
+    return text
+
+
+def _gate(base: str, head: str) -> None:
+    arguments = [base, head, "--output", "gate.json", "--markdown", "gate.md"]
+    gate_command.main(arguments, standalone_mode=False)
+
+
+def _measured(gate: Gate) -> list[Comparison]:
+    """One value that is the size of each commit's only module, as it is installed."""
+    return _comparison(*(float((side.path[0] / MODULE).stat().st_size) for side in (gate.base, gate.head)))
+
+
+def _comparison(base: float, head: float) -> list[Comparison]:
+    return [Comparison("state_bytes", "lms", "numpy", 64, base, head, "better")]
+
+
+def _markdown(folder: Path, number: int) -> str:
+    """The text of the first or the second comparison."""
+    sizes = [float(len(f"version = {version!r}\n")) for version in VERSIONS[number : number + 2]]
+    names = environment.git(folder, "rev-list", "--reverse", "HEAD").split()[number : number + 2]
+    return as_markdown(_comparison(*sizes), *(name[:12] for name in names))
+
+
+def _copy(source: Path, site: Path, what: str, lock: int) -> None:
+    shutil.copytree(source, site)
+
+
+def _without_effects(folder: Path) -> ExitStack:
+    """Work in the folder; commits are installed one after the other, so that operations have an order."""
+    stack, here = ExitStack(), Path.cwd()
+    os.chdir(folder)
+    stack.callback(os.chdir, here)
+    stack.enter_context(patch.object(environment, "_pip", _copy))
+    stack.enter_context(patch.object(environment, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1)))
+    stack.enter_context(redirect_stdout(StringIO()))
+    stack.enter_context(patch.object(Gate, "compare", _measured))
+    return stack
