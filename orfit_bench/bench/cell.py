@@ -157,7 +157,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         "test_error": errors.test_error.tolist(),
         "task_error": errors.task_error.tolist(),
         "metrics": metrics,
-        "notes": notes if timed else [*notes, "not timed, since other cells ran at the same time"],
+        "notes": notes if timed else [*notes, "not timed"],
     }
 
 

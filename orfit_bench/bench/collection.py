@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from orfit_bench.bench.results import FORMAT, ORIGIN
+from orfit_bench.bench.results import FORMAT, ORIGIN, to_dataset
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.files import replace
 from orfit_bench.jobs.keys import make_text_key
@@ -55,6 +55,25 @@ def merge(results: Sequence[xarray.Dataset]) -> xarray.Dataset:
     for i in np.argsort(table["date"].values.astype(str), kind="stable"):
         latest[str(table["key"].values[i]), str(table["run"].values[i])] = int(i)
     return table.isel(cell=sorted(latest.values()))
+
+
+def gather(records: Sequence[dict[str, Any]], provenance: dict[str, Any], suite: Any) -> xarray.Dataset:
+    """The records as one Dataset; those of several machines or versions as `merge` keeps them, in their order.
+
+    A record that was made elsewhere has its own provenance as `origin`.
+    """
+    origins = [record.get("origin", {}) for record in records]
+    usual: dict[str, Any] = next(filter(None, origins), {})  # for cells that nobody ran
+    texts = [json.dumps(found or usual, sort_keys=True) for found in origins]
+    parts = []
+    for text in dict.fromkeys(texts):
+        same = [record for record, of_record in zip(records, texts, strict=True) if of_record == text]
+        parts.append(to_dataset(same, provenance | json.loads(text), suite))
+    if len(parts) == 1:
+        return parts[0]
+    place = {record["key"]: i for i, record in enumerate(records)}
+    merged = merge(parts)
+    return merged.isel(cell=np.argsort([place[key] for key in merged["key"].values]))
 
 
 def runs(results: xarray.Dataset) -> list[str]:

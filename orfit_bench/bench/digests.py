@@ -11,6 +11,8 @@ import hashlib
 import io
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +30,21 @@ LENGTH = len(START) + 64 + 1
 
 def encode(dataset: xarray.Dataset) -> bytes:
     """The bytes of a netCDF file. It is written to memory, since HDF5 crashes on a full disk."""
-    data = bytes(dataset.assign_attrs({ATTRIBUTE: json.dumps(_digests(dataset))}).to_netcdf(engine="h5netcdf"))
+    with _without_cluster():
+        data = bytes(dataset.assign_attrs({ATTRIBUTE: json.dumps(_digests(dataset))}).to_netcdf(engine="h5netcdf"))
     return data + START + hashlib.sha256(data).hexdigest().encode() + b"\n"
+
+
+@contextmanager
+def _without_cluster() -> Iterator[None]:
+    """Keep xarray from asking the caller's cluster of Dask for a lock on our bytes, which fails."""
+    if "dask" not in sys.modules:
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 def decode(path: Path) -> xarray.Dataset:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orfit_bench.bench import results
 from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record
-from orfit_bench.bench.compilation import compile_ahead
+from orfit_bench.bench.cluster import DaskExecutor
+from orfit_bench.bench.collection import gather
+from orfit_bench.bench.executors import Executor, InProcessExecutor, SubprocessExecutor
+from orfit_bench.bench.isolation import Limits
 from orfit_bench.bench.progress import print_progress
 from orfit_bench.bench.suite import Suite
-from orfit_bench.bench.worker import InProcessExecutor, Limits, SubprocessExecutor
 from orfit_bench.jobs.files import ensure_writable
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.journal import Journal, folder_of
@@ -39,6 +41,8 @@ def run(
     memory_budget: float = MEMORY_BUDGET,
     memory_limit: float | None = None,
     jobs: int = 1,
+    timed: bool | None = None,
+    client: Any = None,
     fresh: bool = False,
     progress: Progress | None = print_progress,
 ) -> xarray.Dataset:
@@ -64,6 +68,12 @@ def run(
     jobs : int
         Number of cells that run at the same time, each in its process. With several, errors are measured and times are
         not, since cells would slow each other down. Needs `isolate`, and Linux.
+    timed : bool, optional
+        Whether to measure times too. By default without `client` and with jobs=1. On a cluster, timed cells run only on
+        workers with the resource "timing", of which a machine should have one.
+    client : distributed.Client, optional
+        A cluster of Dask whose workers run the cells, each in its process (extra `dask`). Their machines, versions and
+        commits are part of the results.
     fresh : bool
         Whether to discard the finished cells of an interrupted run.
     progress : callable, optional
@@ -83,6 +93,8 @@ def run(
         If no backend is installed.
     OSError
         If `output` cannot be written. All errors are raised before anything is run.
+    ConnectionError
+        If the scheduler of the cluster is lost. Finished cells are stored: the same call resumes the run.
     """
     suite = suite or Suite()
     planned = suite.cells()
@@ -92,34 +104,48 @@ def run(
         raise ValueError(f"memory_budget={memory_budget}: want a number of bytes >= 0")
     if memory_limit is not None and not memory_limit > 0:
         raise ValueError(f"memory_limit={memory_limit}: want a number of bytes > 0")
-    if jobs < 1:
-        raise ValueError(f"jobs={jobs}: want an integer >= 1")
-    if jobs > 1 and not (isolate and CAN_FORK):
-        raise ValueError(f"jobs={jobs}: only processes of their own run at the same time, on Linux: pass jobs=1")
+    if timed is None:
+        timed = jobs == 1 and client is None
+    _check_executor(isolate, jobs, timed, client)
     if isolate:
         registry().require_installed(_used(cell for cell, absent in planned if not absent), "pass isolate=False")
     target = None if output is None else _check_output(Path(output))
-    with lock(target) if target else nullcontext():
-        with SubprocessExecutor(jobs) if isolate else nullcontext(InProcessExecutor()) as worker:
-            origin = provenance(worker.threads) | ({} if jobs == 1 else {"timed": "no"})
-            with suppress(Exception):  # only the share of the limit would be missing
-                worker.measure_machine()
-            journal = None if target is None else Journal(target, origin, suite.files)
-            limits = Limits(timeout, memory_budget, memory_limit)
-            finished = journal.read() if journal and not fresh else {}
-            waiting = [cell for cell, absent in planned if not absent and cell.key not in finished]
-            if isinstance(worker, SubprocessExecutor):
-                worker.expect(waiting)
-            compiled = compile_ahead(waiting) if isinstance(worker, SubprocessExecutor) else {}
-            report = progress or (lambda done, total, record: None)
-            run_all = _with_compilation(partial(worker.run_all, limits=limits), compiled)
-            records = _run_all(planned, run_all, journal, fresh, report)
-        table = results.to_dataset(records, origin, suite.config())
+    with lock(target) if target else nullcontext(), _executor(isolate, jobs, timed, client) as executor:
+        origin = provenance(executor.threads) | ({} if timed else {"timed": "no"})
+        origin |= {} if client is None else {"executor": "dask"}
+        journal = None if target is None else Journal(target, origin, suite.files)
+        limits = Limits(timeout, memory_budget, memory_limit)
+        finished = journal.read() if journal and not fresh else {}
+        compiled = executor.prepare([cell for cell, absent in planned if not absent and cell.key not in finished])
+        report = progress or (lambda done, total, record: None)
+        run_all = _with_compilation(partial(executor.run_all, limits=limits), compiled)
+        records = _run_all(planned, run_all, journal, fresh, report)
+        table = gather(records, origin, suite.config())
         if target is not None and journal is not None:
             if not results.is_empty(table):  # it must not replace earlier results
                 results.write(table, target)
             journal.remove(cell.key for cell, _ in planned)
     return table
+
+
+def _check_executor(isolate: bool, jobs: int, timed: bool, client: Any) -> None:
+    """Raise ValueError or TypeError if cells cannot be run in this way."""
+    if jobs < 1:
+        raise ValueError(f"jobs={jobs}: want an integer >= 1")
+    if jobs > 1 and timed:
+        raise ValueError(f"jobs={jobs}: cells that run at the same time cannot be timed: pass timed=False, or jobs=1")
+    if client is not None and not hasattr(client, "submit"):
+        raise TypeError(f"client: got {type(client).__name__}, want a distributed.Client")
+    if client is not None and (jobs > 1 or not isolate):
+        raise ValueError("client: the workers of a cluster run the cells: leave jobs and isolate out")
+    if jobs > 1 and not (isolate and CAN_FORK):
+        raise ValueError(f"jobs={jobs}: only processes of their own run at the same time, on Linux: pass jobs=1")
+
+
+def _executor(isolate: bool, jobs: int, timed: bool, client: Any) -> AbstractContextManager[Executor]:
+    if client is not None:
+        return DaskExecutor(client, timed)
+    return SubprocessExecutor(jobs, timed) if isolate else nullcontext(InProcessExecutor(timed))
 
 
 def _used(cells: Iterable[Cell]) -> Iterator[tuple[str, Any]]:

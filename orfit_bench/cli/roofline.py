@@ -24,7 +24,7 @@ def roofline_command(fresh: bool) -> None:
       orfit-bench roofline --fresh
     """
     from orfit_bench.bench import roofline
-    from orfit_bench.bench.worker import SubprocessExecutor
+    from orfit_bench.bench.executors import SubprocessExecutor
     from orfit_bench.report.roofline import roofline_table
 
     out = console(err=True)

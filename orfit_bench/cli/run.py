@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from orfit_bench.cli.output import bar, with_columns, with_wide
+from orfit_bench.cli.output import bar, say, with_columns, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.cli.report import show_page, write_report
 from orfit_bench.cli.results import show_results
@@ -54,6 +54,20 @@ TIMEOUT = 300.0
     metavar="N",
     help="Number of cells that run at the same time. With several, errors are measured, and times are not.",
 )
+@click.option(
+    "--executor",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="Where cells run: on this machine, or on the workers of a cluster of Dask.",
+)
+@click.option("--address", metavar="URL", help="Scheduler of the cluster, such as tcp://host:8786.")
+@click.option(
+    "--timed/--untimed",
+    default=None,
+    help="Whether to measure times. Default: with --executor local and --jobs 1. On a cluster, timed cells run only "
+    "on workers with the resource timing.",
+)
 @click.option("--fresh", is_flag=True, help="Discard the finished cells of an interrupted run and start again.")
 @click.option("--report", is_flag=True, help="Also write an HTML report (OUTPUT with the ending .html) and open it.")
 @with_columns
@@ -64,6 +78,9 @@ def run_command(
     memory_budget: float,
     memory_limit: float | None,
     jobs: int,
+    executor: str,
+    address: str | None,
+    timed: bool | None,
     fresh: bool,
     report: bool,
     columns: Sequence[str],
@@ -100,6 +117,7 @@ def run_command(
       orfit-bench run --suite mine.toml --output mine.nc
       orfit-bench run --seed 0 --seed 1 --seed 2 --report
       orfit-bench run --seed 0 --seed 1 --seed 2 --jobs 4
+      orfit-bench run --executor dask --address tcp://host:8786
 
     \b
     A suite file; every line is optional:
@@ -128,7 +146,7 @@ def run_command(
         ensure_writable(output)  # raises if the output has no file name
         ensure_writable(output.with_suffix(".html"))
         ensure_distinct(output, output.with_suffix(".html"))
-    with _progress() as progress:
+    with _cluster(executor, address) as client, _progress() as progress:
         results = bench.run(
             suite,
             output,
@@ -136,6 +154,8 @@ def run_command(
             memory_budget=1e9 * memory_budget,
             memory_limit=None if memory_limit is None else 1e9 * memory_limit,
             jobs=jobs,
+            timed=timed,
+            client=client,
             fresh=fresh,
             progress=progress,
         )
@@ -147,6 +167,23 @@ def run_command(
     found = set(results["status"].values)
     if not found <= set(GOOD) or found == {"absent"}:
         click.get_current_context().exit(1)
+
+
+@contextmanager
+def _cluster(executor: str, address: str | None) -> Iterator[Any]:
+    """Yield a client of the cluster, None for the local executor. Raises ValueError for options that do not fit."""
+    if executor == "local":
+        if address:
+            raise ValueError(f"--address {address}: it is for a cluster: add --executor dask")
+        yield None
+        return
+    if not address:
+        raise ValueError("--executor dask: add --address, the URL of the scheduler")
+    from orfit_bench.bench.cluster import connect, describe_workers
+
+    with connect(address) as client:
+        say(f"cluster {address}: {describe_workers(client)}", err=True)
+        yield client
 
 
 @contextmanager

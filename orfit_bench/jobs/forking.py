@@ -1,123 +1,138 @@
-"""Calls that each run in a fresh process: a server that never runs a call itself is forked for each of them.
+"""Servers that fork a process for each call: what runs in the servers and in the processes of the calls.
 
-What the server has imported costs a call nothing, and nothing that a call changes reaches the next one. Needs Linux.
+What a server has imported costs a call nothing, and nothing that a call changes reaches the next one. Needs Linux.
+`orfit_bench.jobs.sessions` is the side of the client.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import select
 import signal
 import socket
+import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import BinaryIO, NamedTuple, NoReturn
 
-from orfit_bench.jobs.processes import START_SECONDS, Call, DiedError, describe_death, uninterrupted
+from orfit_bench.jobs.processes import DiedError, describe_death
 
 CAN_FORK = sys.platform == "linux"
 POLL_SECONDS = 0.02
 """How soon the death of a process is noticed."""
 OUTPUT_BYTES = 2000
 """So much of the end of what a call printed is kept."""
+IDLE_SECONDS = 30.0
+"""A shared server ends when it has had no session for so long."""
 LENGTH = 8
 
 
-class Answer(NamedTuple):
-    """What a call returned, and the end of what it printed."""
+class Order(NamedTuple):
+    """A call for a server."""
 
-    value: Any
-    """The result, or the TimeoutError or DiedError that ended the call."""
-    output: str = ""
-
-
-class ForkServer:
-    """A server for calls in fresh processes.
-
-    Parameters
-    ----------
-    prepare : callable
-        Module-level function that the server calls first, to import what calls need. Its result is `prepared`.
-    arguments : tuple
-        Its arguments.
-    """
-
-    def __init__(self, prepare: Callable[..., Any], arguments: tuple[Any, ...] = ()) -> None:
-        self._prepare = prepare, arguments
-
-    def __enter__(self) -> Self:
-        context = get_context("spawn")
-        self._connection, other = context.Pipe()
-        with uninterrupted():
-            self._process = context.Process(target=_serve, args=(other, *self._prepare), daemon=True)
-            self._process.start()
-        other.close()
-        try:
-            if not self._connection.poll(START_SECONDS):
-                raise TimeoutError(f"the server of the cells did not start in {START_SECONDS:g} s")
-            self.prepared = self._connection.recv()
-        except EOFError:
-            self._process.join()
-            raise DiedError(describe_death(self._process.exitcode)) from None
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as end:
-            end.shutdown(socket.SHUT_RDWR)  # also wakes a thread that waits for an answer
-        self._connection.close()  # the server ends, and ends a running call
-        self._process.join(1.0)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the server can run calls."""
-        return self._process.is_alive()
-
-    def call(self, call: Call, memory: int | None = None) -> Answer:
-        """Run a call in a fresh process, which may allocate `memory` bytes more than the server has.
-
-        All processes that it started are ended with it.
-        """
-        try:
-            self._connection.send((call, memory))
-            answer: Answer = self._connection.recv()
-        except (EOFError, OSError) as error:
-            raise DiedError("the server of the cells died") from error
-        return answer
+    work: bytes
+    """Function and arguments, pickled; only the process of the call reads them."""
+    timeout: float
+    memory: int | None
+    """The bytes that the call may allocate more than the server has."""
 
 
-def _serve(connection: Connection, prepare: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    connection.send(prepare(*arguments))
+class Reply(NamedTuple):
+    """How a call ended."""
+
+    value: bytes
+    """What it returned, pickled; only the client reads it."""
+    error: TimeoutError | DiedError | None
+    """What ended it instead."""
+    output: str
+    """The end of what it printed."""
+
+
+def serve(descriptor: int) -> NoReturn:
+    """Serve the client at the other end of this socket."""
+    connection = Connection(descriptor)
     with suppress(EOFError, OSError):  # the client closed the connection, or died
-        while True:
-            call, memory = connection.recv()
-            connection.send(_run(call, memory, connection))
+        prepare, arguments = connection.recv()
+        connection.send(prepare(*arguments))
+        _obey(connection)
     os._exit(0)  # the end of the interpreter would take as long as several cells
 
 
-def _run(call: Call, memory: int | None, connection: Connection) -> Answer:
+def serve_shared(name: str) -> None:
+    """Serve all clients of this user who connect to an abstract socket, each by a forked session.
+
+    Function and arguments that prepare the server are read from stdin. Clients may connect before it is prepared. If
+    there is a server of this name, nothing is done.
+    """
+    prepare, arguments = pickle.load(sys.stdin.buffer)
+    with socket.socket(socket.AF_UNIX) as listener:
+        try:
+            listener.bind(f"\0{name}")
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return
+            raise
+        listener.listen()
+        listener.settimeout(1.0)
+        prepared = prepare(*arguments)
+        sessions: set[int] = set()
+        last = time.monotonic()
+        while time.monotonic() < last + IDLE_SECONDS:
+            sessions = {session for session in sessions if not os.waitpid(session, os.WNOHANG)[0]}
+            if sessions:
+                last = time.monotonic()
+            with suppress(TimeoutError):
+                end, _ = listener.accept()
+                with end:
+                    if is_own(end):
+                        sessions.add(_fork_session(listener, end, prepared))
+
+
+def is_own(end: socket.socket) -> bool:
+    """Whether a process of the same user is at the other end: an abstract socket has no permissions."""
+    size = struct.calcsize("3i")
+    _, user, _ = struct.unpack("3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return bool(user == os.geteuid())
+
+
+def _fork_session(listener: socket.socket, end: socket.socket, prepared: object) -> int:
+    session = os.fork()
+    if session:
+        return session
+    listener.close()
+    connection = Connection(end.detach())
+    with suppress(EOFError, OSError):
+        connection.send(prepared)
+        _obey(connection)
+    os._exit(0)
+
+
+def _obey(connection: Connection) -> NoReturn:
+    while True:
+        order: Order = connection.recv()
+        connection.send(_run(order, connection))
+
+
+def _run(order: Order, connection: Connection) -> Reply:
     """Fork, wait for the result, and kill the whole process group."""
     reader, writer = os.pipe()
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if not child:
-            _work(call, memory, writer, output)
+            _work(order, writer, output)
         os.close(writer)
         with suppress(OSError):
             os.setpgid(child, child)  # the child does the same; whoever comes first
+        value, error = b"", None
         try:
-            value = _wait(child, reader, call.timeout, connection)
+            value = _wait(child, reader, order.timeout, connection)
+        except (TimeoutError, DiedError) as found:
+            error = found
         finally:
             os.close(reader)
             with suppress(OSError):
@@ -126,32 +141,32 @@ def _run(call: Call, memory: int | None, connection: Connection) -> Answer:
                 os.waitpid(child, 0)
         size = output.seek(0, os.SEEK_END)
         output.seek(max(0, size - OUTPUT_BYTES))
-        return Answer(value, output.read().decode(errors="replace"))
+        return Reply(value, error, output.read().decode(errors="replace"))
 
 
-def _wait(child: int, reader: int, timeout: float, connection: Connection) -> Any:
-    """The result of the child, or the error that describes its end."""
-    deadline, data = time.monotonic() + timeout, b""
+def _wait(child: int, reader: int, timeout: float, connection: Connection) -> bytes:
+    """The result of the child. Raises the error that describes its end, and EOFError if the client is gone."""
+    deadline, data = time.monotonic() + timeout, bytearray()
     ended: int | None = None
     while True:
         ready, _, _ = select.select([reader, connection.fileno()], [], [], POLL_SECONDS)
         if reader in ready and (part := os.read(reader, 1 << 16)):
             data += part
             if len(data) >= LENGTH and len(data) == LENGTH + int.from_bytes(data[:LENGTH], "little"):
-                return pickle.loads(data[LENGTH:])
+                return bytes(data[LENGTH:])
             continue
         if connection.fileno() in ready:  # nothing is sent while a call runs: the client is gone
             raise EOFError
         if ended is not None:
-            return DiedError(describe_death(ended))
+            raise DiedError(describe_death(ended))
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             ended = os.waitstatus_to_exitcode(status)  # what it has sent is read once more
         elif time.monotonic() > deadline:
-            return TimeoutError(f"stopped after {timeout:g} s")
+            raise TimeoutError(f"stopped after {timeout:g} s")
 
 
-def _work(call: Call, memory: int | None, writer: int, output: BinaryIO) -> None:
+def _work(order: Order, writer: int, output: BinaryIO) -> NoReturn:
     """Run the call in the child and end it, without any clean-up of the server's objects."""
     code = 1
     try:
@@ -160,9 +175,10 @@ def _work(call: Call, memory: int | None, writer: int, output: BinaryIO) -> None
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for stream in (1, 2):
             os.dup2(output.fileno(), stream)
-        if memory is not None:
-            _limit_memory(memory)
-        data = pickle.dumps(call.function(*call.arguments))
+        function, arguments = pickle.loads(order.work)
+        if order.memory is not None:
+            _limit_memory(order.memory)
+        data = pickle.dumps(function(*arguments))
         sys.stdout.flush()
         sys.stderr.flush()
         message = len(data).to_bytes(LENGTH, "little") + data

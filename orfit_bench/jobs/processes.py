@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context, parent_process, resource_tracker
@@ -15,9 +15,15 @@ from pebble import ProcessExpired, ProcessPool
 
 BLAS_THREADS = tuple(f"{name}_THREADS" for name in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM"))
 """Environment variables that BLAS libraries read when they are loaded."""
+ONE_THREAD = dict.fromkeys(BLAS_THREADS, "1")
+"""The environment in which BLAS uses one thread."""
 THREADS = "ORFIT_BENCH_THREADS"
 """Environment variable with which a user allows backends to use several threads."""
 MAX_WORKERS = 8
+MEMORY_SHARE = 0.75
+"""Share of the memory that calls may allocate by default."""
+MAX_DEATHS = 20
+"""How often processes that run one task may die before it is given up."""
 NOT_STARTED = (
     "the worker process does not start. A script that calls run() or conform_isolated() must do so under "
     'if __name__ == "__main__":, since the worker imports it; or call run(isolate=False) or conform()'
@@ -42,7 +48,7 @@ class Call(NamedTuple):
 def one_blas_thread() -> Iterator[None]:
     """Let BLAS use one thread in all processes that are started in this context."""
     before = {name: os.environ.get(name) for name in BLAS_THREADS}
-    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
@@ -155,9 +161,15 @@ def cores() -> int:
     return min(here, MAX_WORKERS)
 
 
-def threads() -> dict[str, str]:
-    """Return the variables for numbers of threads that are set in this process."""
-    return {name: os.environ[name] for name in (*BLAS_THREADS, THREADS) if name in os.environ}
+def threads(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables for numbers of threads that are set, by default in this process."""
+    return {name: environment[name] for name in (*BLAS_THREADS, THREADS) if name in environment}
+
+
+def default_memory_limit(count: int = 1, memory: int | None = None) -> int:
+    """Three quarters of this many bytes, by default of the machine's memory, divided among the calls that run."""
+    available = memory or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return int(MEMORY_SHARE / count * available)
 
 
 def describe_death(code: int | None) -> str:

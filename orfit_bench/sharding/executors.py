@@ -11,24 +11,17 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Protocol
 
-from orfit_bench.jobs.processes import BLAS_THREADS
+from orfit_bench.jobs.on_dask import AsFinished
+from orfit_bench.jobs.processes import MAX_DEATHS, ONE_THREAD
 
 Task = Callable[..., Any]
-MAX_DEATHS = 20
-"""How often in a row processes may die before anything is finished."""
 
 
 class Executor(Protocol):
-    """Runs tasks; the value of one, or a promise of it, may be an argument of the next."""
+    """Runs tasks."""
 
-    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterable[Any]:
-        """Run a task on each of these arguments; the values in their order, or promises of them."""
-
-    def call(self, task: Task, *arguments: Any) -> Any:
-        """Run one task; its value, or a promise of it."""
-
-    def result(self, promised: Any) -> Any:
-        """The value of a promise."""
+    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Run a task on each of these arguments; the values in their order."""
 
 
 class InThisProcess:
@@ -38,17 +31,9 @@ class InThisProcess:
         """The values, each computed when it is asked for."""
         return (task(*arguments) for arguments in calls)
 
-    def call(self, task: Task, *arguments: Any) -> Any:
-        """The value."""
-        return task(*arguments)
 
-    def result(self, promised: Any) -> Any:
-        """The value."""
-        return promised
-
-
-class Processes(InThisProcess):
-    """Maps in processes of this machine, with one BLAS thread each; single calls run in this process.
+class Processes:
+    """Runs tasks in processes of this machine, with one BLAS thread each.
 
     If a process dies, what it and the others had not finished is started again in new ones.
     """
@@ -105,7 +90,7 @@ class _Broken:
 
 
 def _use_one_thread() -> None:
-    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))  # read when the libraries are loaded, by the first task
+    os.environ.update(ONE_THREAD)  # read when the libraries are loaded, by the first task
 
 
 class OnDask:
@@ -120,21 +105,19 @@ class OnDask:
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Futures."""
-        return [self.call(task, *arguments) for arguments in calls]
-
-    def call(self, task: Task, *arguments: Any) -> Any:
-        """A future."""
-        return self._client.submit(task, *arguments, pure=False)
-
-    def result(self, promised: Any) -> Any:
-        """The value; a task that was running when several workers died in turn is started again."""
-        from distributed import KilledWorker
-
-        for _ in range(MAX_DEATHS):
-            try:
-                return promised.result()
-            except KilledWorker:
-                promised.retry()
-        return promised.result()
+    def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """The values; each is fetched as soon as it is there, so that only tasks that were running are replayed."""
+        futures = [self._client.submit(task, *arguments, pure=False) for arguments in calls]
+        found: dict[str, Any] = {}
+        waiting = iter(AsFinished(self._client, futures))
+        try:
+            for future in futures:
+                while future.key not in found:
+                    finished, value = next(waiting)
+                    if isinstance(value, Exception):
+                        raise value
+                    found[finished.key] = value
+                yield found.pop(future.key)
+        finally:
+            if self._client.status == "running":
+                self._client.cancel(futures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from orfit_bench.learners.factory import AnyLearner, create
@@ -62,10 +62,10 @@ def learn(
 
     Notes
     -----
-    A task is a pure function of its shard and of states: a task of a process that died is replayed, and the result has
-    the same bits whatever died and however many processes there are. Eight neighbouring states are merged at a time.
-    Between processes a state travels as bytes; its size times the number of shards is what moves. With a setting
-    `batch_size` the last step of each shard may be shorter.
+    A task is a pure function of its shard and of a state: a task of a process that died is replayed, and the result has
+    the same bits whatever died and however many processes there are. States come back as bytes, as soon as shards are
+    learned, and this process merges eight neighbours at a time; their size times the number of shards is what moves.
+    With a setting `batch_size` the last step of each shard may be shorter.
 
     In a script, call it below ``if __name__ == "__main__":``, since new processes import the script. Callables must be
     functions of a module, unless a client is given.
@@ -89,16 +89,17 @@ def learn(
     times = _check_rounds(blank.rule, rounds, len(parts))
     plan = Plan({"method": method, **settings, "backend": blank.backend.name}, target, times)
     executor = _executor(client, min(workers or os.cpu_count() or 1, len(parts)))
-    states, before = _learn_round(executor, plan, parts, None, 0), None
+    states = _learn_round(executor, plan, parts, [None] * len(parts), 0)
     for done in range(1, times):
-        before = executor.call(average_states, plan, *states)
-        states = _learn_round(executor, plan, parts, before, done)
-    merged = merge_neighbours(states, lambda some: executor.call(merge_states, plan, *some))
-    return from_bytes(executor.result(merged), backend=blank.backend.name)
+        states = _learn_round(executor, plan, parts, average_states(plan, *states), done)
+    merged = merge_neighbours(states, lambda some: merge_states(plan, *some))
+    return from_bytes(merged, backend=blank.backend.name)
 
 
-def _learn_round(executor: Executor, plan: Plan, parts: list[Any], before: Any, done: int) -> Iterable[Any]:
-    return executor.map(learn_shard, ((plan, i, part, before, done) for i, part in enumerate(parts)))
+def _learn_round(
+    executor: Executor, plan: Plan, parts: list[Any], before: Sequence[bytes | None], done: int
+) -> Iterator[bytes]:
+    return executor.map(learn_shard, ((plan, i, part, before[i], done) for i, part in enumerate(parts)))
 
 
 def _executor(client: Any, workers: int) -> Executor:

@@ -22,14 +22,14 @@ class Plan(NamedTuple):
     rounds: int
 
 
-def learn_shard(plan: Plan, number: int, shard: Any, states: Sequence[bytes] | None, done: int) -> bytes:
-    """Learn a shard, or its part of one round; `states` are those of all shards after the round before."""
+def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: int) -> bytes:
+    """Learn a shard, or its part of one round from the state after the round before."""
     try:
-        learner: Any = _restored(plan, states[number]) if states else create(**plan.arguments)
+        learner: Any = _restored(plan, state) if state else create(**plan.arguments)
         for X, y in _part(read_shard(shard, plan.target), done, plan.rounds):
             learner.partial_fit(X) if y is None else learner.partial_fit(X, y)
-        state: bytes = learner.flush().to_bytes()
-        return state
+        learned: bytes = learner.flush().to_bytes()
+        return learned
     except Exception as error:
         error.add_note(f"in shard {number}")
         raise

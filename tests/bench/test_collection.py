@@ -7,8 +7,10 @@ import numpy as np
 import pandas
 import pytest
 from helpers.results import call, changed, files
+from helpers.suites import suite
 
 from orfit_bench.bench import collection, comparison, load, results
+from orfit_bench.bench.cell import make_record
 from orfit_bench.plugins.registry import registry
 
 
@@ -118,3 +120,20 @@ class TestExport:
         assert reported.exit_code == 2
         assert ".csv, .parquet, .md" in reported.output
         assert call("export", of["a"], tmp_path / "r.csv").exit_code == 0
+
+
+def test_cells_of_two_machines_are_two_runs():
+    cells = [cell for cell, _ in suite("lms", "rls", seeds=list(range(5))).cells()]
+    origin = {"versions": {}, "machine": {"cpu": "A", "cores": 1, "memory": 1, "platform": ""}, "commit": {}}
+    other = origin | {"machine": origin["machine"] | {"cpu": "B"}}
+    records = [
+        make_record(cell, "ok", n=i, origin=o)
+        for i, (cell, o) in enumerate(zip(cells, [origin, other] * 5, strict=True))
+    ]
+    found = collection.gather([*records, make_record(cells[0], "absent") | {"key": "x"}], {}, {})
+    assert found["n"].values[:10].tolist() == list(range(10))
+    assert [json.loads(text)["cpu"] for text in collection.origin(found, "machine")] == [*"ABABABABAB", "A"]
+    assert collection.runs(found) == ["run 1", "run 2"] * 5 + ["run 1"]
+    same = collection.gather(records[::2], {}, {})
+    assert "run" not in same.coords
+    assert json.loads(same.attrs["machine"])["cpu"] == "A"

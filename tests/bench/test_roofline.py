@@ -134,7 +134,7 @@ class TestCommands:
             json.dumps({"bandwidth": dict(FLAT.bandwidth), "matrix_product": dict(FLAT.matrix_product)})
         )
         monkeypatch.setattr(
-            "orfit_bench.bench.worker.SubprocessExecutor.measure_machine", lambda worker, fresh: roofline_of_worker
+            "orfit_bench.bench.executors.SubprocessExecutor.measure_machine", lambda worker, fresh: roofline_of_worker
         )
         reported = CliRunner().invoke(main, ["roofline"])
         assert reported.exit_code == 0, reported.output

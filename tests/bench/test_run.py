@@ -3,21 +3,30 @@
 import json
 import os
 import re
-from multiprocessing import active_children
+import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from helpers.commands import wait_for
 from helpers.suites import cell, hook, suite
 
 from orfit_bench.bench import Protocol, Suite, load, run
-from orfit_bench.bench.worker import Limits, SubprocessExecutor
+from orfit_bench.bench.executors import SubprocessExecutor
+from orfit_bench.bench.isolation import Limits
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs import system
 from orfit_bench.jobs.files import replace
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.plugins.registry import Table, registry
 from orfit_bench.spec import Backend, Data, Stream
+
+
+def children() -> set[int]:
+    """The processes that this one has started and that still exist."""
+    lists = (file.read_text() for file in Path("/proc/self/task").glob("*/children"))
+    return {int(number) for text in lists for number in text.split()}
 
 
 class TestRun:
@@ -111,11 +120,12 @@ class TestRun:
 
     @pytest.mark.skipif(not CAN_FORK, reason="there is no server")
     def test_a_worker_that_dies_between_cells_is_replaced(self):
+        before = children()
         with SubprocessExecutor() as worker:
             assert worker.run(cell(), Limits(60))["status"] == "ok"
-            (server,) = active_children()
-            server.kill()
-            server.join()
+            (server,) = children() - before
+            os.kill(server, signal.SIGKILL)
+            wait_for(lambda: os.waitid(os.P_PID, server, os.WEXITED | os.WNOHANG | os.WNOWAIT))
             assert worker.run(cell(), Limits(60))["status"] == "ok"
 
     @pytest.mark.parametrize(
@@ -188,6 +198,6 @@ class TestRun:
 
 
 def test_the_error_of_a_server_that_does_not_start_names_the_remedy(monkeypatch):
-    monkeypatch.setattr("orfit_bench.bench.worker.prepare", os.abort)  # as if its main module failed
+    monkeypatch.setattr("orfit_bench.bench.isolation.prepare", os.abort)  # as if its main module failed
     with pytest.raises(RuntimeError, match=r"the worker process does not start.*isolate=False"):
         run(suite("lms"))

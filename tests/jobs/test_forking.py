@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from orfit_bench.jobs import fingerprint
-from orfit_bench.jobs.forking import CAN_FORK, ForkServer
+from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.processes import Call, DiedError
+from orfit_bench.jobs.sessions import ForkServer, Session
 
 pytestmark = pytest.mark.skipif(not CAN_FORK, reason="needs fork, on Linux")
 
@@ -104,6 +105,6 @@ def test_memory_is_limited(server):
 def test_replaced_functions_are_named(monkeypatch):
     loaded = fingerprint.take()
     assert fingerprint.changed(loaded) == []
-    monkeypatch.setattr(ForkServer, "call", None)
+    monkeypatch.setattr(Session, "call", None)
     monkeypatch.setattr(np.linalg, "solve", len)
-    assert sorted(fingerprint.changed(loaded)) == ["numpy.linalg.solve", "orfit_bench.jobs.forking.ForkServer.call"]
+    assert sorted(fingerprint.changed(loaded)) == ["numpy.linalg.solve", "orfit_bench.jobs.sessions.Session.call"]

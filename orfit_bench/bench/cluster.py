@@ -1,0 +1,139 @@
+"""Cells on a cluster of Dask: each is a task, which a worker runs in a fresh process with its limits."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Self
+from uuid import uuid4
+
+from orfit_bench.bench import roofline
+from orfit_bench.bench.cell import Cell, make_record
+from orfit_bench.bench.executors import record_of
+from orfit_bench.bench.isolation import Kernel, Limits, call_of, kernels_of, prepare
+from orfit_bench.errors import UnavailableError
+from orfit_bench.jobs.notes import describe_error
+from orfit_bench.jobs.on_dask import AsFinished, Finished, Server, run_order
+from orfit_bench.jobs.processes import NOT_STARTED, ONE_THREAD, threads
+from orfit_bench.jobs.provenance import provenance
+from orfit_bench.jobs.sessions import order_of, read_reply
+
+TIMING = "timing"
+"""The resource of workers on which cells are timed: one for each machine."""
+CONNECT_SECONDS = 20.0
+
+
+class DaskExecutor:
+    """Runs each cell as a task of a cluster, in a fresh process of a worker.
+
+    A cell whose worker is lost is run again, by another worker, and its record is yielded once.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The connection to the cluster.
+    timed : bool
+        Whether to measure times. Then cells run only on workers with the resource `TIMING`.
+    """
+
+    def __init__(self, client: Any, timed: bool) -> None:
+        self._client, self._timed = client, timed
+        self._kernels: list[Kernel] = []
+        self._futures: dict[Any, str] = {}
+        self._name = f"orfit-bench-{uuid4().hex[:12]}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._client.status == "running":
+            self._client.cancel(list(self._futures))  # what was not begun when the run ended early
+
+    @property
+    def threads(self) -> dict[str, str]:
+        """The variables for numbers of threads in the environment of the cells, as far as they are set here."""
+        return threads(os.environ | ONE_THREAD)
+
+    def prepare(self, cells: Collection[Cell]) -> dict[str, float]:
+        """Remember the kernels, which the servers on the workers' machines import and compile at their start."""
+        self._kernels = kernels_of(cells)
+        return {}
+
+    def run_all(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Run cells, and yield the key and the record of each as it finishes."""
+        from distributed import KilledWorker
+
+        waiting = AsFinished(self._client, [self._submit(key, cell, limits) for key, cell in cells.items()])
+        for future, found in waiting:
+            key = self._futures.pop(future)
+            if isinstance(found, KilledWorker):
+                yield key, make_record(cells[key], "crashed", "every worker that ran it died")
+            elif isinstance(found, Exception):
+                raise RuntimeError(
+                    f"a worker of the cluster cannot run cells: {describe_error(found)}; install the same "
+                    "distributions on all workers"
+                ) from found
+            elif found.reply is None:
+                self._leave_out(found)
+                waiting.add(self._submit(key, cells[key], limits))
+            else:
+                record = record_of(cells[key], read_reply(found.reply))
+                yield key, record | {"origin": found.prepared[1]}
+
+    def _submit(self, key: str, cell: Cell, limits: Limits) -> Any:
+        memory = None if limits.memory is None else int(limits.memory)
+        name = f"{self._name}-{len(self._kernels)}"
+        server = Server(name, pickle.dumps((prepare_on_worker, (self._kernels, self._timed))))
+        future = self._client.submit(
+            run_order,
+            server,
+            order_of(call_of(cell, limits, self._timed), memory),
+            key=f"{name}-{key}",
+            pure=False,
+            **({"resources": {TIMING: 1}} if self._timed else {}),
+        )
+        self._futures[future] = key
+        return future
+
+    def _leave_out(self, found: Finished) -> None:
+        """Leave kernels at whose import a server dies, or that replace functions, to their own cells."""
+        if isinstance(found.prepared, Exception):
+            if not self._kernels:
+                raise RuntimeError(NOT_STARTED) from found.prepared
+            self._kernels = []
+        else:
+            self._kernels = [kernel for kernel in self._kernels if kernel != found.prepared[0]]
+
+
+def connect(address: str) -> Any:
+    """A client of the scheduler at this address. Raises UnavailableError or ConnectionError if that is impossible."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UnavailableError(
+            "a cluster requires Dask, which is not installed: pip install orfit-bench[dask]"
+        ) from None
+    try:
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError) as error:
+        raise ConnectionError(f"no scheduler of Dask answers at {address} within {CONNECT_SECONDS:g} s") from error
+
+
+def describe_workers(client: Any) -> str:
+    """How many workers of a cluster there are, and on how many of them cells can be timed."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    if not workers:
+        return "no workers yet; cells run as soon as there are some"
+    machines = {worker["host"] for worker in workers}
+    timing = sum(worker["resources"].get(TIMING, 0) >= 1 for worker in workers)
+    return f"{len(workers)} workers on {len(machines)} machines, {timing} of them with the resource {TIMING}"
+
+
+def prepare_on_worker(kernels: list[Kernel], timed: bool) -> tuple[Kernel | None, dict[str, Any]]:
+    """Prepare a server as `prepare` does, and return the provenance of what runs there too."""
+    if timed:
+        with suppress(Exception):  # only the share of the limit would be missing
+            roofline.ensure_measured()
+    return prepare(kernels), provenance(threads())
