@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -39,14 +40,28 @@ def _name(function: Callable[..., Any]) -> str:
     return f"{getattr(function, '__name__', 'the kernel')}{place}"
 
 
-def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], xp: Any = np) -> Array:
-    """The result of a user's function in the learner's dtype; ValueError if it has another kind or shape."""
+def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:
+    """The result of a user's function; ValueError if it has another kind or shape."""
     if getattr(value, "shape", None) != shape or host_dtype(value).kind not in NUMBERS:
         got = f"shape {value.shape}, dtype {value.dtype}" if hasattr(value, "dtype") else type(value).__name__
         raise ValueError(f"{what} returned {got}, want real numbers of shape {shape}")
+    array: Array = value
+    return array
+
+
+def check_array(value: Any, what: str, shape: tuple[int, ...], dtype: np.dtype[Any], xp: Any = np) -> Array:
+    """The result of a user's function as a new array in the learner's dtype; ValueError as `check_result`."""
+    check_result(value, what, shape)
     if hasattr(value, "astype"):  # a copy: the function may return the same array again, filled anew
         return value.astype(dtype)
     return xp.astype(value, native_dtype(xp, dtype), copy=True)
+
+
+def _is_finite(a: Array, xp: ModuleType) -> bool:
+    """Whether all entries are finite; in host memory by BLAS, without a temporary, unless squares overflow."""
+    if type(a) is np.ndarray and math.isfinite(np.vdot(a, a)):
+        return True
+    return bool(xp.all(xp.isfinite(a)))
 
 
 def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
@@ -77,10 +92,12 @@ class LinearizedKernel:
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
         B, xp, method, update = p.batch_size, self._xp, self._method, self._kernel.update
+        space = None  # of the gradients: a large array that is new in each step costs more time than what fills it
         for i in range(0, X.shape[0], B):
             x, y, here = X[i : i + B, ...], Y[i : i + B, ...], p.at(i // B)
             w = self._kernel.ahead(s, here) if method.kernel.lookahead else getattr(s, method.state.weights)
-            f, J = self.predict(w, x), self.jacobian(w, x)
+            f, J = self.predict(w, x), self.jacobian(w, x, space)
+            space = J
             if out is not None:
                 out[i : i + B, ...] = (
                     f if w is (shown := prediction_weights(method, s, self._settings)) else self.predict(shown, x)
@@ -90,7 +107,7 @@ class LinearizedKernel:
                 scale = self._xp.repeat(p.row_scale[i : i + B, ...], self._outputs, axis=0)
                 E, J = scale * E, scale * J
             here = self._with_more(here, w, x, y, J)
-            if not (xp.all(xp.isfinite(E)) and xp.all(xp.isfinite(J)) and is_applied(update(s, J, E, here), update)):
+            if not (_is_finite(E, xp) and _is_finite(J, xp) and is_applied(update(s, J, E, here), update)):
                 return i
             if method.kernel.needs_post_step_gradients:
                 self._kernel.store(s, *self._fresh(s, x, here))
@@ -104,12 +121,18 @@ class LinearizedKernel:
         """The model's predictions (n, c) at w (p, 1)."""
         return self._checked(self._model.predict(w[:, 0], X), "predict(w, X)", (X.shape[0], self._outputs))
 
-    def jacobian(self, w: Array, x: Array) -> Array:
-        """The model's gradients (q, p) at w (p, 1) for the rows of x."""
-        want = (self._outputs, w.shape[0])
-        rows = (x[i, :] for i in range(x.shape[0]))
-        blocks = [self._checked(self._model.jacobian(w[:, 0], row), "jacobian(w, x)", want) for row in rows]
-        return contiguous(self._xp.concat(blocks), self._xp)
+    def jacobian(self, w: Array, x: Array, space: Array | None = None) -> Array:
+        """The model's gradients (q, p) at w (p, 1) for the rows of x; written to `space` where it has their shape."""
+        want, what = (self._outputs, w.shape[0]), f"model {self._model.name!r}: jacobian(w, x)"
+        blocks = (check_result(self._model.jacobian(w[:, 0], x[i, :]), what, want) for i in range(x.shape[0]))
+        if w.__class__ is np.ndarray:  # one copy of each block, which may be the largest array of all
+            shape = (x.shape[0] * self._outputs, w.shape[0])
+            J = space if space is not None and space.shape == shape else np.empty(shape, self._dtype)
+            for i, block in enumerate(blocks):
+                J[i * self._outputs : (i + 1) * self._outputs] = block
+            return J
+        xp, dtype = self._xp, native_dtype(self._xp, self._dtype)
+        return contiguous(xp.concat([xp.astype(block, dtype, copy=True) for block in blocks]), xp)
 
     def _with_more(self, p: Params, w: Array, x: Array, y: Array, J: Array) -> Any:
         """p with the further arguments that the method declares."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from math import sqrt
 from operator import index
@@ -103,12 +103,15 @@ class Network:
     def jacobian(self, w: Array, x: Array) -> Array:
         """The outputs' gradients (c, p) by backpropagation, all outputs at once."""
         xp, matrices = w.__array_namespace__(), self.matrices(w, x.shape[0])
-        D, blocks = xp.eye(matrices[-1].shape[1], dtype=w.dtype), []  # D (c, m): outputs by the layer's sums
+        D, end = xp.eye(matrices[-1].shape[1], dtype=w.dtype), w.shape[0]  # D (c, m): outputs by the layer's sums
+        J = xp.empty((D.shape[0], end), dtype=w.dtype)
         for (a, slope), Theta in zip(reversed(self._walk(matrices, x)), reversed(matrices), strict=True):
-            blocks.append(xp.reshape(a[None, :, None] * D[:, None, :], (D.shape[0], -1)))
+            start = end - Theta.shape[0] * Theta.shape[1]
+            J[:, start:end] = xp.reshape(a[None, :, None] * D[:, None, :], (D.shape[0], -1))
             if slope is not None:
                 D = D @ Theta[: slope.shape[0], :].T * slope
-        return xp.concat(blocks[::-1], axis=1)
+            end = start
+        return J
 
     def _walk(self, matrices: list[Array], x: Array) -> list[tuple[Array, Array]]:
         """For each layer what it takes in (n,), and the slopes of the activations that this came from (none for x)."""
@@ -131,7 +134,9 @@ class NetworkModel(Model):
     network: Network | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _model, (self.network,)
+        if self.network and _model(self.network) is self:
+            return _model, (self.network,)
+        return NetworkModel, tuple(getattr(self, field.name) for field in fields(self))  # made by `replace`
 
 
 @cache

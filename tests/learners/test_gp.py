@@ -91,7 +91,7 @@ def test_features_that_overflow_are_not_remembered(rank: int | None) -> None:
         return first, second * np.inf if len(calls) > 2 else second
 
     X, Y = network_rows(3)
-    learner = ob.create("gp", model=replace(net, layers=layers), rank=rank).partial_fit(X, Y)
+    learner = ob.create("gp", model=replace(net, name="own", layers=layers), rank=rank).partial_fit(X, Y)
     assert np.isfinite(learner.state()["basis_2"]).all()
     assert learner.array("basis_1").any(axis=1).sum() == 3 - (rank == 2)
     assert learner.array("basis_2").any(axis=1).sum() == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -101,7 +102,7 @@ class Elsewhere(np.ndarray):
     """An array whose namespace has what the array API standard names, and nothing else of NumPy."""
 
     def __array_namespace__(self, **_: Any) -> Any:
-        standard = "abs clip concat exp expm1 eye log1p maximum minimum ones ones_like reshape tanh where zeros"
+        standard = "abs clip concat empty exp expm1 eye log1p maximum minimum ones ones_like reshape tanh where zeros"
         return SimpleNamespace(**{name: getattr(np, name) for name in standard.split()})
 
 
@@ -211,6 +212,8 @@ def test_a_network_is_known_by_its_name_and_survives_copies(drawn: tuple[ob.Mode
     model = drawn[0]
     assert model_named(model.name) is model
     assert pickle.loads(pickle.dumps(model)) is copy.deepcopy(model) is model
+    other = copy.copy(replace(model, name="own", layers=None))
+    assert (other.name, other.layers, other.predict) == ("own", None, model.predict)
 
 
 @pytest.mark.parametrize(
