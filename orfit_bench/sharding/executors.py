@@ -108,16 +108,13 @@ class OnDask:
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The values; each is fetched as soon as it is there, so that only tasks that were running are replayed."""
         futures = [self._client.submit(task, *arguments, pure=False) for arguments in calls]
-        found: dict[str, Any] = {}
+        order, found = [future.key for future in futures], dict[str, Any]()
         waiting = iter(AsFinished(self._client, futures))
-        try:
-            for future in futures:
-                while future.key not in found:
-                    finished, value = next(waiting)
-                    if isinstance(value, Exception):
-                        raise value
-                    found[finished.key] = value
-                yield found.pop(future.key)
-        finally:
-            if self._client.status == "running":
-                self._client.cancel(futures)
+        del futures  # Dask computes what is lost again while somebody has its future
+        for key in order:
+            while key not in found:
+                finished, value = next(waiting)
+                if isinstance(value, Exception):
+                    raise value
+                found[finished.key] = value
+            yield found.pop(key)

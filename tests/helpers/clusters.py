@@ -52,25 +52,31 @@ class Cluster:
 
     @contextmanager
     def worker_killed_every_second(self) -> Iterator[list[int]]:
-        """Kill a worker once a second and start another one in its place; yields the list of those killed."""
+        """Kill a worker once a second and start another one in its place; yields the list of those killed.
+
+        Only when two are connected: on a busy machine a start takes longer than two kills, and nothing would go on.
+        """
         ended, choose = threading.Event(), random.Random(0).choice
         killed: list[int] = []
 
         def kill() -> None:
             while not ended.wait(1.0):
+                if len(client.scheduler_info(n_workers=-1)["workers"]) < 2:
+                    continue
                 worker = choose(self.workers)
                 self.workers.remove(worker)
                 worker.kill()
                 killed.append(worker.pid)
                 self.start_worker()
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        try:
-            yield killed
-        finally:
-            ended.set()
-            killer.join()
+        with self.client() as client:
+            killer = threading.Thread(target=kill)
+            killer.start()
+            try:
+                yield killed
+            finally:
+                ended.set()
+                killer.join()
 
     def client(self) -> Any:
         """A connection to the scheduler."""
