@@ -128,7 +128,7 @@ def describe_workers(client: Any) -> str:
         return "no workers yet; cells run as soon as there are some"
     machines = {worker["host"] for worker in workers}
     timing = sum(worker["resources"].get(TIMING, 0) >= 1 for worker in workers)
-    return f"{len(workers)} workers on {len(machines)} machines, {timing} of them with the resource {TIMING}"
+    return f"workers: {len(workers)}, machines: {len(machines)}, workers with the resource {TIMING}: {timing}"
 
 
 def prepare_on_worker(kernels: list[Kernel], timed: bool) -> tuple[Kernel | None, dict[str, Any]]:

@@ -25,6 +25,9 @@ PROGRAM = (
 MAX_STARTS = 3
 """So often a shared server is started that ends at once."""
 
+_shared: list[subprocess.Popen[bytes]] = []
+"""Shared servers that this process has started; those that have ended are removed when another one is started."""
+
 
 class Answer(NamedTuple):
     """What a call returned, and the end of what it printed."""
@@ -171,6 +174,7 @@ def _start_shared(name: str, prepare: bytes) -> subprocess.Popen[bytes]:
     if process.stdin:
         with suppress(BrokenPipeError), process.stdin as stdin:
             stdin.write(prepare)
+    _shared[:] = [other for other in _shared if other.poll() is None] + [process]
     return process
 
 
