@@ -118,5 +118,6 @@ class GeneratedClasses(Mapping[str, Any]):
         for method in self._methods().values():
             if self._class_name(method) == name:
                 return self[method.name]
-        there = ", ".join(map(self._class_name, self._methods().values()))
-        raise AttributeError(f"there is no estimator {name!r}; there are {there}")
+        names = list(map(self._class_name, self._methods().values()))
+        meant = next((f": did you mean {n!r}?" for n in names if n.lower() == name.lower()), "")
+        raise AttributeError(f"there is no estimator {name!r}{meant}; there are {', '.join(names)}")

@@ -14,6 +14,7 @@ from orfit_bench.spec import SPEC_VERSION, Method, Stream
 from orfit_bench.spec.file_stream import FILE
 from orfit_bench.spec.setting import check_settings
 from orfit_bench.state.header import config
+from orfit_bench.tables.files import FORMATS, is_url
 
 Selector = str | Mapping[str, Any] | Stream
 """A name, or {"name": ..., "settings": {...}}; for a method also with "model": {"hidden": [32], ...}.
@@ -59,7 +60,10 @@ def resolve_stream(selector: Any, overriding: Mapping[str, Mapping[str, Any]]) -
 
 def find_stream(name: str) -> Stream:
     """The stream of a name: one of the plugins, or that of the user's files. Raises ValueError if there is none."""
-    return FILE if name == FILE.name and name not in registry().streams else registry().streams.find(name)
+    known = registry().streams
+    if name not in known and (is_url(name) or name.lower().endswith(tuple(FORMATS))):
+        raise ValueError(f"no stream {name!r}: rows of a file are Stream.from_file(path, target), or --data FILE")
+    return FILE if name == FILE.name and name not in known else known.find(name)
 
 
 class _Supplier:
@@ -93,7 +97,10 @@ def _ensure_registered(stream: Stream) -> None:
 def _as_table(selector: Any, field: str, keys: Sequence[str]) -> Mapping[str, Any]:
     table = {"name": selector} if isinstance(selector, str) else selector
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise TypeError(f'{field}: got {selector!r}, want a name or {{name = "...", settings = {{...}}}}')
+        rows = hasattr(selector, "columns") or hasattr(selector, "shape")
+        hint = "; rows of a table are Stream.from_table(table, target)" if rows and field == "streams" else ""
+        shown = type(selector).__name__ if rows else repr(selector)
+        raise TypeError(f'{field}: got {shown}, want a name or {{name = "...", settings = {{...}}}}{hint}')
     check_keys(table, keys, f"an entry of {field}")
     settings = table.get("settings", {})
     if not isinstance(settings, Mapping):

@@ -37,6 +37,10 @@ def about_learner(method: Method, name: str) -> str:
             f'learner.array("{method.state.weights}") is the array of its weights; {estimator} has coef_ and '
             f"intercept_ of the linear model"
         )
+    if name in (method.state.weights, *method.state.names):
+        return f'arrays of its state are copied by learner.array("{name}")'
+    if name in ("weights", "weights_") and not method.state.layered:
+        return f'learner.array("{method.state.weights}") is the array of its weights'
     if name == "mean_":
         return (
             "nothing is centred: ob.pipeline(ob.Standardizer(scale=False), learner).transforms[0].mean_ is the running "

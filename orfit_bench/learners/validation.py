@@ -40,7 +40,8 @@ def matrix(
     else:
         rows = _convert(value, name, dtype, xp)
         if rows.ndim != 2:
-            hint = f"; for one row pass {name}[None, :]" if rows.ndim == 1 else ""
+            hint = f"; for one row pass {name}[None, :], for the samples of a signal ob.delay_line({name}, taps)"
+            hint *= rows.ndim == 1
             raise ValueError(f"{name}: got shape {rows.shape}, want 2 dimensions (rows, columns){hint}")
     if columns is not None and rows.shape[1] != columns:
         raise ValueError(f"{name}: got {rows.shape[1]} columns, want {columns} as in the first call")
@@ -55,7 +56,8 @@ def one_row(value: object, xp: ModuleType) -> Array:
     """One row x (d,) as rows (1, d), not yet validated."""
     array = _array(value, "x", xp)
     if array.ndim != 1:
-        raise ValueError(f"x: got shape {array.shape}, want (d,); for several rows use partial_fit")
+        hint = "ob.DelayLine makes rows of samples" if array.ndim == 0 else "for several rows use partial_fit"
+        raise ValueError(f"x: got shape {array.shape}, want (d,); {hint}")
     return array[None, ...]
 
 
@@ -178,6 +180,8 @@ def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np
     given = host_dtype(array)
     if given.kind not in kinds_for(dtype):
         remedy = " (a learner created with dtype='complex128' takes them)" if given.kind == "c" else ""
+        if name == "y" and given.kind in "UT":
+            remedy = " (labels are for methods of classification, such as class_rls)"
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
     xp = _of(array, xp)
     with np.errstate(over="ignore"):

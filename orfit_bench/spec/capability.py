@@ -118,7 +118,9 @@ def require_settings(kernel: object, method: Method, backend: Backend, values: M
 def require(name: Capability, kernel: object, method: Method, backend: Backend) -> None:
     """LackingError, with the kernel's reason, where it lacks a capability."""
     if reason := lacking(kernel, method).get(name):
-        raise LackingError(f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}")
+        raise LackingError(
+            f"{method.name} on {backend.name} lacks {name} ({MEANING[name]}): {reason}; choose another backend"
+        )
 
 
 def fleet_absence(kernel: object, method: Method) -> str:

@@ -114,7 +114,9 @@ def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
     for what, names in named.items():
         for name in names:
             if name not in source.kinds:
-                raise ValueError(f"{source.name}: no column {name!r} ({what}){suggest(name, source.kinds)}")
+                several = all(part.strip() in source.kinds for part in name.split(","))
+                hint = ". Name each column on its own" if several else suggest(name, source.kinds)
+                raise ValueError(f"{source.name}: no column {name!r} ({what}){hint}")
     for name in named["target"]:
         for what, role in (("drop", "left out"), ("time", "the order of the rows")):
             if name in named[what]:

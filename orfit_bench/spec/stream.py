@@ -146,6 +146,8 @@ class Stream:
         """
         from orfit_bench.spec.file_stream import stream_of_file
 
+        if not isinstance(path, (str, PathLike)):
+            raise TypeError(f"path: got {type(path).__name__}, want a path; a table in memory is for Stream.from_table")
         return stream_of_file({"path": fspath(path), **_options(target, test, time, drop, one_hot, indicators)})
 
     @staticmethod

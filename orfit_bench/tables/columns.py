@@ -188,6 +188,8 @@ def _numbers(column: Any, argument: str, name: str, missing: bool) -> np.ndarray
     if not len(column):
         return np.empty(0)
     if not (missing and column.null_count() == len(column)) and (refusal := _refusal(column)):
+        if argument == "y" and refusal.endswith(ENCODE):
+            refusal = f"{refusal.removesuffix(ENCODE)}labels are for methods of classification, such as class_rls"
         raise TypeError(f"{argument}: {refusal}")
     if not missing:
         _check_no_gaps(column, argument, name)

@@ -95,6 +95,8 @@ def check_columns(source: Source, columns: Sequence[str], one_hot: bool) -> None
     for name in columns:
         if (kind := source.kinds[name]) not in (*NUMBERS, "text"):
             remedy = "convert it or drop it (--drop)"
+            if kind == "date":
+                remedy = "order the rows by it (--time), convert it, or drop it (--drop)"
             if kind.startswith("complex"):
                 remedy = "learn complex numbers from arrays in Python, by create(..., dtype='complex128')"
             raise TypeError(f"{source.name}: column {name!r} is of type {kind}, want numbers: {remedy}")

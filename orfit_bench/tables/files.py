@@ -27,6 +27,8 @@ FORMATS = {
 """Formats by the ending of the file."""
 OTHER_SEPARATORS = (";", "\t", "|")
 """What separates the columns of a CSV file whose header has no comma."""
+HEADER = 1 << 20
+"""Bytes in which the header of a CSV file is sought."""
 EXTRA = "install it by: pip install 'orfit-bench[files]'"
 
 
@@ -55,8 +57,9 @@ def open_file(path: str) -> Source:
     with readable(path):
         if kind == "ipc" and is_stream(place, filesystem):
             return ArrowStream(path, place, filesystem)
-        found = ds.dataset(place, format=_arrow_format(kind), filesystem=filesystem)
-        return ArrowSource(path, found) if kind != "csv" else _open_csv(path, place, filesystem, found.schema)
+        if kind == "csv":
+            return _open_csv(path, place, filesystem)
+        return ArrowSource(path, ds.dataset(place, format=_arrow_format(kind), filesystem=filesystem))
 
 
 def is_url(path: str) -> bool:
@@ -127,27 +130,44 @@ def _arrow_format(kind: str) -> Any:
     return ds.ParquetFileFormat(default_fragment_scan_options=options)
 
 
-def _open_csv(path: str, place: str, filesystem: Any, guessed: Any) -> Source:
+def _open_csv(path: str, place: str, filesystem: Any) -> Source:
     """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers.
 
-    A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns.
+    A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns; commas then
+    are decimal ones where this makes texts numbers.
     """
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset as ds
 
-    separator = ","
-    if len(guessed) == 1 and (found := [one for one in OTHER_SEPARATORS if one in guessed[0].name]):
-        separator = found[0]
+    separator = _separator(place, filesystem)
     parse = pyarrow.csv.ParseOptions(delimiter=separator)
-    if separator != ",":
-        guessed = ds.dataset(place, format=ds.CsvFileFormat(parse_options=parse), filesystem=filesystem).schema
+
+    def opened(point: str, types: dict[str, Any]) -> Any:
+        convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True, decimal_point=point)
+        csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert)
+        return ds.dataset(place, format=csv, filesystem=filesystem)
+
+    point, guessed = ".", opened(".", {}).schema
+    if separator != "," and "string" in map(str, guessed.types):
+        decimal_commas = opened(",", {}).schema
+        if sum(map(pa.types.is_floating, decimal_commas.types)) > sum(map(pa.types.is_floating, guessed.types)):
+            point, guessed = ",", decimal_commas
     types = {f.name: pa.float64() for f in guessed if pa.types.is_null(f.type) or pa.types.is_integer(f.type)}
-    convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-    csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert)
-    return ArrowSource(
-        path, ds.dataset(place, format=csv, filesystem=filesystem), {f.name: arrow_kind(f.type) for f in guessed}
-    )
+    return ArrowSource(path, opened(point, types), {f.name: arrow_kind(f.type) for f in guessed})
+
+
+def _separator(place: str, filesystem: Any) -> str:
+    """What separates the columns of a CSV file, by its first line."""
+    import pyarrow.fs
+
+    local = pyarrow.fs.LocalFileSystem() if filesystem is None else filesystem
+    if Path(place).is_dir():
+        return ","
+    with local.open_input_stream(place) as file:  # decompresses what its ending calls compressed
+        header = file.read(HEADER).partition(b"\n")[0].decode(errors="replace")
+    found = [one for one in OTHER_SEPARATORS if one in header]
+    return found[0] if found and "," not in header else ","
 
 
 def _open_npy(path: str) -> Source:

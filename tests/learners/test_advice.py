@@ -102,3 +102,33 @@ def test_an_unknown_attribute_is_refused_as_python_does():
         with pytest.raises(AttributeError, match="object has no attribute 'nonsense'"):
             _ = model.nonsense
         assert repr(copy.deepcopy(model)) == repr(pickle.loads(pickle.dumps(model))) == repr(model)
+
+
+def test_a_pipeline_says_where_an_attribute_is():
+    pipeline = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy")).partial_fit(X, X[:, 0])
+    for name, place in (("mean_", r"transforms\[0\]"), ("array", "learner"), ("log_likelihood", "learner")):
+        with pytest.raises(AttributeError, match=rf"a pipeline has no {name}: it is pipeline\.{place}\.{name}"):
+            getattr(pipeline, name)
+    with pytest.raises(AttributeError, match=r'learner\.array\("w"\) is the array of its weights'):
+        _ = pipeline.coef_
+    with pytest.raises(AttributeError, match="object has no attribute 'nonsense'"):
+        _ = pipeline.nonsense
+
+
+def test_an_array_of_the_state_is_no_attribute():
+    for name in ("w", "P"):
+        with pytest.raises(AttributeError, match=rf'learner\.array\("{name}"\)'):
+            getattr(learner("rls"), name)
+        assert learner("rls").array(name).size
+
+
+def test_samples_and_labels_in_the_wrong_place_get_a_remedy():
+    rls = ob.create("rls", backend="numpy")
+    with pytest.raises(ValueError, match=r"ob\.delay_line\(X, taps\)"):
+        rls.partial_fit(X[:, 0], X[:, 0])
+    with pytest.raises(ValueError, match=r"ob\.DelayLine makes rows of samples"):
+        rls.learn_one(1.0, 2.0)
+    with pytest.raises(TypeError, match="labels are for methods of classification, such as class_rls"):
+        rls.partial_fit(X, ["a"] * len(X))
+    with pytest.raises(AttributeError, match=r"'RLSRegressor': did you mean 'RlsRegressor'\?"):
+        ESTIMATORS.by_class_name("RLSRegressor")

@@ -399,3 +399,28 @@ def test_other_separators_are_found_in_the_header(tmp_path: Path, separator: str
     data = Stream.from_file(path, "fare", test=0.5).load()
     assert data.feature_names == ("a", "b", "c")
     np.testing.assert_allclose(np.asarray(data.X), NUMBERS[["a", "b", "c"]][:30], rtol=1e-12)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_decimal_commas_are_read(ending: str, tmp_path: Path) -> None:
+    table = TABLE[["kind", "count", "a", "fare"]]
+    table.to_csv(path := str(tmp_path / f"rides{ending}"), index=False, sep=";", decimal=",")
+    data = Stream.from_file(path, "fare", drop=["kind"]).load()
+    np.testing.assert_array_equal(data.X, table[["count", "a"]])
+    np.testing.assert_array_equal(data.y, table["fare"])
+
+
+def test_wrong_moves_get_a_remedy(tmp_path: Path) -> None:
+    path = written(tmp_path, ".parquet", TABLE.drop(columns="kind"))
+    with pytest.raises(TypeError, match=r"'when' is of type date, .*order the rows by it \(--time\)"):
+        Stream.from_file(path, "fare")
+    with pytest.raises(ValueError, match=r"no column 'a, b' \(drop\). Name each column on its own"):
+        Stream.from_file(path, "fare", drop=["a, b"])
+    with pytest.raises(TypeError, match=r"got DataFrame, want a path; a table in memory is for Stream\.from_table"):
+        Stream.from_file(TABLE, "fare")  # type: ignore[arg-type]
+    for streams, error, message in (
+        ([path], ValueError, r"no stream '.*': rows of a file are Stream.from_file\(path, target\), or --data FILE"),
+        ([TABLE], TypeError, r"streams: got DataFrame, want .*Stream.from_table\(table, target\)"),
+    ):
+        with pytest.raises(error, match=message):
+            run(Suite(["rls"], ["numpy"], streams), isolate=False, progress=None)

@@ -193,6 +193,23 @@ class Pipeline:
         """Rows learned."""
         return int(self.learner.n_samples_seen_)
 
+    if not TYPE_CHECKING:  # types know that there is no such attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where an attribute is that the learner or a transform has, and a pipeline lacks."""
+            if not name.startswith("_") and not hasattr(type(self), name):
+                given = vars(self)
+                for i, step in enumerate(given.get("transforms", ())):
+                    if hasattr(step, name):
+                        raise AttributeError(f"a pipeline has no {name}: it is pipeline.transforms[{i}].{name}")
+                if "learner" in given:
+                    getattr(given["learner"], name)  # raises where the learner lacks it too
+                    raise AttributeError(
+                        f"a pipeline has no {name}: it is pipeline.learner.{name}, and rows there are those that the "
+                        f"transforms return"
+                    )
+            return object.__getattribute__(self, name)
+
     def __repr__(self) -> str:
         return f"<pipeline of {', '.join(t.to_dict()['name'] for t in self.transforms)} and {self.learner!r}>"
 
