@@ -17,6 +17,7 @@ speed        compare the Numba backend with plain NumPy and write docs/performan
 peers        compare with other packages on every target and write docs/peers.md; resumable (half an hour)
 gpu          test and measure the CuPy backend on a GPU and write docs/gpu.md; resumable, see --help
 failures     make each operation on files fail in each way, and count what is lost (half an hour)
+kills        kill commands at random moments, give them again, and compare the results (half an hour)
 simulate     simulate runs that are killed, fail and compete for one output, a thousand seeds (one minute)
 mutants      run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
 wheels       build all distributions and test the wheels in a clean environment
@@ -212,6 +213,11 @@ def simulate(*arguments: str) -> None:
     trial("simulation", *arguments)
 
 
+def kills(*arguments: str) -> None:
+    """Kill commands; arguments are run, reproduce, report, gate, --trials and --seed."""
+    trial("kill_trials", *arguments)
+
+
 def trial(module: str, *arguments: str) -> None:
     """Run a module of tests/helpers."""
     set_up("test")
@@ -262,6 +268,7 @@ def main() -> None:
     commands = {"run": run, "test": test, "slow": slow, "check": check, "fix": fix, "bench": bench, "speed": speed}
     commands |= {
         "failures": failures,
+        "kills": kills,
         "simulate": simulate,
         "gpu": gpu,
         "integration": integration,

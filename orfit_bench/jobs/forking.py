@@ -149,20 +149,22 @@ def _wait(child: int, reader: int, timeout: float, connection: Connection) -> by
     deadline, data = time.monotonic() + timeout, bytearray()
     ended: int | None = None
     while True:
+        late = time.monotonic() > deadline  # before looking: if this process was stopped, an answer may have come
         ready, _, _ = select.select([reader, connection.fileno()], [], [], POLL_SECONDS)
-        if reader in ready and (part := os.read(reader, 1 << 16)):
-            data += part
-            if len(data) >= LENGTH and len(data) == LENGTH + int.from_bytes(data[:LENGTH], "little"):
-                return bytes(data[LENGTH:])
-            continue
+        part = os.read(reader, 1 << 16) if reader in ready else b""
+        data += part
+        if len(data) >= LENGTH and len(data) == LENGTH + int.from_bytes(data[:LENGTH], "little"):
+            return bytes(data[LENGTH:])
         if connection.fileno() in ready:  # nothing is sent while a call runs: the client is gone
             raise EOFError
-        if ended is not None:
+        if ended is not None and (late or not part):
             raise DiedError(describe_death(ended))
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            ended = os.waitstatus_to_exitcode(status)  # what it has sent is read once more
-        elif time.monotonic() > deadline:
+        if ended is None:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                ended = os.waitstatus_to_exitcode(status)
+                continue  # what it has sent is read once more
+        if late:  # also while something is written, for that may never end
             raise TimeoutError(f"stopped after {timeout:g} s")
 
 

@@ -1,12 +1,13 @@
-"""What the gate writes, without what takes long: nothing is built by pip, and nothing is measured."""
+"""What the gate writes, without what takes long: nothing is measured, and pip builds a single module, if anything."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -21,24 +22,49 @@ from orfit_bench.tracking.gate import Gate
 
 VERSIONS = "the first", "second", "3rd"
 MODULE = "module.py"
+PROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+BACKEND = """
+import zipfile
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    name = "mine-0-py3-none-any.whl"
+    with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
+        wheel.write("module.py")
+        wheel.writestr("mine-0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: mine\\nVersion: 0\\n")
+        wheel.writestr("mine-0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("mine-0.dist-info/RECORD", "")
+    return name
+"""
 
 
 def prepare(folder: Path) -> None:
     """A repository with three versions, of which the first two were compared."""
     for i, version in enumerate(VERSIONS):
-        (folder / "pyproject.toml").write_text("")
+        (folder / "pyproject.toml").write_text(PROJECT)
+        (folder / "backend.py").write_text(BACKEND)
         (folder / MODULE).write_text(f"version = {version!r}\n")
         commit(folder, version, *(() if i else ("init", "-q", "-b", "main")))
-    with _without_effects(folder):
+    with _at(folder), _copied():
         _gate("HEAD~2", "HEAD~1")
 
 
 def act(folder: Path) -> None:
     """Compare the last two versions, of which one is installed already."""
-    with _without_effects(folder):
-        _gate("HEAD~1", "HEAD")
+    with _at(folder), _copied():
+        compare_last()
     if (folder / "gate.md").read_text() != _markdown(folder, 1):
         raise RuntimeError("the Markdown is not that of the comparison")
+
+
+def compare_last() -> None:
+    """Compare the last two versions of the repository in the current folder; the last one is built by pip."""
+    with patch.object(Gate, "compare", _measured):
+        _gate("HEAD~1", "HEAD")
 
 
 def value(folder: Path) -> str:
@@ -79,13 +105,28 @@ def _copy(source: Path, site: Path, what: str, lock: int) -> None:
     shutil.copytree(source, site)
 
 
-def _without_effects(folder: Path) -> ExitStack:
-    """Work in the folder; commits are installed one after the other, so that operations have an order."""
-    stack, here = ExitStack(), Path.cwd()
+@contextmanager
+def _at(folder: Path) -> Iterator[None]:
+    """Work in the folder, and print nothing."""
+    here = Path.cwd()
     os.chdir(folder)
-    stack.callback(os.chdir, here)
-    stack.enter_context(patch.object(environment, "_pip", _copy))
-    stack.enter_context(patch.object(environment, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1)))
-    stack.enter_context(redirect_stdout(StringIO()))
-    stack.enter_context(patch.object(Gate, "compare", _measured))
-    return stack
+    try:
+        with redirect_stdout(StringIO()):
+            yield
+    finally:
+        os.chdir(here)
+
+
+@contextmanager
+def _copied() -> Iterator[None]:
+    """Install commits by copying them, one after the other, so that operations have an order; measure their sizes."""
+    with (
+        patch.object(environment, "_pip", _copy),
+        patch.object(environment, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1)),
+        patch.object(Gate, "compare", _measured),
+    ):
+        yield
+
+
+if __name__ == "__main__":
+    compare_last()

@@ -1,9 +1,9 @@
-"""A seeded simulation of runs that share one output: kills, errors of the system, short writes, restarts.
+"""A seeded simulation of runs that share one output: kills, errors of the system, hanging workers, slow clocks.
 
 `python3 dev.py simulate` runs many seeds; a seed that fails is the reproduction: `python3 dev.py simulate --first 17
 --seeds 1`. Runner, journal, locks and files are the real ones. Clients are threads, of which one runs at a time: at
 each operation of `orfit_bench.jobs.system` the seed decides who goes on, and whether the operation fails. A killed
-client does nothing more, but that its files are closed, which unlocks them.
+client does nothing more, but that its files are closed, which unlocks them. Workers are those of `simulated_workers`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from helpers import simulated_workers
 
 from orfit_bench.jobs import locks, system
 from orfit_bench.jobs.files import replace_text
@@ -44,6 +46,7 @@ class World:
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.output, self.rng = folder / "results.json", rng
         self.jobs = {f"job{i}": rng.random() for i in range(rng.randint(1, 6))}
+        self.kinds = {key: rng.choice(simulated_workers.KINDS) for key in self.jobs}
         self.at_work: Client | None = None
         self.turn = threading.Semaphore(0)
         self.problems: list[str] = []
@@ -52,7 +55,8 @@ class World:
 
     def expected(self) -> str:
         """The text of the results when nothing fails."""
-        return json.dumps({key: {"key": key, "value": value} for key, value in self.jobs.items()})
+        right = {key: simulated_workers.Worker(random.Random(0), self.kinds[key], self.jobs[key]) for key in self.jobs}
+        return json.dumps({key: {"key": key, "value": worker.expected} for key, worker in right.items()})
 
     def stored(self) -> set[str]:
         """The keys of the jobs whose records are whole."""
@@ -123,7 +127,11 @@ class Client(threading.Thread):
             self.world.problems.append(f"finished jobs are run again: {sorted(again)}")
         for key in self.world.rng.sample(list(jobs), len(jobs)):
             self.pause()
-            yield key, {"value": jobs[key]}
+            kind = self.world.kinds[key]
+            found, problems = simulated_workers.simulate(self.world.rng, kind, jobs[key])
+            self.world.problems += problems
+            self.world.events[f"worker {kind}"] += 1
+            yield key, {"value": found}
 
     def pause(self) -> None:
         """Let another client go on; raise Killed if this one has been killed."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import inspect
+import random
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import simulation
+from helpers import simulated_workers, simulation
 
-from orfit_bench.jobs import journal, locks, system
+from orfit_bench.jobs import forking, journal, locks, system
 
 
 def failed(seeds: int) -> list[str]:
@@ -48,6 +50,43 @@ def test_the_simulation_finds_faults(
 ) -> None:
     monkeypatch.setattr(where, name, fault)
     assert any(re.search(problem, found) for found in failed(30))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("late = time.monotonic() > deadline", "late = False", "that hangs is not ended"),
+        ("time.monotonic() + timeout", "timeout", "is taken for 'timeout'"),
+        ("if late:", "if late and not part:", "that floods is not ended"),
+        ("continue\n", "pass\n", "that dies is taken for 'timeout'"),
+    ],
+)
+def test_the_simulation_finds_faults_of_the_wait_for_workers(
+    monkeypatch: pytest.MonkeyPatch, right: str, wrong: str, problem: str
+) -> None:
+    source = re.sub(r"  # .*", "", inspect.getsource(forking._wait))
+    assert right in source
+    faulty: dict[str, Any] = {}
+    exec(source.replace(right, wrong), vars(forking), faulty)
+    monkeypatch.setattr(forking, "_wait", faulty["_wait"])
+    monkeypatch.setattr(simulated_workers, "MOST_CALLS", 2000)
+    assert any(problem in found for found in outcomes(300))
+
+
+def test_workers_and_stopped_clocks_end_as_they_must() -> None:
+    assert outcomes(1000) == []
+
+
+def outcomes(seeds: int) -> list[str]:
+    problems = []
+    for seed in range(seeds):
+        rng = random.Random(seed)
+        kind = rng.choice(simulated_workers.KINDS)
+        try:
+            problems += simulated_workers.simulate(rng, kind, rng.random())[1]
+        except RuntimeError as error:
+            problems.append(str(error))
+    return problems
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.EINTR])
