@@ -58,6 +58,7 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
         raise UnavailableError(NO_EXPERIMENT)
     if name is None:
         show(_experiments_table(known))
+        click.echo("\nRun times are those of the first data set, on one core; more rows or larger ones take longer.")
         return
     experiment = known.experiments.find(name)
     with bar() as shown:

@@ -9,7 +9,7 @@ import pytest
 from helpers.suites import SMALL, cell, hook
 
 import orfit_bench as ob
-from orfit_bench.bench import Protocol, error, run_cell, worker
+from orfit_bench.bench import Protocol, error, isolation, run_cell
 from orfit_bench.jobs import fingerprint
 from orfit_bench.spec import Data, Metric, Stream
 
@@ -124,9 +124,9 @@ def test_kernels_cannot_write_to_the_rows():
 
 
 def test_a_cell_in_which_functions_were_replaced_fails(monkeypatch):
-    monkeypatch.setattr(worker, "_loaded", [fingerprint.take()])
-    assert worker._work(cell(), 1e9, True)["status"] == "ok"
+    monkeypatch.setattr(isolation, "_loaded", [fingerprint.take()])
+    assert isolation._run(cell(), 1e9, True)["status"] == "ok"
     monkeypatch.setattr(error, "squared_error", lambda *_: 0.0)
-    record = worker._work(cell(), 1e9, True)
+    record = isolation._run(cell(), 1e9, True)
     assert record["status"] == "failed"
     assert record["reason"].endswith("nothing that was measured is right: orfit_bench.bench.error.squared_error")

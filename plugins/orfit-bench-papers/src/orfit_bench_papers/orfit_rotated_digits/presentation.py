@@ -52,7 +52,7 @@ _CAPTION = (
 
 
 def _curves(test: Array, sample: Array, setup: Setup) -> Any:
-    figure, (left, right) = axes(2, height=4.6)
+    figure, (left, right) = axes(2, height=5.2)
     x = np.arange(1, test.shape[-1] + 1)
     for i, name in enumerate(METHODS):
         band(left, x, test[i], name, i)
@@ -61,7 +61,8 @@ def _curves(test: Array, sample: Array, setup: Setup) -> Any:
     top = max(2.6, *(1.05 * float(part.mean(axis=1)[:, -1].max()) for part in (test, sample)))  # all curves end inside
     left.set(xlabel="rows learned", ylabel="test error (rad)", title="(a) test error", ylim=(0, top))
     right.set(xlabel="rows learned", ylabel="error (rad)", title=f"(b) example {setup['sample']}", ylim=(0, top))
-    legend(left, 8, loc="upper right")
+    handles, labels = left.get_legend_handles_labels()
+    legend(figure, 8, handles=handles, labels=labels, loc="outside lower center", ncols=6)  # it hides no end of a curve
     return figure
 
 
