@@ -20,6 +20,7 @@ failures     make each operation on files fail in each way, and count what is lo
 kills        kill commands at random moments, give them again, and compare the results (half an hour)
 simulate     simulate runs that are killed, fail and compete for one output, a thousand seeds (one minute)
 mutants      run mutation testing of the reference kernels (over an hour); arguments are passed to `orfit-bench mutants`
+redundancy   count how many checks of the kit notice mutants of the reference kernels, and faults (five minutes)
 wheels       build all distributions and test the wheels in a clean environment
 ci           run everything that CI runs
 python       start the Python of the environment
@@ -218,6 +219,12 @@ def kills(*arguments: str) -> None:
     trial("kill_trials", *arguments)
 
 
+def redundancy(*arguments: str) -> None:
+    """Count the checks that notice mutants; arguments are methods, --mutants and --seed."""
+    set_up("test", "mutation")
+    trial("redundancy", *arguments)
+
+
 def trial(module: str, *arguments: str) -> None:
     """Run a module of tests/helpers."""
     set_up("test")
@@ -269,6 +276,7 @@ def main() -> None:
     commands |= {
         "failures": failures,
         "kills": kills,
+        "redundancy": redundancy,
         "simulate": simulate,
         "gpu": gpu,
         "integration": integration,

@@ -53,7 +53,7 @@ class TestFaults:
         )
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
     def test_an_ended_run_resumes(self, number, environment, tmp_path):
         journal = tmp_path / "r.nc.journal"
         with self.start(environment, tmp_path, "r.nc") as process:
