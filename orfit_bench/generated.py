@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import new_class
 from typing import Any
 
+from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
 
@@ -100,7 +101,10 @@ class GeneratedClasses(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         """The class of a method; KeyError where there is none."""
-        method = self._methods()[name]
+        known = self._methods()
+        if name not in known:
+            raise KeyError(f"no estimator of the method {name!r}{suggest(name, known)}")
+        method = known[name]
         if name not in self._built or self._built[name].method is not method:
             self._built[name] = self._build(method)
         return self._built[name]

@@ -38,6 +38,8 @@ class StreamingModel:
         """The row of x, after its new features were taken in."""
         row = self._features.known_row(x)
         if row is None:
+            if not isinstance(x, Mapping):
+                raise TypeError(f"got {type(x).__name__}, want a row as a dictionary of features, {{name: number}}")
             if new := self._features.new(x):
                 check_finite({name: x[name] for name in new})  # before the learner grows
                 self._widen(new)

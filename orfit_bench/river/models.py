@@ -67,7 +67,14 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
 
     def _number(self, label: Any) -> int:
         """Labels of any type are integers to the learner, in order of first appearance."""
+        if label is None or label != label:  # NaN
+            raise ValueError(f"the label is {label}: want a text, an integer or a boolean; leave out the row")
         return self._labels.setdefault(label.item() if isinstance(label, np.generic) else label, len(self._labels))
+
+    def _forget_new_labels(self) -> None:
+        """After a refusal: only labels whose rows were learned are known."""
+        learned = len(self._learner.classes_) if self._has_begun() else 0
+        self._labels = {label: number for label, number in self._labels.items() if number < learned}
 
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a labelled row; a feature that appears counts as zero before, one that is missing as zero now."""
@@ -75,14 +82,19 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
         try:
             self._learner.learn_one(row, self._number(y))
         except ValueError:
+            self._forget_new_labels()
             check_finite(x)
             raise
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table in order, as `learn_one` does one by one."""
         rows = self._rows(X)
-        with named_columns(X):
-            self._learner.partial_fit(rows, [self._number(label) for label in y])
+        try:
+            with named_columns(X):
+                self._learner.partial_fit(rows, [self._number(label) for label in y])
+        except ValueError:
+            self._forget_new_labels()
+            raise
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
         """Probabilities of the labels, as `predict_proba` of the learner returns them."""

@@ -253,6 +253,36 @@ def test_a_table_names_the_feature_and_the_row():
         ESTIMATORS["rls"]().learn_many(table, pd.Series([1.0, 2.0]))
 
 
+@pytest.mark.parametrize("label", [None, float("nan"), np.float64("nan")])
+def test_a_label_that_is_missing_is_refused(label):
+    model = ESTIMATORS["class_rls"]()
+    with pytest.raises(ValueError, match=r"the label is (None|nan): want a text"):
+        model.learn_one({"a": 1.0}, label)
+    with pytest.raises(ValueError, match=r"the label is (None|nan): want a text"):
+        model.learn_many(pd.DataFrame({"a": [1.0]}), pd.Series([label], dtype=object))
+    assert model.predict_proba_one({"a": 1.0}) == {}
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_the_label_of_a_refused_row_stays_unknown(many):
+    model = ESTIMATORS["class_rls"]()
+    model.learn_one({"a": 1.0}, "first")
+    table = pd.DataFrame({"a": [2.0, np.nan]}), pd.Series(["second", "third"])
+    learn, rows = (model.learn_many, table) if many else (model.learn_one, ({"a": np.nan}, "second"))
+    with pytest.raises(ValueError, match="the feature 'a' is nan"):
+        learn(*rows)
+    assert model.predict_proba_one({"a": 1.0}) == {"first": 1.0}
+    model.learn_one({"a": -1.0}, "third")
+    assert set(model.predict_proba_one({"a": 1.0})) == {"first", "third"}
+
+
+def test_rows_are_dictionaries_and_names_are_suggested():
+    with pytest.raises(TypeError, match="got list, want a row as a dictionary"):
+        ESTIMATORS["rls"]().learn_one([1.0, 2.0], 3.0)
+    with pytest.raises(KeyError, match=r"no estimator of the method 'RLS'\. Did you mean 'rls'\?"):
+        ESTIMATORS["RLS"]
+
+
 @pytest.mark.parametrize(("target", "error"), [(float("nan"), ValueError), ("x", TypeError), (None, TypeError)])
 def test_the_target_is_named(target, error):
     with pytest.raises(error, match="the target is "):
