@@ -98,7 +98,10 @@ def perturbed(context: CheckContext, size: float, random: np.random.Generator) -
 def _perturbed_model(context: CheckContext, perturb: Callable[[Any], Any]) -> dict[str, Any]:
     """The model with perturbed weights in its predictions, which matter also before the first row."""
     model = context.variant.model
-    return {} if model is LINEAR else {"model": replace(model, predict=lambda w, X: model.predict(perturb(w), X))}
+    if model is LINEAR:
+        return {}
+    name = f"perturbed {model.name}"  # the name of an MLP belongs to its own functions
+    return {"model": replace(model, name=name, predict=lambda w, X: model.predict(perturb(w), X))}
 
 
 class PerturbedKernel:
