@@ -16,7 +16,7 @@ from orfit_bench.bench.isolation import Kernel, Limits, call_of, kernels_of, pre
 from orfit_bench.errors import UnavailableError
 from orfit_bench.jobs.notes import describe_error
 from orfit_bench.jobs.on_dask import AsFinished, Finished, Server, run_order
-from orfit_bench.jobs.processes import NOT_STARTED, ONE_THREAD, threads
+from orfit_bench.jobs.processes import ONE_THREAD, threads
 from orfit_bench.jobs.provenance import provenance
 from orfit_bench.jobs.sessions import order_of, read_reply
 
@@ -41,7 +41,7 @@ class DaskExecutor:
     def __init__(self, client: Any, timed: bool) -> None:
         self._client, self._timed = client, timed
         self._kernels: list[Kernel] = []
-        self._futures: dict[Any, str] = {}
+        self._futures: dict[Any, tuple[str, list[Kernel]]] = {}
         self._name = f"orfit-bench-{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
@@ -63,11 +63,17 @@ class DaskExecutor:
 
     def run_all(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
         """Run cells, and yield the key and the record of each as it finishes."""
+        try:
+            yield from self._finish(cells, limits)
+        except ConnectionError as error:
+            raise ConnectionError(f"{error}; finished cells are stored: give the same command again") from error
+
+    def _finish(self, cells: Mapping[str, Cell], limits: Limits) -> Iterator[tuple[str, dict[str, Any]]]:
         from distributed import KilledWorker
 
         waiting = AsFinished(self._client, [self._submit(key, cell, limits) for key, cell in cells.items()])
         for future, found in waiting:
-            key = self._futures.pop(future)
+            key, kernels = self._futures.pop(future)
             if isinstance(found, KilledWorker):
                 yield key, make_record(cells[key], "crashed", "every worker that ran it died")
             elif isinstance(found, Exception):
@@ -76,7 +82,7 @@ class DaskExecutor:
                     "distributions on all workers"
                 ) from found
             elif found.reply is None:
-                self._leave_out(found)
+                self._leave_out(found, kernels)
                 waiting.add(self._submit(key, cells[key], limits))
             else:
                 record = record_of(cells[key], read_reply(found.reply))
@@ -94,17 +100,22 @@ class DaskExecutor:
             pure=False,
             **({"resources": {TIMING: 1}} if self._timed else {}),
         )
-        self._futures[future] = key
+        self._futures[future] = key, self._kernels
         return future
 
-    def _leave_out(self, found: Finished) -> None:
-        """Leave kernels at whose import a server dies, or that replace functions, to their own cells."""
-        if isinstance(found.prepared, Exception):
-            if not self._kernels:
-                raise RuntimeError(NOT_STARTED) from found.prepared
-            self._kernels = []
-        else:
+    def _leave_out(self, found: Finished, kernels: list[Kernel]) -> None:
+        """Leave kernels at whose import a server dies, or that replace functions, to their own cells.
+
+        `kernels` are those of that server: what other cells report of it later changes nothing.
+        """
+        if not isinstance(found.prepared, Exception):
             self._kernels = [kernel for kernel in self._kernels if kernel != found.prepared[0]]
+        elif not kernels:
+            raise RuntimeError(
+                f"the servers of cells on the cluster do not start: {found.prepared}"
+            ) from found.prepared
+        elif kernels == self._kernels:
+            self._kernels = []
 
 
 def connect(address: str) -> Any:

@@ -14,7 +14,7 @@ from orfit_bench.bench.cell import MEMORY_BUDGET, Cell, make_record, run_cell
 from orfit_bench.jobs import fingerprint
 from orfit_bench.jobs.forking import CAN_FORK
 from orfit_bench.jobs.notes import describe_error
-from orfit_bench.jobs.processes import NOT_STARTED, Call, DiedError, Process, default_memory_limit
+from orfit_bench.jobs.processes import Call, DiedError, Process, default_memory_limit
 from orfit_bench.jobs.sessions import Answer, ForkServer, Session
 from orfit_bench.plugins.registry import registry
 
@@ -111,7 +111,9 @@ class CellProcesses:
                 session = self._resources.enter_context(ForkServer(prepare, (kernels,)))
             except (DiedError, TimeoutError) as error:
                 if not kernels:
-                    raise RuntimeError(NOT_STARTED) from error
+                    raise RuntimeError(
+                        f"the worker process does not start: {error}; call run(isolate=False)"
+                    ) from error
                 kernels = []
                 continue
             if not session.prepared:

@@ -50,9 +50,7 @@ class AsFinished:
         deaths: Counter[str] = Counter()
         for future, found in self._waiting:
             if isinstance(found, CancelledError):
-                raise ConnectionError(
-                    "the connection to the cluster was lost; finished cells are stored: give the same command again"
-                ) from found
+                raise ConnectionError("the connection to the cluster was lost") from found
             value = found[1] if future.status == "error" else found  # type, exception and traceback
             if isinstance(value, KilledWorker) and deaths[future.key] < MAX_DEATHS:
                 deaths[future.key] += 1
@@ -105,8 +103,13 @@ def run_order(server: Server, order: Order) -> Finished:
     except (DiedError, TimeoutError) as error:
         return Finished(error, None)
     if session.prepared[0] is not None:
+        session.close()
         return Finished(session.prepared, None)
-    reply = session.send(order)
+    try:
+        reply = session.send(order)
+    except DiedError as error:
+        session.close()
+        return Finished(session.prepared, Reply(b"", error, ""))
     _free.setdefault(server, []).append(session)
     return Finished(session.prepared, reply)
 

@@ -22,6 +22,7 @@ PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from orfit_bench.jobs.forking import {function}; {function}({argument!r})"
 )
 """The program of a server, which finds modules where its client finds them."""
+NOT_IN_TIME = f"the server of the cells did not start in {START_SECONDS:g} s"
 MAX_STARTS = 3
 """So often a shared server is started that ends at once."""
 
@@ -50,7 +51,7 @@ class Session:
         self._connection = connection
         try:
             if not connection.poll(START_SECONDS):
-                raise TimeoutError(f"the server of the cells did not start in {START_SECONDS:g} s")
+                raise TimeoutError(NOT_IN_TIME)
             self.prepared = connection.recv()
         except (EOFError, ConnectionError):
             raise DiedError("the server of the cells died") from None
@@ -146,9 +147,11 @@ def open_shared(name: str, prepare: bytes) -> Session:
             break
         except ConnectionRefusedError:
             end.close()
+        if time.monotonic() > deadline:
+            raise TimeoutError(NOT_IN_TIME)
         if process is None or process.poll() is not None:
-            if starts == MAX_STARTS or time.monotonic() > deadline:
-                raise DiedError("the server of the cells does not start")
+            if process and starts == MAX_STARTS:
+                raise DiedError(f"the server of the cells died {starts} times: {describe_death(process.poll())}")
             starts += 1
             process = _start_shared(name, prepare)
         time.sleep(0.01)

@@ -10,8 +10,9 @@ from uuid import uuid4
 
 import pytest
 
+from orfit_bench.jobs import on_dask
 from orfit_bench.jobs.processes import Call, DiedError
-from orfit_bench.jobs.sessions import open_shared
+from orfit_bench.jobs.sessions import open_shared, order_of, read_reply
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and abstract sockets")
 
@@ -20,6 +21,16 @@ def start_slowly():
     """The process of the server, after a while."""
     time.sleep(0.3)
     return os.getpid()
+
+
+def no_objection():
+    """No reason against this server, and its process."""
+    return None, os.getpid()
+
+
+def end_the_session():
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(10)
 
 
 def name():
@@ -67,3 +78,16 @@ def test_a_server_that_died_is_started_again():
 def test_a_server_that_dies_while_it_is_prepared_is_named():
     with pytest.raises(DiedError, match="the server of the cells died"):
         open_shared(name(), pickle.dumps((os._exit, (3,))))
+
+
+def test_an_order_whose_session_dies_is_answered(monkeypatch):
+    monkeypatch.setattr(on_dask, "_free", {})
+    server = on_dask.Server(name(), pickle.dumps((no_objection, ())))
+    found = on_dask.run_order(server, order_of(Call(end_the_session, (), 10), 10**9))
+    assert str(found.reply.error) == "the server of the cells died"
+    again = on_dask.run_order(server, order_of(Call(sum, ((1, 2),), 10), 10**9))
+    assert read_reply(again.reply).value == 3
+    for sessions in on_dask._free.values():
+        for session in sessions:
+            session.close()
+    end(found.prepared[1])
