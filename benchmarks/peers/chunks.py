@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -99,11 +100,25 @@ def comparisons() -> Iterator[Comparison]:
     for method in ("lms", "sgd", "rls"):
         share = 0.75 if method == "rls" else 0.6
         yield f"limit, {method}, d = 784", [started(method, X, y, **STEPS[method]), at_the_limit(method, X)], share
-    X, y = regression(64, 100_000)
-    yield "limit, orfit, p = 100000, m = 10", [started("orfit", X, y, memory=10), at_the_limit("orfit", X, m=10)], 0.6
+    X, y = regression(6 * 64, 100_000)
+    cases = [with_new_rows("orfit", X, y, 64, memory=10), at_the_limit("orfit", X[:64], m=10)]
+    yield "limit, orfit, p = 100000, m = 10", cases, 0.6
 
 
 def started(method: str, X: Array, y: Array, **settings: Any) -> Case:
     """Our learner, which has learned the rows before and learns them again in chunks."""
     learner = ob.create(method, backend="numba", **settings).partial_fit(X, y)
     return "orfit_bench", lambda: learner.prequential(X, y)
+
+
+def with_new_rows(method: str, X: Array, y: Array, size: int, **settings: Any) -> Case:
+    """Our learner, which learns the next `size` rows at each call: a method that remembers rows needs new ones."""
+    parts = cycle(slice(i, i + size) for i in range(0, len(X), size))
+    learner = ob.create(method, backend="numba", **settings).partial_fit(X[:size], y[:size])
+
+    def learn() -> None:
+        part = next(parts)
+        learner.prequential(X[part], y[part])
+
+    next(parts)
+    return "orfit_bench", learn
