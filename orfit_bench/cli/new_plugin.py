@@ -50,11 +50,11 @@ def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:
         "metric": "orfit-bench run --method lms --stream drift",
         "model": f"pytest {folder}",
     }.get(kind, f"orfit-bench run --method {names.package}")
-    conform = "" if kind == "model" else f"  orfit-bench conform {names.package}\n"
     what = {"both": "method and backend", **dict.fromkeys(("classification", "filter", "subspace"), "method")}
     click.echo(
         f"{folder}: the {what.get(kind, kind)} {names.package}, "
         f"distribution {names.distribution}\n"
         f"  pip install --editable {folder}\n"
-        f"{conform}  {run}"
+        f"  orfit-bench conform {names.package}\n"
+        f"  {run}"
     )

@@ -89,11 +89,12 @@ def check_model(model: Model) -> list[str]:
 
 
 def check_plugins(names: Sequence[str]) -> tuple[int, list[str]]:
-    """The number of streams and metrics of the plugins or distributions named, and what is wrong with them."""
-    offers = [p.offers for p in registry().plugins if p.state == "ok" and {p.name, p.distribution} & set(names)]
-    streams = [stream for offered in offers for stream in offered.get("streams", ())]
-    metrics = [metric for offered in offers for metric in offered.get("metrics", ())]
-    found = [*map(check_stream, streams), *map(check_metric, metrics)]
+    """The number of streams, metrics and models of the plugins or distributions named, and what is wrong with them."""
+    named = [p for p in registry().plugins if p.state == "ok" and {p.name, p.distribution} & set(names)]
+    streams = [stream for plugin in named for stream in plugin.offers.get("streams", ())]
+    metrics = [metric for plugin in named for metric in plugin.offers.get("metrics", ())]
+    models = [model for plugin in named for model in plugin.models]
+    found = [*map(check_stream, streams), *map(check_metric, metrics), *map(check_model, models)]
     return len(found), [fault for faults in found for fault in faults]
 
 

@@ -16,7 +16,7 @@ import pluggy
 
 from orfit_bench import spec
 from orfit_bench.plugins import hooks, trial
-from orfit_bench.spec import SPEC_VERSION, Absent, Override
+from orfit_bench.spec import SPEC_VERSION, Absent, Model, Override
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -52,6 +52,8 @@ class Plugin:
     trace: str = ""
     offers: Mapping[str, Any] = field(default_factory=dict)
     """The return value of each hook; empty unless state is "ok"."""
+    models: tuple[Model, ...] = ()
+    """The models among the attributes of the plugin, which no hook announces, since users pass them to learners."""
     installed: float = inf
     """When the distribution was installed, in seconds since the epoch; infinite if unknown, or in this process."""
 
@@ -88,13 +90,15 @@ def installed() -> Iterator[Plugin]:
 def load(find: Any, name: str, distribution: str, version: str) -> Plugin:
     """Import a plugin, check its version and call its hooks. Errors are recorded in the result, never raised."""
     try:
-        offers = _offers(find(), name)
+        plugin = find()
+        offers = _offers(plugin, name)
+        models = tuple(v for v in getattr(plugin, "__dict__", {}).values() if isinstance(v, Model))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit: a plugin must not end the process
         reason = f"{type(error).__name__}: {error}{place(error)}".replace("\n", " ")
         return Plugin(name, distribution, version, "broken", reason, traceback.format_exc())
-    return Plugin(name, distribution, version, "ok", offers=offers)
+    return Plugin(name, distribution, version, "ok", offers=offers, models=models)
 
 
 def place(error: BaseException) -> str:

@@ -40,7 +40,12 @@ def wrong_numbers_are_noticed(context: CheckContext) -> Note | None:
             f"{' and one that '.join(missed)}: declare a law that compares its numbers with another computation"
         )
     vacuous = [name for name, found in rejected.items() if not found]
-    return Note(f"proves nothing, since it accepts every wrong learner: {', '.join(vacuous)}") if vacuous else None
+    if not vacuous:
+        return None
+    wrong = "; ".join(factors(context.method))
+    return Note(
+        f"a law that accepts every wrong learner ({wrong}) proves nothing about its steps: {', '.join(vacuous)}"
+    )
 
 
 def _rejections(tests: Mapping[str, Accepts], context: CheckContext) -> dict[str, list[str]]:

@@ -35,20 +35,6 @@ def repeated_row(create: Create, rows: spec.Rows) -> spec.Measured:
     return spec.Measured(worst, T, 1.0)
 
 
-def rests_at_ridge(create: Create, rows: spec.Rows) -> spec.Measured:
-    """At the ridge solution (X'X + n leak I)^-1 X'y the steps of all rows, taken one at a time, add up to zero."""
-    X, y, n = rows.X, rows.y, len(rows.X)
-    leak, step = 0.1 * (X * X).sum() / n, 0.1 * n / (X * X).sum()
-    A = np.vstack([X, np.sqrt(n * leak) * np.eye(X.shape[1])])
-    start = np.linalg.lstsq(A, np.append(y, np.zeros(X.shape[1])))[0]
-    moves = []
-    for i in range(n):
-        learner = create(step_size=step, leak=leak, initial_weights=start).partial_fit(X[i : i + 1], y[i : i + 1])
-        moves.append(learner.array("w")[:, 0].astype(float) - start)
-    size = np.linalg.norm(moves)
-    return spec.Measured(float(np.linalg.norm(sum(moves)) / size), n, float(np.linalg.norm(start) * np.sqrt(n) / size))
-
-
 def mean(a: spec.Side, b: spec.Side, settings: spec.Settings) -> dict[str, spec.Array]:
     """The mean of the weights, weighted by the number of rows."""
     share = b.rows / (a.rows + b.rows)
@@ -73,14 +59,7 @@ METHOD = spec.Method(
     ),
     kernel=spec.KernelSpec(models=True),
     theory=spec.Theory(
-        laws=(
-            spec.Law(repeated_row, "the recursion on one row is a geometric series", exponent=1),
-            spec.Law(
-                rests_at_ridge,
-                "S. Haykin, Adaptive Filter Theory, leaky LMS: its cost e^2 + leak |w|^2",
-                exponent=1,
-            ),
-        ),
+        laws=(spec.Law(repeated_row, "the recursion on one row is a geometric series", exponent=1),),
         batch=batch,
         cost=spec.Cost(
             flops=lambda s, z: 5 * z["parameter"] * z["output"],
