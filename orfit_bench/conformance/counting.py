@@ -37,6 +37,8 @@ class Counted(np.ndarray[Any, Any]):
     """An array whose arithmetic is counted, as is that of every result."""
 
     flops = 0.0
+    in_double = 0.0
+    """Those of which a result is in float64."""
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """As the function, which is counted."""
@@ -48,15 +50,23 @@ class Counted(np.ndarray[Any, Any]):
         if "out" in more:
             more["out"] = tuple(_plain(a) for a in more["out"])
         result = getattr(ufunc, method)(*plain, **more)
-        Counted.flops += _operations(ufunc.__name__, method, plain, result)
+        _add(_operations(ufunc.__name__, method, plain, result), result)
         return _counted(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Count products and factorisations by their sizes."""
         plain_args, plain_kwargs = _plain(args), _plain(kwargs)
         result = function(*plain_args, **plain_kwargs)
-        Counted.flops += _of_function(function.__name__, plain_args, result)
+        _add(_of_function(function.__name__, plain_args, result), result)
         return _counted(result)
+
+
+def _add(operations: float, result: Any) -> None:
+    """Count operations with this result."""
+    Counted.flops += operations
+    results = result if type(result) is tuple else (result,)
+    if any(getattr(a, "dtype", None) == np.float64 for a in results):
+        Counted.in_double += operations
 
 
 def _plain(a: Any) -> Any:
@@ -127,7 +137,17 @@ class Counting:
 
 def count_flops(context: CheckContext, d: int) -> float:
     """The number of operations with which a learner learns rows of d features."""
-    chunk, learner = context.rows(d=d), with_kernel(context.create(), Counting)
-    Counted.flops = 0.0
-    context.learn_raw(learner, chunk)
+    _count(context, d)
     return Counted.flops
+
+
+def share_in_double(context: CheckContext, d: int) -> float:
+    """The share of these operations whose results are in float64."""
+    _count(context, d)
+    return Counted.in_double / max(Counted.flops, 1)
+
+
+def _count(context: CheckContext, d: int) -> None:
+    chunk, learner = context.rows(d=d), with_kernel(context.create(), Counting)
+    Counted.flops = Counted.in_double = 0.0
+    context.learn_raw(learner, chunk)

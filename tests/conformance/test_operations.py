@@ -21,7 +21,7 @@ def test_genuine_learners_pass(method):
 def test_a_shared_copy_is_seen_and_the_operations_are_named(monkeypatch):
     monkeypatch.setattr(Learner, "copy", lambda self: self)
     (message,) = problems("nlms")
-    assert "after learn 0:" in message
+    assert "after predict, state, copy:" in message
     assert "copy" in message
 
 

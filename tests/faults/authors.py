@@ -116,7 +116,9 @@ fault(
 )
 
 
-@faulty_learn("prints_nothing", message="24 lines were printed for 24 rows, the first: 'row'")
+@faulty_learn(
+    "prints_nothing", "process_is_left_as_it_was", message="24 lines were printed for 24 rows, the first: 'row'"
+)
 def prints_a_line_for_each_row(s, X, Y, p, out):
     """A line is printed for each row."""
     for _ in X:
@@ -127,7 +129,12 @@ def prints_a_line_for_each_row(s, X, Y, p, out):
 # ------------------------------------------------------------------------------------------ precision
 
 
-@faulty_learn("float32_is_computed_in_float32", dtype="float32", message="are those of a step in float64, rounded")
+@faulty_learn(
+    "float32_is_computed_in_float32",
+    "operations_are_in_float32",
+    dtype="float32",
+    message="are those of a step in float64, rounded",
+)
 def double_precision_in_single(s, X, Y, p, out):
     """Steps are computed in float64 for every dtype, and rounded at the end."""
     for i in range(len(X)):
@@ -150,6 +157,7 @@ for times, name in ((0.01, "fewer"), (100, "more")):
         f"a_hundred_times_{name}_operations",
         f"the declared operations are a hundred times {name} than they are",
         "cost_is_of_declared_size",
+        "row_of_many_features_costs_as_declared",
         method=change(PLAIN, theory={"cost": replace(COST, flops=lambda s, z, k=times: k * COST.flops(s, z))}),
         message=f"Cost.flops declares {times * 384:.0f}",
     )
@@ -157,6 +165,7 @@ fault(
     "square_of_the_features",
     "the declared operations grow with the square of the features",
     "cost_is_of_declared_size",
+    "row_of_many_features_costs_as_declared",
     method=change(PLAIN, theory={"cost": replace(COST, flops=lambda s, z: 6 * z["feature"] ** 2)}),
     message="counted operations, Cost.flops declares 24576: at most 8 times the count is wanted",
 )
@@ -164,6 +173,7 @@ fault(
     "no_numbers_are_read",
     "a row costs no memory traffic, as declared",
     "cost_is_of_declared_size",
+    "row_of_many_features_costs_as_declared",
     method=change(PLAIN, theory={"cost": replace(COST, floats=lambda s, z: 0)}),
     message="Cost.floats declares 0 numbers",
 )
@@ -204,6 +214,7 @@ fault(
     "merge_forgets_an_accumulator",
     "a merge takes the mean of the weights and forgets the sums of the other learner",
     "merge_uses_every_field",
+    "merges_in_other_ways",
     method=change(SQUARES, combine={"merge": Merge("averaged", "", _mean)}),
     kernel=KernelModule(learn=_sums_squares),
     message="squares does not depend on the learner that is merged: let the merge rule return 'squares'",
@@ -215,6 +226,7 @@ fault(
     "merge_leaves_other_unchanged",
     "merge_uses_every_field",
     "any_order_of_operations",
+    "merges_in_other_ways",
     method=change(SQUARES, combine={"merge": Merge("averaged", "", _misspelt)}),
     kernel=KernelModule(learn=_sums_squares),
     message="the merge rule returned 'sqares', which is no field of wrong. Did you mean 'squares'?",

@@ -39,6 +39,7 @@ fault(
     "merged_learners_share_arrays",
     "after a merge the two learners share their arrays",
     "merge_leaves_other_unchanged",
+    "any_order_of_operations",
     method=change(PLAIN, combine={"merge": Merge("approximate", "the second", lambda a, b, settings: dict(b.fields))}),
     host=(Learner, "merge", _sharing),
 )
@@ -64,6 +65,7 @@ fault(
     "copy_loses_settings",
     "a copy of a new learner has the default settings",
     "copy_continues_identically",
+    "any_order_of_operations",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
     host=(Learner, "copy", _forgetful),
@@ -81,6 +83,7 @@ fault(
     "copy_shares_a_field",
     "a copy shares a field on which no prediction depends",
     "copy_is_independent",
+    "any_order_of_operations",
     method=WITH_LAST,
     kernel=KernelModule(learn=_notes_the_last),
     host=(Learner, "copy", _half_shared),
@@ -91,6 +94,7 @@ fault(
     "state_with_swapped_bytes",
     "the arrays of `state` have swapped bytes",
     "state_matches_declaration",
+    "any_order_of_operations",
     host=(
         dataset,
         "to_dataset",
@@ -122,6 +126,7 @@ fault(
     "average_is_the_first",
     "the average of several learners is the first of them",
     "averages_as_declared",
+    "averaging_does_not_depend_on_the_order",
     method=change(DOUBLE, combine={"averages": ("w",), "derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=KernelModule(learn=carries_the_double),
     host=(merging, "_mean", lambda fields, name, by: fields[0][name]),
@@ -145,6 +150,7 @@ def _loses_a_step_of_flush(self: Any) -> Any:
 fault(
     "flush_of_a_copy_is_not_counted",
     "a learner that was copied while rows were pending does not count the step of its flush",
+    "copy_continues_identically",
     "any_order_of_operations",
     method=BATCHES,
     host=(Learner, "copy", _loses_a_step_of_flush),

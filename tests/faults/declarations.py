@@ -30,6 +30,7 @@ fault(
     "information_without_prior",
     "the declared information matrix, whose inverse is P, omits the prior",
     "agrees_with_inverse_gram",
+    "starts_with_the_declared_information",
     method=change(
         METHODS["rls"],
         kernel={"models": False},
@@ -44,6 +45,7 @@ fault(
     "undeclared_matrix",
     "the state has a matrix (d, d), but its declared size is linear in d",
     "state_size_grows_as_declared",
+    "state_is_of_declared_size_at_many_features",
     method=change(PLAIN, state={"fields": (WEIGHTS, Field("Q", ("feature", "feature"), "nothing"))}),
 )
 
@@ -64,6 +66,7 @@ fault(
     "undeclared_product",
     "x (x'w) is computed as (x x') w",
     "flops_grow_as_declared",
+    "row_of_many_features_costs_as_declared",
     kernel=KernelModule(learn=_outer),
 )
 
@@ -71,6 +74,7 @@ fault(
     "predictions_in_double",
     "predictions of a float32 learner are float64",
     "dtype_is_preserved",
+    "any_order_of_operations",
     method=change(PLAIN, state={"predict": lambda s, X, settings: X.astype(float) @ s.w}),
     dtype="float32",
 )
@@ -89,6 +93,7 @@ fault(
     "merge_adds_weights",
     "a merge that is declared as the mean of the weights adds them",
     "merges_as_declared",
+    "merges_in_other_ways",
     method=change(
         PLAIN, combine={"merge": Merge("averaged", "", lambda a, b, settings: {"w": a.fields["w"] + b.fields["w"]})}
     ),
@@ -99,6 +104,7 @@ fault(
     "average_omits_a_field",
     "averaging does not update a field that is derived from the averaged one",
     "averages_as_declared",
+    "averaging_does_not_depend_on_the_order",
     method=change(DOUBLE, combine={"averages": ("w",)}),
     kernel=KernelModule(learn=carries_the_double),
 )
@@ -114,6 +120,7 @@ fault(
     "predict_counts_rows",
     "predict of one row increases a counter in the state",
     "predicting_changes_nothing",
+    "any_order_of_operations",
     method=change(
         PLAIN, state={"fields": (WEIGHTS, Field("asked", (), "questions", compared="nothing")), "predict": _asked}
     ),
@@ -123,6 +130,8 @@ fault(
     "one_prediction_at_the_start",
     "while the weights are zero, predict returns one value for any number of rows",
     "predicts_before_first_row",
+    "any_order_of_operations",
+    "rows_are_predicted_one_by_one",
     method=change(PLAIN, state={"predict": lambda s, X, settings: (X if s.w.any() else X[:1]) @ s.w}),
 )
 
@@ -147,12 +156,14 @@ fault(
     "arrays_of_another_type",
     "the backend declares an array type of its own and passes NumPy arrays to its kernels",
     "arrays_have_backend_type",
+    "kernel_is_given_arrays_of_the_backend",
     backend=replace(ON_NUMPY, namespace=lambda: TILES),
 )
 fault(
     "unused_device",
     "the backend declares a GPU, but its arrays are in host memory",
     "arrays_are_on_device",
+    "kernel_is_given_arrays_of_the_backend",
     backend=replace(ON_NUMPY, device="cuda"),
 )
 fault(
@@ -165,6 +176,7 @@ fault(
     "incomplete_backend",
     "the backend declares itself complete, but its kernel lacks float32",
     "backend_is_complete",
+    "complete_backend_has_every_dtype",
     backend=replace(ON_NUMPY, complete=True),
     kernel=KernelModule(learn=plain, LACKS={"float32": "too lazy"}),
 )
@@ -172,6 +184,7 @@ fault(
     "view_instead_of_copy",
     "the conversion to NumPy returns a view of the state",
     "returned_arrays_are_copies",
+    "any_order_of_operations",
     backend=replace(ON_NUMPY, asnumpy=np.asarray),
 )
 fault(

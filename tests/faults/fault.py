@@ -18,10 +18,13 @@ from faults.reference_learner import (
     block,
 )
 from orfit_bench.conformance import Report, conform
+from orfit_bench.conformance.check import SMOKE
 from orfit_bench.spec import Backend, Method
 
 NAME = "wrong"
 """The method's and the backend's name while a fault is installed."""
+MIXED = "any_order_of_operations"
+"""A check that does nearly everything that a learner can do."""
 ON_NUMPY = Backend(NAME, "", namespace=lambda: np)
 
 
@@ -41,9 +44,15 @@ class Fault:
     dtype: str = "float64"
     slow: bool = False
     explains_others: bool = False
-    """Whether other checks fail as a consequence; then the check that detects it is listed first."""
+    """Whether other checks fail as a consequence; then the check that detects it is listed first, and MIXED fails."""
     message: str = ""
     """What the report must say, where an author depends on it to find the mistake."""
+
+    @property
+    def noticed_by(self) -> frozenset[str]:
+        """The checks that notice the fault, also those that would if the kit went on after the first rows."""
+        hidden = self.explains_others or SMOKE in self.caught
+        return self.caught | ({MIXED} if hidden else set())
 
     @contextmanager
     def installed(self) -> Iterator[None]:

@@ -50,18 +50,21 @@ fault(
     "the first and the last member of a fleet change places",
     "fleet_equals_learners",
     "fleet_members_diverge_alone",
+    "fleet_members_leave_and_return",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_mixes_members),
 )
 fault(
     "one_member_stops_the_fleet",
     "where one member diverges, no other learns",
     "fleet_members_diverge_alone",
+    "fleet_members_leave_and_return",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_stops_all_members),
 )
 fault(
     "members_are_not_marked",
     "a member of a fleet whose weights are large is not marked, as a learner that is alone is",
     "fleet_members_lose_precision_alone",
+    "fleet_members_leave_and_return",
     method=WARNS,
     kernel=KernelModule(learn=_marks, step=block, fleet_learn=_marks_no_member),
 )

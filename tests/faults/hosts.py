@@ -14,7 +14,7 @@ from faults.reference_learner import (
     reference_kernel,
     reference_with,
 )
-from orfit_bench.learners import validation
+from orfit_bench.learners import configuration, parameters, validation
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import types
 
@@ -47,12 +47,15 @@ fault(
     "memory_order_is_ignored",
     "an array in Fortran order is read in the order of its memory",
     "any_memory_layout",
+    "any_order_of_operations",
+    "features_may_be_permuted",
     host=(validation, "_convert", _as_it_lies),
 )
 fault(
     "vector_as_one_row",
     "a vector is accepted as one row",
     "invalid_shapes_are_refused",
+    "any_order_of_operations",
     method=OJA,
     kernel=reference_kernel("oja"),
     host=(validation, "matrix", lambda X, *more, **named: matrix(np.atleast_2d(X), *more, **named)),
@@ -68,6 +71,7 @@ fault(
     "additional_columns_are_dropped",
     "additional columns of a later chunk are dropped",
     "changed_sizes_are_refused",
+    "any_order_of_operations",
     method=OJA,
     kernel=reference_kernel("oja"),
     host=(validation, "matrix", _cut_off),
@@ -83,6 +87,7 @@ fault(
     "masks_are_dropped",
     "masked entries of a masked array are learned",
     "non_numeric_input_is_refused",
+    "any_order_of_operations",
     host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 
@@ -91,6 +96,7 @@ fault(
     "ranges_are_ignored",
     "numbers outside the range of a setting are accepted",
     "invalid_settings_are_refused",
+    "spoiled_states_are_refused",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
     host=(types.Number, "__contains__", lambda interval, value: True),
@@ -108,5 +114,18 @@ fault(
     "empty_chunk_changes_weights",
     "learning an empty chunk changes the weights by rounding",
     "empty_chunk_changes_nothing",
+    "any_order_of_operations",
     host=(Rule, "learn", _rounded_for_nothing),
+)
+
+
+generator = parameters.generator
+fault(
+    "seed_is_ignored",
+    "the start is drawn with the seed 0, whatever the seed is",
+    "starts_are_drawn_with_the_seed",
+    "seed_decides_where_numbers_are_drawn",
+    method=OJA,
+    kernel=reference_kernel("oja"),
+    host=(configuration, "generator", lambda random_state, t: generator(0, t)),
 )

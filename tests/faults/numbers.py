@@ -22,13 +22,13 @@ from orfit_bench.spec import Field
 # ------------------------------------------------------------------------------------------ numbers of all kinds
 
 
-@faulty_learn("float32_is_close_to_float64", dtype="float32")
+@faulty_learn("float32_is_close_to_float64", "single_steps_in_float32_are_rounded_only", dtype="float32")
 def a_constant_of_three_digits(s, X, Y, p, out):
     """In float32 a constant has three digits."""
     return plain(s, X, Y * Y.dtype.type(1.001 if s.w.dtype == np.float32 else 1), p, out)
 
 
-@faulty_learn("full_precision_is_used")
+@faulty_learn("full_precision_is_used", "features_may_be_permuted", "features_of_zeros_change_nothing")
 def single_precision_in_double(s, X, Y, p, out):
     """Steps are computed in float32 for every dtype."""
     for i in range(len(X)):
@@ -41,13 +41,13 @@ def single_precision_in_double(s, X, Y, p, out):
     return len(X)
 
 
-@faulty_learn("learns_an_easy_stream")
+@faulty_learn("learns_an_easy_stream", "the_same_row_is_approached")
 def learns_the_opposite_of_each_target(s, X, Y, p, out):
     """The targets are learned with the opposite sign; the method has no law that would notice."""
     return plain(s, X, -Y, p, out)
 
 
-@faulty_learn("rows_of_zeros")
+@faulty_learn("rows_of_zeros", "rows_of_any_scale_count")
 def divides_by_the_row(s, X, Y, p, out):
     """Normalized LMS that divides by x'x, also for a row of zeros."""
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
@@ -61,7 +61,7 @@ def divides_by_the_row(s, X, Y, p, out):
     return len(X)
 
 
-@faulty_learn("repeated_rows")
+@faulty_learn("repeated_rows", "the_same_row_is_approached")
 def equal_rows_are_learned_once(s, X, Y, p, out):
     """Only the first of several equal rows of a chunk is learned."""
     first = set(np.unique(X, axis=0, return_index=True)[1])
@@ -75,13 +75,13 @@ def equal_rows_are_learned_once(s, X, Y, p, out):
     return len(X)
 
 
-@faulty_learn("constant_columns")
+@faulty_learn("constant_columns", "predictions_do_not_know_later_rows", "the_same_row_is_approached")
 def constant_columns_are_left_out(s, X, Y, p, out):
     """Columns that are constant in a chunk of more than three rows count as zeros."""
     return plain(s, X * (np.ptp(X, axis=0) > 0), Y, p, out) if len(X) > 3 else plain(s, X, Y, p, out)
 
 
-@faulty_learn("huge_and_tiny_scales", reference=PLAIN_KERNEL)
+@faulty_learn("huge_and_tiny_scales", "rows_of_any_scale_count", reference=PLAIN_KERNEL)
 def tiny_rows_are_refused(s, X, Y, p, out):
     """A row whose square underflows is refused."""
     tiny = X.any(axis=1) & ((X * X).sum(axis=1) < np.finfo(X.dtype).tiny)
@@ -89,7 +89,7 @@ def tiny_rows_are_refused(s, X, Y, p, out):
     return plain(s, X[:n], Y[:n], p, out)
 
 
-@faulty_learn("no_step_is_skipped_silently")
+@faulty_learn("no_step_is_skipped_silently", "rows_of_any_scale_count")
 def a_row_too_large_is_skipped(s, X, Y, p, out):
     """A row whose step would not be finite is skipped and counted as learned."""
     n = 0
@@ -105,14 +105,14 @@ def one_row_too_few_is_reported(s, X, Y, p, out):
     return max(0, learned - 1) if learned < len(X) else learned
 
 
-@faulty_learn("thousands_of_rows")
+@faulty_learn("thousands_of_rows", "any_number_of_steps_is_possible")
 def a_table_of_a_thousand_steps(s, X, Y, p, out):
     """The step sizes come from a table of a thousand entries."""
     steps = np.full(1000, STEP)
     return plain(s, X, Y, p, out) if steps[p.t - 1] else 0
 
 
-@faulty_learn("hundred_thousand_rows", slow=True)
+@faulty_learn("hundred_thousand_rows", "any_number_of_steps_is_possible", slow=True)
 def steps_are_counted_in_sixteen_bits(s, X, Y, p, out):
     """The number of the step is an int16."""
     return plain(s, X, Y, p, out) if np.int16(p.t) else 0
@@ -142,20 +142,27 @@ fault(
 )
 
 
-@faulty_learn("one_feature")
+@faulty_learn("one_feature", "features_of_zeros_change_nothing")
 def squeezes(s, X, Y, p, out):
     """Dimensions of length one are dropped, also that of the features."""
     return plain(s, np.atleast_2d(X.squeeze()), Y, p, out)
 
 
-@faulty_learn("more_features_than_rows", reference=PLAIN_KERNEL)
+@faulty_learn(
+    "more_features_than_rows",
+    "agrees_with_reference_at_many_features",
+    "features_may_be_permuted",
+    reference=PLAIN_KERNEL,
+)
 def features_in_fives(s, X, Y, p, out):
     """Features are processed five at a time; the remainder of more than ten is omitted."""
     rest = X.shape[1] % 5 if X.shape[1] > 10 else 0
     return plain(s, np.hstack([X[:, : X.shape[1] - rest], 0 * X[:, X.shape[1] - rest :]]), Y, p, out)
 
 
-@faulty_learn("more_rows_than_features", reference=PLAIN_KERNEL)
+@faulty_learn(
+    "more_rows_than_features", "features_may_be_permuted", "features_of_zeros_change_nothing", reference=PLAIN_KERNEL
+)
 def four_features_at_once(s, X, Y, p, out):
     """The special case of four features uses three."""
     return plain(s, X * [1, 1, 1, 0] if X.shape[1] == 4 else X, Y, p, out)

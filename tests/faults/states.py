@@ -29,7 +29,7 @@ from orfit_bench.spec import Field, Growth
 # ------------------------------------------------------------------------------------------ what is to be left alone
 
 
-@faulty_learn("inputs_are_not_written_to")
+@faulty_learn("inputs_are_not_written_to", "any_order_of_operations")
 def rows_serve_as_scratch(s, X, Y, p, out):
     """Writable rows are overwritten after they were learned."""
     learned = plain(s, X, Y, p, out)
@@ -54,6 +54,7 @@ fault(
     "checks_too_late",
     ChecksTooLate.__doc__,
     "nonfinite_input_is_refused",
+    "any_order_of_operations",
     kernel=ChecksTooLate(),
 )
 
@@ -73,7 +74,14 @@ class KeepsRows:
         return n
 
 
-fault("keeps_rows", KeepsRows.__doc__, "inputs_are_not_kept", method=WITH_LAST, kernel=KeepsRows())
+fault(
+    "keeps_rows",
+    KeepsRows.__doc__,
+    "inputs_are_not_kept",
+    "any_order_of_operations",
+    method=WITH_LAST,
+    kernel=KeepsRows(),
+)
 
 
 class SharesGains:
@@ -100,7 +108,7 @@ class SharesGains:
 fault("shares_gains", SharesGains.__doc__, "learners_are_independent", "any_order_of_operations", kernel=SharesGains())
 
 
-@faulty_learn("result_depends_only_on_seed")
+@faulty_learn("result_depends_only_on_seed", "process_is_left_as_it_was")
 def uses_up_the_shared_generator(s, X, Y, p, out):
     """An unused number is drawn from NumPy's global generator."""
     np.random.random()  # noqa: NPY002
@@ -118,7 +126,13 @@ class KeepsEverything:
         return plain(s, X, Y, p, out)
 
 
-fault("keeps_everything", KeepsEverything.__doc__, "no_memory_outside_state", kernel=KeepsEverything())
+fault(
+    "keeps_everything",
+    KeepsEverything.__doc__,
+    "no_memory_outside_state",
+    "no_objects_are_left_behind",
+    kernel=KeepsEverything(),
+)
 
 # ------------------------------------------------------------------------------------------ state
 
@@ -153,13 +167,14 @@ fault(
     "different_sign_of_a_field",
     "a field has the opposite sign of that of the reference",
     "state_moves_between_backends",
+    "backends_take_turns",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, replace(LAST, compared="nothing"))}),
     kernel=KernelModule(learn=partial(with_momentum, sign=-1)),
     reference=KernelModule(learn=with_momentum),
 )
 
 
-@faulty_learn("rows_are_counted")
+@faulty_learn("rows_are_counted", "any_number_of_steps_is_possible")
 def says_twice_the_rows(s, X, Y, p, out):
     """Twice the number of learned rows is returned."""
     learned = plain(s, X, Y, p, out)
@@ -180,6 +195,7 @@ fault(
     "counts_beyond_the_memory",
     "rows are counted although the memory is full",
     "state_size_is_bounded",
+    "state_matches_declaration",
     method=change(
         PLAIN,
         state={
@@ -201,6 +217,7 @@ fault(
     "derived_field_drifts",
     "a field that is derived from the weights is wrong after two thousand rows",
     "derived_fields_are_consistent",
+    "derived_fields_are_right_at_any_step",
     method=change(DOUBLE, combine={"derive": lambda fields, settings: {"double": 2 * fields["w"]}}),
     kernel=KernelModule(learn=_loses_the_double),
 )
@@ -216,6 +233,7 @@ fault(
     "refused_row_is_counted",
     "a field counts a row that is refused afterwards",
     "overflowing_step_is_refused",
+    "any_order_of_operations",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("attempts", (), "rows tried"))}),
     kernel=KernelModule(learn=_counts_attempts),
 )

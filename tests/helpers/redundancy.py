@@ -69,7 +69,7 @@ def faults() -> str:
     """How many faults of tests/faults are noticed by how many checks."""
     from faults.fault import FAULTS  # loads the plugins, after which mutants cannot be judged
 
-    counts = Counter(len(fault.caught) > 1 for fault in FAULTS.values())
+    counts = Counter(len(fault.noticed_by) > 1 for fault in FAULTS.values())
     return f"{counts.total()} faults: {counts[True]} noticed by several checks, {counts[False]} by a single one"
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.counting import count_flops
-from orfit_bench.conformance.inspection import arrays_of, bytes_of, layout_of
+from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.counting import Counted, Counting, count_flops
+from orfit_bench.conformance.inspection import arrays_of, bytes_of, layout_of, with_kernel
 
 SIZES = (32, 64)
 """Features: enough for the leading power of d to show, few enough for a cubic kernel."""
@@ -19,6 +19,10 @@ MORE, LESS = 64, 8
 A cost is declared to leading order and for the best grouping of rows into blocks; a factorization counts up to 25 times
 the cube of its size.
 """
+BOTH = 32
+"""How many times more or fewer may be counted for a single row, of which a method may leave much to later ones."""
+MANY = 512
+"""Features of which a cost of another power of d differs more than these factors."""
 SLACK = float(np.sqrt(2))
 """Half-way, on a logarithmic scale, to the next power of d."""
 
@@ -67,6 +71,32 @@ def cost_is_of_declared_size(context: CheckContext) -> None:
     )
 
 
+@check(all_variants=False)
+def state_is_of_declared_size_at_many_features(context: CheckContext) -> None:
+    """With 512 features the state has at most 64 times as many numbers as a row reads, writes or computes."""
+    learner = context.initialize(context.rows(n=1, d=MANY))
+    cost, arguments = context.method.theory.cost, _arguments(context, MANY, rows=1)
+    declared = max(cost.floats(*arguments), cost.flops(*arguments))
+    entries = sum(int(a.size) for a in arrays_of(learner))
+    ensure(entries <= MORE * declared, f"with {MANY} features {entries} numbers are kept, the cost is {declared:.0f}")
+
+
+@check(needs_numpy_arithmetic, all_variants=False)
+def row_of_many_features_costs_as_declared(context: CheckContext) -> None:
+    """A row of 512 features, learned alone, takes the declared operations, within a constant factor, and is read."""
+    chunk, cost = context.rows(n=2, d=MANY), context.method.theory.cost
+    learner = with_kernel(context.create(), Counting)
+    context.learn(learner, chunk.cut(0, 1))
+    Counted.flops = 0.0
+    context.learn(learner, chunk.cut(1, 2))
+    flops, floats = (f(*_arguments(context, MANY, rows=2)) for f in (cost.flops, cost.floats))
+    says = f"a row of {MANY} features takes {Counted.flops:.0f} counted operations, Cost.flops declares {flops:.0f}"
+    ensure(Counted.flops <= BOTH * max(flops, 1), f"{says}: at least a share of 1/{BOTH} of the count is wanted")
+    ensure(flops <= BOTH * max(Counted.flops, 1), f"{says}: at most {BOTH} times the count is wanted")
+    least = min(MANY, sum(int(a.size) for a in arrays_of(learner))) / LESS
+    ensure(floats >= least, f"a row of {MANY} numbers is read, Cost.floats declares {floats:.0f} numbers")
+
+
 def _ensure_growth(context: CheckContext, what: str, measured: list[float], *costs: str) -> None:
     declared = [[getattr(context.method.theory.cost, cost)(*_arguments(context, d)) for d in SIZES] for cost in costs]
     allowed = max(last / max(first, 1) for first, last in declared)
@@ -75,9 +105,9 @@ def _ensure_growth(context: CheckContext, what: str, measured: list[float], *cos
     ensure(growth <= SLACK * max(allowed, 1), f"from {SIZES[0]} to {SIZES[1]} features {what} {factors}")
 
 
-def _arguments(context: CheckContext, d: int) -> tuple[Any, dict[str, int]]:
+def _arguments(context: CheckContext, d: int, rows: int = ROWS) -> tuple[Any, dict[str, int]]:
     """The settings and sizes that a declared cost takes."""
-    learner = context.train(context.rows(d=d))
+    learner = context.train(context.rows(n=rows, d=d))
     layout = layout_of(learner)
     return learner.settings, {**layout.sizes_of_layer(1), "count": layout.count(arrays_of(learner))}
 

@@ -25,7 +25,7 @@ def needs_average(context: CheckContext) -> str:
     return "" if context.method.combine.averages else "the method declares no average"
 
 
-def _train_two(context: CheckContext) -> tuple[Any, Any]:
+def train_two(context: CheckContext) -> tuple[Any, Any]:
     """Two learners of parts of a stream, without pending rows."""
     rule = context.method.combine.merge
     refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
@@ -36,7 +36,7 @@ def _train_two(context: CheckContext) -> tuple[Any, Any]:
     return context.train(chunk.cut(0, cut)), context.train(chunk.cut(cut, len(chunk.X)))
 
 
-def _merge(context: CheckContext, one: Any, other: Any) -> Any:
+def merge_or_skip(context: CheckContext, one: Any, other: Any) -> Any:
     """Merge; with settings other than the defaults, the rule may refuse to, for lack of precision."""
     try:
         return one.merge(other)
@@ -48,12 +48,12 @@ def _merge(context: CheckContext, one: Any, other: Any) -> Any:
 @check(needs_merge, numbers="any")
 def merges_as_declared(context: CheckContext) -> Deviation | None:
     """An exact merge equals learning all rows, an averaged one the mean of the weights by rows; any is finite."""
-    one, other = _train_two(context)
+    one, other = train_two(context)
     chunk = context.rows(n=12 * context.batch_size)
     weights = "basis" if not context.method.traits.supervised else context.method.state.weights
     parts = [(getattr(a, "classes_", ()), a.state()) for a in (one, other)]
     rows = np.array([one.n_samples_seen_, other.n_samples_seen_])
-    merged = _merge(context, one, other)
+    merged = merge_or_skip(context, one, other)
     ensure(merged.n_samples_seen_ == rows.sum(), f"{merged.n_samples_seen_} rows seen, want {rows.sum()}")
     ensure_finite(context, merged, chunk)
     kind = context.method.combine.merge.kind if context.method.combine.merge else ""
@@ -95,9 +95,9 @@ def _columns(weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
 @check(needs_merge, numbers="any")
 def merge_leaves_other_unchanged(context: CheckContext) -> None:
     """The learner that is merged into another stays as it was, bit by bit, and shares no memory with it."""
-    one, other = _train_two(context)
+    one, other = train_two(context)
     before = other.copy()
-    _merge(context, one, other)
+    merge_or_skip(context, one, other)
     context.ensure_identical(other, before, "after the merge, the other learner")
     context.learn(one, context.rows())
     context.ensure_identical(other, before, "after the merged learner learned more rows, the other learner")

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, Note, check, ensure
+from orfit_bench.conformance.check import Deviation, Note, check, ensure, worst
+from orfit_bench.conformance.checks.costs import needs_numpy_arithmetic
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
 from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.counting import share_in_double
 from orfit_bench.conformance.inspection import arrays_of, host_arrays_of, state_of
 from orfit_bench.conformance.tolerance import perturbation_size
 from orfit_bench.spec.arrays import dtype_name
@@ -81,6 +83,32 @@ def float32_is_computed_in_float32(context: CheckContext) -> Note | None:
         "compute in the dtype of s, for example by p.step_size.astype(s.w.dtype)",
     )
     return None
+
+
+@check(needs_float32_learner, all_variants=False)
+def single_steps_in_float32_are_rounded_only(context: CheckContext) -> Deviation:
+    """A step in float32 differs from one in float64, from the same state, by rounding only."""
+    B, found = context.batch_size, []
+    chunk = context.rows(n=STEPS * B)
+    learner, double = context.train(chunk.cut(0, B)), context.create(dtype="float64")
+    for i in range(B, STEPS * B, B):
+        double.live_state = _in_double(double, state_of(learner), host_arrays_of(learner))
+        for one in (learner, double):
+            context.learn(one, chunk.cut(i, i + B))
+        found.append(context.compare(chunk, (learner, double), of=f"step {i // B}:"))
+    return worst(found)
+
+
+def needs_float32_arithmetic(context: CheckContext) -> str:
+    """The learner must be in float32, and its kernel compute with NumPy's functions."""
+    return needs_float32_learner(context) or needs_numpy_arithmetic(context)
+
+
+@check(needs_float32_arithmetic, all_variants=False)
+def operations_are_in_float32(context: CheckContext) -> None:
+    """Most operations of a learner in float32 have results in float32."""
+    share = share_in_double(context, WIDE)
+    ensure(share < 0.5, f"{share:.0%} of the operations have results in float64")
 
 
 def _in_double(learner: Any, state: LearnerState, fields: dict[str, Any]) -> LearnerState:

@@ -34,6 +34,9 @@ def _ensure_continues(context: CheckContext, move: Any, message: str) -> None:
         predictions, expected = (context.learn(learner, chunk.cut(i, 24)) for learner in (moved, stayed))
         context.ensure_identical(moved, stayed, f"{message}, {24 - i} rows later")
         ensure(bits(predictions) == bits(expected), f"{message}, its predictions differ")
+        if (waiting := context.train(chunk.cut(0, i))).pending and context.supports("blocks"):
+            moved = move(waiting)
+            context.ensure_identical(moved.flush(), waiting.flush(), f"{message} and flushed")
 
 
 @check(numbers="any")
@@ -94,8 +97,11 @@ def state_matches_declaration(context: CheckContext) -> None:
     """The state has the declared fields with their dimensions, in the dtype of the learner, all finite."""
     chunk = context.rows()
     learner = context.train(chunk)
-    state = learner.state()
-    for f in layout_of(learner).fields:
+    state, layout = learner.state(), layout_of(learner)
+    if layout.grows:
+        count = layout.count(arrays_of(learner))
+        ensure(state.sizes[layout.grows] == count, f"{count} entries are counted, {state.sizes[layout.grows]} are kept")
+    for f in layout.fields:
         ensure(f.name in state, f"the state lacks {f.name!r}")
         a = state[f.name]
         ensure(a.dtype == context.dtype, f"{f.name} is of {a.dtype}, want {context.dtype}")

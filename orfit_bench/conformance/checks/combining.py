@@ -1,0 +1,69 @@
+"""Merges and averages in another order, with itself, and with a learner that has learned nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, skip_if, worst
+from orfit_bench.conformance.checks.merging import merge_or_skip, needs_average, needs_merge, train_two
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.learners.averaging import average
+
+
+@check(needs_merge, numbers="any")
+def merges_in_other_ways(context: CheckContext) -> Deviation:
+    """A merge with a learner of no rows, on either side, changes nothing; an exact one may be of any two streams.
+
+    The average of the weights of a learner and its copy are these weights.
+    """
+    skip_if(context.method.traits.labels, "a learner of no rows has no classes")
+    one, other = train_two(context)
+    B = context.batch_size
+    chunk = context.rows(n=12 * B)
+    kind = context.method.combine.merge.kind if context.method.combine.merge else ""
+    found = [
+        _compare(context, merge_or_skip(context, one.copy(), context.initialize(chunk)), one, "with no rows"),
+        _compare(context, merge_or_skip(context, context.initialize(chunk), one), one, "of no rows with others"),
+    ]
+    if kind == "exact":
+        swapped = chunk.map(lambda a: np.concatenate([a[4 * B :], a[: 4 * B]]))
+        pair = merge_or_skip(context, other.copy(), one), context.train(swapped)
+        found.append(context.compare(swapped, pair, of="the second part first:"))
+    if kind == "averaged" and not context.method.state.growth and not context.variant.settings:
+        pair = merge_or_skip(context, one.copy(), other), merge_or_skip(context, other.copy(), one)
+        found.append(_compare(context, *pair, of="in either order"))
+    if kind == "averaged" and context.method.traits.supervised:
+        name = context.method.state.weights
+        weights = merge_or_skip(context, one.copy(), one.copy()).array(name), one.array(name)
+        found.append(context.compare(chunk, weights, of="merged with its copy"))
+    return worst(found)
+
+
+@check(needs_average, numbers="any")
+def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
+    """`average` gives the same numbers in either order, and does not change learners that are equal."""
+    B = context.batch_size
+    chunk = context.rows(n=8 * B)
+    parts = [context.train(chunk.cut(lo, lo + 4 * B)) for lo in (0, 4 * B)]
+    swapped, equal = [learner.copy() for learner in parts], [parts[0].copy() for _ in range(3)]
+    average(parts)
+    average(reversed(swapped))
+    before = equal[0].copy()
+    average(equal)
+    return worst(
+        [
+            _compare(context, parts[0], swapped[1], "averaged in either order"),
+            _compare(context, equal[2], before, "averaged with its copies"),
+        ]
+    )
+
+
+def _compare(context: CheckContext, got: Any, want: Any, of: str) -> Deviation:
+    """Compare the fields that are compared by their entries; the step may be counted differently."""
+    names = [f.name for f in layout_of(want).fields if f.compared == "entries"]
+    fields, expected = host_arrays_of(got), host_arrays_of(want)
+    pairs = [(np.asarray(fields[name]), np.asarray(expected[name])) for name in names]
+    return context.compare(context.rows(n=12 * context.batch_size), *pairs, of=of)

@@ -1,0 +1,164 @@
+"""What changes with the rows in a known way: features in another order, features and outputs of zeros."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import learn_or_skip
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.checks.agreement import MANY_FEATURES, needs_models
+from orfit_bench.conformance.checks.chunks import needs_predictions
+from orfit_bench.conformance.comparison import AMBIENT
+from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.conformance.variants import Variant
+from orfit_bench.learners.restoring import restore
+from orfit_bench.spec import LINEAR, Integer, Model
+
+FEW, MANY = (4, 12), (MANY_FEATURES,)
+"""Features of the rows of all variants, and of those of the default settings only."""
+ORDERS = "the model is not linear in the features, or varies with the rows"
+
+
+def _is_linear(context: CheckContext) -> bool:
+    return context.variant.model is LINEAR and not context.variant.time_varying
+
+
+@check()
+def features_may_be_permuted(context: CheckContext) -> Deviation:
+    """With the features in another order, from a start in that order, a learner has the same numbers in that order."""
+    skip_if(not _is_linear(context), ORDERS)
+    sizes = FEW if context.variant.settings or context.variant.outputs else FEW + MANY
+    return worst([_permuted(context, context.rows(n=ROWS - 6, d=d)) for d in sizes])
+
+
+def _permuted(context: CheckContext, chunk: Chunk) -> Deviation:
+    order = np.roll(np.arange(chunk.X.shape[1]), 1)
+    learner, start = context.create(), context.initialize(chunk)
+    predictions = learn_or_skip(context, learner, chunk)
+    state = start.state()
+    for field in layout_of(start).fields:
+        for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
+            state[field.name].values[...] = np.take(state[field.name].values, order, axis)
+    other, permuted = restore(state), chunk.with_rows(chunk.X[:, order])
+    parts = [context.learn(other, permuted.cut(lo, hi)) for lo, hi in ((0, 5), (5, len(chunk.X)))]
+    return context.compare(
+        chunk,
+        *_pairs(context, other, learner, order),
+        (context.concatenate(parts), predictions),
+        of=f"{len(order)} features",
+    )
+
+
+def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> list[tuple[Any, Any]]:
+    """The weights, or the projections onto a subspace, of a learner of permuted rows and as they should be."""
+    if not context.method.traits.supervised:
+        rows = context.rows(n=3, d=len(order)).X
+        return [(context.predict(other, rows[:, order]), context.predict(learner, rows)[:, order])]
+    fields, expected = host_arrays_of(other), host_arrays_of(learner)
+    return [(fields[n], expected[n][order]) for n in (context.method.state.weights,) if n in fields]
+
+
+@check(needs_predictions)
+def features_of_zeros_change_nothing(context: CheckContext) -> Deviation:
+    """Additional features that are always zero change no prediction of a learner that starts with zeros."""
+    skip_if(not _is_linear(context), ORDERS)
+    found = []
+    for d in (1, 4):
+        chunk = context.rows(d=d)
+        weights = host_arrays_of(context.initialize(chunk)).get(context.method.state.weights, np.zeros(0))
+        skip_if(weights.any(), "the weights at the start are not zero")
+        expected = learn_or_skip(context, context.create(), chunk)
+        wide = chunk.with_rows(np.insert(chunk.X, d // 2, 0, axis=1))
+        predictions = learn_or_skip(context, context.create(), wide)
+        found.append(context.compare(chunk, (predictions, expected), of=f"{d} features"))
+    return worst(found)
+
+
+@check(needs_predictions)
+def rows_are_predicted_one_by_one(context: CheckContext) -> Deviation:
+    """The prediction for a row does not depend on the other rows of the call, nor on their order."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    chunk, found = context.rows(), []
+    order = np.random.default_rng(context.seed).permutation(ROWS)
+    for i in (0, 1, 10):
+        learner = context.train(chunk.cut(0, i))
+        expected = context.predict(learner, chunk.X)
+        single = [context.predict(learner, chunk.X[j : j + 1]) for j in range(ROWS)]
+        ensure(all(len(part) == 1 for part in single), f"after {i} rows: one row does not get one prediction")
+        pairs = (np.concatenate(single), expected), (context.predict(learner, chunk.X[order]), expected[order])
+        found.append(context.compare(chunk, *pairs, of=f"predictions after {i} rows"))
+    return worst(found)
+
+
+@check(needs_predictions)
+def predictions_do_not_know_later_rows(context: CheckContext) -> Deviation:
+    """The prediction before a step depends neither on the target of its row nor on any later row of the call."""
+    plain = context.rows()
+    X = plain.X.copy()
+    X[:, 3] = 1 if context.variant.model is LINEAR else X[:, 3]
+    chunk = plain.with_rows(X)
+    found = []
+    for begin, end, known in ((0, ROWS, 7), (1, 13, 2)):
+        other = _with_other_future(chunk, begin + known)
+        learners = context.create(), context.create()
+        for learner in learners:
+            context.learn(learner, chunk.cut(0, begin))
+        got, want = (
+            learn_or_skip(context, a, b.cut(begin, end)) for a, b in zip(learners, (other, chunk), strict=True)
+        )
+        pair = context.concatenate([got, want])
+        assert pair is not None
+        half = len(pair) // 2
+        found.append(context.compare(chunk, (pair[: known + 1], pair[half : half + known + 1]), of=f"{known} rows"))
+    return worst(found)
+
+
+def _with_other_future(chunk: Chunk, known: int) -> Chunk:
+    """The same rows up to a number, and its target and all rows after it in the opposite order."""
+
+    def turned(a: Array | None, at: int) -> Any:
+        return None if a is None else frozen(np.concatenate([a[:at], a[at:][::-1]]))
+
+    varying = {name: turned(a, known + 1) for name, a in chunk.time_varying.items()}
+    X = turned(chunk.X, known + 1)
+    X = np.where(np.arange(len(X))[:, None] > known, X * np.linspace(0.5, 1, len(X))[:, None], X).astype(X.dtype)
+    return Chunk(frozen(X), turned(chunk.y, known), varying)
+
+
+IDLE_OUTPUT = Model(
+    "linear with an idle output",
+    predict=lambda w, X: w.__array_namespace__().stack([X @ w, 0 * (X @ w)], axis=1),
+    jacobian=lambda w, x: x.__array_namespace__().stack([x, 0 * x]),
+    parameters=lambda d, c: d,
+    start=lambda draw, d, c: np.zeros(d),
+)
+"""A linear model of one output, and a second one that is always zero."""
+ONE_OUTPUT = replace(
+    IDLE_OUTPUT,
+    name="linear with one output",
+    predict=lambda w, X: (X @ w)[:, None],
+    jacobian=lambda w, x: x[None, :],
+)
+
+
+@check(needs_models)
+def idle_outputs_change_nothing(context: CheckContext) -> Deviation:
+    """A model with a second output that is zero, has no gradient and is to be zero, is learned like that without it."""
+    skip_if(not _is_linear(context) or context.variant.outputs, "it compares linear models of one output")
+    counts = {s.name for s in context.method.settings if isinstance(s.type, Integer)}
+    skip_if(counts & set(context.variant.settings), "a limit on gradients means something else for two outputs")
+    chunk, name = context.rows(), context.method.state.weights
+    assert chunk.y is not None
+    skip_if(not context.accepts(chunk._replace(y=np.zeros((ROWS, 2)))), "targets of zero are refused")
+    found = []
+    for model, outputs in ((IDLE_OUTPUT, 2), (ONE_OUTPUT, 1)):
+        y = np.zeros((ROWS, outputs), chunk.y.dtype)
+        y[:, 0] = chunk.y
+        other = replace(context, variant=Variant(context.variant.settings, model, outputs))
+        found.append(np.asarray(other.train(chunk._replace(y=y)).array(name)))
+    return context.compare(chunk, (found[0], found[1]), of=name)

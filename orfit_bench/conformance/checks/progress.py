@@ -1,0 +1,128 @@
+"""What is learned is approached: the same row again, rows of any scale, rows after very many others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.checks.state import needs_derived_fields
+from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.rows import Chunk
+from orfit_bench.learners.restoring import restore
+from orfit_bench.spec import LINEAR
+from orfit_bench.spec.law import to_numpy64
+
+COPIES = 12
+"""How often the same row is learned."""
+HALF = ROWS // 2
+MANY_STEPS = 2**40
+"""Steps that no stream of the kit has, and more than a small integer holds."""
+
+
+@check(all_variants=False)
+def the_same_row_is_approached(context: CheckContext) -> None:
+    """The error of a row is smaller after it was learned twelve times in one call than after once, or almost zero.
+
+    A method may leave out a row that it knows, but then it does so in twelve calls, too.
+    """
+    skip_if(context.variant.model is not LINEAR, "a network may overshoot")
+    skip_if(context.method.traits.labels, "one class alone may be certain")
+    row = context.rows(n=1)
+    row = row.with_rows(0.5 * row.X / np.linalg.norm(row.X))
+    often = row.map(lambda a: np.repeat(a, COPIES, axis=0))
+    learners = context.initialize(row), context.train(row), context.train(often)
+    before, once, after = (_error(context, learner, row) for learner in learners)
+    errors = f"{before:.1e} at the start, {once:.1e} after learning it once, {after:.1e} after {COPIES} times"
+    ensure(after < before, f"the error of a row does not become smaller: {errors}")
+    if after >= once and after > 0.01 * before:
+        several = context.train(row)
+        for _ in range(COPIES - 1):
+            context.learn(several, row)
+        ensure(_error(context, several, row) == once, f"the error of a row does not become smaller: {errors}")
+
+
+def _error(context: CheckContext, learner: Any, row: Chunk) -> float:
+    """The distance of a prediction from the target, or of a row from its projection."""
+    found = to_numpy64(context.predict(learner, row.X)).reshape(1, -1)
+    return float(np.linalg.norm(found - (row.X if row.y is None else row.y.reshape(1, -1))))
+
+
+@check(all_variants=False)
+def rows_of_any_scale_count(context: CheckContext) -> None:
+    """Rows and targets of large scale that are not refused change the weights; those of small scale are not refused."""
+    skip_if(context.variant.model is not LINEAR, "a network may be flat there")
+    chunk = context.rows(d=2 * ROWS)  # so that directions are left of which nothing was learned
+    first, rest = chunk.cut(0, HALF), chunk.cut(HALF, ROWS)
+    exponent = np.finfo(context.dtype).maxexp
+    for what, powers in (
+        ("rows", (-exponent + 8, -exponent // 2 - 8, exponent // 4, exponent // 2 + 8, exponent - 8)),
+        ("targets", (-exponent // 4, exponent // 4, exponent // 2 + 8)),
+    ):
+        for power in powers if what == "rows" or context.method.traits.numbers else ():
+            scaled = _scaled(rest, what, power)
+            if not context.accepts(scaled):
+                continue
+            learner = context.train(first)
+            before = _weights(learner)
+            n = rows_until_refusal(context, learner, scaled)
+            ensure_finite_state(learner, f"{what} of scale 2^{power}")
+            ensure(n == len(rest.X) or power > 0, f"{what} of scale 2^{power} are refused from row {n} on")
+            counts = n < len(rest.X) or power < 0 or _weights(learner) != before
+            ensure(counts, f"{what} of scale 2^{power} are learned, but change nothing")
+
+
+def _scaled(chunk: Chunk, what: str, power: int) -> Chunk:
+    """Rows or targets times a power of two."""
+    a = chunk.X if what == "rows" else chunk.y
+    scaled = np.ldexp(np.asarray(a, np.longdouble), power).astype(chunk.X.dtype)
+    return chunk.with_rows(scaled) if what == "rows" else chunk._replace(y=scaled)
+
+
+def _weights(learner: Any) -> bytes:
+    """The bytes of the weights, or of the basis, or, if there are neither, of all fields."""
+    fields = host_arrays_of(learner)
+    names = [n for n in (learner.method.state.weights, "basis") if n in fields][:1] or list(fields)
+    return b"".join(fields[name].tobytes() for name in names)
+
+
+def _after_many_steps(context: CheckContext, chunk: Chunk) -> Any:
+    """A learner of the rows whose counts say that it has learned very many."""
+    state = context.train(chunk).state()
+    head = json.loads(state.attrs["orfit_bench"])
+    head |= {"t": MANY_STEPS, "n_samples_seen": MANY_STEPS * context.batch_size}
+    state.attrs["orfit_bench"] = json.dumps(head)
+    return restore(state, **context.model)
+
+
+@check()
+def any_number_of_steps_is_possible(context: CheckContext) -> None:
+    """A learner whose state says that it took 2^40 steps learns more rows, and counts them."""
+    B = context.batch_size
+    chunk = context.rows(n=12 * B)
+    learner = _after_many_steps(context, chunk.cut(0, 4 * B))
+    context.learn(learner, chunk.cut(4 * B, 12 * B))
+    ensure_finite_state(learner, "after 2^40 steps")
+    steps = learner.state().attrs["t"] - MANY_STEPS
+    ensure(steps == 8, f"{8 * B} rows after 2^40 steps were counted as {steps} steps, want 8")
+    rows = learner.n_samples_seen_ - MANY_STEPS * B
+    ensure(rows == 8 * B, f"{8 * B} rows after {MANY_STEPS * B} were counted as {rows}")
+
+
+@check(needs_derived_fields)
+def derived_fields_are_right_at_any_step(context: CheckContext) -> Deviation:
+    """The derived fields equal those computed from the other fields, also after 2^40 steps."""
+    assert context.method.combine.derive
+    B = context.batch_size
+    chunk = context.rows(n=12 * B)
+    learner = _after_many_steps(context, chunk.cut(0, 4 * B))
+    context.learn(learner, chunk.cut(4 * B, 12 * B))
+    fields = {name: to_numpy64(a) for name, a in host_arrays_of(learner).items()}
+    derived = context.method.combine.derive(fields, learner.settings)
+    return context.compare(
+        chunk, *((fields[name], np.asarray(a)) for name, a in derived.items()), of=", ".join(derived)
+    )

@@ -1,0 +1,123 @@
+"""States that are not those of a learner, starts that are drawn, and the information at the start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.checks.agreement import needs_inverse_gram
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.learners.restoring import restore
+from orfit_bench.spec import LINEAR, Diagonal
+
+Change = Callable[[Any, dict[str, Any]], None]
+"""Spoils a state (a dataset) or its header."""
+
+
+@check(all_variants=False)
+def spoiled_states_are_refused(context: CheckContext) -> None:
+    """States with a missing, unknown or spoiled array, or with an impossible count or setting, raise ValueError."""
+    learner = context.train(context.rows())
+    for what, spoil in _spoiled(context, learner).items():
+        state = learner.state()
+        header = json.loads(state.attrs["orfit_bench"])
+        state = spoil(state, header)
+        state.attrs["orfit_bench"] = json.dumps(header)
+        try:
+            restore(state, **context.model)
+        except (ValueError, TypeError) as error:
+            ensure(str(error), f"{what}: the error has no message")
+        else:
+            ensure(False, f"{what}: the state was restored")
+
+
+def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, dict[str, Any]], Any]]:
+    """Functions that spoil a state, by what they do."""
+    name = layout_of(learner).fields[0].name
+
+    def with_nan(state: Any, header: dict[str, Any]) -> Any:
+        state[name].values.flat[:1] = np.nan
+        return state
+
+    def with_header(**entries: Any) -> Callable[[Any, dict[str, Any]], Any]:
+        def change(state: Any, header: dict[str, Any]) -> Any:
+            header.update(entries)
+            return state
+
+        return change
+
+    found = {
+        f"NaN in {name}": with_nan,
+        f"no {name}": lambda state, header: state.drop_vars(name),
+        "an unknown array": lambda state, header: state.assign(no_such_field=state[name].rename({})),
+        f"{name} of another shape": lambda state, header: state.assign({name: ("other", np.zeros(99))}),
+        "a negative number of steps": with_header(t=-1),
+        "a number of features of another size": with_header(n_features=learner.n_features_in_ + 1),
+    }
+    settings = json.loads(learner.state().attrs["settings"])
+    for setting in context.method.settings:
+        if setting.type.kind in ("number", "schedule"):
+            found[f"{setting.name} of NaN"] = with_header(settings={**settings, setting.name: float("nan")})
+    return found
+
+
+@check()
+def starts_are_drawn_with_the_seed(context: CheckContext) -> None:
+    """Fields that start with random numbers do so with those of a Philox generator whose key is the seed."""
+    skip_if(context.variant.model is not LINEAR, "the model draws its weights, too")
+    seed = context.seed + 1
+    learner = context.train(context.rows().cut(0, 0), random_state=seed)
+    layout, found = layout_of(learner), host_arrays_of(learner)
+    draw = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 0, 0])).standard_normal
+    for f in layout.fields:
+        start = f.start(learner.settings, layout.sizes, draw) if f.start else None
+        if start is not None and not isinstance(start, Diagonal):
+            want = np.asarray(start, found[f.name].dtype)
+            ensure(np.array_equal(found[f.name], want), f"the start of {f.name} is not drawn with the seed {seed}")
+
+
+@check()
+def seed_decides_where_numbers_are_drawn(context: CheckContext) -> None:
+    """Another seed gives another result if the start or the steps are drawn, and the same one if nothing is."""
+    skip_if(context.variant.model is not LINEAR, "the model draws its weights, too")
+    chunk = context.rows()
+    one, other = (host_arrays_of(context.train(chunk, random_state=context.seed + i)) for i in (0, 1))
+    differ = any(not np.array_equal(one[name], other[name]) for name in one)
+    learner = context.initialize(chunk)
+    starts = _draws_at_the_start(learner)
+    ensure(differ or not starts, "the start is drawn, but another seed gives the same result")
+    decides = starts or context.method.kernel.draws(learner.settings)
+    ensure(decides or not differ, "nothing is drawn, but another seed gives another result")
+
+
+def _draws_at_the_start(learner: Any) -> bool:
+    """Whether a field of a learner starts with random numbers."""
+    calls, layout = [], layout_of(learner)
+
+    def draw(size: Any) -> Any:
+        calls.append(size)
+        return np.random.default_rng(0).standard_normal(size)
+
+    for f in layout.fields:
+        if f.start:
+            f.start(learner.settings, layout.sizes, draw)
+    return bool(calls)
+
+
+@check(needs_inverse_gram)
+def starts_with_the_declared_information(context: CheckContext) -> Deviation:
+    """Before the first row the inverse Gram matrix is that of the declaration for no rows."""
+    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "it is of linear models")
+    assert context.method.theory.inverse_gram
+    name, rows = context.method.theory.inverse_gram
+    learner, chunk = context.initialize(context.rows(d=6)), context.rows(d=6)
+    A = rows(np.zeros((0, 6)), learner.settings)
+    skip_if(A is None or name not in learner.state(), "the declaration does not cover these settings")
+    gram = np.asarray(A).conj().T @ np.asarray(A)
+    product = np.asarray(learner.array(name)) @ gram
+    return context.compare(chunk, (product, np.eye(6)), of=f"{name} times the declared matrix")

@@ -1,0 +1,154 @@
+"""What surrounds a kernel: the process, its memory, the interpreter, and the arrays that it is given."""
+
+from __future__ import annotations
+
+import decimal
+import gc
+import locale
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import replace
+from typing import Any, TextIO
+
+import numpy as np
+
+from orfit_bench.conformance.check import Violation, check, ensure
+from orfit_bench.conformance.checks.evidence import device_of, needs_complete_backend, scalars_of
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.errors import LackingError
+from orfit_bench.learners.arguments import DTYPES, is_complex
+from orfit_bench.spec.arrays import array_type
+
+PASSES, CHUNK = 30, 100
+"""How often the same rows are learned until no objects are left behind, and the rows of each time."""
+
+
+@check(all_variants=False)
+def process_is_left_as_it_was(context: CheckContext) -> None:
+    """Learning and predicting change nothing in the process (random generators, error handling, paths), print nothing.
+
+    The output of C code counts, too. Rows were learned before, since loading and compiling may change more.
+    """
+    chunk = context.rows(n=10, d=3)
+    context.predict(context.train(chunk), chunk.X)
+    before = _process()
+    with _output() as file:
+        learner = context.create()
+        for i in range(10):
+            context.learn(learner, chunk.cut(i, i + 1))
+        context.predict(learner, chunk.X)
+        found = _process()
+        size = file.tell()
+    changed = [name for name in before if found[name] != before[name]]
+    ensure(not changed, f"learning changed {', '.join(changed)}")
+    ensure(not size, f"learning 10 rows printed {size} characters")
+
+
+def _process() -> dict[str, Any]:
+    """What a library must not change in passing."""
+    algorithm, *state = np.random.get_state()  # noqa: NPY002
+    return {
+        "the random generator of NumPy": [algorithm, *(np.asarray(part).tobytes() for part in state)],
+        "the random generator of Python": random.getstate(),
+        "NumPy's handling of errors": np.geterr(),
+        "NumPy's print options": {**np.get_printoptions()},
+        "the warning filters": list(warnings.filters),
+        "the environment": dict(os.environ),
+        "the working folder": os.getcwd(),
+        "the import path": list(sys.path),
+        "the locale": locale.setlocale(locale.LC_ALL),
+        "the decimal context": repr(decimal.getcontext()),
+        "the recursion limit": sys.getrecursionlimit(),
+        "garbage collection": (gc.isenabled(), gc.get_threshold()),
+        "a signal handler": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
+        "the number of threads": threading.active_count(),
+    }
+
+
+@contextmanager
+def _output() -> Iterator[TextIO]:
+    """A file that takes what Python and C code write to the standard output."""
+    with tempfile.TemporaryFile("w+") as file:
+        sys.stdout.flush()
+        saved = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            with redirect_stdout(file), redirect_stderr(file):
+                yield file
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+
+
+@check(all_variants=False)
+def no_objects_are_left_behind(context: CheckContext) -> None:
+    """Learning rows leaves no objects of Python behind: fewer than one for every two rows."""
+    chunk = context.rows(n=CHUNK)
+    learner = context.train(chunk)
+    allowed = CHUNK // 2
+    for _ in range(PASSES):  # caches fill up in the first ones
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for i in range(0, CHUNK, 5):
+            context.learn(learner, chunk.cut(i, i + 5))
+        gc.collect()
+        if (more := sys.getallocatedblocks() - before) < allowed:
+            return
+    ensure(False, f"{CHUNK} rows left {more} objects behind, in each of {PASSES} passes")
+
+
+class Inspected:
+    """A kernel, with a function that is given every array before the kernel is."""
+
+    def __init__(self, kernel: Any, inspect: Callable[[str, Any], None]) -> None:
+        self._kernel, self._inspect = kernel, inspect
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._kernel, name)
+        if name not in ("learn", "step", "update"):
+            return function
+
+        def inspected(s: Any, *given: Any) -> Any:
+            named = {field: getattr(s, field) for field in s._fields}
+            for argument, array in {**named, "the rows": given[0], "the targets": given[1]}.items():
+                if hasattr(array, "dtype"):
+                    self._inspect(argument, array)
+            return function(s, *given)
+
+        return inspected
+
+
+@check(all_variants=False)
+def kernel_is_given_arrays_of_the_backend(context: CheckContext) -> None:
+    """The rows and fields that a kernel gets are arrays of the backend's type, on the device that it declares."""
+    expected, device = array_type(context.backend.namespace()), context.backend.device
+    scalars = scalars_of(context.initialize(context.rows()))
+
+    def inspect(name: str, array: Any) -> None:
+        if name in scalars and type(array) is np.ndarray:
+            return
+        ensure(isinstance(array, expected), f"{name}: the kernel got a {type(array).__name__}, want {expected}")
+        found = device_of(array) if device else ""
+        ensure(found.split(":")[0] == device, f"{name}: the kernel got it on {found}, want {device}")
+
+    replace(context, wrap=lambda kernel: Inspected(kernel, inspect)).train(context.rows())
+
+
+@check(needs_complete_backend, all_variants=False, once=True)
+def complete_backend_has_every_dtype(context: CheckContext) -> None:
+    """On a backend that declares itself complete, a learner of each real dtype can be created and takes rows."""
+    for dtype in (dtype for dtype in DTYPES if not is_complex(dtype)):
+        try:
+            learner = replace(context, dtype=dtype).initialize(context.rows())
+        except LackingError as error:
+            raise Violation(f"{dtype} is lacking: {error}") from error
+        kept = {array.dtype.name for array in host_arrays_of(learner).values()}
+        ensure(kept == {dtype}, f"the arrays of a learner in {dtype} are of {', '.join(sorted(kept))}")

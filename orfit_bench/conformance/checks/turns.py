@@ -1,0 +1,114 @@
+"""Learning by turns: on two backends, in chunks of random sizes, in a fleet and alone, in batches and steps."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.checks.agreement import needs_reference
+from orfit_bench.conformance.checks.chunks import needs_batch_size
+from orfit_bench.conformance.checks.fleets import MEMBERS, needs_fleets
+from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.rows import Chunk
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.fleets.factory import stack
+from orfit_bench.learners.restoring import restore
+from orfit_bench.spec import REFERENCE
+
+DIVISIONS, LONGER = 4, 33
+"""Random divisions of a stream, and its rows."""
+
+
+@check(needs_reference, all_variants=False, numbers="any")
+def backends_take_turns(context: CheckContext) -> Deviation:
+    """A learner that moves to the other backend after every row equals that of the reference alone."""
+    chunk = context.rows()
+    expected, learner = context.reference.create(), context.create()
+    for i in range(ROWS):
+        context.learn(learner, chunk.cut(i, i + 1))
+        context.reference.learn(expected, chunk.cut(i, i + 1))
+        name = REFERENCE if learner.backend.name == context.backend.name else context.backend.name
+        learner = restore(learner.state(), backend=name, **context.model)
+    return context.compare(chunk, (learner, expected))
+
+
+@check(all_variants=False, numbers="any")
+def random_chunking(context: CheckContext) -> Deviation:
+    """A longer stream of more features, divided at random, gives the state and predictions of a single call."""
+    chunk = context.rows(n=LONGER, d=7)
+    rng = np.random.default_rng(context.seed)
+    single = context.create()
+    predictions = context.learn(single, chunk)
+    found = []
+    for _ in range(DIVISIONS):
+        several = context.create()
+        cuts = [0, *np.sort(rng.integers(0, LONGER + 1, rng.integers(2, LONGER))).tolist(), LONGER]
+        parts = [context.learn(several, chunk.cut(lo, hi)) for lo, hi in pairwise(cuts)]
+        pairs = (several, single), (context.concatenate(parts), predictions)
+        found.append(context.compare(chunk, *pairs, exact=context.is_exact, of=f"divided at {cuts}:"))
+    return worst(found)
+
+
+@check(needs_batch_size)
+def step_is_a_batch_of_its_size(context: CheckContext) -> Deviation:
+    """A step of n rows changes the state as a learner with batch_size n is changed by n rows."""
+    skip_if(context.variant.time_varying, "a step takes no transition for each row")
+    found = []
+    for n in (1, 2, 5):
+        chunk = context.rows(n=3 * n)
+        by_steps, by_rows = context.initialize(chunk), context.train(chunk, batch_size=n)
+        for i in range(0, 3 * n, n):
+            context.step(by_steps, chunk.cut(i, i + n))
+        found.append(context.compare(chunk, (by_steps, by_rows), of=f"steps of {n} rows:"))
+    return worst(found)
+
+
+@check(needs_fleets, all_variants=False)
+def fleet_members_leave_and_return(context: CheckContext) -> Deviation:
+    """Members that leave a fleet and return in another order learn as if alone, even if one diverges."""
+    skip_if(context.batch_size > 1, "fleets learn row by row")
+    chunk = context.rows(n=2 * MEMBERS)
+    alone = [context.create() for _ in range(MEMBERS)]
+    members = alone  # of the fleet, in the order of `alone`
+    info = np.finfo(context.dtype)
+    for turn, (member, size) in enumerate([(0, 1.0), (1, float(info.eps) ** -0.4), (2, float(info.max) / 8), (0, 1.0)]):
+        parts = [_scaled(chunk.cut(2 * i, 2 * i + 2), size if i == member else 1.0) for i in range(MEMBERS)]
+        order = 1 - 2 * (turn % 2)
+        fleet = stack(members[::order])
+        _learn_together(fleet, parts[::order])
+        members = [fleet[i] for i in range(MEMBERS)][::order]
+        for learner, part in zip(alone, parts, strict=True):
+            _learn_if_possible(context, learner, part)
+    warning = context.method.state.warning
+    if warning and warning[0] in context.method.state.names:
+        marks, want = ([float(learner.array(warning[0])) for learner in learners] for learners in (members, alone))
+        ensure(marks == want, f"{warning[0]} of the members is {marks}, of learners that are alone {want}")
+    counts, expected = ([learner.n_samples_seen_ for learner in learners] for learners in (members, alone))
+    ensure(counts == expected, f"{counts} rows seen, want {expected}")
+    return context.compare(chunk, *zip(members[:1] + members[3:], alone[:1] + alone[3:], strict=True))
+
+
+def _scaled(chunk: Chunk, size: float) -> Chunk:
+    """The rows times a number, the largest of each at most this number."""
+    X = np.asarray(chunk.X)
+    return chunk.with_rows(X / abs(X).max() * X.dtype.type(size)) if size > 1 else chunk
+
+
+def _learn_together(fleet: Any, parts: list[Chunk]) -> None:
+    y = None if parts[0].y is None else np.stack([part.y for part in parts if part.y is not None])
+    try:
+        with np.errstate(all="ignore"):
+            fleet.partial_fit(np.stack([part.X for part in parts]), y)
+    except DivergedError:
+        pass
+
+
+def _learn_if_possible(context: CheckContext, learner: Any, part: Chunk) -> None:
+    try:
+        with np.errstate(all="ignore"):
+            context.learn(learner, part)
+    except DivergedError:
+        pass

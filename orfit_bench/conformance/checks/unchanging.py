@@ -1,0 +1,135 @@
+"""Operations after which a learner continues as before."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import ensure
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.restoring import from_bytes, load, restore
+from orfit_bench.spec import REFERENCE
+from orfit_bench.spec.arrays import dtype_name
+
+
+def needs(name: str, context: CheckContext) -> str:
+    """Why an operation is not tried; empty if it is."""
+    return context.reference_missing if name == THROUGH_REFERENCE else ""
+
+
+def to_buffer(a: Array, number: int) -> Array:
+    """A copy that may be written to: as it is, strided, in Fortran order, or of the other byte order."""
+    match number % 4:
+        case 1:
+            buffer = np.zeros((2 * len(a), *a.shape[1:]), a.dtype)[::2]
+        case 2:
+            buffer = np.zeros(a.shape, a.dtype, "F")
+        case 3:
+            buffer = np.zeros(a.shape, a.dtype.newbyteorder())
+        case _:
+            buffer = np.zeros(a.shape, a.dtype)
+    buffer[...] = a
+    return buffer
+
+
+def _copy(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """A copy, after which the original learns something else."""
+    copy = learner.copy()
+    context.learn(learner, chunk.cut(0, 3))
+    return copy
+
+
+def _through_file(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        learner.save(Path(folder, "state.npz"))
+        return load(Path(folder, "state.npz"), **context.model)
+
+
+def _through_reference(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    moved = restore(learner.state(), backend=REFERENCE, **context.model)
+    return restore(moved.state(), backend=context.backend.name, **context.model)
+
+
+def _state(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner after its state was written to by the caller."""
+    for name, array in learner.state().variables.items():
+        ensure(array.dtype.isnative, f"{name} is not in the byte order of this machine")
+        if array.dtype.kind in "fc":
+            array.values[...] = 7
+    return learner
+
+
+def _refuse(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner after rows that it refuses."""
+    for what, X in _malformed(np.array(chunk.X[:2]), sized=learner.live_state is not None):
+        wrong = Chunk(X, None if chunk.y is None else chunk.y[:2], {n: a[:2] for n, a in chunk.time_varying.items()})
+        try:
+            context.learn(learner, wrong)
+        except (ValueError, TypeError):
+            continue
+        ensure(False, f"{what} were learned")
+    return learner
+
+
+def _malformed(X: Array, sized: bool) -> Iterator[tuple[str, Array]]:
+    yield "a row without its chunk", X[0]
+    yield "masked rows", np.ma.masked_array(X, mask=X.real > 0)
+    if sized:
+        yield "rows with another column", np.hstack([X, X[:, :1]])
+    X = X.copy()
+    X[-1, -1] = np.nan
+    yield "rows with NaN", X
+
+
+def _no_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    known, before = learner.live_state is not None, learner.to_bytes()
+    context.learn(learner, chunk.cut(0, 0))
+    ensure(not known or learner.to_bytes() == before, "an empty chunk changed the learner")
+    return learner
+
+
+def _too_large(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner, of which a copy was given a row that is refused, and is as before."""
+    copy, before = learner.copy(), learner.to_bytes()
+    largest = chunk.cut(0, 1).numbers(lambda a: np.where(a == 0, 0, np.finfo(a.dtype).max).astype(a.dtype))
+    try:
+        with np.errstate(all="ignore"):
+            context.learn(copy, chunk.cut(0, 1)._replace(X=largest.X))
+    except DivergedError:
+        if not (learner.pending or learner.live_state is None):
+            ensure(copy.to_bytes() == before, "a refused row changed the learner")
+    return learner
+
+
+def _predict(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner after predictions, to which the caller writes."""
+    if learner.live_state is None or context.variant.time_varying:
+        return learner
+    for n in (0, 1, 3):
+        predictions = context.predict_raw(learner, chunk.X[:n])
+        ensure(len(predictions) == n, f"{len(predictions)} predictions for {n} rows")
+        ensure(dtype_name(predictions) == learner.dtype.name, f"predictions are of {dtype_name(predictions)}")
+        predictions[...] = 7
+    return learner
+
+
+THROUGH_REFERENCE = "reference and back"
+UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
+    "copy": _copy,
+    "file": _through_file,
+    "bytes": lambda context, learner, chunk: from_bytes(learner.to_bytes(), **context.model),
+    "restore": lambda context, learner, chunk: restore(learner.state(), **context.model),
+    THROUGH_REFERENCE: _through_reference,
+    "state": _state,
+    "refused rows": _refuse,
+    "no rows": _no_rows,
+    "too large a row": _too_large,
+    "predict": _predict,
+}
+"""What is done, given the context, the learner and some rows; each returns the learner that continues."""
