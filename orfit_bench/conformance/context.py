@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +69,14 @@ class CheckContext:
     def rows(self, n: int = ROWS, d: int = FEATURES) -> Chunk:
         """Draw n read-only rows of d features that the method accepts."""
         arguments = (self.method, n, d, self.variant.outputs, self.dtype, self.seed, self.variant.time_varying)
-        chunk = rows.draw(*arguments)
-        return chunk if self.accepts(chunk) else rows.draw(*arguments, sign=True)
+        for targets in get_args(rows.Targets):
+            chunk = rows.draw(*arguments, targets=targets)
+            if self.accepts(chunk):
+                break
+        return chunk
 
     def accepts(self, chunk: Chunk) -> bool:
-        """Whether the method learns such rows; a loss may require targets of -1 and 1."""
+        """Whether the method learns such rows; a loss may require targets of -1 and 1, or probabilities."""
         if self.method.kernel.validate_rows is None or chunk.y is None:
             return True
         Y = chunk.y.reshape(len(chunk.X), -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from orfit_bench.spec import Method
 
 Array = NDArray[Any]
+Targets = Literal["numbers", "signs", "classes"]
 
 
 class Chunk(NamedTuple):
@@ -58,15 +59,20 @@ def draw(
     dtype: str,
     seed: int,
     time_varying: bool = False,
-    sign: bool = False,
+    targets: Targets = "numbers",
 ) -> Chunk:
-    """Draw Gaussian rows with columns of decreasing scale, and noisy linear targets (their signs, if `sign`)."""
+    """Draw Gaussian rows with columns of decreasing scale, and noisy linear targets.
+
+    Or the signs of these targets; or a column of 0 and 1 for each class, three of them where outputs is None.
+    """
     rng = np.random.default_rng([seed, n, d])
     X = rng.standard_normal((n, d)) * np.geomspace(1, 0.25, d)
     shape: tuple[int, ...] = (d,) if outputs is None else (d, outputs)
     y: Any = X @ rng.standard_normal(shape) + 0.1 * rng.standard_normal((n, *shape[1:]))
-    if sign:
+    if targets == "signs":
         y = np.where(y < 0, -1.0, 1.0)
+    if targets == "classes":
+        y = np.eye(outputs or 3)[(X @ rng.standard_normal((d, outputs or 3))).argmax(axis=1)]
     if method.traits.labels:
         y = np.array(["b", "c", "a"])[(X @ rng.standard_normal((d, 3))).argmax(axis=1)]
     if method.traits.gaps:

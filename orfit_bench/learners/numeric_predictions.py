@@ -92,7 +92,7 @@ class NumericPredictions(Learner):
         return self._shaped(self.rule.predict(self._begun(), X))[0]
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Probabilities of y = -1 and y = 1, for `sgd` with the logistic loss.
+        """Probabilities of classes, for `sgd` with the logistic loss or the cross-entropy.
 
         Parameters
         ----------
@@ -101,15 +101,16 @@ class NumericPredictions(Learner):
 
         Returns
         -------
-        ndarray, shape (n, 2)
-            P(y = -1) and P(y = 1) = 1 / (1 + exp(-f)) for the margin f that `predict` returns.
+        ndarray, shape (n, 2) or (n, c)
+            With the logistic loss P(y = -1) and P(y = 1) = 1 / (1 + exp(-f)) for the margin f that `predict` returns;
+            with the cross-entropy exp(f_k) / sum_j exp(f_j) for the scores f of the columns of y.
 
         Raises
         ------
         TypeError
             If the method or its loss defines no probabilities.
         ValueError
-            If y had several columns, or as `predict`.
+            If y had several columns with the logistic loss, or as `predict`.
 
         Examples
         --------
@@ -119,10 +120,8 @@ class NumericPredictions(Learner):
         array([[0.5 , 0.5 ],
                [0.27, 0.73]])
         """
-        margins = self.backend.asnumpy(self.rule.predict(self._begun(), self._question(X)))
-        if margins.shape[1] > 1:
-            raise ValueError(f"predict_proba: y had {margins.shape[1]} columns, want one; create a learner for each")
-        return class_probabilities(self.rule, margins)
+        predictions = self.backend.asnumpy(self.rule.predict(self._begun(), self._question(X)))
+        return class_probabilities(self.rule, predictions)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike, *, noise_variance: float = 1.0) -> float:
         """The logarithm of the density of y given X and the rows learned so far; the learner is unchanged.

@@ -16,6 +16,6 @@ def class_probabilities(rule: Rule, predictions: np.ndarray[Any, Any]) -> np.nda
     if found is None:
         raise TypeError(
             f"predict_proba: {rule.method.name} with these settings predicts no probabilities; class_rls and "
-            f"softmax do, and sgd with loss='logistic'"
+            f"softmax do, and sgd with loss='logistic' or 'cross_entropy'"
         )
     return np.asarray(found)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws import weights
+from orfit_bench.catalogue.laws import cross_entropy, weights
 from orfit_bench.catalogue.laws.complex_numbers import largest_energy, measure_complex_gradients
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused
 from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS, risk_gradient
@@ -203,6 +203,7 @@ LAWS = (
     Law(projection_onto_the_ball, "slides, SGD convergence: projected gradient step", exponent=0),
     Law(convergence_rate, "slides, SGD convergence, for the constant step", exponent=0, shape="own"),
     *weights.OF_STEPS,
+    *cross_entropy.LAWS,
     Law(
         complex_steps,
         "docs/decisions/0053, on slides, From recursive least squares to SGD",

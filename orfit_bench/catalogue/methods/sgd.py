@@ -1,4 +1,4 @@
-"""SGD: steps against a (sub)gradient of one of seven losses, with momentum, averaging, mini-batches and projection.
+"""SGD: steps against a (sub)gradient of one of eight losses, with momentum, averaging, mini-batches and projection.
 
 Where a loss has a kink the subgradient taken is 0: absolute and quantile at e = 0, epsilon_insensitive at
 |e| = epsilon, hinge at the margin y f = 1.
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.sgd import LAWS
+from orfit_bench.catalogue.shared.cross_entropy import softmax
 from orfit_bench.catalogue.shared.declarations import STEP_SIZE, WEIGHTS
-from orfit_bench.catalogue.shared.losses import LOSSES, MARGINS
+from orfit_bench.catalogue.shared.losses import CROSS_ENTROPY, LOSSES, MARGINS
 from orfit_bench.catalogue.shared.merging import weighted_mean
 from orfit_bench.catalogue.shared.probabilities import logistic_probabilities
 from orfit_bench.catalogue.shared.recursions import gradient_steps, momentum_steps
@@ -41,7 +42,9 @@ def batch(X: Array, Y: Array, w0: Array, settings: Any) -> Array | None:
 
 
 def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
-    """Require y in {-1, 1} for losses of the margin y f."""
+    """Require y in {-1, 1} for losses of the margin y f, and rows of probabilities for the cross-entropy."""
+    if settings["loss"] == CROSS_ENTROPY:
+        _require_distributions(Y)
     if settings["loss"] not in MARGINS:
         return
     bad = (Y != 1) & (Y != -1)
@@ -51,6 +54,25 @@ def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: b
             f"y: row {row} holds {float(Y[row][bad[row]][0])}: with loss={settings['loss']!r} sgd expects every y to "
             f"be -1 or 1 (it predicts the margin, whose sign is the label)"
         )
+
+
+def _require_distributions(Y: Array) -> None:
+    """Require two columns or more, and in each row numbers >= 0 whose sum is 1 up to the rounding errors of float32."""
+    bad = (Y < 0).any(axis=1) | (abs(Y.sum(axis=1) - 1) > 1e-5) | (Y.shape[1] < 2)
+    if bad.any():
+        row = int(bad.argmax())
+        holds = ", ".join(f"{value:.6g}" for value in Y[row, :5].tolist()) + ", ..." * (Y.shape[1] > 5)
+        raise ValueError(
+            f"y: row {row} holds {holds}: with loss={CROSS_ENTROPY!r} sgd expects a column for each class, and in "
+            f"every row the probabilities of the classes, such as a 1 and zeros; the method softmax takes labels"
+        )
+
+
+def _probabilities(predictions: Array, settings: Settings) -> Array | None:
+    """Of the classes, where the loss models them."""
+    if settings["loss"] == CROSS_ENTROPY:
+        return softmax(predictions)
+    return logistic_probabilities(predictions) if settings["loss"] == "logistic" else None
 
 
 def prediction_weights(s: Any, settings: Settings) -> Array:
@@ -113,9 +135,9 @@ def batch_memory(settings: Settings, sizes: Sizes) -> float:
 
 METHOD = Method(
     name="sgd",
-    summary="stochastic (sub)gradient descent with one of seven losses, momentum, averaging, mini-batches and "
+    summary="stochastic (sub)gradient descent with one of eight losses, momentum, averaging, mini-batches and "
     "projection",
-    use_when="You need a loss other than the squared error (robust, quantile, or binary labels), weight decay, "
+    use_when="You need a loss other than the squared error (robust, quantile, binary labels or classes), weight decay, "
     "momentum, averaged iterates or mini-batches, at O(d) operations per row.",
     avoid_when="The loss is the squared error on a linear model and d is moderate: rls reaches the exact minimum "
     "without a step size. The step cannot be tuned: convergence depends on it and on the scaling of the features.",
@@ -130,11 +152,15 @@ METHOD = Method(
     "  hinge                max(0, 1 - y f), y in {-1, 1}; 0 at y f = 1\n"
     "  logistic             log(1 + exp(-y f)), y in {-1, 1}\n"
     "  epsilon_insensitive  max(0, |e| - epsilon); 0 at |e| = epsilon\n"
-    "  quantile             tau e above, (tau - 1) e below; 0 at e = 0",
+    "  quantile             tau e above, (tau - 1) e below; 0 at e = 0\n"
+    "  cross_entropy        -sum_k y_k log q_k, q_k = exp(f_k) / sum_j exp(f_j), y the probabilities of the classes",
     source="slides, SGD beyond least square to SGD convergence (minus the gradient; means divided by their weights)",
     settings=(
         Setting(
-            "loss", Choice(tuple(LOSSES)), "square", "the loss to minimize; `orfit-bench list sgd` shows the formulas"
+            "loss",
+            Choice((*LOSSES, CROSS_ENTROPY)),
+            "square",
+            "the loss to minimize; `orfit-bench list sgd` shows the formulas",
         ),
         Setting("delta", Number(0, closed="neither"), 1.0, "huber: errors larger than this count linearly"),
         Setting("tau", Number(0, 1, closed="neither"), 0.5, "quantile: the quantile to predict"),
@@ -180,6 +206,8 @@ METHOD = Method(
         {"loss": "quantile", "tau": 0.3, "step_size": 0.1, "averaging": "weighted", "weights": POWER},
         {"loss": "epsilon_insensitive", "epsilon": 0.3, "momentum": 0.5, "step_size": 0.1},
         {"step_size": 0.1, "batch_size": 3, "averaging": "weighted", "weights": POWER, "momentum": 0.3},
+        {"loss": CROSS_ENTROPY, "step_size": 0.1, "ridge": 0.1},
+        {"loss": CROSS_ENTROPY, "step_size": 0.1, "batch_size": 2, "momentum": 0.5, "averaging": "uniform"},
         {"step_size": 0.1, "batch_size": 4, "ridge": 0.1, "averaging": "tail", "tail_start": 2, "radius": 0.2},
     ),
     state=StateSpec(
@@ -195,7 +223,7 @@ METHOD = Method(
             Field("average_weight", (), "sum of their weights", when=_averages),
         ),
         prediction_weights=prediction_weights,
-        probabilities=lambda f, settings: logistic_probabilities(f) if settings["loss"] == "logistic" else None,
+        probabilities=_probabilities,
     ),
     kernel=KernelSpec(
         has_complex_form=lambda settings: settings["loss"] == "square",

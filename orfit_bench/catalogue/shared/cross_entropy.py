@@ -5,6 +5,8 @@ Shapes: X (n, d), Y (n, r) one-hot, w (d, r).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from orfit_bench.spec import Array
@@ -16,12 +18,12 @@ def softmax(scores: Array) -> Array:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def dual_steps(X: Array, Y: Array, steps: Array, ridge: float) -> Array:
+def dual_steps(X: Array, Y: Array, steps: Array, ridge: float, all_known: bool = False) -> Array:
     """The w after a gradient step for each row, as w = X'A: the coefficients A need the products of rows only.
 
-    A class takes part from its first row on.
+    A class takes part from its first row on, or with `all_known` from the start.
     """
-    K, A, known = X @ X.T, np.zeros(Y.shape), np.zeros(Y.shape[1], bool)
+    K, A, known = X @ X.T, np.zeros(Y.shape), np.full(Y.shape[1], all_known)
     for t, step in enumerate(steps):
         known |= Y[t] > 0
         scores = K[t, :t] @ A[:t]
@@ -31,12 +33,17 @@ def dual_steps(X: Array, Y: Array, steps: Array, ridge: float) -> Array:
 
 
 def gradient(X: Array, Y: Array, w: Array, ridge: float) -> Array:
-    """The gradient of the mean cross-entropy plus ridge/2 |w|^2, entry by entry from a step into the complex plane."""
+    """The gradient of the mean cross-entropy of the scores X w plus ridge/2 |w|^2."""
+    return gradient_of_scores(lambda v: X @ v, Y, w, ridge)
+
+
+def gradient_of_scores(scores: Callable[[Array], Array], Y: Array, w: Array, ridge: float) -> Array:
+    """That of scores(w) (n, r), analytic in w: entry by entry from a step into the complex plane."""
     h, found = 1e-30, np.empty_like(w)
     for index in np.ndindex(*w.shape):
         moved = w.astype(complex)
         moved[index] += 1j * h
-        F = X @ moved
+        F = scores(moved)
         top = F.real.max(axis=1, keepdims=True)
         losses = np.log(np.exp(F - top).sum(axis=1)) + top[:, 0] - (F * Y).sum(axis=1)
         found[index] = losses.imag.mean() / h + ridge * w[index]

@@ -52,6 +52,9 @@ LOSSES: dict[str, Loss] = {
 MARGINS = ("hinge", "logistic")
 """Those of a margin y f, whose targets are -1 and 1."""
 
+CROSS_ENTROPY = "cross_entropy"
+"""The loss of a row's outputs together, -sum_k y_k log q_k with q their softmax; its targets are probabilities."""
+
 
 def risk_gradient(loss: str, X: Array, y: Array, w: Array, settings: Mapping[str, Any]) -> Array:
     """The gradient (d,) of the mean loss of the rows X (n, d), y (n,) at w (d,), which must be off all kinks."""

@@ -21,7 +21,9 @@ def nearest_distributions(scores: Array) -> Array:
 
 
 def logistic_probabilities(margins: Array) -> Array:
-    """P(y = -1) and P(y = 1) of margins (n, 1), as the logistic loss models them."""
+    """P(y = -1) and P(y = 1) of margins (n, 1), as the logistic loss models them; ValueError for several columns."""
     from scipy.special import expit  # slow to import
 
+    if margins.shape[1] > 1:
+        raise ValueError(f"predict_proba: y had {margins.shape[1]} columns, want one; create a learner for each")
     return np.hstack([expit(-margins), expit(margins)])

@@ -19,7 +19,7 @@ from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_finite
 from orfit_bench_numpy.sgd import learn as learn_complex
 
-SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE = range(7)
+SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE, CROSS_ENTROPY = range(8)
 LOSSES = {
     "square": SQUARE,
     "absolute": ABSOLUTE,
@@ -28,6 +28,7 @@ LOSSES = {
     "logistic": LOGISTIC,
     "epsilon_insensitive": INSENSITIVE,
     "quantile": QUANTILE,
+    "cross_entropy": CROSS_ENTROPY,
 }
 LOSS_PARAMETERS = {"huber": "delta", "epsilon_insensitive": "epsilon", "quantile": "tau"}
 """The setting that is the parameter of a loss."""
@@ -160,7 +161,9 @@ def descend(
         for r in range(rows):
             for k in range(c):
                 e = B[r, k] - S[r, k] if len(E) == 0 else E[r, k]
-                S[r, k] = loss_slope(kind, e, B[r, k], parameter) / batch
+                S[r, k] = B[r, k] - e if kind == CROSS_ENTROPY else loss_slope(kind, e, B[r, k], parameter) / batch
+        if kind == CROSS_ENTROPY:
+            become_slopes_of_cross_entropy(S, B, batch)
         g, rate = A[0], step[i] * S[0, 0]
         if rows * c > 1:
             np.dot(A.T, S, G)
@@ -208,6 +211,22 @@ def loss_slope(loss: int, e: Any, y: Any, parameter: Any) -> Any:
     if loss == QUANTILE:
         return -parameter * (e > 0) + (1 - parameter) * (e < 0)
     return -np.sign(e) * (abs(e) > parameter)  # absolute has the parameter 0, insensitive epsilon
+
+
+@inline
+def become_slopes_of_cross_entropy(S: Array, B: Array, batch: int) -> None:
+    """S <- (q - y) / batch, q the softmax of each row's m outputs; S is (batch m, 1) on a model, else (batch, m)."""
+    c = S.shape[1]
+    m = len(S) * c // batch
+    for begin in range(0, len(S) * c, m):
+        top, total = S[begin // c, 0], S.dtype.type(0)
+        for j in range(begin, begin + m):
+            top = top if S[j // c, j % c] <= top else S[j // c, j % c]
+        for j in range(begin, begin + m):
+            S[j // c, j % c] = np.exp(S[j // c, j % c] - top)
+            total += S[j // c, j % c]
+        for j in range(begin, begin + m):
+            S[j // c, j % c] = (S[j // c, j % c] / total - B[j // c, j % c]) / batch
 
 
 @inline

@@ -16,6 +16,15 @@ from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 
+
+def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
+    """q - y for each row of the step, q the softmax of its predictions f = y - e; a row has one gradient an output."""
+    F = (Y - E).reshape(p.batch_size, -1)
+    Q = np.exp(F - F.max(axis=1, keepdims=True))
+    slopes: Array = (Q / Q.sum(axis=1, keepdims=True)).reshape(Y.shape) - Y
+    return slopes
+
+
 # l'(y, f) as a function of e = y - f. heaviside(z, 0) is 1 for z > 0 and 0 for z <= 0, at the kink too; NaN stays NaN.
 SLOPES = {
     "square": lambda E, Y, p: -E,
@@ -25,6 +34,7 @@ SLOPES = {
     "logistic": lambda E, Y, p: -Y * expit(Y * E - 1),
     "epsilon_insensitive": lambda E, Y, p: -np.sign(E) * np.heaviside(np.abs(E) - p.epsilon, 0),
     "quantile": lambda E, Y, p: (1 - p.tau) * np.heaviside(-E, 0) - p.tau * np.heaviside(E, 0),
+    "cross_entropy": cross_entropy_slope,
 }
 
 
