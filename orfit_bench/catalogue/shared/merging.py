@@ -105,14 +105,18 @@ def invert_spd(M: Array, eps: float, what: str) -> Array:
     M is scaled to a unit diagonal before its Cholesky factorization; the smallest squared pivot is then the accuracy
     left in its weakest direction. ValueError if it is not above rounding error.
     """
+    from scipy.linalg import get_lapack_funcs
+
+    diagonal = np.diagonal(M).real
+    if np.count_nonzero(M) == np.count_nonzero(diagonal > 0) == len(M):
+        return np.diag(1 / diagonal).astype(M.dtype)
+    potrf, potri = get_lapack_funcs(("potrf", "potri"), (M,))
     with np.errstate(all="ignore"):
-        size = np.sqrt(np.diagonal(M).real)
-        try:
-            C = np.linalg.cholesky(M / size / size[:, None])
-        except np.linalg.LinAlgError:
-            C = np.zeros_like(M)
-    if not (np.diagonal(C).real ** 2).min() > len(M) * eps:  # also refuses NaN
+        size = np.sqrt(diagonal)
+        C, failed = potrf(M / size / size[:, None], lower=1)
+        pivots = np.diagonal(C).real ** 2
+    if failed or not pivots.min() > len(M) * eps:  # also refuses NaN
         raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")
-    half = np.linalg.inv(C) / size
-    product: Array = half.conj().T @ half
-    return product
+    lower = np.tril(potri(C, lower=1)[0]) / size / size[:, None]
+    inverse: Array = lower + np.tril(lower, -1).conj().T
+    return inverse
