@@ -5,7 +5,11 @@ from __future__ import annotations
 import atexit
 import gc
 import select
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -55,6 +59,34 @@ class Interrupted(Error):
     exit_code = 130
 
 
+class Ended(Error):
+    """The process got SIGTERM."""
+
+    exit_code = 128 + signal.SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does."""
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """Raise Terminated at the first SIGTERM; the second one ends the process at once."""
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _is_stdout_closed() -> bool:
     """Whether stdout is a pipe whose reader has closed it.
 
@@ -77,15 +109,18 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            with _sigterm_interrupts():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             how_to_resume = (
                 "; run the same command again to resume after the last finished cell"
                 if ctx.invoked_subcommand in ("run", "reproduce", "mutants")
                 else ""
             )
+            if isinstance(interrupt, Terminated):
+                raise Ended(f"ended by SIGTERM{how_to_resume}") from None
             raise Interrupted(f"interrupted{how_to_resume}") from None
         except Exception as error:
             if ctx.params["debug"] or (isinstance(error, BrokenPipeError) and _is_stdout_closed()):

@@ -54,6 +54,24 @@ class TestKill:
             results.attrs.pop("date")
         xr.testing.assert_identical(first.drop_vars(TIMES), second.drop_vars(TIMES))
 
+    @pytest.mark.parametrize(
+        ("number", "message"),
+        [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM")],
+        ids=["INT", "TERM"],
+    )
+    def test_an_ended_run_prints_how_to_resume(self, number, message, environment, tmp_path):
+        journal = tmp_path / "cut.nc.journal"
+        with (tmp_path / "errors").open("w") as errors:
+            process = subprocess.Popen(
+                [*COMMAND, *self.RUN, "--output", "cut.nc"], env=environment, cwd=tmp_path, stderr=errors
+            )
+            wait_for(lambda: list(journal.glob("*.json")))
+            process.send_signal(number)
+            assert process.wait(20) == 128 + number
+        printed = (tmp_path / "errors").read_text().splitlines()
+        assert printed[-1] == f"Error: {message}; run the same command again to resume after the last finished cell"
+        assert list(journal.glob("*.json"))
+
     @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
     def test_a_hanging_cell_dies_with_its_run(self, environment, tmp_path):
         log = tmp_path / "log"
