@@ -97,7 +97,8 @@ class Configuration:
         """One for d features and c outputs; ValueError where settings do not fit them."""
         p, r = (d, c) if self.is_linear else (self.model.size(d, c), 1)
         counts = {name: value for name, value in self.settings.items() if type(value) is int}
-        sizes = counts | {"feature": d, "parameter": p, "output": r, "gradients": 1 if self.is_linear else c}
+        sizes = counts | {"feature": d, "parameter": p, "output": r, "class": c}
+        sizes["gradients"] = 1 if self.is_linear else c
         inputs = [n for n, _ in layers.shapes(self.model, d, c)] if self.method.state.layered else ()
         return StateLayout(self.method, dict(self.settings), sizes, self.backend, self.dtype, inputs)
 
@@ -134,6 +135,8 @@ class Configuration:
         name, w = self.given_weights
         if w is None:
             w = self.model.start(draw, d, c)
+            if self.method.traits.labels and self.model.with_outputs and w is not None:
+                w = self.model.with_outputs(w, d, [-1] * c)  # a class that comes later starts like the first ones
             if w is None and not self.is_linear:
                 raise ValueError(f"model {self.model.name!r} draws no start: pass {name} of shape {shape}")
             name = f"start of model {self.model.name!r}"

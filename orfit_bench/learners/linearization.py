@@ -119,6 +119,8 @@ class LinearizedKernel:
 
     def predict(self, w: Array, X: Array) -> Array:
         """The model's predictions (n, c) at w (p, 1)."""
+        if not self._outputs:  # of a learner of labels, before the first
+            return self._xp.empty((X.shape[0], 0), dtype=native_dtype(self._xp, self._dtype))
         return self._checked(self._model.predict(w[:, 0], X), "predict(w, X)", (X.shape[0], self._outputs))
 
     def jacobian(self, w: Array, x: Array, space: Array | None = None) -> Array:

@@ -14,6 +14,9 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label, LearnerState, Sizes
 from orfit_bench.tables.columns import read_columns, read_labels
 
+OF_CLASSES = ("output", "class")
+"""Dimensions along which a field has an entry for each class; on a nonlinear model the weights have another place."""
+
 
 class Rows(NamedTuple):
     """Encoded rows on the backend, and what changes in the state before they are learned."""
@@ -91,19 +94,42 @@ def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str
 
 
 def with_classes(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
-    """The state with a column for each of these classes, zero for new ones."""
+    """The state with a column for each of these classes, zero for new ones.
+
+    ValueError for further classes if the model has a fixed number of outputs; then it also keeps classes left out.
+    """
     if classes == state.classes:
         return state
+    move = None if rule.is_linear else rule.model.with_outputs
+    if not (rule.is_linear or move):
+        return _with_fixed_outputs(rule, state, classes)
     column = {label: i for i, label in enumerate(state.classes)}
     source = [column.get(label, -1) for label in classes]
     old, sizes = rule.layout(state.sizes), state.sizes._replace(n_outputs=len(classes))
     fields = old.arrays(state.arrays)
     for f in old.fields:
-        if "output" in f.dims:
-            fields[f.name] = _columns(fields[f.name], f.dims.index("output"), source)
+        along = [axis for axis, dim in enumerate(f.dims) if dim in OF_CLASSES]
+        if along and not (move and f.name == rule.method.state.weights):
+            fields[f.name] = _columns(fields[f.name], along[0], source)
+    if move:
+        name = rule.method.state.weights
+        w = np.asarray(move(old.arrays(state.arrays)[name][:, 0], state.sizes.n_features, source))
+        what = f"model {rule.model.name!r}: with_outputs(w, d, source)"
+        fields[name] = validation.numbers(w, what, rule.dtype)[:, None]
     X, Y = state.pending.concatenate()
     pending = rule.no_rows(sizes).with_rows(X, rule.backend.asarray(_columns(rule.backend.asnumpy(Y), 1, source)))
     return replace(state, sizes=sizes, arrays=rule.layout(sizes).start(fields), pending=pending, classes=classes)
+
+
+def _with_fixed_outputs(rule: Rule, state: LearnerState, classes: tuple[Label, ...]) -> LearnerState:
+    """The same state if no class is new to a model whose outputs cannot be changed."""
+    if new := [label for label in classes if label not in state.classes]:
+        known = ", ".join(map(repr, state.classes))
+        raise ValueError(
+            f"y: {new[0]!r} is a new class, but the model {rule.model.name!r} has an output for each of {known} only: "
+            f"begin with rows of all classes, or declare the model's with_outputs"
+        )
+    return state
 
 
 def _columns(a: np.ndarray[Any, Any], axis: int, source: list[int]) -> np.ndarray[Any, Any]:

@@ -88,6 +88,14 @@ class Network:
             start += k * m
         return found
 
+    def with_outputs(self, w: Array, d: int, source: Sequence[int]) -> Array:
+        """The parameters with other columns of the last matrix: column k was column source[k], zero for -1."""
+        xp, (*before, (n, _)) = w.__array_namespace__(), self.shapes(d, 1)
+        start = sum(k * m for k, m in before)
+        last = xp.reshape(w[start:], (n, (w.shape[0] - start) // n))
+        columns = [xp.zeros(n, dtype=w.dtype) if k < 0 else last[:, k] for k in source]
+        return xp.concat([w[:start], xp.reshape(xp.stack(columns, axis=1), (-1,))]) if columns else w[:start]
+
     def predict(self, w: Array, X: Array) -> Array:
         """The outputs (rows, c)."""
         *before, last = self.matrices(w, X.shape[1])
@@ -142,7 +150,8 @@ class NetworkModel(Model):
 @cache
 def _model(net: Network) -> Model:
     """One object for equal networks: learners whose models differ are not merged."""
-    return NetworkModel(net.name, net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers, net)
+    functions = net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers, net.with_outputs
+    return NetworkModel(net.name, *functions, network=net)
 
 
 def model_named(name: object) -> Model | None:

@@ -16,7 +16,7 @@ from orfit_bench.sampling import with_sampling
 from orfit_bench.spec import Backend, Experiment, Method, Metric, NumberOrSchedule, Setting, Stream
 from orfit_bench.spec.stream import OFFERS
 
-SIZES = {"feature": 100, "input": 100, "parameter": 100, "output": 1, "gradients": 1, "count": 10}
+SIZES = {"feature": 100, "input": 100, "parameter": 100, "output": 1, "class": 1, "gradients": 1, "count": 10}
 """The sizes for which the cost of a method is shown."""
 SCHEDULES = (
     "{constant = {value = 0.1}}",

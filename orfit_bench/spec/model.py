@@ -6,7 +6,7 @@ Jacobian and hands the kernel one linearised block.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -41,6 +41,9 @@ class Model:
     """Layered models: layers(w (p,), x (d,)) -> what each layer takes in, (inputs,), the constant of a bias last.
 
     Every output's gradient by a layer's matrix is this vector times a row."""
+    with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = None
+    """Models that learn classes as they come: with_outputs(w (p,), d, source) -> the parameters of a model whose output
+    k was output source[k], or for -1 is a new one that scores zero and whose parameters are not used by others."""
 
     def size(self, d: int, c: int) -> int:
         """The number of parameters p."""

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Settings = Mapping[str, Any]
 Sizes = Mapping[str, int]
-"""Lengths by dimension name: "feature" d, "parameter" p, "output" r, "gradients" q of one row."""
+"""Lengths by dimension name: "feature" d, "parameter" p, "output" r, "class" c, "gradients" q of one row."""
 Draw = Callable[[Any], Array]
 """draw(shape): standard normal numbers of the host."""
 Compared = Literal["entries", "span", "nothing"]
-DIMENSIONS = ("feature", "parameter", "output", "input")
+DIMENSIONS = ("feature", "parameter", "output", "class", "input")
 
 
 def _always(settings: Settings) -> bool:
@@ -40,10 +40,11 @@ class Field:
     name : str
         Attribute of the state that kernels get.
     dims : tuple of str
-        "feature" (d), "parameter" (p; on a linear model the d features), "output" (r), the method's growing dimension,
-        an integer setting (for example n_components), one of `StateSpec.lengths` or, with `layered`, "input" (what the
-        layer takes in, its constant included). A field without dimensions is a number; on every backend it lies in
-        host memory as a NumPy array of shape (), so that reading it waits for no device.
+        "feature" (d), "parameter" (p; on a linear model the d features), "output" (r; 1 on a nonlinear model), "class"
+        (c, one a target), the method's growing dimension, an integer setting (for example n_components), one of
+        `StateSpec.lengths` or, with `layered`, "input" (what the layer takes in, its constant included).
+        A field without dimensions is a number; on every backend it lies in host memory as a NumPy array of shape (), so
+        that reading it waits for no device.
     meaning : str
         One line for users.
     start : callable, optional

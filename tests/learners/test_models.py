@@ -14,7 +14,7 @@ import pytest
 import orfit_bench as ob
 
 Same = Callable[[ob.Learner, ob.Learner], None]
-METHODS = [name for name, method in ob.methods().items() if method.kernel.models]
+METHODS = [name for name, method in ob.methods().items() if method.kernel.models and method.traits.numbers]
 NETWORKS = {
     "linear with bias": (ob.MLP(()), None),
     "one hidden layer": (ob.MLP((5,)), None),

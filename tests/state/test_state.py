@@ -126,7 +126,7 @@ def test_goes_on_after_a_step_without_prior(same_state: Same, rows: Any) -> None
     same_state(ob.restore(learner.state()).partial_fit(X[5:], y[5:]), learner.partial_fit(X[5:], y[5:]))
 
 
-@pytest.mark.parametrize("method", [name for name, m in ob.methods().items() if m.kernel.models])
+@pytest.mark.parametrize("method", [name for name, m in ob.methods().items() if m.kernel.models and m.traits.numbers])
 @pytest.mark.parametrize("way", WAYS)
 def test_goes_on_with_a_model(
     method: str, way: str, cubic: ob.Model, same_state: Same, rows: Any, tmp_path: Path

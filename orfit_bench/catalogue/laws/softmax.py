@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import final_weights
+from orfit_bench.catalogue.laws.networks import scaled_rows
 from orfit_bench.catalogue.laws.weights import make_weights
-from orfit_bench.catalogue.shared.cross_entropy import dual_steps, gradient, minimize
+from orfit_bench.catalogue.shared.cross_entropy import dual_steps, gradient, gradient_of_scores, minimize
+from orfit_bench.models import MLP
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 
@@ -102,6 +104,31 @@ def weights_repeat_rows(create: Any, rows: Rows) -> Measured:
     return Measured(deviation(final_weights(learner), want), len(which), CONDITION)
 
 
+def layer_in_dual_form(create: Any, rows: Rows) -> Measured:
+    """On a network of one linear layer the run is that of the dual form of the linear model."""
+    X, _, seed = rows
+    (labels, Y), step = make_labels(X, seed), _step(X)
+    ridge = float(np.float32(0.25 / step / len(X)))
+    want = dual_steps(X, Y, np.full(len(X), step), ridge)
+    learner = create(step_size=step, ridge=ridge, model=MLP((), bias=False))
+    for part in (slice(0, 1), slice(1, 9), slice(9, len(X))):
+        learner.partial_fit(X[part], labels[part])
+    return Measured(deviation(final_weights(learner).reshape(want.shape), want), len(X), CONDITION)
+
+
+def network_moves_against_gradient(create: Any, rows: Rows) -> Measured:
+    """A block moves all weights of a network against the complex-step gradient of its mean cross-entropy."""
+    model = MLP((4, 3))
+    X, _ = scaled_rows(rows, 12)
+    X = X.astype("float32").astype(float)
+    (labels, Y), ridge, step = make_labels(X, rows.seed), 0.125, 0.5
+    learner = create(step_size=step, ridge=ridge, model=model).partial_fit(X, labels)
+    w = final_weights(learner)[:, 0]
+    got = final_weights(learner.step(X, labels))[:, 0]
+    want = w - step * gradient_of_scores(lambda v: model.predict(v, X), Y, w, ridge)
+    return Measured(deviation(got, want), len(X), CONDITION)
+
+
 SOURCE = "slides, SGD beyond least square, with the multinomial logistic loss"
 LAWS = (
     Law(dual_form, SOURCE, exponent=1),
@@ -109,4 +136,6 @@ LAWS = (
     Law(two_classes_are_logistic, SOURCE, exponent=1),
     Law(steps_on_all_rows_converge, "slides, SGD convergence, for gradients without noise", exponent=1),
     Law(weights_repeat_rows, SOURCE, exponent=1),
+    Law(layer_in_dual_form, SOURCE, exponent=1),
+    Law(network_moves_against_gradient, SOURCE, exponent=1),
 )

@@ -40,7 +40,8 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 
 METHOD = Method(
     name="softmax",
-    summary="softmax regression: gradient steps on the cross-entropy of labels; classes may appear at any time",
+    summary="softmax regression, also on networks: gradient steps on the cross-entropy of labels; classes may appear "
+    "at any time",
     use_when="You need probabilities of several classes, at O(d) operations per row and class. Each step is bounded by "
     "the size of the row, so that a label that is wrong does no great harm.",
     avoid_when="The classes come one after another: gradient steps forget the earlier ones, class_rls does not. The "
@@ -48,6 +49,7 @@ METHOD = Method(
     "row. There are two classes only: sgd with the logistic loss has half the weights, and averages.",
     formulas="q_k = exp(w_k'x) / sum_j exp(w_j'x) over the classes seen so far, the label of this row included\n"
     "w_k <- w_k - step ((q_k - y_k) x + ridge w_k), y the unit vector of the label; a new class has w_k = 0\n"
+    "on a model with outputs f_k: w <- w - step (sum_k (q_k - y_k) grad f_k + ridge w); a new class has f_k = 0\n"
     "minimizes the mean of -log q_label plus ridge/2 |w|^2",
     source="slides, SGD beyond least square, with the multinomial logistic loss",
     kind="classification",
@@ -58,12 +60,12 @@ METHOD = Method(
     examples=({"step_size": {"power": {"eta0": 0.3, "power": 0.5}}, "ridge": 0.1},),
     state=StateSpec(
         (
-            Field("w", ("parameter", "output"), "weights, one column per class"),
-            Field("seen", ("output",), "number of rows of each class"),
+            Field("w", ("parameter", "output"), "weights; on the linear model one column per class"),
+            Field("seen", ("class",), "number of rows of each class"),
         ),
         probabilities=lambda scores, settings: softmax(scores),
     ),
-    kernel=KernelSpec(weighting=Weighting("repetitions"), blocks=True),
+    kernel=KernelSpec(weighting=Weighting("repetitions"), models=True, blocks=True, needs_targets=True),
     theory=Theory(
         laws=LAWS,
         batch=batch,

@@ -65,7 +65,9 @@ def needs_inverse_gram(context: CheckContext) -> str:
 
 
 def needs_models(context: CheckContext) -> str:
-    """The kernel must learn models."""
+    """The kernel must learn models of any number of outputs."""
+    if context.method.traits.labels:
+        return "a model has an output for each class"
     return "" if context.supports("models") else "it learns only the linear model"
 
 

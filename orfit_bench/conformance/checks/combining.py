@@ -6,20 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, skip_if, worst
+from orfit_bench.conformance.check import Deviation, check, worst
 from orfit_bench.conformance.checks.merging import merge_or_skip, needs_average, needs_merge, train_two
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.averaging import average
 
 
-@check(needs_merge, numbers="any")
+def needs_merge_without_rows(context: CheckContext) -> str:
+    """The method must have a rule for merging, also for learners of no rows."""
+    return needs_merge(context) or ("a learner of no rows has no classes" if context.method.traits.labels else "")
+
+
+@check(needs_merge_without_rows, numbers="any")
 def merges_in_other_ways(context: CheckContext) -> Deviation:
     """A merge with a learner of no rows, on either side, changes nothing; an exact one may be of any two streams.
 
     The average of the weights of a learner and its copy are these weights.
     """
-    skip_if(context.method.traits.labels, "a learner of no rows has no classes")
     one, other = train_two(context)
     B = context.batch_size
     chunk = context.rows(n=12 * B)

@@ -60,7 +60,7 @@ def merges_as_declared(context: CheckContext) -> Deviation | None:
     if kind == "exact":
         return context.compare(chunk, (merged, context.train(chunk)))
     if kind == "averaged":
-        before = [_columns(state[weights].values, classes, merged) for classes, state in parts]
+        before = [_columns(context, state[weights].values, classes, merged) for classes, state in parts]
         mean = (rows[0] * before[0] + rows[1] * before[1]) / rows.sum()
         return context.compare(chunk, (merged.array(weights), mean), of=weights)
     return None
@@ -82,11 +82,16 @@ def merge_uses_every_field(context: CheckContext) -> None:
         )
 
 
-def _columns(weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
+def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:
     """The weights with the columns of the merged learner's classes, zero for a class that was not known."""
     own: np.ndarray[Any, Any] = to_numpy64(weights)
     if not len(classes):
         return own
+    model = context.variant.model
+    if model.with_outputs:
+        place = {label: i for i, label in enumerate(classes.tolist())}
+        source = [place.get(label, -1) for label in merged.classes_.tolist()]
+        return np.asarray(model.with_outputs(own[:, 0], merged.n_features_in_, source))[:, None]
     wide, known = np.zeros((len(own), len(merged.classes_))), merged.classes_.tolist()
     wide[:, [known.index(label) for label in classes.tolist()]] = own
     return wide

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.fleets.members import HostArray, Members
-from orfit_bench.learners.targets import with_classes
+from orfit_bench.learners.targets import OF_CLASSES, with_classes
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
@@ -146,9 +146,9 @@ def with_new_classes(state: FleetState, fields: Sequence[Any], classes: tuple[La
         return state
     wide = {}
     for f in fields:
-        if "output" in f.dims:
+        if along := [axis for axis, dim in enumerate(f.dims, start=1) if dim in OF_CLASSES]:
             a = getattr(state.arrays, f.name)
-            before_and_after = [(0, more * int(axis == 1 + f.dims.index("output"))) for axis in range(a.ndim)]
+            before_and_after = [(0, more * int(axis in along)) for axis in range(a.ndim)]
             wide[f.name] = np.pad(a, before_and_after)
     order = np.pad(state.order, ((0, 0), (0, more)), constant_values=UNKNOWN)
     sizes = state.sizes._replace(n_outputs=len(classes))

@@ -4,4 +4,4 @@ from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_numba import softmax
 
 _rule = ReducedKernel(softmax, "w")
-learn, step = _rule.learn, _rule.step
+learn, update, step = _rule.learn, _rule.update, _rule.step

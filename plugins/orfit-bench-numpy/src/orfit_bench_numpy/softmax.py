@@ -3,7 +3,8 @@
 One column of w per class. Products take the columns one by one, as in `class_rls`, so that a class that is seen late
 rounds nothing differently before.
 
-Shapes: A (q, p) rows, F (q, r) scores, Q (q, r) probabilities, Y (q, r) one-hot labels, w (p, r) for r classes.
+Shapes: A (q, p) rows, F (q, c) scores, Q (q, c) probabilities, Y (q, c) one-hot labels, w (p, c) for c classes. On a
+nonlinear model w is (p, 1), J (q c, p) and E (q c, 1), with a row for each output.
 """
 
 import numpy as np
@@ -31,12 +32,37 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
     return descend(s, A, multiply_by_columns(A, s.w), Y, p.at(0))
 
 
+def update(s: State, J: Array, E: Array, p: Params) -> bool:
+    """One step on the gradients J and errors E = Y - F of a nonlinear model."""
+    Y = p.targets.reshape(p.batch_size, -1)
+    F, known = Y - E.reshape(Y.shape), known_classes(s, Y)
+    slopes = np.zeros_like(Y)
+    slopes[:, known] = probabilities(F[:, known]) - Y[:, known]
+    w = s.w - p.step_size[0] * (J.T.dot(slopes.reshape(-1, 1)) / len(Y) + p.ridge * s.w)
+    if not is_finite(w):
+        return False
+    s.w[...] = w
+    s.seen[...] += Y.sum(axis=0)
+    return True
+
+
+def known_classes(s: State, Y: Array) -> Array:
+    """Which classes were seen, in these rows or before."""
+    known: Array = (s.seen > 0) | Y.any(axis=0)
+    return known
+
+
+def probabilities(F: Array) -> Array:
+    """q_k = exp(f_k) / sum_j exp(f_j) for the scores f of each row."""
+    Q: Array = np.exp(F - F.max(axis=1, keepdims=True))
+    Q /= Q.sum(axis=1, keepdims=True)
+    return Q
+
+
 def descend(s: State, A: Array, F: Array, Y: Array, p: Params) -> bool:
     """w_k <- w_k - step ((q_k - y_k) x + ridge w_k) for the classes that were seen, in the mean over the rows."""
-    known = (s.seen > 0) | Y.any(axis=0)
-    Q = np.exp(F[:, known] - F[:, known].max(axis=1, keepdims=True))
-    Q /= Q.sum(axis=1, keepdims=True)  # q_k = exp(w_k'x) / sum_j exp(w_j'x)
-    g = multiply_by_columns(A.T, Q - Y[:, known]) / len(A) + p.ridge * s.w[:, known]
+    known = known_classes(s, Y)
+    g = multiply_by_columns(A.T, probabilities(F[:, known]) - Y[:, known]) / len(A) + p.ridge * s.w[:, known]
     w = s.w[:, known] - p.step_size[0] * g
     if not is_finite(w):
         return False
