@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, warn
 from orfit_bench.learners import layers, validation
+from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.spec import Draw, Method
@@ -42,32 +42,32 @@ class Configuration:
     model: Model = LINEAR
     initial_weights: Array | None = None
 
-    @cached_property
+    @ComputedOnce
     def namespace(self) -> Any:
         """The backend's array functions."""
         return self.backend.namespace()
 
-    @cached_property
+    @ComputedOnce
     def on_host(self) -> bool:
         """Whether the backend computes with NumPy's arrays, so that rows go to the kernel as they are."""
         return self.namespace is np
 
-    @cached_property
+    @ComputedOnce
     def allows_gaps(self) -> bool:
         """Whether NaN in the targets says that nothing was seen."""
         return self.method.traits.gaps
 
-    @cached_property
+    @ComputedOnce
     def is_linear(self) -> bool:
         """Whether the model is the linear one."""
         return self.model is LINEAR
 
-    @cached_property
+    @ComputedOnce
     def batch_size(self) -> int:
         """Rows of a step."""
         return int(self.settings.get("batch_size", 1))
 
-    @cached_property
+    @ComputedOnce
     def kernel_checks_rows(self) -> bool:
         """Whether the kernel itself checks that rows are finite."""
         return self.is_linear and self.batch_size == 1 and bool(getattr(self.kernel, "CHECKS_ROWS", False))
@@ -82,7 +82,7 @@ class Configuration:
 
     # ------------------------------------------------------------------ the state before the first row
 
-    @cached_property
+    @ComputedOnce
     def _layouts(self) -> dict[Sizes, StateLayout]:
         return {}
 
@@ -176,7 +176,7 @@ class Configuration:
 
     # ------------------------------------------------------------------ what the kernel gets
 
-    @cached_property
+    @ComputedOnce
     def _make_parameters(self) -> ParameterMaker:
         return ParameterMaker(self.method, dict(self.settings), self.dtype, self.random_state)
 
@@ -197,7 +197,7 @@ class Configuration:
         """The object whose `learn` gets the rows: for a linear model the kernel."""
         return self.kernel if self.is_linear else self.linearized(sizes)
 
-    @cached_property
+    @ComputedOnce
     def _linearized(self) -> dict[tuple[int, int], LinearizedKernel]:
         return {}
 

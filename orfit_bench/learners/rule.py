@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from orfit_bench.errors import AccuracyWarning, DivergedError, warn
 from orfit_bench.learners import validation
+from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import Configuration, StepInputs
 from orfit_bench.learners.linearization import is_applied, rows_learned
 from orfit_bench.learners.single_row import SingleRow
@@ -158,7 +158,7 @@ class Rule(Configuration):
 
     # ------------------------------------------------------------------ one row per call
 
-    @cached_property
+    @ComputedOnce
     def _single_rows(self) -> dict[Sizes, SingleRow]:
         return {}
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.learners import validation
+from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
 from orfit_bench.learners.filtering.dynamics import NO_INPUTS, STEP_INPUTS, Dynamics, StepModel, as_matrix
@@ -25,7 +25,7 @@ from orfit_bench.state.state import LearnerState, Sizes
 class FilterRule(Rule):
     """A rule with a prediction step before each correction."""
 
-    @cached_property
+    @ComputedOnce
     def _dynamics(self) -> dict[tuple[int, int], Dynamics]:
         return {}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.parameters import no_limit
 from orfit_bench.learners.rule import Rule
 from orfit_bench.schedules import Schedule
@@ -46,7 +46,7 @@ class Members:
                 differing = ", ".join(name for name in self.varying if name != SEED)
                 raise ValueError(f"fleet: with these {differing} member {i} has other state fields than member 0")
 
-    @cached_property
+    @ComputedOnce
     def _rules(self) -> dict[int, Rule]:
         return {}
 
