@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
@@ -44,6 +45,20 @@ class Call(NamedTuple):
     timeout: float
 
 
+class Running(NamedTuple):
+    """A call that runs in a process. Its time is that of a clock that nobody sets."""
+
+    future: Future[Any]
+    timeout: float
+    end: float
+    """When it is stopped, of `time.monotonic`."""
+
+    @property
+    def seconds_left(self) -> float:
+        """Until it is stopped, at least 0."""
+        return max(0.0, self.end - time.monotonic())
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Let BLAS use one thread in all processes that are started in this context."""
@@ -78,14 +93,13 @@ class Process:
         """The variables for numbers of threads in the environment of the process."""
         return self._wait()
 
-    def begin(self, call: Call) -> Future[Any]:
+    def begin(self, call: Call) -> Running:
         """Start a call; `result_of` waits for it. Only one call may run at a time."""
         if not self._pool.active:  # it died after its last call, e.g. in a background thread
             self._stop()
             self._start()
         self._wait()
-        future: Future[Any] = self._pool.schedule(call.function, call.arguments, timeout=call.timeout)
-        return future
+        return self._schedule(call)
 
     def call(self, call: Call) -> Any:
         """Run a call and return its result. Raises TimeoutError or DiedError."""
@@ -94,12 +108,16 @@ class Process:
     def _start(self) -> None:
         with uninterrupted():
             self._pool = ProcessPool(max_workers=1, initializer=_end_with_parent, context=get_context("spawn"))
-            self._started = self._pool.schedule(threads, timeout=START_SECONDS)
+            self._started = self._schedule(Call(threads, (), START_SECONDS))
+
+    def _schedule(self, call: Call) -> Running:
+        future = self._pool.schedule(call.function, call.arguments)
+        return Running(future, call.timeout, time.monotonic() + call.timeout)
 
     def _wait(self) -> dict[str, str]:
         try:
-            found: dict[str, str] = self._started.result()
-        except (RuntimeError, ProcessExpired, TimeoutError) as error:
+            found: dict[str, str] = result_of(self._started)
+        except (DiedError, TimeoutError) as error:
             raise RuntimeError(NOT_STARTED) from error
         return found
 
@@ -115,12 +133,13 @@ def open_processes(count: int) -> Iterator[list[Process]]:
         yield [stack.enter_context(Process()) for _ in range(count)]
 
 
-def result_of(future: Future[Any]) -> Any:
+def result_of(running: Running) -> Any:
     """Wait for a call and return its result. Raises TimeoutError if it was stopped, DiedError if the process died."""
     try:
-        return future.result()
+        return running.future.result(running.seconds_left)
     except TimeoutError as error:
-        raise TimeoutError(f"stopped after {error.args[1]:g} s") from error
+        running.future.cancel()  # ends the process
+        raise TimeoutError(f"stopped after {running.timeout:g} s") from error
     except ProcessExpired as error:
         raise DiedError(describe_death(error.exitcode)) from error
     except RuntimeError as error:  # it died so early that the pool lost track of the call
@@ -134,23 +153,25 @@ def spread(processes: Sequence[Process], calls: Iterable[tuple[int, Call]]) -> I
     lazily, whenever a process is free.
     """
     waiting, free = iter(calls), list(processes)
-    running: dict[Future[Any], tuple[int, Process]] = {}
+    at_work: dict[Future[Any], tuple[int, Process, Running]] = {}
     while True:
         while free and (following := next(waiting, None)):
             number, call = following
             process = free.pop()
-            running[process.begin(call)] = number, process
-        if not running:
+            running = process.begin(call)
+            at_work[running.future] = number, process, running
+        if not at_work:
             return
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            number, process = running.pop(future)
+        wait(at_work, min(running.seconds_left for _, _, running in at_work.values()), FIRST_COMPLETED)
+        for future in [f for f, (_, _, running) in at_work.items() if f.done() or not running.seconds_left]:
+            number, process, running = at_work.pop(future)
             free.append(process)
-            yield number, _value(future)
+            yield number, _value(running)
 
 
-def _value(future: Future[Any]) -> Any:
+def _value(running: Running) -> Any:
     try:
-        return result_of(future)
+        return result_of(running)
     except (TimeoutError, DiedError) as error:
         return error
 

@@ -42,6 +42,24 @@ def test_calls_run_at_the_same_time():
         assert time.monotonic() - began < 1.9
 
 
+@pytest.mark.parametrize(("hours", "sleep", "limit"), [(5, 1.5, 60), (-5, 60, 1.5)], ids=["forward", "back"])
+def test_a_clock_that_is_set_meanwhile_changes_no_limit(hours, sleep, limit, monkeypatch):
+    clock = time.time
+    with Process() as process:
+        assert process.call(Call(sum, ((1, 2),), 60)) == 3
+        running = process.begin(Call(time.sleep, (sleep,), limit))
+        time.sleep(0.5)  # until it has begun
+        monkeypatch.setattr(time, "time", lambda: clock() + 3600 * hours)
+        began = time.monotonic()
+        if sleep < limit:
+            assert result_of(running) is None
+        else:
+            with pytest.raises(TimeoutError, match=r"stopped after 1\.5 s"):
+                result_of(running)
+        assert time.monotonic() - began < 20
+        assert process.call(Call(sum, ((1, 2),), 60)) == 3
+
+
 def test_no_calls_have_no_values():
     assert list(spread([], [])) == []
 
