@@ -19,6 +19,7 @@ from orfit_bench.learners.fleets.stacking import stacked
 from orfit_bench.learners.fleets.state import FleetState, from_states, initial_state, member_state, reserve
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.merging import merged
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
 
@@ -199,12 +200,12 @@ class Fleet:
         more = np.zeros(len(self), np.int64)
         more[rows.members] = rows.counts
         reserve(self.members, state, more)
-        out = np.empty(Y.shape, self.dtype) if predict else None
+        X, Y_there, out = rule.place(rows.X), rule.place(Y), rule.empty(Y.shape) if predict else None
         self._weights = {}
         try:
             with np.errstate(all="ignore"):
                 p = FleetParameters(self.members, state, rows)
-                learned = rule.kernel.fleet_learn(state.arrays, rows.X, Y, p, out)
+                learned = rule.kernel.fleet_learn(state.arrays, X, Y_there, p, out)
         except BaseException as error:
             state.interrupted = type(error).__name__
             self.live_state = state
@@ -216,7 +217,7 @@ class Fleet:
         warn_once(self.members, state)
         if diverged:
             raise diverged
-        return out
+        return None if out is None else to_host(out)
 
     def _note_classes(self, state: FleetState, rows: FleetRows, Y: Array, learned: Array) -> None:
         """Note the classes of learned rows; only fleets of classifiers have any."""

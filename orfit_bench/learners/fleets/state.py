@@ -1,4 +1,4 @@
-"""The state of a fleet: every field of its members as one array with a leading axis."""
+"""The state of a fleet: every field of its members as one array with a leading axis, in host memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.learners.fleets.members import HostArray, Members
 from orfit_bench.learners.targets import OF_CLASSES, with_classes
+from orfit_bench.spec.arrays import to_host
 from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import Label, LearnerState, Sizes
 
@@ -82,7 +83,7 @@ def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
         counts = np.array([[layout.count(state.arrays)] for state in states], np.int64)
         stacked = [np.stack([record[f.name] for record in records]) for f in layout.fields] + [counts]
     else:
-        stacked = [np.stack(arrays) for arrays in zip(*(state.arrays for state in states), strict=True)]
+        stacked = [np.stack([to_host(a) for a in each]) for each in zip(*(s.arrays for s in states), strict=True)]
     return FleetState(
         sizes,
         type(first.arrays)(*stacked),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import orfit_bench_cupy as plugin
-from orfit_bench_cupy import _symmetric
+from orfit_bench_cupy import _fleets, _symmetric
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 SOURCE = """
@@ -38,9 +38,9 @@ def libraries(folder):
     )
 
 
-def compiled(nvrtc, source, architecture):
+def compiled(nvrtc, source, architecture, *more):
     """The compiler's status and what it says."""
-    program, options = ctypes.c_void_p(), [f"--gpu-architecture={architecture}".encode(), b"-ftz=true"]
+    program, options = ctypes.c_void_p(), [f"--gpu-architecture={architecture}".encode(), *more]
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None) == 0
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
@@ -54,7 +54,7 @@ def compiled(nvrtc, source, architecture):
 @pytest.mark.parametrize("T", ["double", "float"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_update_of_a_covariance_compiles(nvrtc, architecture, T):
-    status, log = compiled(nvrtc, SOURCE.format(operation=_symmetric.OPERATION, T=T), architecture)
+    status, log = compiled(nvrtc, SOURCE.format(operation=_symmetric.OPERATION, T=T), architecture, b"-ftz=true")
     assert status == 0, log
 
 
@@ -64,9 +64,25 @@ def test_a_wrong_expression_does_not_compile(nvrtc):
     assert "Q" in log
 
 
+@pytest.mark.parametrize("real", ["double", "float"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_kernels_of_fleets_compile(nvrtc, architecture, real):
+    options = [option.encode() for option in (*_fleets.FLAGS, f"-DREAL={real}")]
+    status, log = compiled(nvrtc, _fleets.source(), architecture, *options)
+    assert status == 0, log
+    assert "warning" not in log, log
+
+
+def test_a_wrong_kernel_of_fleets_does_not_compile(nvrtc):
+    source = _fleets.source().replace("const REAL by = 1 / ff;", "")
+    status, log = compiled(nvrtc, source, "sm_90", *(f.encode() for f in _fleets.FLAGS), b"-DREAL=double")
+    assert status != 0
+    assert '"by" is undefined' in log
+
+
 def test_there_is_no_other_cuda_source():
     raw = re.compile(r"Raw(Kernel|Module)|(Elementwise|Reduction)Kernel|cupyx\.jit|fuse\(|__global__")
     for path in Path(plugin.__file__).parents[1].rglob("*"):
-        assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin"), path
-        if path.suffix == ".py" and path.name != "_symmetric.py":
+        assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin") or path.name == "fleets.cu", path
+        if path.suffix == ".py" and path.name not in ("_symmetric.py", "_fleets.py"):
             assert not raw.search(path.read_text()), path

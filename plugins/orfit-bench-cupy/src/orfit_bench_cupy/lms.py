@@ -1,11 +1,16 @@
 """LMS (survey, eq. 2)."""
 
-from orfit_bench_cupy._fleets import NO_FLEETS
+from typing import Any
+
+from orfit_bench_cupy._fleets import learn_gradients
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
+from orfit_bench_cupy._transfers import Array, Host
 from orfit_bench_numba import lms
-
-LACKS = NO_FLEETS
-
 
 _rule = ReducedKernel(lms, "w")
 learn, update = _rule.learn, _rule.update
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+    """The rows of many members in one launch."""
+    return learn_gradients(s, X, Y, p, None, out)

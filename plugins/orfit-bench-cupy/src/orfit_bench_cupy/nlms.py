@@ -1,11 +1,16 @@
 """Normalised LMS (survey, the program LMS; Krasulina paper, after eq. 13)."""
 
-from orfit_bench_cupy._fleets import NO_FLEETS
+from typing import Any
+
+from orfit_bench_cupy._fleets import learn_gradients
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
+from orfit_bench_cupy._transfers import Array, Host
 from orfit_bench_numba import nlms
-
-LACKS = NO_FLEETS
-
 
 _rule = ReducedKernel(nlms, "w")
 learn, update = _rule.learn, _rule.update
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+    """The rows of many members in one launch."""
+    return learn_gradients(s, X, Y, p, p.eps, out)

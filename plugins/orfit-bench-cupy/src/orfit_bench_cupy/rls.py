@@ -7,13 +7,13 @@ import numpy as np
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_cupy._block_rls import learn_rows
 from orfit_bench_cupy._covariance import learn_step
-from orfit_bench_cupy._fleets import NO_FLEETS
+from orfit_bench_cupy._fleets import learn_covariances
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
-from orfit_bench_cupy._transfers import Array, run_on_host
+from orfit_bench_cupy._transfers import Array, Host, run_on_host
 from orfit_bench_numba import rls
 
 ROOTS = "a step changes a triangular matrix by rotations, one after another, which a device has no fast function for"
-LACKS = NO_FLEETS | {"form=square_root": ROOTS, "forgetting=directional": ROOTS}
+LACKS = {"form=square_root": ROOTS, "forgetting=directional": ROOTS}
 
 _interpolating = ReducedKernel(rls, "w", rows="basis")
 
@@ -41,3 +41,8 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step."""
     return _interpolating.step(s, A, Y, p) if p.forgetting_factor == 0 else update(s, A, Y - A @ s.w, p)
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+    """The rows of many members in one launch; where they keep a basis, forgetting_factor=0, one by one on the host."""
+    return learn_covariances(s, X, Y, p, out)

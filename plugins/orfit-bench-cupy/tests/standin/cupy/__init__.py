@@ -18,10 +18,11 @@ from ._array import ndarray
 from ._counts import COUNTS
 from ._kernels import ElementwiseKernel
 from ._memory import POOL
+from ._modules import RawModule
 from ._real import REAL
 
 __version__ = "0 (NumPy in the place of a device)"
-__all__ = ["COUNTS", "ElementwiseKernel", "cuda", "get_default_memory_pool", "linalg", "ndarray"]
+__all__ = ["COUNTS", "ElementwiseKernel", "RawModule", "cuda", "get_default_memory_pool", "linalg", "ndarray"]
 
 
 def get_default_memory_pool() -> Any:

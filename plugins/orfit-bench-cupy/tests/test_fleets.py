@@ -1,0 +1,121 @@
+"""Fleets of the CuPy backend on the stand-in, which compiles their kernels as C++: equal to those of Numba."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench.conformance import conform
+
+METHODS = ("rls", "class_rls", "lms", "nlms")
+pytestmark = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
+SETTINGS = {
+    "rls": {"forgetting_factor": [0.9 + 0.1 * (i % 2) for i in range(30)], "ridge": 0.1},
+    "class_rls": {"forgetting_factor": 0.99},
+    "lms": {"step_size": [0.01 * (1 + i % 3) for i in range(30)]},
+    "nlms": {"step_size": 0.5, "eps": [0.1 * (i % 2) for i in range(30)]},
+}
+TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
+"""Sums of some ten numbers come in another order, and P of rls grows the difference by its condition number."""
+
+
+def rows(rng, n, d, labels, dtype):
+    """Rows of members of different sizes, unordered, one with a feature that is missing everywhere."""
+    X = rng.standard_normal((n, d)).astype(dtype)
+    X[::5, 0] = 0
+    y = rng.integers(0, 3, n) if labels else (X @ rng.standard_normal(d)).astype(dtype)
+    return X, y, rng.choice(np.r_[0:11, 13:30], n)
+
+
+def learned(method, backend, dtype, d):
+    rng = np.random.default_rng(d)
+    fleet = ob.fleet(method, 30, backend=backend, dtype=dtype, **SETTINGS[method])
+    found = []
+    for n in (200, 1, 57):
+        X, y, which = rows(rng, n, d, method == "class_rls", dtype)
+        found.append(fleet.prequential(X, y, which=which))
+    return fleet, found
+
+
+@pytest.mark.parametrize("d", [1, 5, 100])
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("method", METHODS)
+def test_members_equal_those_of_numba(in_place, method, dtype, d):
+    (ours, predictions), (theirs, want) = (learned(method, backend, dtype, d) for backend in (in_place, "numba"))
+    for one, other in zip(predictions, want, strict=True):
+        assert type(one) is np.ndarray
+        assert one.dtype == dtype
+        np.testing.assert_allclose(one, other, rtol=0, atol=TOLERANCE[dtype] * (1 + abs(other).max()))
+    state, expected = ours.state(), theirs.state()
+    for name in expected.data_vars:
+        a, b = state[name].values, expected[name].values
+        np.testing.assert_allclose(a, b, rtol=0, atol=TOLERANCE[dtype] * (1 + abs(b).max(initial=0)), err_msg=name)
+
+
+def test_the_covariance_stays_symmetric_to_the_last_bit(in_place):
+    P = learned("rls", in_place, "float64", 5)[0].state()["P"].values
+    assert np.array_equal(P, P.transpose(0, 2, 1))
+
+
+def test_members_without_a_covariance_learn_on_the_host(in_place):
+    X, y = np.random.default_rng(0).standard_normal((2, 3, 2, 3)), np.ones((3, 2))
+    fleets = [ob.fleet("rls", 3, backend=backend, forgetting_factor=0) for backend in (in_place, "numba")]
+    ours, theirs = (fleet.prequential(X[0], y) for fleet in fleets)
+    assert np.array_equal(ours, theirs)
+
+
+def test_members_too_wide_for_shared_memory_learn_on_the_host(in_place):
+    X, y = np.random.default_rng(0).standard_normal((2, 3, 7000)), np.ones((2, 3))
+    ours, theirs = (ob.fleet("lms", 2, backend=b, step_size=1e-4).prequential(X, y) for b in (in_place, "numba"))
+    assert np.array_equal(ours, theirs)
+
+
+def test_members_diverge_alone(in_place):
+    X, y = np.ones((3, 4, 2)), np.ones((3, 4))
+    X[1, 2] = np.finfo(float).max
+    for method in ("rls", "lms"):
+        fleet = ob.fleet(method, 3, backend=in_place)
+        with pytest.raises(ob.DivergedError) as caught:
+            fleet.partial_fit(X, y)
+        assert caught.value.members == (1,)
+        assert fleet.n_samples_seen_.tolist() == [4, 2, 4]
+        assert fleet[1].n_samples_seen_ == 2
+        assert np.array_equal(fleet[0].array("w"), fleet[2].array("w"))
+
+
+def test_a_forgotten_direction_is_refused_before_it_overflows(in_place):
+    X, y, seen = np.tile([1.0, 0.0], (2, 1100, 1)), np.ones((2, 1100)), []
+    for backend in (in_place, "numba"):
+        fleet = ob.fleet("rls", 2, backend=backend, forgetting_factor=0.5)
+        with pytest.warns(ob.AccuracyWarning), pytest.raises(ob.DivergedError):
+            fleet.partial_fit(X, y)
+        seen.append(fleet.n_samples_seen_.tolist())
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+def test_rounding_marks_the_members_whose_digits_it_takes(in_place):
+    X = np.array([[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]])
+    for backend in (in_place, "numba"):
+        fleet = ob.fleet("rls", 2, backend=backend, ridge=1e-10).partial_fit(X, np.ones((2, 2)))
+        assert fleet.state()["precision_lost"].values.tolist() == [1, 0]
+
+
+def test_a_call_is_one_launch(in_place):
+    X, y = np.random.default_rng(0).standard_normal((2, 40, 50, 3)), np.zeros((40, 50))
+    fleet = ob.fleet("rls", 40, backend=in_place).partial_fit(X[0], y)
+    counts = ob.backends()[in_place].namespace().COUNTS
+    before = counts.copy()
+    fleet.partial_fit(X[1], y)
+    assert (counts - before).launches <= 4  # the kernel, and zeros for what it counts
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", METHODS)
+def test_the_kit_accepts_them(in_place, method):
+    only = ["fleet_equals_learners", "fleet_members_diverge_alone"]
+    only += ["fleet_members_lose_precision_alone"] * method.endswith("rls")
+    report = conform(method, backends=[in_place], only=only)
+    assert report.passed, str(report)
+    assert report.counts["passed"] >= 2 * len(only)
