@@ -100,6 +100,10 @@ def _is_stdout_closed() -> bool:
     return any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
 
 
+MEANT = {"--seeds": "--runs", "--seed": "--runs"}
+"""Options of commands that are called otherwise by other commands."""
+
+
 class Commands(click.Group):
     """A command group that reports errors in one line: exit status 2 for usage errors, 1 for internal errors.
 
@@ -111,6 +115,11 @@ class Commands(click.Group):
         try:
             with _sigterm_interrupts():
                 return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            meant, command = MEANT.get(error.option_name, ""), error.ctx and error.ctx.command
+            if command and not error.possibilities and any(meant in p.opts for p in command.params):
+                raise click.NoSuchOption(error.option_name, possibilities=[meant], ctx=error.ctx) from None
+            raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt as interrupt:

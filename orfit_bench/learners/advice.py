@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
 
@@ -20,11 +21,23 @@ OF_SUBSPACES = (
 OF_WEIGHTS = ("coef_", "intercept_")
 OF_ESTIMATORS = ("fit", "fit_predict", "fit_transform", "get_params", "score", "set_params")
 OF_SINGLE_ROWS = ("learn_one", "predict_one", "transform_one")
+OF_DISTRIBUTIONS = ("return_std", "noise_variance")
 VARIANCES = {
     "explained_variance_ratio_": "the variance of all columns is not kept: divide explained_variance_ by "
     "X.var(axis=0, ddof=1).sum()",
     "singular_values_": "they are sqrt((n_samples_seen_ - 1) * explained_variance_)",
 }
+
+
+def refuse_arguments(method: Method, call: str, unknown: Mapping[str, object], known: Sequence[str]) -> None:
+    """TypeError for arguments that a call does not have, with what to do instead."""
+    for name in unknown:
+        advice = suggest(name, known)
+        if method.traits.labels and name in OF_DISTRIBUTIONS:
+            advice = ": labels have no standard deviation; predict_proba returns their probabilities"
+        if method.traits.gaps and name == "noise_variance":
+            advice = ": the noise is the setting observation_noise, or the argument observation_noise= of this call"
+        raise TypeError(f"{call} of {method.name} has no argument {name!r}{advice}")
 
 
 def about_learner(method: Method, name: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners import weighting
+from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.named_rows import read_one_row
 from orfit_bench.learners.probabilities import class_probabilities
@@ -148,8 +149,9 @@ class Classifier(Learner):
         X = self._question(X)
         return self.rule.predict(self._begun(), X)
 
-    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+    def predict(self, X: ArrayLike, **unknown: object) -> np.ndarray[Any, Any]:
         """Labels (n,) of the rows of X (n, d): the class of highest score, the first one on ties."""
+        refuse_arguments(self.method, "predict", unknown, ("X",))
         return self._labels(self.decision_function(X))
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:

@@ -100,6 +100,13 @@ class TestUsage:
         assert "'--metod'" in result.stderr
         assert not list(tmp_path.iterdir())
 
+    @pytest.mark.parametrize("option", ["--seeds", "--seed"])
+    def test_an_option_that_another_command_has(self, option):
+        result = invoke("reproduce", option, "3")
+        assert result.exit_code == 2
+        assert f"No such option '{option}'. Did you mean '--runs'?" in result.output
+        assert "Did you mean" not in invoke("laws", option, "3").output
+
     def test_debug_keeps_the_traceback(self):
         assert isinstance(invoke("--debug", "run", "--method", "rsl").exception, ValueError)
 

@@ -132,3 +132,36 @@ def test_samples_and_labels_in_the_wrong_place_get_a_remedy():
         rls.partial_fit(X, ["a"] * len(X))
     with pytest.raises(AttributeError, match=r"'RLSRegressor': did you mean 'RlsRegressor'\?"):
         ESTIMATORS.by_class_name("RLSRegressor")
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "given", "message"),
+    [
+        ("kalman", "predict", {"noise_variance": 2.0}, "no argument 'noise_variance': the noise is the setting obs"),
+        (
+            "kalman",
+            "predict",
+            {"return_stdev": True},
+            r"'return_stdev'\. Did you mean 'return_std'\? Known: X",
+        ),
+        (
+            "kalman",
+            "log_likelihood",
+            {"noise_variance": 2.0},
+            "log_likelihood of kalman has no .*observation_noise=",
+        ),
+        ("kalman", "log_likelihood", {"weights": [1.0]}, "no argument 'weights'.*sample_weight"),
+        (
+            "class_rls",
+            "predict",
+            {"return_std": True},
+            "predict of class_rls has no argument 'return_std': .*predict_",
+        ),
+        ("softmax", "predict", {"noise_variance": 2.0}, "predict of softmax has no argument 'noise_variance': labels"),
+    ],
+)
+def test_arguments_of_other_kinds_of_learners_are_refused_with_what_to_do(name, call, given, message):
+    y = X[:, 0] if name == "kalman" else X[:, 0] > 0
+    learner = ob.create(name, backend="numpy").partial_fit(X, y)
+    with pytest.raises(TypeError, match=message):
+        getattr(learner, call)(*((X, y) if call == "log_likelihood" else (X,)), **given)

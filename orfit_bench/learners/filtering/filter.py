@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.filtering import smoother
 from orfit_bench.learners.filtering.rows import read_rows
 from orfit_bench.learners.filtering.rule import FilterRule
@@ -17,6 +18,9 @@ from orfit_bench.spec.capability import require
 
 if TYPE_CHECKING:
     import xarray
+
+VARYING = ("transition", "process_noise", "observation_noise", "control")
+"""Arguments that may come with the rows."""
 
 
 class Filter(Regressor):
@@ -134,7 +138,7 @@ class Filter(Regressor):
         self._update(rows, self.rule.step, rows.X, rows.Y, rows.inputs)
         return self
 
-    def predict(  # type: ignore[override]  # what comes with the rows says the noise
+    def predict(  # what comes with the rows says the noise
         self,
         X: ArrayLike,
         *,
@@ -143,6 +147,7 @@ class Filter(Regressor):
         observation_noise: object = None,
         control: ArrayLike | None = None,
         return_std: bool = False,
+        **unknown: object,
     ) -> Array | tuple[Array, Array]:
         """Forecasts of the next row, after the transition, were it each row of X; the learner is unchanged.
 
@@ -168,6 +173,7 @@ class Filter(Regressor):
         >>> mean, std.round(3)
         (array([1.]), array([1.581]))
         """
+        refuse_arguments(self.method, "predict", unknown, ("X", *VARYING, "return_std"))
         X, state = self._question(X), self._begun()
         inputs = self.rule.step_inputs(
             state.sizes, (transition, process_noise, observation_noise, control), 1, block=True
@@ -203,7 +209,7 @@ class Filter(Regressor):
         to_host = self.backend.asnumpy
         return smoother.make_dataset(to_host(mean), to_host(covariance), first=first)
 
-    def log_likelihood(  # type: ignore[override]  # what comes with the rows says the noise
+    def log_likelihood(  # what comes with the rows says the noise
         self,
         X: ArrayLike,
         y: ArrayLike,
@@ -213,6 +219,7 @@ class Filter(Regressor):
         observation_noise: object = None,
         control: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        **unknown: object,
     ) -> float:
         """The logarithm of the density of y given X and the rows learned so far; the learner is unchanged.
 
@@ -245,6 +252,7 @@ class Filter(Regressor):
         >>> round(kalman.log_likelihood([[1.0], [2.0]], [1.0, float("nan")]), 3)
         -1.516
         """
+        refuse_arguments(self.method, "log_likelihood", unknown, ("X", "y", *VARYING, "sample_weight"))
         rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
         state = self.rule.copy(self._state) if self._state else self.rule.init(rows.sizes)
         return self.rule.log_likelihood(state, rows.X, rows.Y, rows.inputs)
