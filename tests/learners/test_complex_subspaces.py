@@ -21,11 +21,11 @@ def draw(n: int, d: int = 5, rank: int = 5, seed: int = 0) -> Any:
     return Z * np.geomspace(2, 0.5, rank) @ np.linalg.qr(V.T)[0].T
 
 
-def create(method: str, dtype: str = "complex128", **settings: Any) -> Any:
+def create(method: str, dtype: str = "complex128", backend: str = "numpy", **settings: Any) -> Any:
     chosen = {"n_components": K, "step_size": 0.05, "initial_basis": START} | settings
     if method == "incremental_pca":
         chosen = {name: value for name, value in chosen.items() if name not in ("step_size", "initial_basis")}
-    return ob.create(method, dtype=dtype, backend="numpy", **chosen)
+    return ob.create(method, dtype=dtype, backend=backend, **chosen)
 
 
 def basis(learner: Any) -> Any:
@@ -122,5 +122,17 @@ def test_refused_input_changes_nothing() -> None:
         learner.partial_fit(X[:1] * 1e200)
     with pytest.raises(TypeError, match="want real numbers"):
         ob.create("oja").partial_fit(X[:2])
-    with pytest.raises(ob.UnavailableError, match="oja on numba lacks complex"):
-        ob.create("oja", dtype="complex128", backend="numba")
+
+
+@pytest.mark.skipif(not ob.backends()["numba"].available, reason="Numba is not installed")
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("method", METHODS)
+def test_numba_learns_complex_rows_by_the_rule_of_the_reference(method: str, dtype: str) -> None:
+    X = draw(40)
+    for batch_size in (1, 4) if method != "incremental_pca" else (1,):
+        sizes = {} if batch_size == 1 else {"batch_size": batch_size}
+        reference, found = (create(method, dtype, backend=b, **sizes) for b in ("numpy", "numba"))
+        for part in (X[:1], X[1:2], X[2:40]):
+            reference, found = reference.partial_fit(part), found.partial_fit(part)
+        np.testing.assert_array_equal(basis(found), basis(reference))
+        assert found.transform(X).dtype == dtype

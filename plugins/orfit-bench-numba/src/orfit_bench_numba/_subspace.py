@@ -29,16 +29,17 @@ RENEWAL_PERIOD = 1000
 def make_learn(rule: Rule, rows: Rows, row: Row, period: int = RENEWAL_PERIOD) -> Callable[..., int]:
     """Make `learn` from a rule, `rows`, its fast form for steps of one row, and `row`, that for a call with one.
 
-    Rounding errors of `row` are removed by `rows`, every `period` steps.
+    Rounding errors of `row` are removed by `rows`, every `period` steps. Complex rows are all learned by the rule.
     """
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         i, N = 0, p.batch_size
-        if len(X) == 1 == N and (p.t - 1) % period and row(s, X[0], p):
+        is_fast = N == 1 and s.basis.dtype.kind == "f"
+        if is_fast and len(X) == 1 and (p.t - 1) % period and row(s, X[0], p):
             return 1
         with limit_blas_threads(4.0 * X.size * s.basis.shape[1]):
             while i < len(X):
-                if N == 1:
+                if is_fast:
                     i += rows(s, X, p, i)
                 if i < len(X):
                     if not rule(s, X[i : i + N], p.at(i // N)):

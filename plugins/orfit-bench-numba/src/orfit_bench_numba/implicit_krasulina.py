@@ -28,6 +28,9 @@ from orfit_bench_numpy.implicit_krasulina import RENEWAL_PERIOD, rule, step
 
 __all__ = ["learn", "step"]
 
+COMPLEX = True
+"""Complex rows are learned by the rule of the reference."""
+
 
 def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
     """Learn row after row; recompute the inverse every RENEWAL_PERIOD steps."""

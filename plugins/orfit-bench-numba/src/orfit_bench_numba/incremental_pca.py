@@ -24,6 +24,9 @@ from orfit_bench_numpy.incremental_pca import rule, step
 
 __all__ = ["learn", "step"]
 
+COMPLEX = True
+"""Complex rows are learned by the rule of the reference."""
+
 DELAY = 16
 """Rows whose new directions are kept beside the old basis until it is rotated."""
 

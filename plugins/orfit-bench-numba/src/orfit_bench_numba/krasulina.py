@@ -28,6 +28,9 @@ from orfit_bench_numpy.krasulina import rule, step
 
 __all__ = ["learn", "step"]
 
+COMPLEX = True
+"""Complex rows are learned by the rule of the reference."""
+
 
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:

@@ -36,6 +36,9 @@ from orfit_bench_numpy.sanger import rule, step
 
 __all__ = ["learn", "step"]
 
+COMPLEX = True
+"""Complex rows are learned by the rule of the reference."""
+
 MAX_GROWTH = 1e1
 
 
