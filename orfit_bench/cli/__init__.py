@@ -118,7 +118,8 @@ class Commands(click.Group):
         except click.NoSuchOption as error:
             meant, command = MEANT.get(error.option_name, ""), error.ctx and error.ctx.command
             if command and not error.possibilities and any(meant in p.opts for p in command.params):
-                raise click.NoSuchOption(error.option_name, possibilities=[meant], ctx=error.ctx) from None
+                message = f"{error.format_message()} Did you mean {meant!r}?"
+                raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise

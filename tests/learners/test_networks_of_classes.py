@@ -18,7 +18,7 @@ NET = ob.MLP((12,), "tanh")
 
 
 def learned(backend="numpy", model=NET, **more):
-    return ob.create("softmax", backend=backend, model=model, step_size=0.3, **more)
+    return ob.create("softmax", backend=backend, model=model, step_size=0.1, **more)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -28,7 +28,7 @@ def test_a_network_separates_classes_that_no_linear_model_does(backend):
         for _ in range(25):
             learner.partial_fit(X, LABELS)
     network, linear = (float(np.mean(learner.predict(X) == LABELS)) for learner in learners)
-    assert network > 0.9 > 0.7 > linear
+    assert network > 0.9 > 0.7 > linear  # 0.975 and 0.55
     q, scores = learners[0].predict_proba(X), learners[0].decision_function(X)
     np.testing.assert_allclose(np.log(q / q[:, :1]), scores - scores[:, :1], rtol=1e-9, atol=1e-11)
     assert learners[0].predict_one(X[0]) == learners[0].predict(X[:1])[0]
