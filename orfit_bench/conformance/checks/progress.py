@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.check import Deviation, check, ensure
+from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.checks.state import needs_derived_fields
 from orfit_bench.conformance.context import ROWS, CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.restoring import restore
-from orfit_bench.spec import LINEAR
 from orfit_bench.spec.law import to_numpy64
 
 COPIES = 12
@@ -35,7 +35,6 @@ def the_same_row_is_approached(context: CheckContext) -> None:
 
     A method may leave out a row that it knows, but then it does so in twelve calls, too.
     """
-    skip_if(context.variant.model is not LINEAR, "a network may overshoot")
     row = context.rows(n=1)
     row = row.with_rows(0.5 * row.X / np.linalg.norm(row.X))
     often = row.map(lambda a: np.repeat(a, COPIES, axis=0))
@@ -56,10 +55,9 @@ def _error(context: CheckContext, learner: Any, row: Chunk) -> float:
     return float(np.linalg.norm(found - (row.X if row.y is None else row.y.reshape(1, -1))))
 
 
-@check(all_variants=False)
+@check(needs_linear_model, all_variants=False)
 def rows_of_any_scale_count(context: CheckContext) -> None:
     """Rows and targets of large scale that are not refused change the weights; those of small scale are not refused."""
-    skip_if(context.variant.model is not LINEAR, "a network may be flat there")
     chunk = context.rows(d=2 * ROWS)  # so that directions are left of which nothing was learned
     first, rest = chunk.cut(0, HALF), chunk.cut(HALF, ROWS)
     exponent = np.finfo(context.dtype).maxexp

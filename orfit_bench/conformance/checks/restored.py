@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.checks.agreement import needs_inverse_gram
+from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.restoring import restore
@@ -66,7 +67,7 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
     return found
 
 
-@check()
+@check(needs_linear_model)
 def starts_are_drawn_with_the_seed(context: CheckContext) -> None:
     """Fields that start with random numbers do so with those of a Philox generator whose key is the seed."""
     skip_if(context.variant.model is not LINEAR, "the model draws its weights, too")
@@ -81,7 +82,7 @@ def starts_are_drawn_with_the_seed(context: CheckContext) -> None:
             ensure(np.array_equal(found[f.name], want), f"the start of {f.name} is not drawn with the seed {seed}")
 
 
-@check()
+@check(needs_linear_model)
 def seed_decides_where_numbers_are_drawn(context: CheckContext) -> None:
     """Another seed gives another result if the start or the steps are drawn, and the same one if nothing is."""
     skip_if(context.variant.model is not LINEAR, "the model draws its weights, too")
