@@ -114,7 +114,7 @@ class PerturbedKernel:
         function = getattr(self._kernel, name)
         if name == "solve":  # its input are the fields
             return lambda s: function(type(s)(*map(self._argument, s)))
-        if name not in ("learn", "step", "update", "store"):
+        if name not in ("learn", "step", "update", "slopes", "move", "store"):
             return function
         return lambda s, *given: function(s, *map(self._argument, given[:3]), *given[3:])
 

@@ -53,7 +53,7 @@ class WrongKernel:
             return self._learn
         if name == "solve":
             return lambda s: self._solve(function(s))
-        if name in ("step", "update", "store"):
+        if name in ("step", "update", "move", "store"):
             return lambda s, *given: self._change(s, lambda: function(s, *given))
         return function
 

@@ -70,6 +70,38 @@ def prediction_weights(method: Method, s: State, settings: Settings) -> Array:
     return choose(s, settings) if choose else getattr(s, method.state.weights)
 
 
+class Pullback:
+    """Steps that take the sum of the gradients of a model from its `pullback`, without its Jacobian."""
+
+    def __init__(self, model: Model, kernel: Kernel, dtype: np.dtype[Any]) -> None:
+        self._model, self._kernel, self._dtype = model, kernel, dtype
+        self._proven = False  # whether it was seen to agree with the Jacobian
+
+    def step(self, s: State, w: Array, x: Array, E: Array, p: Params) -> bool:
+        """One step of the rows x with errors E at w (p, 1); False where it would not be finite."""
+        assert self._model.pullback is not None
+        xp, what = x.__array_namespace__(), f"model {self._model.name!r}: pullback(w, X, S)"
+        S = xp.reshape(self._kernel.slopes(s, E, p), (x.shape[0], -1))
+        g = check_result(self._model.pullback(w[:, 0], x, S), what, (w.shape[0],))
+        g = xp.astype(g, self._dtype, copy=False)
+        if not _is_finite(g, xp):
+            return False
+        if not self._proven:  # until a row shows it, which nearly always is the first
+            self._proven = self._agrees(w, x, S, g, xp)
+        return is_applied(self._kernel.move(s, g[:, None], p), self._kernel.move)
+
+    def _agrees(self, w: Array, x: Array, S: Array, g: Array, xp: ModuleType) -> bool:
+        """Whether g equals the sum by the Jacobian and is not zero; ValueError if it differs."""
+        want = sum(self._model.jacobian(w[:, 0], x[i, :]).T @ S[i, :] for i in range(x.shape[0]))
+        size, cut = float(xp.max(xp.abs(want))), float(xp.finfo(self._dtype).eps) ** 0.5
+        if not float(xp.max(xp.abs(g - want))) <= cut * size:
+            raise ValueError(
+                f"model {self._model.name!r}: pullback(w, X, S) and jacobian(w, x) do not agree: want the sum of "
+                f"jacobian(w, x).T @ s over the rows"
+            )
+        return size > 0
+
+
 class LinearizedKernel:
     """A kernel with `learn` and `step` for a nonlinear model, based on the `update` of the method's kernel."""
 
@@ -88,6 +120,8 @@ class LinearizedKernel:
         self._outputs, self._dtype, self._xp = sizes[1], dtype, xp
         self._shapes = layers.shapes(model, *sizes) if method.state.layered else ()
         self._proven = False  # whether its gradients and layers were seen to agree
+        pulls_back = model.pullback is not None and hasattr(kernel, "slopes")
+        self._pullback = Pullback(model, kernel, dtype) if pulls_back else None
 
     def learn(self, s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
         """Hand the kernel gradients (q, p) and errors (q, 1) of each step, q = rows x outputs."""
@@ -96,13 +130,18 @@ class LinearizedKernel:
         for i in range(0, X.shape[0], B):
             x, y, here = X[i : i + B, ...], Y[i : i + B, ...], p.at(i // B)
             w = self._kernel.ahead(s, here) if method.kernel.lookahead else getattr(s, method.state.weights)
-            f, J = self.predict(w, x), self.jacobian(w, x, space)
-            space = J
+            f = self.predict(w, x)
             if out is not None:
                 out[i : i + B, ...] = (
                     f if w is (shown := prediction_weights(method, s, self._settings)) else self.predict(shown, x)
                 )
             E = xp.reshape(y - f, (-1, 1))
+            if self._pullback and p.row_scale is None:
+                here = here._replace(targets=xp.reshape(y, (-1, 1))) if method.kernel.needs_targets else here
+                if not (_is_finite(E, xp) and self._pullback.step(s, w, x, E, here)):
+                    return i
+                continue
+            J = space = self.jacobian(w, x, space)
             if p.row_scale is not None:
                 scale = self._xp.repeat(p.row_scale[i : i + B, ...], self._outputs, axis=0)
                 E, J = scale * E, scale * J

@@ -121,11 +121,27 @@ class Network:
             end = start
         return J
 
+    def pullback(self, w: Array, X: Array, S: Array) -> Array:
+        """The sum of the outputs' gradients by the entries of S (rows, c), (p,): all rows and outputs at once."""
+        xp, matrices, end = w.__array_namespace__(), self.matrices(w, X.shape[1]), w.shape[0]
+        D, g = S, xp.empty(end, dtype=w.dtype)  # D (rows, m): the weighted outputs by the layer's sums
+        for (a, slope), Theta in zip(reversed(self._walk(matrices, X)), reversed(matrices), strict=True):
+            start = end - Theta.shape[0] * Theta.shape[1]
+            g[start:end] = xp.reshape(a.T @ D, (-1,))
+            if slope is not None:
+                D = D @ Theta[: slope.shape[-1], :].T * slope
+            end = start
+        return g
+
     def _walk(self, matrices: list[Array], x: Array) -> list[tuple[Array, Array]]:
-        """For each layer what it takes in (n,), and the slopes of the activations that this came from (none for x)."""
+        """For each layer what it takes in (n,), and the slopes of the activations that this came from (none for x).
+
+        Of rows (rows, d) the same with an axis of rows before.
+        """
         xp, found, slope = x.__array_namespace__(), [], None
         for Theta in matrices:
-            found.append((xp.concat([x, xp.ones(1, dtype=x.dtype)]) if self.bias else x, slope))
+            one = [xp.ones((*x.shape[:-1], 1), dtype=x.dtype)] if self.bias else []
+            found.append((xp.concat([x, *one], axis=-1), slope))
             if Theta is not matrices[-1]:
                 z = self._sums(x, Theta)
                 x, slope = (f(xp, z) for f in ACTIVATIONS[self.activation])
@@ -150,8 +166,8 @@ class NetworkModel(Model):
 @cache
 def _model(net: Network) -> Model:
     """One object for equal networks: learners whose models differ are not merged."""
-    functions = net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers, net.with_outputs
-    return NetworkModel(net.name, *functions, network=net)
+    functions = net.predict, net.jacobian, net.parameters, net.start, net.shapes, net.layers
+    return NetworkModel(net.name, *functions, net.pullback, net.with_outputs, net)
 
 
 def model_named(name: object) -> Model | None:

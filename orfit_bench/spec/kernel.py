@@ -114,6 +114,12 @@ class Kernel(Protocol):
     def update(self, s: State, J: Array, E: Array, p: Params) -> bool:
         """One linearised block: gradients J (q, p), errors E (q, r). False: not finite, not applied."""
 
+    def slopes(self, s: State, E: Array, p: Params) -> Array:
+        """Optional, with `move`: the weights (q, 1) of the gradients in a step that takes no more than their sum."""
+
+    def move(self, s: State, g: Array, p: Params) -> bool:
+        """The rest of `update`: g (p, 1) is J'S for the S (q, 1) of `slopes`. False: not finite, not applied."""
+
     def ahead(self, s: State, p: Params) -> Array:
         """The weights (p, r) at which J and E of this step are to be taken; where the method declares `lookahead`."""
 

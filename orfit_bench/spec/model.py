@@ -41,6 +41,10 @@ class Model:
     """Layered models: layers(w (p,), x (d,)) -> what each layer takes in, (inputs,), the constant of a bias last.
 
     Every output's gradient by a layer's matrix is this vector times a row."""
+    pullback: Callable[[Array, Array, Array], Array] | None = None
+    """pullback(w (p,), X (n, d), S (n, c)) -> (p,): the sum of all outputs' gradients, each by its entry of S.
+
+    Steps that need no more than this sum, those of gradient descent, take it in place of the Jacobian."""
     with_outputs: Callable[[Array, int, Sequence[int]], Array] | None = None
     """Models that learn classes as they come: with_outputs(w (p,), d, source) -> the parameters of a model whose output
     k was output source[k], or for -1 is a new one that scores zero and whose parameters are not used by others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,7 @@ def test_functions_that_fill_the_same_array_again_change_nothing(case):
         return filled
 
     reusing = ob.Model("reusing", again("f", plain.predict), again("J", plain.jacobian), plain.parameters, plain.start)
+    plain = replace(plain, name="plain", pullback=None)  # whose sums are rounded otherwise
     reported = [ob.create(method, model=model, **settings).prequential(X, Y) for model in (plain, reusing)]
     np.testing.assert_array_equal(*reported)
     states = [ob.create(method, model=model, **settings).partial_fit(X, Y).state()["w"] for model in (plain, reusing)]

@@ -113,7 +113,7 @@ class Inspected:
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._kernel, name)
-        if name not in ("learn", "step", "update"):
+        if name not in ("learn", "step", "update", "slopes", "move"):
             return function
 
         def inspected(s: Any, *given: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from .names import Missing
 from .rows import rows
 
-KERNEL = ("learn", "update", "step", "store", "ahead", "predict_step", "transit")
+KERNEL = ("learn", "update", "slopes", "move", "step", "store", "ahead", "predict_step", "transit")
 """Functions of a kernel; `predict_step` was `transit` in earlier versions."""
 STARTS = {
     "import_seconds": ["-c", "import orfit_bench"],

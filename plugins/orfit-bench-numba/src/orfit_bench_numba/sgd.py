@@ -18,6 +18,9 @@ from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_finite
 from orfit_bench_numpy.sgd import learn as learn_complex
+from orfit_bench_numpy.sgd import slopes
+
+__all__ = ["ahead", "bind_row", "learn", "move", "slopes", "step", "update"]
 
 SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE, CROSS_ENTROPY = range(8)
 LOSSES = {
@@ -78,6 +81,12 @@ def _is_plain(s: Any, p: Any) -> bool:
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """One step on gradients and errors at v_t."""
     return _descend(s, J, p.targets, E, p, len(J), np.empty((0, 0), J.dtype), True) == len(J)
+
+
+def move(s: Any, g: Array, p: Any) -> bool:
+    """One step along the sum g (p, 1) of gradients at v_t, as the gradient of one row of slope 1."""
+    error = np.full((1, 1), -1, g.dtype)
+    return _descend(s, g.T, 0 * error, error, p._replace(loss="square"), 1, np.empty((0, 0), g.dtype), True) == 1
 
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:

@@ -14,9 +14,9 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numpy.softmax import update
+from orfit_bench_numpy.softmax import move, slopes, update
 
-__all__ = ["learn", "step", "update"]
+__all__ = ["learn", "move", "slopes", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

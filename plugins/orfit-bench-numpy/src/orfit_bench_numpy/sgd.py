@@ -49,9 +49,12 @@ def ahead(s: State, p: Params) -> Array:
 
 def descend(s: State, v: Array, J: Array, E: Array, Y: Array, p: Params) -> bool:
     """w_t becomes w_(t+1) and joins the average."""
-    g = (
-        J.conj().T.dot(SLOPES[p.loss](E, Y, p)) / p.batch_size
-    )  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t)
+    return descend_along(s, v, J.conj().T.dot(SLOPES[p.loss](E, Y, p)), p)
+
+
+def descend_along(s: State, v: Array, total: Array, p: Params) -> bool:
+    """The same, with the sum of the gradients of the losses of the rows."""
+    g = total / p.batch_size  # "mini-batching": g_t = (1/b) sum_j x_j l'(y_j, x_j^H v_t)
     if p.ridge:
         g += p.ridge * v
     w = v - p.step_size[0] * g  # "SGD convergence": w_(t+1) = Proj(v_t - gamma_t g_t)
@@ -108,6 +111,17 @@ COMPLEX = True
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step on gradients and errors at v_t."""
     return descend(s, ahead(s, p), J, E, p.targets, p)
+
+
+def slopes(s: State, E: Array, p: Params) -> Array:
+    """l'(y, f) of each output."""
+    found: Array = SLOPES[p.loss](E, p.targets, p)
+    return found
+
+
+def move(s: State, g: Array, p: Params) -> bool:
+    """One step along the sum of gradients at v_t."""
+    return descend_along(s, ahead(s, p), g, p)
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:

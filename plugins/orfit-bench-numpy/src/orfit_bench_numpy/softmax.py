@@ -34,11 +34,22 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
     """One step on the gradients J and errors E = Y - F of a nonlinear model."""
+    return move(s, J.T.dot(slopes(s, E, p)), p)
+
+
+def slopes(s: State, E: Array, p: Params) -> Array:
+    """q - y of each output, 0 of classes that were not seen."""
     Y = p.targets.reshape(p.batch_size, -1)
     F, known = Y - E.reshape(Y.shape), known_classes(s, Y)
-    slopes = np.zeros_like(Y)
-    slopes[:, known] = probabilities(F[:, known]) - Y[:, known]
-    w = s.w - p.step_size[0] * (J.T.dot(slopes.reshape(-1, 1)) / len(Y) + p.ridge * s.w)
+    found: Array = np.zeros((Y.size, 1), Y.dtype)
+    found.reshape(Y.shape)[:, known] = probabilities(F[:, known]) - Y[:, known]
+    return found
+
+
+def move(s: State, g: Array, p: Params) -> bool:
+    """One step along the sum of gradients."""
+    Y = p.targets.reshape(p.batch_size, -1)
+    w = s.w - p.step_size[0] * (g / len(Y) + p.ridge * s.w)
     if not is_finite(w):
         return False
     s.w[...] = w

@@ -1,0 +1,92 @@
+"""Sums of gradients by `pullback`: the same steps as by the Jacobian, and models whose two functions disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+Same = Callable[[ob.Learner, ob.Learner], None]
+BACKENDS = [name for name in ("numpy", "numba") if ob.backends()[name].available]
+rng = np.random.default_rng(0)
+X, Y = rng.standard_normal((12, 3)), rng.standard_normal((12, 2))
+CASES: list[tuple[str, dict[str, Any], Any]] = [
+    ("sgd", {"step_size": 0.1}, Y),
+    ("sgd", {"step_size": 0.1, "batch_size": 4, "momentum": 0.5, "ridge": 0.1, "averaging": "uniform"}, Y),
+    ("sgd", {"loss": "huber", "delta": 0.3, "radius": 1.5}, Y),
+    ("sgd", {"loss": "cross_entropy", "step_size": 0.3, "batch_size": 3}, np.eye(2)[(Y[:, 0] > 0).astype(int)]),
+    ("softmax", {"step_size": 0.3, "ridge": 0.1}, np.where(Y[:, 0] > 0, "a", "b")),
+]
+
+
+@pytest.mark.parametrize(
+    "network", [ob.MLP((5,)), ob.MLP((4, 3), "silu", bias=False), ob.MLP(())], ids=lambda m: m.name
+)
+def test_a_pullback_is_the_sum_of_the_weighted_gradients(network: ob.Model) -> None:
+    w = rng.standard_normal(network.size(3, 2))
+    want = sum(network.jacobian(w, x).T @ s for x, s in zip(X, Y, strict=True))
+    assert network.pullback
+    np.testing.assert_allclose(network.pullback(w, X, Y), want, rtol=1e-12, atol=1e-12)
+    single = network.pullback(w.astype("f"), X[:1].astype("f"), Y[:1].astype("f"))
+    assert single.dtype == "float32"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]} {', '.join(case[1])}")
+def test_steps_are_those_by_the_jacobian(case: Any, backend: str) -> None:
+    method, settings, y = case
+    network = ob.MLP((4, 3))
+    given = {**settings, "backend": backend, "random_state": 1}
+    found = ob.create(method, model=network, **given).partial_fit(X, y)
+    want = ob.create(method, model=replace(network, name="plain", pullback=None), **given).partial_fit(X, y)
+    np.testing.assert_allclose(found.array("w"), want.array("w"), rtol=1e-12, atol=1e-13)
+    if not found.pending:
+        np.testing.assert_allclose(found.step(X, y).array("w"), want.step(X, y).array("w"), rtol=1e-12, atol=1e-13)
+
+
+def test_no_jacobian_is_computed_after_the_first_step() -> None:
+    calls: list[int] = []
+    network = ob.MLP((4,))
+
+    def counted(w: Any, x: Any) -> Any:
+        calls.append(1)
+        return network.jacobian(w, x)
+
+    ob.create("sgd", model=replace(network, name="counted", jacobian=counted), backend="numpy").partial_fit(X, Y)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda w, X, S: -ob.MLP((4,)).pullback(w, X, S), "do not agree"),
+        (lambda w, X, S: ob.MLP((4,)).pullback(w, X, S)[:, None], r"pullback\(w, X, S\) returned shape \(26, 1\)"),
+        (lambda w, X, S: None, "returned NoneType"),
+    ],
+    ids=["sign", "shape", "nothing"],
+)
+def test_a_wrong_pullback_is_refused(wrong: Any, message: str, same_state: Same) -> None:
+    model = replace(ob.MLP((4,)), name="wrong", pullback=wrong)
+    learner = ob.create("sgd", model=model, backend="numpy").partial_fit(X[:0], Y[:0])
+    before = learner.copy()
+    with pytest.raises(ValueError, match=message):
+        learner.partial_fit(X, Y)
+    same_state(learner, before)
+
+
+def test_a_sum_that_is_not_finite_is_refused(same_state: Same) -> None:
+    calls: list[int] = []
+
+    def late(w: Any, X: Any, S: Any) -> Any:
+        calls.append(1)
+        return ob.MLP((4,)).pullback(w, X, S) * (np.nan if len(calls) > 3 else 1)
+
+    learner = ob.create("sgd", model=replace(ob.MLP((4,)), name="late", pullback=late), backend="numpy")
+    with pytest.raises(ob.DivergedError) as info:
+        learner.partial_fit(X, Y)
+    assert info.value.row == learner.n_samples_seen_ == 3
