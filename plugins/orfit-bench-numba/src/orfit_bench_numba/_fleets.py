@@ -1,7 +1,7 @@
 """Many learners by one call, on as many threads as the user allows: compiled functions release the GIL.
 
-Each member reads and writes its own P (d, d) and w, row by row as `_sequential_rls` does: 2 d^2 numbers of memory
-traffic a member and call.
+Each member reads and writes its own weights w and, for methods with a covariance, its P (d, d), row by row: 2 d^2
+numbers of memory traffic a member and call.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from orfit_bench.kernels.guards import Limits
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._covariance import MIN_FEATURES
+from orfit_bench_numba._gradient import apply_row as apply_gradient
+from orfit_bench_numba._gradient import dot_products
 from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._sequential_rls import apply_row
 from orfit_bench_numba._threads import allowed_threads
@@ -59,6 +61,55 @@ def learn_members(
             if not apply_row(P[i], W[i], X[t], z, factor, factor, limits, degraded[i : i + 1]):
                 break
             learned[j] += 1
+
+
+@compiled("W R r I I r r b I w i i")
+def learn_gradient_members(
+    W: Array,
+    X: Array,
+    y: Array,
+    members: Indices,
+    starts: Indices,
+    step: Array,
+    eps: Array,
+    normalized: bool,
+    learned: Indices,
+    out: Array,
+    begin: int,
+    end: int,
+) -> None:
+    """Learn the rows of members[begin:end], with one output, by gradient steps; counts them in `learned`.
+
+    W (N, d). A member stops before a row that would make its weights infinite.
+    """
+    for j in range(begin, end):
+        w = W[members[j]]
+        for t in range(starts[j], starts[j + 1]):
+            f, square = dot_products(w, X[t])
+            if len(out):
+                out[t] = f
+            if apply_gradient(w, step[t], eps[j], normalized, X[t], y[t] - f, square) != 1:
+                break
+            learned[j] += 1
+
+
+def make_gradient_fleet_learn(learn: Any, normalized: bool) -> Any:
+    """`fleet_learn` of lms, or of nlms if normalized; by `learn` for each member with several outputs."""
+    one_by_one = make_fleet_learn(learn)
+
+    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+        if Y.shape[1] != 1:
+            found: Indices = one_by_one(s, X, Y, p, out)
+            return found
+        learned = np.zeros(len(p.members), np.int64)
+        eps = p.eps.astype(X.dtype) if normalized else np.zeros(len(p.members), X.dtype)
+        predictions = np.empty(0, X.dtype) if out is None else out[:, 0]
+        rows = s.w[:, :, 0], X, Y[:, 0], p.members, p.starts, p.step_size.astype(X.dtype)
+        parts = *rows, eps, normalized, learned, predictions
+        on_threads(lambda begin, end: learn_gradient_members(*parts, begin, end), len(learned), 4.0 * X.size)
+        return learned
+
+    return fleet_learn
 
 
 def make_covariance_fleet_learn(learn: Any) -> Any:

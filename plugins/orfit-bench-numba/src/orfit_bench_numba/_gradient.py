@@ -57,7 +57,13 @@ def bind_row(s: Any, step: float, eps: float | None) -> Callable[[Array, float],
 def learn_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, y: Scalar) -> Any:
     """Learn one row: returns 1, 0 if w would not be finite, or NOT_FINITE if x is not; then nothing changes."""
     f, square = dot_products(w, x)
-    e, energy, size, one = y - f, w.dtype.type(1), w.dtype.type(1), w.dtype.type(1)
+    return apply_row(w, step, eps, normalized, x, y - f, square)
+
+
+@inline
+def apply_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, e: Scalar, square: Scalar) -> Any:
+    """Learn one row with the error e and square x'x; returns as `learn_row`."""
+    energy, size, one = w.dtype.type(1), w.dtype.type(1), w.dtype.type(1)
     if normalized:
         info = np.finfo(type(e))
         energy, size = normalizer(x, square, eps, info.tiny / info.eps)

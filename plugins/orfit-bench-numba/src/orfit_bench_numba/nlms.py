@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._fleets import make_gradient_fleet_learn
 from orfit_bench_numba._gradient import learn_by_gradient, step_pseudo_inverse
 
 CHECKS_ROWS = True
@@ -32,4 +32,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))
 
 
-fleet_learn = make_fleet_learn(learn)
+fleet_learn = make_gradient_fleet_learn(learn, normalized=True)
