@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -162,7 +163,8 @@ class Choice(SettingType):
         if not isinstance(value, str):
             raise TypeError(f"want {self}")
         if value not in self.options:
-            raise ValueError(f"want {self}")
+            near = get_close_matches(value.lower(), self.options, 1)
+            raise ValueError(f"want {self}" + (f" (did you mean {near[0]!r}?)" if near else ""))
         return value
 
 

@@ -45,6 +45,11 @@ INVALID_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"method": "orfit", "batch_size": None}, TypeError, "batch_size=None"),
     ({"method": "orfit", "batch_size": 0}, ValueError, "batch_size=0"),
     ({"method": "orfit", "summary": "ipac"}, ValueError, "summary='ipac': want one of ipca, largest, latest, random"),
+    (
+        {"method": "sgd", "loss": "crossentropy"},
+        ValueError,
+        r"quantile, cross_entropy \(did you mean 'cross_entropy'\?\)",
+    ),
     ({"method": "orfit", "summary": 3}, TypeError, "summary=3"),
     ({"method": "lms", "step_size": 0}, ValueError, r"step_size=0: want a number in \(0, inf\)"),
     ({"method": "nlms", "step_size": 2.1}, ValueError, r"step_size=2.1: want a number in \(0, 2\]"),
