@@ -1,4 +1,4 @@
-"""Sessions with servers that fork a process for each call: a server of one's own, or one shared by processes."""
+"""Sessions with servers that fork a process for each call: a private server, or one that processes share."""
 
 from __future__ import annotations
 

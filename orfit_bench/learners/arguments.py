@@ -38,16 +38,14 @@ def model_for(given: object, method: Method) -> Model:
     """The model that a method shall fit; ValueError if it cannot."""
     model = as_model(given)
     if model is not LINEAR and model.name == LINEAR.name:
-        raise ValueError(f"a model of one's own needs another name than {LINEAR.name!r}, by which states know it")
+        raise ValueError(f"model: the name {LINEAR.name!r} is that of the linear model, want another name")
     if method.state.layered and not (model.layers and model.shapes):
         raise ValueError(
             f"{method.name} learns layer by layer, which the model {model.name!r} does not tell apart: "
             f"pass model=orfit_bench.MLP(...), or a Model with shapes and layers"
         )
     if model_named(model.name) not in (None, model):
-        raise ValueError(
-            f"a model of one's own needs another name than {model.name!r}, the name of orfit_bench.MLP(...)"
-        )
+        raise ValueError(f"model: the name {model.name!r} is that of an orfit_bench.MLP(...), want another name")
     if model is not LINEAR and not (method.kernel.models or method.state.layered):
         raise ValueError(f"{method.name} fits no other model than the linear one; these do: {methods_that_fit(model)}")
     return model

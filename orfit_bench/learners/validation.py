@@ -1,7 +1,7 @@
 """Validation of input, once per chunk and before anything changes.
 
-Anything goes that NumPy takes, and any array with DLPack. Arrays of the namespace xp, or on a device that it takes them
-from, stay there and are checked there; all others are looked at in host memory.
+Accepted are all values that NumPy converts to arrays, and arrays with DLPack. Arrays that the namespace xp can use
+where they lie, for example on its device, are checked there; all others are checked in host memory.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def _array(value: Any, name: str, xp: ModuleType) -> Array:
             with suppress(Exception):
                 return np.asarray(value)
         raise TypeError(
-            f"{name}: got a {type(value).__name__} that cannot be taken over by DLPack ({type(error).__name__}: "
+            f"{name}: got a {type(value).__name__} that cannot be read through DLPack ({type(error).__name__}: "
             f"{error}): pass a copy in host memory, a NumPy array"
         ) from None
 

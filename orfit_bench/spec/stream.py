@@ -64,7 +64,7 @@ class Stream:
     probe: Callable[[], str] = lambda: ""
     """Why the stream cannot be loaded here (its data are absent, say); empty when it can."""
     files: Callable[[], list[Path]] = list
-    """The user's files that are here and that the rows are made of: a killed run goes on with the same ones alone."""
+    """The user's files from which the rows are read: a killed run resumes only if they are unchanged."""
     offers: Offers = "numbers"
     """One of OFFERS: what y holds, and so which kinds of methods learn the stream; integers may be labels too."""
     configure: Callable[[Mapping[str, Any]], Stream] | None = None

@@ -145,7 +145,7 @@ def check_portable(rule: StateRule) -> None:
     for name, value in functions.items():
         raise TypeError(
             f"{rule.method.name} with the {name} {value.name!r} cannot be pickled, since functions are not saved: "
-            f"hand on to_bytes() and call from_bytes(data, {name}=...)"
+            f"pass on the bytes of to_bytes() and call from_bytes(data, {name}=...)"
         )
 
 

@@ -86,7 +86,7 @@ BROKEN = {
 def test_failed_conversion_names_the_array(what):
     given, stated = BROKEN[what]
     learner = ob.create("lms")
-    with pytest.raises(TypeError, match=r"X: got a .* that cannot be taken over by DLPack .* a NumPy array") as error:
+    with pytest.raises(TypeError, match=r"X: got a .* that cannot be read through DLPack .* a NumPy array") as error:
         learner.partial_fit(given, y)
     assert stated in str(error.value)
     assert learner.n_samples_seen_ == 0

@@ -32,7 +32,7 @@ def test_the_linear_model_by_name(same_state: Same, rows: Any) -> None:
 
 def test_the_name_of_a_network_is_not_for_other_models() -> None:
     own = ob.Model("mlp(3; tanh)", lambda w, X: X @ w[:, None], lambda w, x: x[None], lambda d, c: d)
-    with pytest.raises(ValueError, match=r"a model of one's own needs another name than 'mlp\(3; tanh\)'"):
+    with pytest.raises(ValueError, match=r"model: the name 'mlp\(3; tanh\)' is that of an orfit_bench.MLP"):
         ob.create("rls", model=own, initial_weights=np.zeros(2))
 
 

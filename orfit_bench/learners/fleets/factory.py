@@ -134,7 +134,7 @@ def restored_fleet(head: Mapping[str, Any], arrays: dict[str, Any], backend: str
 
 
 def _create_fleet(members: Members, state: FleetState | None = None) -> Fleet:
-    """The fleet of these members; UnavailableError or ValueError where there is none of them."""
+    """The fleet of these members; UnavailableError or ValueError if they have no fleet."""
     rule = members.shared
     require_fleets(rule.kernel, rule.method, rule.backend)
     if rule.dtype.kind == "c":

@@ -179,7 +179,7 @@ class Fleet:
         if state and state.interrupted:
             raise RuntimeError(
                 f"{self.method.name}: {state.interrupted} interrupted the kernel of the fleet, so that its state may "
-                f"be half written: go on from an earlier copy() or a saved state"
+                f"be half written: continue from an earlier copy() or a saved state"
             )
         return state
 
