@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 WIDE = "orfit_bench.wide"
@@ -22,6 +22,10 @@ CHOSEN = "orfit_bench.chosen"
 """The key of --column in the context of a command."""
 NARROWEST = 60
 """Least width at which no name in a list is cut; a narrower terminal wraps the lines itself."""
+
+
+CONTROLS = dict.fromkeys(c for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t")
+"""Characters with which a name could move the cursor or change colours, for `str.translate`."""
 
 
 def with_wide(command: Decorated) -> Decorated:
@@ -78,6 +82,20 @@ def widen(out: Console, columns: int) -> None:
     out.size = ConsoleDimensions(max(out.width, columns), out.height)  # a width alone is ignored where TERM=dumb
 
 
+class Printable:
+    """Something that rich renders, without control characters in its texts."""
+
+    def __init__(self, item: RenderableType) -> None:
+        self._item = item
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The segments of the item."""
+        from rich.segment import Segment
+
+        for segment in console.render(self._item, options):
+            yield segment if segment.control else Segment(segment.text.translate(CONTROLS), segment.style)
+
+
 def show(item: RenderableType) -> None:
     """Print to stdout without trailing blanks.
 
@@ -102,7 +120,7 @@ def show(item: RenderableType) -> None:
             item, left_out = without_columns(item, lambda table: full_width(table) <= width)
         widen(out, full_width(item))
     with out.capture() as captured:
-        out.print(item, markup=False)
+        out.print(Printable(item), markup=False)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
     if left_out:
@@ -111,7 +129,7 @@ def show(item: RenderableType) -> None:
 
 def say(text: str, err: bool = False) -> None:
     """Print a line of text, broken between words where it is longer than the terminal is wide."""
-    width = width_of(err)
+    width, text = width_of(err), text.translate(CONTROLS)
     lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) if width else [text]
     click.echo("\n".join(lines) or text, err=err)
 

@@ -72,9 +72,11 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     waiting = rule.no_rows(sizes)
     if pending:
         waiting = waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y))
-    warned = bool(rule.method.state.warning and fields.get(rule.method.state.warning[0], False))
+    mark = fields.get(rule.method.state.warning[0], np.zeros(())) if rule.method.state.warning else np.zeros(())
+    if rule.method.state.warning and float(mark) not in (0.0, 1.0):
+        raise ValueError(f"state: {rule.method.state.warning[0]!r} is {float(mark)!r}, want 0 or 1")
     names = column_names(head, "feature_names", d), column_names(head, "target_names", c)
-    return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=warned)
+    return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=bool(mark))
 
 
 def refuse_unknown(given: Iterable[str], fields: Iterable[str]) -> None:

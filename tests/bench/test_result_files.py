@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from click.testing import CliRunner
 from helpers.results import call, files
 from helpers.suites import suite
 
 from orfit_bench.bench import Suite, collection, comparison, load, results, run
+from orfit_bench.cli import main
 from orfit_bench.plugins.registry import registry
 
 
@@ -25,6 +27,16 @@ def test_show_prints_the_tables_of_the_run(measured, tmp_path):
     ):
         reported = call("show", file)
         assert (reported.exit_code, reported.output) == (2, f"Error: {file}: {stated}\n")
+
+
+@pytest.mark.parametrize("variable", ["method", "backend", "stream"])
+def test_show_passes_no_escapes_on_to_a_terminal(variable, measured, tmp_path):
+    hostile = measured.copy(deep=True)
+    hostile[variable] = hostile[variable].dims, np.full(hostile[variable].shape, "\x1b[31mred\x07\x9b2J")
+    results.write(hostile, tmp_path / "r.nc")
+    shown = CliRunner().invoke(main, ["show", str(tmp_path / "r.nc")], color=True).output  # as on a terminal
+    assert "red" in shown
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
 
 
 def test_file_with_the_name_of_an_earlier_version_is_read(measured, tmp_path):
