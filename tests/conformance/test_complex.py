@@ -52,7 +52,7 @@ def test_complex_learners_are_checked_where_a_kernel_says_that_it_learns_them(fo
         return {(c.check, c.dtype) for c in plan_checks([method], backends=[backend]) if c.dtype.startswith("complex")}
 
     assert {(check, dtype) for check in EVIDENCE for dtype in ("complex128", "complex64")} <= planned("numba", "lms")
-    assert planned("forgetful", "nlms") == planned("numba", "oja") == planned("numpy", "greedy") == set()
+    assert planned("forgetful", "nlms") == planned("numba", "kalman") == planned("numpy", "greedy") == set()
     real = {c.check for c in plan_checks(["lms"], backends=["numpy"], dtypes=["float64"])}
     assert "law_complex_steps" not in real
 

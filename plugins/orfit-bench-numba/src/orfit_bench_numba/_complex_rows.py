@@ -171,7 +171,7 @@ def update_covariance_rows(P: Array, W: Array, X: Array, Y: Array, limits: Limit
         downdate_hermitian(P, v, ff)
         if verdict == DEGRADED:
             degraded[0] = 1
-    for i in range(d):
+    for i in range(d if learned else 0):  # conjugates of zeros have another sign, so a refused row leaves P alone
         for j in range(i):
             P[j, i] = P[i, j].conjugate()
     return learned
