@@ -72,10 +72,10 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     waiting = rule.no_rows(sizes)
     if pending:
         waiting = waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y))
-    warning = rule.method.state.warning
-    mark = fields[warning[0]].item() if warning and warning[0] in fields else 0  # complex in a complex state
+    name = rule.method.state.warning[0] if rule.method.state.warning else ""
+    mark = fields[name].item() if name in fields else 0  # complex in a complex state
     if mark not in (0, 1):
-        raise ValueError(f"state: {warning[0] if warning else ''!r} is {mark!r}, want 0 or 1")
+        raise ValueError(f"state: {name!r} is {mark!r}, want 0 or 1")
     names = column_names(head, "feature_names", d), column_names(head, "target_names", c)
     return LearnerState(sizes, layout.place(fields), waiting, steps, samples, classes, *names, has_warned=bool(mark))
 
