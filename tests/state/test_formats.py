@@ -1,13 +1,16 @@
 """States that were saved in an earlier format.
 
 format_1 holds files from before `digits_lost` was renamed, format_2 files and bytes from before files had a checksum,
-format_3 those from before every array had a digest.
+format_3 those from before every array had a digest. The files come from another processor, whose products may round
+otherwise: what was saved is compared to the bit, what is learned again to rounding.
 """
 
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+import xarray as xr
 
 import orfit_bench as ob
 
@@ -23,7 +26,11 @@ def test_earlier_states_load_and_continue(name: str, settings: dict[str, float],
     X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
     learned = ob.create(name, backend="numpy", **settings).partial_fit(X, y)
     for loaded in (ob.load(folder / f"{name}.npz"), ob.from_bytes((folder / f"{name}.bytes").read_bytes())):
-        assert loaded.state().identical(learned.state())
+        with np.load(folder / f"{name}.npz") as file:
+            for field, values in loaded.state().data_vars.items():
+                np.testing.assert_array_equal(values, file[str(field)])
+        xr.testing.assert_allclose(loaded.state(), learned.state(), rtol=1e-12, atol=1e-14)
+        assert loaded.state().attrs == learned.state().attrs
         assert loaded.partial_fit(X, y).n_samples_seen_ == 16
 
 
@@ -38,7 +45,7 @@ def test_states_of_format_1_load_and_continue(name: str, settings: dict[str, flo
     for learner in (loaded, learned):
         learner.partial_fit(X, y)
     for field, values in learned.state().data_vars.items():
-        np.testing.assert_array_equal(loaded.state()[field], values)
+        np.testing.assert_allclose(loaded.state()[field], values, rtol=1e-12, atol=1e-14)
     loaded.save(tmp_path / "now.npz")
     with np.load(tmp_path / "now.npz") as file:
         assert "precision_lost" in file.files
