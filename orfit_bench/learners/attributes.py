@@ -31,6 +31,8 @@ class Attributes:
 
     @live_state.setter
     def live_state(self, state: LearnerState | None) -> None:
+        if state is not None:
+            state.bound = None  # it may be bound to the settings of another learner
         self._state = state
 
     @property

@@ -195,6 +195,8 @@ class Learner(Attributes):
             state.feature_names, state.target_names = rows.feature_names, rows.target_names
         self._state = state
         self._single_row = self._find_single_row()
+        if self._single_row and state.n_steps:
+            self._single_row.bind(state)
         if self.method.state.warning:
             self.rule.warn_of_lost_precision(state)
         return result

@@ -41,6 +41,11 @@ class RecordedLearning(NumericPredictions):
         TypeError, ValueError, DivergedError
             As `partial_fit`.
         """
+        state = self._state
+        if sample_weight is None and state is not None and (bound := state.bound):
+            predictions = bound.learn_rows(state, X, y, True)
+            if predictions is not None:
+                return predictions
         return self._shaped(self._learn_numbers(X, y, sample_weight, predict=True))
 
     def weight_history(self, X: ArrayLike, y: ArrayLike, *, every: int = 1) -> xarray.DataArray:

@@ -53,16 +53,13 @@ class Regressor(RecordedLearning):
         DivergedError
             If a step would not be finite. Rows before it are learned; the error names the row.
         """
-        row = self._single_row
-        if (
-            row
-            and sample_weight is None
-            and type(X) is np.ndarray
-            and type(y) is np.ndarray
-            and X.shape[:1] == y.shape[:1] == (1,)
-            and row.learn_number(self._state, X[0], y[0])
-        ):
-            return self
+        state = self._state
+        if sample_weight is None and state is not None and type(X) is type(y) is np.ndarray:
+            if (bound := state.bound) and bound.learn_rows(state, X, y, False) is not None:
+                return self
+            row = self._single_row
+            if row and X.shape[:1] == y.shape[:1] == (1,) and row.learn_number(state, X[0], y[0]):
+                return self
         self._learn_numbers(X, y, sample_weight)
         return self
 
@@ -97,9 +94,12 @@ class Regressor(RecordedLearning):
         >>> round(float(learner.predict_one([1.0, 1.0])), 3)
         6.0
         """
-        row = self._single_row
-        if row and sample_weight is None and row.learn_number(self._state, x, y):
-            return self
+        state = self._state
+        if sample_weight is None and state is not None:
+            if (bound := state.bound) and bound.learn_row(state, x, y):
+                return self
+            if (row := self._single_row) and row.learn_number(state, x, y):
+                return self
         xp = self.rule.namespace
         X, Y = read_one_row(self._usable(), x, xp), validation.one_target(y, xp)
         self._learn_numbers(X, Y, None if sample_weight is None else [sample_weight])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.learners.bound_rows import bind
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Sizes
 
@@ -34,8 +34,7 @@ class SingleRow:
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p
-        can_bind = self._y_is_1d and p is not None
-        self._bind = getattr(rule.kernel, "bind_row", None) if can_bind else None
+        self._can_bind = self._y_is_1d and self._is_constant and hasattr(rule.kernel, "bind_row")
         self._x_shape = (self._n_features,)
         fields = rule.method.state
         answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution)
@@ -45,6 +44,11 @@ class SingleRow:
             t = p._fields.index("t")
             self._parameter_type, self._before_t, self._after_t = type(p), p[:t], p[t + 1 :]
 
+    def bind(self, state: LearnerState) -> None:
+        """After rows were learned: let the kernel prepare the next ones, if it can."""
+        if self._can_bind:
+            bind(self._rule, state, self._p)
+
     def learn_number(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with y, a number or (c,). Return False if the general path has to learn it."""
         if self._y_is_1d:
@@ -53,13 +57,7 @@ class SingleRow:
             number = float(y)
             if not -self._largest <= number <= self._largest:
                 return False
-            if state is not None and (bound := state.bound_row) and bound[0] is self and bound[1] is state.arrays:
-                fits = type(x) is np.ndarray and x.shape == self._x_shape and x.dtype is self._dtype
-                return fits and self._learn_bound(state, bound[2], x, number)
-            learned = self._learn(state, x, np.array([[number]], self._dtype))
-            if learned and self._bind and state is not None:
-                self._bind_row(state)
-            return learned
+            return self._learn(state, x, np.array([[number]], self._dtype))
         if type(y) is not np.ndarray or y.shape != (self._n_outputs,) or y.dtype != self._dtype:
             return False
         return math.isfinite(np.vdot(y, y).real) and self._learn(state, x, np.ascontiguousarray(y[None]))
@@ -72,30 +70,6 @@ class SingleRow:
         if not (abs(number.real) <= self._largest and abs(number.imag) <= self._largest):  # refuses NaN too
             return False
         return self._learn(state, x, np.array([[number]], self._dtype))
-
-    def _bind_row(self, state: LearnerState) -> None:
-        """After a row was learned: let the kernel prepare the next ones, if it can."""
-        if self._bind and (learn := self._bind(state.arrays, self._p)):
-            state.bound_row = self, state.arrays, learn
-
-    def _learn_bound(self, state: LearnerState, learn: Callable[[Array, float], int], x: Array, y: float) -> bool:
-        """Learn a row by the function of `Kernel.bind_row`. Return False if the general path has to learn it."""
-        if not x.flags.c_contiguous or state.interrupted:
-            return False
-        try:
-            learned = learn(x, y)
-        except BaseException as error:
-            state.interrupted = type(error).__name__
-            raise
-        if learned != 1:  # it changed nothing, and the general path says why
-            return False
-        state.n_steps += 1
-        state.n_samples += 1
-        if self._is_dynamic:
-            state.arrays.moved[...] = 1
-        if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
-            self._rule.warn_of_lost_precision(state)
-        return True
 
     def learn_label(self, state: LearnerState | None, x: object, y: object) -> bool:
         """Learn x (d,) with a label that is known. Return False if the general path has to learn it."""
@@ -146,24 +120,27 @@ class SingleRow:
 
     def _learn(self, state: LearnerState | None, x: object, Y: Array) -> bool:
         X = self.as_rows(state, x, self._checks_x)
-        if X is None or state is None:
+        if X is None or state is None or not state.in_use.acquire(False):  # another thread learns
             return False
         rule, t = self._rule, state.n_steps + 1
-        state.solved_weights = None
-        if self._validate:
-            self._validate(rule.settings, state.n_steps, X, Y, False, True)
-        if self._layout.grows:
-            state.arrays = self._layout.reserve(state.arrays, self._gradients)
-        with np.errstate(all="ignore"):  # kernels report overflow by their result
-            if self._is_constant:
-                p = tuple.__new__(self._parameter_type, (*self._before_t, t, *self._after_t))
-            else:
-                p = rule.step_parameters(state, 1, 1, self._gradients, None)
-            try:
-                learned = int(self._kernel.learn(state.arrays, X, Y, p, None))
-            except BaseException as error:
-                state.interrupted = type(error).__name__
-                raise
+        try:
+            state.solved_weights = None
+            if self._validate:
+                self._validate(rule.settings, state.n_steps, X, Y, False, True)
+            if self._layout.grows:
+                state.arrays = self._layout.reserve(state.arrays, self._gradients)
+            with np.errstate(all="ignore"):  # kernels report overflow by their result
+                if self._is_constant:
+                    p = tuple.__new__(self._parameter_type, (*self._before_t, t, *self._after_t))
+                else:
+                    p = rule.step_parameters(state, 1, 1, self._gradients, None)
+                try:
+                    learned = int(self._kernel.learn(state.arrays, X, Y, p, None))
+                except BaseException as error:
+                    state.interrupted = type(error).__name__
+                    raise
+        finally:
+            state.in_use.release()
         if learned < 0:  # the kernel found that x is not finite
             return False
         if not learned:
@@ -176,4 +153,6 @@ class SingleRow:
             state.arrays.moved[...] = 1
         if self._warning_field and not state.has_warned and getattr(state.arrays, self._warning_field):
             rule.warn_of_lost_precision(state)
+        if self._can_bind:
+            bind(rule, state, self._p)
         return True

@@ -100,9 +100,17 @@ class Kernel(Protocol):
         """Optional: a function learn(x, y) for rows x (d,) with one number y, for calls with a row each.
 
         It has the result of `learn` with a chunk of one row, to the last bit, in s itself, and is called without a
-        check of x, which is of the right shape and dtype and C-contiguous. p differs between these rows by p.t only,
-        and a row was learned before. It returns 1; or anything else where it changed nothing and leaves the row to
-        `learn`. None where there is no such function for these settings.
+        check of x, which is of the right shape and dtype and C-contiguous, but may hold NaN or infinity, as may y. p
+        differs between these rows by p.t only, and a row was learned before. It returns 1; or anything else where it
+        changed nothing and leaves the row to `learn`. None where there is no such function for these settings.
+        """
+
+    def bind_rows(self, s: State, p: Params) -> Callable[[Array, Array, Array], int] | None:
+        """Optional, beside `bind_row` and under the same conditions: learn(X, y, out) for rows X (n, d) with y (n,).
+
+        out is (n,), for the prediction of each row before its step, or (0,). It returns the number of rows learned, as
+        `learn` does; or a negative number where it changed nothing and leaves the rows to `learn`, as it must where a
+        number of X or y is not finite.
         """
 
     def record_rows(self, s: State, X: Array, Y: Array, p: Params, records: tuple[Array, ...]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -25,6 +25,17 @@ class Sizes(NamedTuple):
     n_outputs: int
     y_is_1d: bool = True
     """Whether targets come as (n,) and predictions go so."""
+
+
+class Bound(NamedTuple):
+    """Functions that learn rows in the arrays of one state (orfit_bench/learners/bound_rows.py)."""
+
+    arrays: Any
+    """The arrays to which they are bound; for others they must not be called."""
+    learn_row: Callable[[LearnerState, object, object], bool]
+    """learn_row(state, x, y); False if the general path has to learn the row, and nothing has changed."""
+    learn_rows: Callable[[LearnerState, object, object, bool], Array | None]
+    """learn_rows(state, X, y, predict) returns the predictions (n,), or none of them; None as False above."""
 
 
 @dataclass(slots=True)
@@ -53,8 +64,8 @@ class LearnerState:
     """Locked while rows are learned, so that a second thread is refused. A copy has a lock of its own."""
     has_warned_of_names: bool = False
     """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
-    bound_row: Any = field(default=None, init=False, compare=False)
-    """What `SingleRow` knows of `arrays` between calls; a copy or replacement starts without."""
+    bound: Bound | None = field(default=None, init=False, compare=False)
+    """Functions of the kernel that learn in `arrays`; a copy or replacement starts without."""
     solved_weights: Any = field(default=None, init=False, compare=False)
     """The weights that follow from `arrays`, kept until rows are learned; a copy or replacement starts without."""
 

@@ -269,48 +269,6 @@ def test_labels_of_another_type_are_no_known_class() -> None:
     assert type(learner.predict_one(np.ones(D))) is int
 
 
-@pytest.mark.parametrize("method", ["lms", "nlms", "one_step_sgd", "sgd", "rls"])
-class TestBoundRows:
-    """After two rows, Numba's kernels learn rows by a function that is bound to the arrays of the state."""
-
-    def learner(self, method: str) -> Any:
-        learner = ob.create(method, backend="numba").learn_one(np.ones(D), 1.0)
-        learner.learn_one(np.eye(D)[0], 2.0)
-        assert learner.live_state.bound_row
-        return learner
-
-    def test_a_copy_and_a_restored_learner_are_independent(self, method: str, same_state: Same) -> None:
-        learner = self.learner(method)
-        copies = [learner.copy(), ob.from_bytes(learner.to_bytes())]
-        before = learner.copy()
-        for copied in copies:
-            copied.learn_one(np.arange(1.0, D + 1), 2.0)
-            same_state(learner, before)
-        learner.learn_one(np.arange(1.0, D + 1), 2.0)
-        for copied in copies:
-            same_state(learner, copied)
-
-    def test_a_view_and_a_read_only_row(self, method: str, same_state: Same) -> None:
-        one, other, row = self.learner(method), self.learner(method), np.arange(1.0, D + 1)
-        locked = row.copy()
-        locked.setflags(write=False)
-        one.learn_one(row, 0.5).learn_one(row, 0.5)
-        other.learn_one(np.repeat(row, 2)[::2], 0.5).learn_one(locked, np.float32(0.5))
-        same_state(one, other)
-
-    def test_a_row_that_diverges_changes_nothing(self, method: str, same_state: Same) -> None:
-        learner = self.learner(method)
-        before = learner.copy()
-        huge = np.full(D, 1e300)
-        if method in ("lms", "sgd", "rls"):
-            with pytest.raises(ob.DivergedError):
-                learner.learn_one(huge, 1e300)
-            same_state(learner, before)
-        with pytest.raises(ValueError, match=r"nan"):
-            learner.learn_one(np.array([1.0, np.nan, 2.0]), 1.0)
-        assert learner.n_samples_seen_ == before.n_samples_seen_
-
-
 @pytest.mark.parametrize("method", ["lms", "rls", "orfit", "sgd", "ridge", "kalman", "apa"])
 def test_the_prediction_of_one_row_is_that_of_all_rows(method):
     settings = {"kalman": {"transition": 0.9}, "sgd": {"averaging": "uniform"}}.get(method, {})

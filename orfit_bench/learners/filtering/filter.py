@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners.advice import refuse_arguments
@@ -82,17 +81,8 @@ class Filter(Regressor):
         >>> kalman.partial_fit([[1.0], [1.0]], [0.0, 5.0], control=[[0.0], [5.0]]).predict([[1.0]])
         array([5.])
         """
-        row = self._single_row
-        if (
-            row
-            and sample_weight is None
-            and type(X) is np.ndarray
-            and type(y) is np.ndarray
-            and X.shape[:1] == y.shape[:1] == (1,)
-            and transition is process_noise is observation_noise is control is None
-            and row.learn_number(self._state, X[0], y[0])
-        ):
-            return self
+        if transition is process_noise is observation_noise is control is None:
+            return super().partial_fit(X, y, sample_weight=sample_weight)
         rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
         self._update(rows, self.rule.learn, rows.X, rows.Y, False, rows.inputs)
         return self

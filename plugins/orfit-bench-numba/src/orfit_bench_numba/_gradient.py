@@ -1,8 +1,8 @@
 """Gradient steps, w <- w + step e x (LMS), optionally divided by eps + x'x (NLMS).
 
-Two flops an entry for the prediction and two for the step; x and w are read and w is written. With one output a row
-takes one pass: the step along it also computes w'x and x'x of the next row. The speed at which rows arrive from the
-cache is the limit.
+Two flops an entry for the prediction, two for x'x and two for the step; x and w are read and w is written, in two
+passes. The speed at which rows arrive from the cache is the limit. Whether the weights are finite is checked once,
+after the chunk; if they are not, the chunk is learned again with a check of every step.
 """
 
 from __future__ import annotations
@@ -21,36 +21,43 @@ NOT_FINITE = -1
 
 
 def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
-    """Learn rows by steps divided by eps + x'x, or not divided if eps is None; returns how many were learned.
-
-    Whether the weights are finite is checked once, after the chunk; if they are not, the chunk is learned again with a
-    check of every step.
-    """
-    info = np.finfo(X.dtype)
-    if len(X) == 1 and Y.shape[1] == 1:
+    """Learn rows by steps divided by eps + x'x, or not divided if eps is None; returns how many were learned."""
+    eps, normalized = eps or 0.0, eps is not None
+    if Y.shape[1] > 1:
+        return learn_several_outputs(s.w, X, Y, step, eps, normalized, out)
+    w = s.w.reshape(-1)
+    if len(X) == 1:
         if out is not None:
             np.dot(X, s.w, out)
-        return int(learn_row(s.w.reshape(-1), step[0], eps or 0.0, eps is not None, X[0], Y[0, 0]))
-    w, predictions, learn = s.w, np.empty((0, 0), X.dtype) if out is None else out, learn_rows
-    if Y.shape[1] == 1:
-        w, Y, predictions, learn = w.reshape(-1), Y.reshape(-1), predictions.reshape(-1), learn_rows_single_output
-    how = (step, eps or 0.0, info.tiny / info.eps, eps is not None, predictions)
-    before = w.copy()
-    if len(X) > 1:
-        if learn(w, X, Y, *how, False) == len(X):
-            return len(X)
-        w[...] = before
-    learned = int(learn(w, X, Y, *how, True))
-    if learned < len(X) and not np.isfinite(X).all():
-        w[...] = before
+        return int(learn_row(w, step[0], eps, normalized, X[0], Y[0, 0]))
+    predictions = np.empty(0, X.dtype) if out is None else out.reshape(-1)
+    return int(learn_rows_single_output(w, step, eps, normalized, X, Y.reshape(-1), predictions))
+
+
+def learn_several_outputs(
+    w: Array, X: Array, Y: Array, step: Array, eps: float, normalized: bool, out: Array | None
+) -> int:
+    """The same for w (p, c) with c > 1."""
+    info, predictions, before = np.finfo(X.dtype), np.empty((0, 0), X.dtype) if out is None else out, w.copy()
+    how = (step, eps, info.tiny / info.eps, normalized, predictions)
+    if learn_rows(w, X, Y, *how, False) == len(X):
+        return len(X)
+    w[...] = before
+    if not np.isfinite(X).all():
         return NOT_FINITE
-    return learned
+    return int(learn_rows(w, X, Y, *how, True))
 
 
 def bind_row(s: Any, step: float, eps: float | None) -> Callable[[Array, float], int]:
     """A function that learns one row with one output at this step size: see `Kernel.bind_row`."""
     entry = learn_row.entry_point(s.w.dtype)
     return partial(entry, s.w.reshape(-1), float(step), float(eps or 0.0), eps is not None)
+
+
+def bind_rows(s: Any, step: float, eps: float | None) -> Callable[[Array, Array, Array], int]:
+    """A function that learns rows with one output at this step size: see `Kernel.bind_rows`."""
+    entry, w = learn_rows_single_output.entry_point(s.w.dtype), s.w.reshape(-1)
+    return partial(entry, w, np.full(1, step, w.dtype), float(eps or 0.0), eps is not None)
 
 
 @compiled("w f f b r f")
@@ -74,8 +81,7 @@ def apply_row(w: Array, step: Scalar, eps: Scalar, normalized: bool, x: Array, e
         x = scaled
     if not is_step_finite(w, e, x):
         return 0 if is_finite(x) else NOT_FINITE
-    for j in range(len(w)):
-        w[j] += e * x[j]
+    add_multiple(w, e, x)
     return 1
 
 
@@ -89,28 +95,54 @@ def dot_products(w: Array, x: Array) -> Any:
     return f, square
 
 
-@compiled("w R r r f f b w b")
+@compiled("w r f b R r w")
 def learn_rows_single_output(
-    w: Array, X: Array, y: Array, step: Array, eps: Scalar, tiny: Scalar, normalized: bool, out: Array, careful: bool
+    w: Array, step: Array, eps: Scalar, normalized: bool, X: Array, y: Array, out: Array
 ) -> Any:
-    """As `learn_rows`, for one output."""
-    n, p = X.shape
-    scaled = np.zeros(p, w.dtype)
-    f, square = step_and_predict(w, w.dtype.type(0), scaled, X[0])
-    for i in range(n):
-        x, e, gain = X[i], y[i] - f, step[i]
+    """Learn row by row, with an entry of `step` for each or one for all; returns how many were learned.
+
+    NOT_FINITE if X or y is not finite; then nothing has changed.
+    """
+    before = w.copy()
+    if take_steps(w, step, eps, normalized, X, y, out, False) == len(X) and is_finite(w):
+        return len(X)
+    for j in range(len(w)):
+        w[j] = before[j]
+    for i in range(len(X)):
+        if not is_finite(X[i]):
+            return NOT_FINITE
+    if not is_finite(y):
+        return NOT_FINITE
+    return take_steps(w, step, eps, normalized, X, y, out, True)
+
+
+@inline
+def take_steps(
+    w: Array, step: Array, eps: Scalar, normalized: bool, X: Array, y: Array, out: Array, careful: bool
+) -> Any:
+    """Learn row by row; with `careful`, stop before w would not be finite. Returns the number of rows learned."""
+    for i in range(len(X)):
+        x, here, one = X[i], step[min(i, len(step) - 1)], w.dtype.type(1)
+        f, square = dot_products(w, x)
         if len(out):
             out[i] = f
+        e, energy, size = y[i] - f, one, one
         if normalized:
-            energy, size = normalizer(x, square, eps, tiny)
-            e, gain = e / size, gain / energy
-            if size != 1:
-                divide_into(scaled, x, size)
-                x = scaled
-        if careful and not stays_finite(w, w.dtype.type(1), x, e * gain):
-            return i
-        f, square = step_and_predict(w, e * gain, x, X[min(i + 1, n - 1)])
-    return n if careful or is_finite(w) else NOT_FINITE
+            info = np.finfo(type(e))
+            energy, size = normalizer(x, square, eps, info.tiny / info.eps)
+        if careful or size != one:
+            if apply_row(w, here, eps, normalized, x, e, square) != 1:
+                return i
+        else:
+            add_multiple(w, e * (here / energy), x)
+    return len(X)
+
+
+@inline
+def add_multiple(w: Array, a: Scalar, x: Array) -> None:
+    """w <- w + a x."""
+    for j in range(len(w)):
+        w[j] += a * x[j]
 
 
 @compiled("W R R r f f b W b")
@@ -145,17 +177,6 @@ def learn_rows(
             for k in range(c):
                 w[j, k] += x[j] * e[k]
     return n if careful or is_finite(w.reshape(-1)) else NOT_FINITE
-
-
-@inline_reordered
-def step_and_predict(w: Array, a: Scalar, x: Array, then: Array) -> Any:
-    """w <- w + a x; returns w'x and x'x of the next row, `then`."""
-    f, square = w.dtype.type(0), w.dtype.type(0)
-    for j in range(len(w)):
-        w[j] += a * x[j]
-        f += w[j] * then[j]
-        square += then[j] * then[j]
-    return f, square
 
 
 @inline_reordered

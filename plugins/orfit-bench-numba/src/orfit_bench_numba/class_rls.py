@@ -13,7 +13,7 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import apply_change, compute_change
 from orfit_bench_numba._fleets import make_covariance_fleet_learn
 from orfit_bench_numba._threads import limit_blas_threads
-from orfit_bench_numba.rls import learn
+from orfit_bench_numba.rls import learn_outputs_alike as learn
 
 __all__ = ["fleet_learn", "learn", "step"]
 

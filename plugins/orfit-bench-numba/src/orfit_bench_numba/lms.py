@@ -25,6 +25,13 @@ def bind_row(s: Any, p: Any) -> Any:
     return _gradient.bind_row(s, p.step_size[0], None)
 
 
+def bind_rows(s: Any, p: Any) -> Any:
+    """The same for rows of real numbers with one output."""
+    if s.w.dtype.kind == "c":
+        return None
+    return _gradient.bind_rows(s, p.step_size[0], None)
+
+
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'E."""
     return bool(step_gradient(s.w, J, E, p.step_size[0]))

@@ -27,6 +27,13 @@ def bind_row(s: Any, p: Any) -> Any:
     return _gradient.bind_row(s, p.step_size[0], p.eps)
 
 
+def bind_rows(s: Any, p: Any) -> Any:
+    """The same for rows of real numbers with one output."""
+    if s.w.dtype.kind == "c":
+        return None
+    return _gradient.bind_rows(s, p.step_size[0], p.eps)
+
+
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + step J'(J J' + eps I)^+ E."""
     return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))

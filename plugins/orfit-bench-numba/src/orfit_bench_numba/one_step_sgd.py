@@ -21,6 +21,11 @@ def bind_row(s: Any, p: Any) -> Any:
     return _gradient.bind_row(s, 1.0, 0.0)
 
 
+def bind_rows(s: Any, p: Any) -> Any:
+    """The same for rows with one output."""
+    return _gradient.bind_rows(s, 1.0, 0.0)
+
+
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + J^+ E."""
     return bool(step_pseudo_inverse(s.w, J, E, 1.0, 0.0, np.finfo(J.dtype).eps * max(J.shape)))

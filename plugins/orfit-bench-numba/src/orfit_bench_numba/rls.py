@@ -5,6 +5,7 @@ learned one after another by `_sequential_rls` or, if there are many features, i
 there describe cost and memory. A step by q gradients takes 3 q p^2 flops.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._complex_rows import learn_covariance_rows
 from orfit_bench_numba._covariance import learn_rows, learn_step
+from orfit_bench_numba._few_features import MAX_FEATURES, learn_safe_rows
 from orfit_bench_numba._fleets import make_covariance_fleet_learn
 from orfit_bench_numba._information_root import learn_root
 from orfit_bench_numba._projection import fit_block, fit_rows
@@ -22,11 +24,19 @@ from orfit_bench_numpy import rls as reference
 from orfit_bench_numpy.rls import start_without_prior
 
 COMPLEX = True
-__all__ = ["bind_row", "fleet_learn", "learn", "start_without_prior", "step", "update"]
+__all__ = ["bind_row", "bind_rows", "fleet_learn", "learn", "start_without_prior", "step", "update"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x).
+    """Each row: P <- (P - P x x'P / (ff + x'P x)) / ff,  w <- w + P_old x e / (ff + x'P_old x)."""
+    if len(X) > 1 and Y.shape[1] == 1 and can_learn_few_features(s, p):
+        y, predictions = Y.reshape(-1), np.empty(0, X.dtype) if out is None else out.reshape(-1)
+        return learn_few_features(learn_safe_rows, s.P, s.w, p.forgetting_factor, s.precision_lost, X, y, predictions)
+    return learn_outputs_alike(s, X, Y, p, out)
+
+
+def learn_outputs_alike(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """The same, each output by the same operations whatever the others are.
 
     The forgetting factor is the noise r of `_sequential_rls` and `_block_rls`.
     """
@@ -45,9 +55,28 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
             np.dot(X, s.w, out)
         learned: int = bind_row(s, p)(X[0], Y[0, 0])
         return learned
-    return learn_rows(
-        s.P, s.w, X, Y, np.full(len(X), ff, X.dtype), s.precision_lost, out, forgetting_limits(ff, X.dtype)
-    )
+    noise = np.full(len(X), ff, X.dtype)
+    return learn_rows(s.P, s.w, X, Y, noise, s.precision_lost, out, forgetting_limits(ff, X.dtype))
+
+
+def can_learn_few_features(s: Any, p: Any) -> bool:
+    """Whether P is kept, for real numbers and few features, and exists before the first of the rows."""
+    keeps_P = p.forgetting_factor > 0 and not hasattr(s, "root") and not (p.ridge == 0 and p.t == 1)
+    return keeps_P and s.w.dtype.kind == "f" and len(s.w) <= MAX_FEATURES
+
+
+def learn_few_features(
+    learn_safe: Callable[..., int], P: Array, w: Array, ff: float, degraded: Array, X: Array, y: Array, out: Array
+) -> int:
+    """Learn rows with one output by `learn_safe`, the function for few features, and what it leaves by `learn_rows`."""
+    learned = int(learn_safe(P, w.reshape(-1), ff, X, y, out))
+    if learned < 0 or learned == len(X):
+        return learned
+    left = slice(learned, None)
+    noise, predictions = np.full(len(X) - learned, ff, X.dtype), out[left, None] if len(out) else None
+    with np.errstate(all="ignore"):  # a bound function is called without
+        limits = forgetting_limits(ff, X.dtype)
+        return learned + learn_rows(P, w, X[left], y[left, None], noise, degraded, predictions, limits)
 
 
 def bind_row(s: Any, p: Any) -> Any:
@@ -58,6 +87,14 @@ def bind_row(s: Any, p: Any) -> Any:
     limits = [float(number) for number in forgetting_limits(ff, s.P.dtype)]
     entry = learn_number.entry_point(s.P.dtype)
     return partial(entry, s.P, s.w.reshape(1, -1), float(ff), *limits, s.precision_lost.reshape(1))
+
+
+def bind_rows(s: Any, p: Any) -> Any:
+    """The same for rows of real numbers with one output; None where no P is kept, and for many features."""
+    if not can_learn_few_features(s, p):
+        return None
+    entry = learn_safe_rows.entry_point(s.P.dtype)
+    return partial(learn_few_features, entry, s.P, s.w, float(p.forgetting_factor), s.precision_lost)
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

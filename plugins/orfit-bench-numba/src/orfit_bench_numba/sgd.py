@@ -20,7 +20,7 @@ from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_fin
 from orfit_bench_numpy.sgd import learn as learn_complex
 from orfit_bench_numpy.sgd import slopes
 
-__all__ = ["ahead", "bind_row", "learn", "move", "slopes", "step", "update"]
+__all__ = ["ahead", "bind_row", "bind_rows", "learn", "move", "slopes", "step", "update"]
 
 SQUARE, ABSOLUTE, HUBER, HINGE, LOGISTIC, INSENSITIVE, QUANTILE, CROSS_ENTROPY = range(8)
 LOSSES = {
@@ -64,6 +64,12 @@ def bind_row(s: Any, p: Any) -> Any:
     """The same for one row of real numbers with one output, where it is the step of `lms`; otherwise None."""
     is_real = s.w.dtype.kind == "f"
     return _gradient.bind_row(s, p.step_size[0], None) if is_real and _is_plain(s, p) else None
+
+
+def bind_rows(s: Any, p: Any) -> Any:
+    """The same for rows of real numbers with one output."""
+    is_real = s.w.dtype.kind == "f"
+    return _gradient.bind_rows(s, p.step_size[0], None) if is_real and _is_plain(s, p) else None
 
 
 def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -1,0 +1,137 @@
+"""Learning by functions that a kernel has bound to the arrays of a state: a call looks only at what may differ.
+
+A function takes NumPy rows and numbers of the learner's dtype. It says that the general path has to learn all others,
+which converts or refuses them, and those that the kernel refused, for which the general path finds the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.spec.backend import Array
+from orfit_bench.state.state import Bound, LearnerState
+
+if TYPE_CHECKING:
+    from orfit_bench.learners.rule import Rule
+
+
+def bind(rule: Rule, state: LearnerState, p: Any) -> None:
+    """Bind the functions that the kernel offers for rows with one output whose parameters differ from p by t only."""
+    if state.bound and state.bound.arrays is state.arrays:
+        return
+    make_row, make_rows = (getattr(rule.kernel, name, None) for name in ("bind_row", "bind_rows"))
+    learn_row = make_row(state.arrays, p) if make_row else None
+    learn_rows = make_rows(state.arrays, p) if make_rows else None
+    if learn_row:
+        record = _make_record(rule, state)
+        one = _bind_row(rule, state, learn_row, record)
+        state.bound = Bound(state.arrays, one, _bind_rows(rule, state, one, learn_rows, record))
+
+
+def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], None] | None:
+    """What is noted after rows besides their number, where there is anything: a state has moved, precision is lost."""
+    warning, arrays = rule.method.state.warning, state.arrays
+    moved = arrays.moved if rule.is_dynamic(state.sizes) else None
+    lost = getattr(arrays, warning[0], None) if warning else None
+    if moved is None and lost is None:
+        return None
+
+    def record(state: LearnerState) -> None:
+        if moved is not None:
+            moved[...] = 1
+        if lost is not None and not state.has_warned and lost:
+            rule.warn_of_lost_precision(state)
+
+    return record
+
+
+def _bind_row(
+    rule: Rule,
+    state: LearnerState,
+    learn: Callable[[Array, float], int],
+    record: Callable[[LearnerState], None] | None,
+) -> Callable[[LearnerState, object, object], bool]:
+    arrays, dtype, shape, ndarray = state.arrays, rule.dtype, (state.sizes.n_features,), np.ndarray
+    acquire, release = state.in_use.acquire, state.in_use.release
+
+    def learn_row(state: LearnerState, x: object, y: object) -> bool:
+        if (
+            not (type(y) is float or isinstance(y, (float, np.floating)))
+            or type(x) is not ndarray
+            or x.dtype is not dtype
+            or x.shape != shape
+            or not x.flags.c_contiguous
+            or state.arrays is not arrays
+            or state.interrupted
+            or not acquire(False)  # another thread learns
+        ):
+            return False
+        try:
+            if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
+                return False
+        except BaseException as error:
+            state.interrupted = type(error).__name__
+            raise
+        finally:
+            release()
+        state.n_steps += 1
+        state.n_samples += 1
+        if record:
+            record(state)
+        return True
+
+    return learn_row
+
+
+def _bind_rows(
+    rule: Rule,
+    state: LearnerState,
+    one: Callable[[LearnerState, object, object], bool],
+    learn: Callable[[Array, Array, Array], int] | None,
+    record: Callable[[LearnerState], None] | None,
+) -> Callable[[LearnerState, object, object, bool], Array | None]:
+    arrays, dtype, d = state.arrays, rule.dtype, state.sizes.n_features
+    acquire, release, nothing = state.in_use.acquire, state.in_use.release, np.empty(0, dtype)
+
+    def learn_rows(state: LearnerState, X: object, y: object, predict: bool) -> Array | None:
+        if type(X) is not np.ndarray or type(y) is not np.ndarray or y.ndim != 1:
+            return None
+        n = len(y)
+        if n == 1 and not predict:
+            return nothing if X.shape == (1, d) and one(state, X[0], y[0]) else None
+        if (
+            not learn
+            or n < 2
+            or X.dtype is not dtype
+            or y.dtype is not dtype
+            or X.shape != (n, d)
+            or not (X.flags.c_contiguous and y.flags.c_contiguous)
+            or state.arrays is not arrays
+            or state.interrupted
+            or not acquire(False)
+        ):
+            return None
+        out = np.empty(n, dtype) if predict else nothing
+        try:
+            learned = learn(X, y, out)
+        except BaseException as error:
+            state.interrupted = type(error).__name__
+            raise
+        finally:
+            release()
+        if learned < 0:
+            return None
+        state.n_steps += learned
+        if learned < n:
+            diverged = rule.diverged(state, learned)
+            rule.warn_of_lost_precision(state)
+            raise diverged
+        state.n_samples += n
+        if record:
+            record(state)
+        return out
+
+    return learn_rows
