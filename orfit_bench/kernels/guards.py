@@ -162,7 +162,14 @@ def is_bounded(G: Array) -> bool:
     return math.isfinite(np.abs(G).max(initial=0) * math.sqrt(G.shape[1]))
 
 
+@cache
+def normal_range(dtype: Any) -> tuple[float, float]:
+    """The numbers between which a sum of squares neither over- nor underflowed, both exclusive."""
+    info = np.finfo(dtype)
+    return float(info.tiny / info.eps), math.inf
+
+
 def is_normal(energy: Any) -> bool:
     """Whether a sum of squares neither over- nor underflowed."""
-    info = np.finfo(energy.dtype)
-    return bool(info.tiny / info.eps < energy < np.inf)
+    smallest, largest = normal_range(energy.dtype)
+    return bool(smallest < energy < largest)

@@ -10,15 +10,47 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from orfit_bench.kernels.guards import is_finite
+
 Array = NDArray[Any]
 Update = Callable[[Any, Array, Array, Any], bool]
 """update(s, J, E, p): a step with the gradients J (q, p) and errors E (q, r); False where it was not applied."""
 Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): a step with the rows A (N, d), which have no targets; False where it was not applied."""
+LearnRows = Callable[[Any, Array, Array, Any, "Array | None"], int]
+"""learn_rows(s, X, y, p, out): learn rows X (n, d) of a linear model with one output, y and out (n,), in order.
+
+Returns the number of rows learned; `update` decides about the next one.
+"""
 
 
-def make_learn(update: Update) -> Callable[..., int]:
-    """`learn` on a linear model f = X w, whose gradients are the rows: batch_size rows a step, with errors y - f."""
+def make_learn(update: Update, learn_rows: LearnRows | None = None) -> Callable[..., int]:
+    """`learn` on a linear model f = X w, whose gradients are the rows: batch_size rows a step, with errors y - f.
+
+    Rows with one output are learned by `learn_rows`, where it is given, in steps of one row.
+    """
+    learn_steps = make_learn_steps(update)
+
+    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+        if not learn_rows or Y.shape[1] != 1:
+            return learn_steps(s, X, Y, p, out)
+        n, done = len(X), 0
+        while True:
+            rest = slice(done, None)
+            here, predictions = p.at(done, n - done) if done else p, None if out is None else out[rest, 0]
+            done += learn_rows(s, X[rest], Y[rest, 0], here, predictions)
+            if done == n:
+                return n
+            row = slice(done, done + 1)
+            if not learn_steps(s, X[row], Y[row], p.at(done), None if out is None else out[row]):
+                return done
+            done += 1
+
+    return learn
+
+
+def make_learn_steps(update: Update) -> Callable[..., int]:
+    """`learn` on a linear model by `update` alone, batch_size rows a step."""
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         B = p.batch_size
@@ -35,6 +67,27 @@ def make_learn(update: Update) -> Callable[..., int]:
         return len(X)
 
     return learn
+
+
+def keep_finite(step_rows: Callable[[Array, Array, Array, Any, Array | None], int]) -> LearnRows:
+    """`learn_rows` from step_rows(w, X, y, p, out), which changes the weights w (d,) without looking at them.
+
+    Where they are not finite after the rows, they become those before the row that made them so.
+    """
+
+    def learn_rows(s: Any, X: Array, y: Array, p: Any, out: Array | None) -> int:
+        w: Array = s.w[:, 0]
+        before = w.copy()
+        learned = step_rows(w, X, y, p, out)
+        if is_finite(w):
+            return learned
+        w[:] = before
+        for i in range(learned if len(X) > 1 else 0):
+            if not learn_rows(s, X[i : i + 1], y[i : i + 1], p.at(i), None if out is None else out[i : i + 1]):
+                return i
+        return 0
+
+    return learn_rows
 
 
 def make_step(update: Update) -> Callable[..., bool]:

@@ -88,6 +88,8 @@ def test_every_law_fails_a_kernel_that_writes_rubbish(method, write):
         return True
 
     class Rubbish:
+        COMPLEX = True
+
         @staticmethod
         def learn(s, X, Y, p, out):
             if out is not None:

@@ -93,7 +93,7 @@ def unobserved_directions_keep_the_prior(create: Any, rows: Rows) -> Measured:
     learner = create(forgetting="directional", ridge=ridge, forgetting_factor=0.5).partial_fit(rows_seen, y)
     R = learner.array("root").astype(float)
     L = R.T @ R
-    size = float(np.linalg.norm(L, 2))
+    size = float(np.linalg.norm(ridge * np.eye(d) + rows_seen.T @ rows_seen, 2))  # L is at most that
     kept = float(np.abs(unseen.T @ L @ unseen - ridge * np.eye(unseen.shape[1])).max())
     below = max(0.0, ridge - float(np.linalg.eigvalsh(L)[0]))
     want = np.asarray(solve_directional(rows_seen, y[:, None], np.zeros((d, 1)), ridge, 0.5))

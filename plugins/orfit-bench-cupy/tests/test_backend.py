@@ -227,3 +227,7 @@ def test_settings_may_lie_on_the_device(in_place):
     mine.partial_fit(np.eye(3), np.ones(3))
     other = ob.create("kalman", **given).partial_fit(np.eye(3), np.ones(3))
     np.testing.assert_allclose(mine.array("mean"), other.array("mean"), rtol=1e-14)
+
+
+def test_every_method_of_the_catalogue_has_a_kernel():
+    assert set(ob.methods()) <= set(plugin.METHODS)

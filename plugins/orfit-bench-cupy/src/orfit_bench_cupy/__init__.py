@@ -75,7 +75,6 @@ BACKEND = Backend(
     memory=_on_device("peak"),
     device="cuda",
     device_info=_on_device("info"),
-    complete=True,
 )
 
 

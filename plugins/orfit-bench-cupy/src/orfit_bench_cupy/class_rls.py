@@ -1,5 +1,20 @@
 """RLS on one-hot targets (survey, D-RLS): one column of w for each class, all with one P."""
 
-from orfit_bench_cupy.rls import fleet_learn, learn, step
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.guards import forgetting_limits
+from orfit_bench_cupy._block_rls import learn_rows
+from orfit_bench_cupy._transfers import Array
+from orfit_bench_cupy.rls import fleet_learn, step
+from orfit_bench_numba import class_rls
 
 __all__ = ["fleet_learn", "learn", "step"]
+
+
+def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Row after row, as in `rls`; in host memory each column of w by the same operations whatever the others are."""
+    ff = p.forgetting_factor
+    noise = np.full(len(X), ff, X.dtype)
+    return learn_rows(s, s.P, s.w, X, Y, noise, p, out, class_rls, forgetting_limits(ff, X.dtype))

@@ -17,8 +17,8 @@ from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_finite
+from orfit_bench_numpy.sgd import is_plain, slopes
 from orfit_bench_numpy.sgd import learn as learn_complex
-from orfit_bench_numpy.sgd import slopes
 
 __all__ = ["ahead", "bind_row", "bind_rows", "learn", "move", "slopes", "step", "update"]
 
@@ -45,7 +45,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
     if X.dtype.kind == "c":
         return _learn_complex(s, X, Y, p, out)
-    if _is_plain(s, p):
+    if is_plain(s, p):
         return learn_by_gradient(s, X, Y, p.step_size, None, out)
     before = [a.copy() for a in s]
     predictions = np.empty((0, 0), X.dtype) if out is None else out
@@ -63,25 +63,19 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 def bind_row(s: Any, p: Any) -> Any:
     """The same for one row of real numbers with one output, where it is the step of `lms`; otherwise None."""
     is_real = s.w.dtype.kind == "f"
-    return _gradient.bind_row(s, p.step_size[0], None) if is_real and _is_plain(s, p) else None
+    return _gradient.bind_row(s, p.step_size[0], None) if is_real and is_plain(s, p) else None
 
 
 def bind_rows(s: Any, p: Any) -> Any:
     """The same for rows of real numbers with one output."""
     is_real = s.w.dtype.kind == "f"
-    return _gradient.bind_rows(s, p.step_size[0], None) if is_real and _is_plain(s, p) else None
+    return _gradient.bind_rows(s, p.step_size[0], None) if is_real and is_plain(s, p) else None
 
 
 def _learn_complex(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
-    if _is_plain(s, p):
+    if is_plain(s, p):
         return _complex_rows.learn_by_gradient(s, X, Y, p.step_size, None, out)
     return learn_complex(s, X, Y, p, out) if np.isfinite(X).all() else NOT_FINITE
-
-
-def _is_plain(s: Any, p: Any) -> bool:
-    """Whether the steps are those of `lms`."""
-    square = p.loss == "square" and p.batch_size == 1
-    return square and len(s) == 1 and not p.ridge and p.radius == math.inf
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:

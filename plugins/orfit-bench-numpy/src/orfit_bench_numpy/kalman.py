@@ -24,21 +24,34 @@ from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._covariance_root import predict_root, update_root
 from orfit_bench_numpy._rts_smoother import rts_smooth
+from orfit_bench_numpy._safe_rows import learn_safe_rows
 
 __all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Row after row: a prediction, from the second step on, and a correction, unless the row is missing (NaN)."""
-    for i in range(len(X)):
-        row = slice(i, i + 1)
-        if not filter_step(s, X[row], Y[row], p.at(i), None if out is None else out[row], predict_step, update):
-            return i
-    return len(X)
+    done, n = 0, len(X)
+    plain = Y.shape[1] == 1 and p.control is None and not hasattr(s, "root")
+    noise = np.broadcast_to(p.observation_noise.reshape(-1), n) if plain else None
+    moving = np.append(np.flatnonzero(np.broadcast_to(np.any(p.is_dynamic, axis=-1), n)), n)
+    while True:
+        if noise is not None:  # rows before which the state does not move, by the formulas of a single row
+            rows = slice(done, moving[np.searchsorted(moving, done)])
+            predictions = None if out is None else out[rows, 0]
+            done += learn_safe_rows(s.covariance, s.mean[:, 0], X[rows], Y[rows, 0], noise[rows], 1.0, predictions)
+        if done == n:
+            return n
+        row = slice(done, done + 1)
+        if not filter_step(s, X[row], Y[row], p.at(done), None if out is None else out[row], predict_step, update):
+            return done
+        done += 1
 
 
 def step(s: State, A: Array, Y: Array, p: Params) -> bool:
-    """All rows of A as observations of one time step."""
+    """All rows of A as observations of one time step; a single row is learned as in a chunk, to the last bit."""
+    if len(A) == 1:
+        return learn(s, A, Y, p, None) == 1
     return filter_step(s, A, Y, p.at(0), None, predict_step, update)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from orfit_bench.kernels.fleets import make_batched_learn, move_members
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.kernels.loops import Array, keep_finite, make_learn
 from orfit_bench.spec.kernel import Params, State
 
 
@@ -20,8 +20,19 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
+@keep_finite
+def learn_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
+    """The same for one output, row by row: w (d,), x (d,)."""
+    for i, x in enumerate(X):
+        f = x.dot(w)
+        if out is not None:
+            out[i] = f
+        w += p.step_size[i] * (y[i] - f) * x.conj()  # survey, eq. (2): w + step e x for a row x^H
+    return len(X)
+
+
 COMPLEX = True
-learn = make_learn(update)
+learn = make_learn(update, learn_rows)
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_learn, move_members
-from orfit_bench.kernels.guards import is_finite, is_normal
+from orfit_bench.kernels.guards import is_finite, is_normal, normal_range
 from orfit_bench.kernels.linalg import regularized_inverse
-from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.kernels.loops import Array, keep_finite, make_learn
 from orfit_bench.spec.kernel import Params, State
 
 
@@ -35,8 +35,22 @@ def full_step(J: Array, E: Array, eps: float) -> Array:
     return regularized_inverse(J, eps) @ E
 
 
+@keep_finite
+def learn_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
+    """The same for one output, row by row: w (d,), x (d,). Stops where a square over- or underflows."""
+    smallest, largest = normal_range(w.dtype)
+    for i, x in enumerate(X):
+        f, energy = x.dot(w), p.eps + x.dot(x.conj()).real
+        if not smallest < energy < largest:
+            return i
+        if out is not None:
+            out[i] = f
+        w += p.step_size[i] * (y[i] - f) / energy * x.conj()  # w + step e x / (eps + x^H x) for a row x^H
+    return len(X)
+
+
 COMPLEX = True
-learn = make_learn(update)
+learn = make_learn(update, learn_rows)
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:

@@ -7,8 +7,8 @@ Shapes: J (q, p) gradients, E (q, r) errors, w (p, r).
 
 import numpy as np
 
-from orfit_bench.kernels.guards import is_finite, is_normal
-from orfit_bench.kernels.loops import Array, make_learn
+from orfit_bench.kernels.guards import is_finite, is_normal, normal_range
+from orfit_bench.kernels.loops import Array, keep_finite, make_learn
 from orfit_bench.spec.kernel import Params, State
 
 
@@ -24,4 +24,18 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
-learn = make_learn(update)
+@keep_finite
+def learn_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
+    """The same for one output, row by row: w (d,), x (d,). Stops where a square over- or underflows."""
+    smallest, largest = normal_range(w.dtype)
+    for i, x in enumerate(X):
+        f, norm2 = x.dot(w), x.dot(x)
+        if not smallest < norm2 < largest:
+            return i
+        if out is not None:
+            out[i] = f
+        w += (y[i] - f) / norm2 * x  # thesis, eq. (3.2): w + e x / (x'x)
+    return len(X)
+
+
+learn = make_learn(update, learn_rows)

@@ -18,10 +18,11 @@ from orfit_bench.kernels.guards import (
     keeps_variances_finite,
     solve_lower,
 )
-from orfit_bench.kernels.loops import Array, make_learn, make_step
+from orfit_bench.kernels.loops import Array, make_learn
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._gram_schmidt import append_directions, new_directions, solve_fit
 from orfit_bench_numpy._information_root import start_root, update_root
+from orfit_bench_numpy._safe_rows import learn_safe_rows
 
 
 def update(s: State, J: Array, E: Array, p: Params) -> bool:
@@ -84,9 +85,21 @@ def hermitian_square(V: Array) -> Array:
     return H
 
 
+def learn_rows(s: State, X: Array, y: Array, p: Params, out: Array | None) -> int:
+    """Rows with one output by the formulas of a single row, as long as P keeps its digits."""
+    if not hasattr(s, "P") or np.iscomplexobj(X) or (p.ridge == 0 and p.t == 1):
+        return 0
+    noise = np.full_like(y, p.forgetting_factor)
+    return learn_safe_rows(s.P, s.w[:, 0], X, y, noise, p.forgetting_factor, out)
+
+
 COMPLEX = True
-learn = make_learn(update)
-step = make_step(update)
+learn = make_learn(update, learn_rows)
+
+
+def step(s: State, A: Array, Y: Array, p: Params) -> bool:
+    """All rows of A as one step; a single row is learned as in a chunk, to the last bit."""
+    return learn(s, A, Y, p, None) == 1 if len(A) == 1 else update(s, A, Y - A @ s.w, p)
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
