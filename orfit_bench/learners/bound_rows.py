@@ -17,6 +17,9 @@ from orfit_bench.state.state import Bound, LearnerState
 if TYPE_CHECKING:
     from orfit_bench.learners.rule import Rule
 
+MAX_INTEGER = 2**53
+"""Integers up to this size are exact as float64; the general path refuses larger ones."""
+
 
 def bind(rule: Rule, state: LearnerState, p: Any) -> None:
     """Bind the functions that the kernel offers for rows with one output whose parameters differ from p by t only."""
@@ -58,6 +61,8 @@ def _bind_row(
     acquire, release = state.in_use.acquire, state.in_use.release
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
+        if type(y) is int and -MAX_INTEGER <= y <= MAX_INTEGER:
+            y = float(y)
         if (
             not (type(y) is float or isinstance(y, (float, np.floating)))
             or type(x) is not ndarray

@@ -183,3 +183,13 @@ def test_rows_that_are_not_clearly_safe_are_learned_with_all_checks(scale: float
         warnings.simplefilter("ignore", ob.AccuracyWarning)
         found, wanted = learner.prequential(X, y), reference.prequential(X, y)
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
+
+
+@each_method
+def test_integers_are_targets_as_floats_are(method: str, same_state: Same) -> None:
+    one, other, x = begun(method), begun(method), make_rows(1)[0][0]
+    same_state(one.learn_one(x, 3), other.learn_one(x, 3.0))
+    before = one.copy()
+    with pytest.raises(ValueError, match="2\\^53"):
+        one.learn_one(x, 2**53 + 1)
+    same_state(one, before)

@@ -85,3 +85,47 @@ def test_correlated_rows_need_no_svd(eps: float, dtype: str, pole: float, monkey
     assert not windows
     ob.create("apa", backend="numba", dtype=dtype, projection_order=2, eps=eps).partial_fit(X[[0, 0]], y[:2])
     assert len(windows) == 1  # a repeated row
+
+
+def signal(kind, n, d, rng):
+    """Windows of a signal: white noise, correlated, nearly constant, or with repeated and zero rows."""
+    if kind == "noise":
+        return rng.standard_normal((n, d))
+    if kind == "repeated":
+        X = rng.standard_normal((n, d))
+        X[5], X[9], X[20] = X[4], X[7], 0
+        return X
+    u = lfilter([1], [1, -float(kind)], rng.standard_normal(n + d - 1))
+    return np.lib.stride_tricks.sliding_window_view(u, d)[:, ::-1]
+
+
+@pytest.mark.parametrize("kind", ["noise", "0.99", "0.999", "repeated"])
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_of_single_calls_are_those_of_a_chunk(kind, order, dtype):
+    """Beside a chunk, to rounding; beside chunks of one row, which take the same function, to the bit."""
+    rng = np.random.default_rng(order)
+    X = np.ascontiguousarray(signal(kind, 60, 8, rng), dtype)
+    y = (X @ rng.standard_normal(8) + 0.1 * rng.standard_normal(60)).astype(dtype)
+    alone, ones, chunk = (
+        ob.create("apa", backend="numba", dtype=dtype, projection_order=order, step_size=0.7) for _ in range(3)
+    )
+    for i in range(60):
+        alone.learn_one(X[i], y[i])
+        ones.prequential(X[i : i + 1], y[i : i + 1])
+    chunk.partial_fit(X, y)
+    for name in ("w", "rows", "targets"):
+        np.testing.assert_array_equal(alone.array(name), ones.array(name))
+        atol = 1e-9 if dtype == "float64" else 2e-3
+        np.testing.assert_allclose(alone.array(name), chunk.array(name), rtol=0, atol=atol * abs(y).max())
+
+
+def test_a_refused_row_changes_nothing():
+    rng = np.random.default_rng(0)
+    learner = ob.create("apa", backend="numba", projection_order=3).partial_fit(rng.standard_normal((9, 6)), np.ones(9))
+    learner.learn_one(rng.standard_normal(6), 1.0)
+    before = learner.to_bytes()
+    for x, y in [(np.full(6, np.nan), 1.0), (np.full(6, np.inf), 1.0), (np.ones(6), np.inf), (np.ones(6), np.nan)]:
+        with pytest.raises((ValueError, ob.DivergedError)):
+            learner.learn_one(x, y)
+        assert learner.to_bytes() == before

@@ -42,7 +42,7 @@ def learn_rows(
     finite; and before one with which the condition number of A may exceed max_condition (0: MAX_INVERSE decides).
     """
     A, b = window
-    c, m, kind = len(W), len(A), W.dtype.type
+    c, m = len(W), len(A)
     T, room, numbers = (
         np.zeros((order, order), W.dtype),
         np.zeros((5, order), W.dtype),
@@ -50,8 +50,8 @@ def learn_rows(
     )
     (g, u, squares), (E, C, Z) = (room[0], room[1], room[2]), (numbers[0], numbers[1], numbers[2])
     (r, dz), changes = (room[3], room[4]), np.empty(W.shape, W.dtype)
-    G, T_0, max_ratio = np.zeros_like(T), np.zeros_like(T), max_condition * max_condition
-    square, ample, learned = kind(0), kind(MAX_INVERSE), len(X)
+    G, T_0 = np.zeros_like(T), np.zeros_like(T)
+    square, learned = W.dtype.type(0), len(X)
     for j in range(m):
         np.dot(A[: j + 1], A[j], g[: j + 1])
         squares[j], G[j] = g[j], g
@@ -74,14 +74,9 @@ def learn_rows(
         if old > 0:
             np.dot(A[len(A) - old :], x, g[:old])
         np.dot(X[i + old - m : i + 1], x, g[old : m + 1])
-        squares[m], G[m], size = g[m], g, kind(m + 1)
+        squares[m], G[m] = g[m], g
         square += append_row(T, g, u, m, eps, max_size)
-        total, enough = squares[: m + 1].sum(), ample * size * size
-        accurate = enough > square * (total + size * eps)
-        independent = (1 / square - eps) * max(max_ratio, enough) > total  # 1 / square: a bound of the eigenvalues
-        if max_ratio > 0 and eps > 0 and not independent:
-            independent = max_ratio > total * squared_norm_of_factor(G, T_0, u, m + 1, max_size)
-        safe = independent and (accurate or max_ratio > 0)
+        safe, accurate = judge_window(square, squares[: m + 1].sum(), eps, max_condition, G, T_0, u, m + 1, max_size)
         for a in range(c):
             out[i, a] = np.dot(x, W[a]) + dot(g, C[a], m)
             E[a, m] = Y[i, a] - out[i, a]
@@ -105,15 +100,30 @@ def learn_rows(
     return learned
 
 
-@compiled("W W r R")
-def move_window(rows: Array, targets: Array, x: Array, y: Array) -> None:
-    """Drop the oldest row of a full window, and append x with its target."""
-    last = len(rows) - 1
-    for i in range(last):
-        rows[i] = rows[i + 1]
-        targets[i] = targets[i + 1]
-    rows[last] = x
-    targets[last] = y[0]
+@inline
+def judge_window(
+    square: Scalar,
+    total: Scalar,
+    eps: Scalar,
+    max_condition: Scalar,
+    G: Array,
+    T_0: Array,
+    u: Array,
+    m: int,
+    max_size: Scalar,
+) -> Any:
+    """Whether the window of m rows may be solved by T, and whether the solution then needs no refinement.
+
+    square is |T|^2, total the sum of the squares of the rows, G their products; T_0 and u are work space.
+    """
+    kind = G.dtype.type
+    size, max_ratio = kind(m), max_condition * max_condition
+    enough = kind(MAX_INVERSE) * size * size
+    accurate = enough > square * (total + size * eps)
+    independent = (1 / square - eps) * max(max_ratio, enough) > total  # 1 / square: a bound of the eigenvalues
+    if max_ratio > 0 and eps > 0 and not independent:
+        independent = max_ratio > total * squared_norm_of_factor(G, T_0, u, m, max_size)
+    return independent and (accurate or max_ratio > 0), accurate
 
 
 @inline

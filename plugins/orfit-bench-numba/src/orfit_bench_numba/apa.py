@@ -1,7 +1,7 @@
 """Affine projection (survey, APA; with all rows APA-dagger).
 
-Rows are learned one after another by `_sliding_apa`. It squares the rows, so a window of nearly dependent rows is
-solved by an SVD. Writes w and the window.
+Rows are learned one after another by `_sliding_apa`, a single row by `_apa_row`. They square the rows, so a window of
+nearly dependent rows is solved by an SVD. Write w and the window.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,9 @@ import numpy as np
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench_numba import _complex_apa
+from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._sliding_apa import learn_rows, move_window
+from orfit_bench_numba._sliding_apa import learn_rows
 
 COMPLEX = True
 MAX_CONDITION = 1e6
@@ -27,6 +28,10 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     if X.dtype.kind == "c":
         return _complex_apa.learn(s, X, Y, p, out)
     done, predictions = 0, np.empty(Y.shape, Y.dtype) if out is None else out
+    if len(X) == 1 and Y.shape[1] == 1 and (bound := bind_row(s, p)):
+        np.dot(X, s.w, predictions)
+        if bound(X[0], Y[0, 0]):
+            return 1
     while done < len(X):
         part = slice(done, min(done + RENEWAL_PERIOD, len(X)))
         learned = learn_block(s, X[part], Y[part], p.step_size[part], p, predictions[part])
@@ -67,22 +72,16 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
     order, w = p.projection_order, s.w
     if w.dtype.kind == "c" or order is None or not order == len(s.rows) == s.count[0] or order > len(w):
         return None
-    kind, y_row, out = np.finfo(w.dtype), np.empty((1, 1), w.dtype), np.empty((1, 1), w.dtype)
-    condition = 0.0 if w.dtype == np.float32 else MAX_CONDITION
-    limits = order, float(p.eps), 2.0 ** (kind.maxexp // 4), condition
-    window, W, step = (s.rows[1:], s.targets[1:]), w.reshape(1, -1), p.step_size
-    learn_entry, move = learn_rows.entry_point(w.dtype), move_window.entry_point(w.dtype)
+    entry = learn_row.entry_point(w.dtype)
+    arrays = w.reshape(-1), s.rows, s.targets, make_workspace(order, len(w), w.dtype)
+    max_size, condition = 2.0 ** (np.finfo(w.dtype).maxexp // 4), 0.0 if w.dtype == np.float32 else MAX_CONDITION
+    limits = float(p.step_size[0]), float(p.eps), max_size, condition
 
-    def learn_row(x: Array, y: float) -> int:
-        if not np.vdot(W, W) < np.inf:
-            return 0
-        y_row[0, 0] = y
-        learned: int = learn_entry(W, window, x.reshape(1, -1), y_row, step, out, *limits)
-        if learned:
-            move(s.rows, s.targets, x, y_row)
+    def learn(x: Array, y: float) -> int:
+        learned: int = entry(*arrays, x, y, *limits)
         return learned
 
-    return learn_row
+    return learn
 
 
 def append_to_window(s: Any, X: Array, Y: Array) -> None:
