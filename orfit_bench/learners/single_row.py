@@ -100,7 +100,7 @@ class SingleRow:
             w = self._choose_weights(state.arrays, self._rule.settings)
         else:
             w = getattr(state.arrays, self._weights)
-        prediction = x.dot(w[:, 0])
+        prediction = x.dot(w)[0]
         return prediction if math.isfinite(prediction) else None
 
     def as_rows(self, state: LearnerState | None, x: object, check: bool = True) -> Array | None:

@@ -32,8 +32,10 @@ class StreamingRegressor(StreamingModel, base.MiniBatchRegressor):
     def predict_one(self, x: Row) -> float:
         """Predict the target of a row; 0 before the first row."""
         try:
-            return float(self._learner.predict_one(self._features.row(x))) if self._has_begun() else 0.0
+            return float(self._learner.predict_one(self._features.row(x)))
         except ValueError:
+            if not self._has_begun():
+                return 0.0
             check_finite(x)
             raise
 
