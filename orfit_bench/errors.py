@@ -54,9 +54,12 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def suggest(name: object, known: Iterable[str], synonym: str | None = None) -> str:
-    """Return the end of a message about an unknown name: its synonym or the nearest known one, and all of them."""
+def suggest(name: object, known: Iterable[str], synonym: str | None = None, how: str = "") -> str:
+    """Return the end of a message about an unknown name: its synonym or the nearest known one, and all of them.
+
+    `how` tells how the synonym is used.
+    """
     known = sorted(known)
     near = [synonym] if synonym else get_close_matches(str(name).lower(), known, 1)
-    meant = f" Did you mean {near[0]!r}?" if near else ""
+    meant = f" Did you mean {near[0]!r}{how and ', ' + how}?" if near else ""
     return f".{meant} Known: {', '.join(known) or 'none'}."

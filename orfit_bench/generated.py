@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import new_class
 from typing import Any
 
-from orfit_bench.errors import suggest
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
+from orfit_bench.spec.synonyms import suggest_method, suggest_setting
 
 Parameters = dict[str, tuple[Any, str]]
 """Default and documentation by name."""
@@ -48,6 +48,9 @@ def _initializer(given: Parameters) -> Callable[..., None]:
     signature = inspect.Signature([own, *shown])
 
     def __init__(self: Any, **values: Any) -> None:
+        for name in values:
+            if name not in given:
+                raise TypeError(f"{type(self).__name__} has no parameter {name!r}{suggest_setting(name, given)}")
         bound = signature.bind(self, **values)
         bound.apply_defaults()
         for name in given:
@@ -103,7 +106,7 @@ class GeneratedClasses(Mapping[str, Any]):
         """The class of a method; KeyError where there is none."""
         known = self._methods()
         if name not in known:
-            raise KeyError(f"no estimator of the method {name!r}{suggest(name, known)}")
+            raise KeyError(f"no estimator of the method {name!r}{suggest_method(name, known)}")
         method = known[name]
         if name not in self._built or self._built[name].method is not method:
             self._built[name] = self._build(method)

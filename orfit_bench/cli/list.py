@@ -8,7 +8,7 @@ import click
 
 from orfit_bench.cli.output import show, with_wide
 from orfit_bench.cli.plugins import plugins
-from orfit_bench.errors import suggest
+from orfit_bench.spec.synonyms import suggest_method
 
 if TYPE_CHECKING:
     from orfit_bench.plugins.registry import Registry
@@ -42,4 +42,4 @@ def list_command(name: str | None) -> None:
 
 def _unknown(known: Registry, name: str) -> str:
     names = {*known.methods, *known.backends, *known.streams, *known.metrics, *known.experiments}
-    return f"no method, backend, stream, metric or experiment {name!r}{suggest(name, names)}"
+    return f"no method, backend, stream, metric or experiment {name!r}{suggest_method(name, names)}"

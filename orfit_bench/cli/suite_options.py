@@ -156,13 +156,15 @@ def _with_settings(suite: Suite, sets: Sequence[str]) -> Suite:
 
 def _kind(text: str, name: str) -> str:
     """Whether the name is that of a "method" or a "stream"."""
-    from orfit_bench.errors import suggest
     from orfit_bench.plugins.registry import registry
+    from orfit_bench.spec.synonyms import suggest_method
 
     known = registry()
     streams = {*known.streams, "file"}
     if name not in known.methods and name not in streams:
-        raise ValueError(f"--set {text}: no method or stream {name!r}{suggest(name, {*known.methods, *streams})}")
+        raise ValueError(
+            f"--set {text}: no method or stream {name!r}{suggest_method(name, {*known.methods, *streams})}"
+        )
     return "method" if name in known.methods else "stream"
 
 

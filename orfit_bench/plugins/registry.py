@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
 from orfit_bench.errors import PluginError, UnavailableError, suggest
@@ -13,6 +13,7 @@ from orfit_bench.plugins import discovery, ownership
 from orfit_bench.plugins.discovery import IN_PROCESS, Plugin, place
 from orfit_bench.spec import Absent, Backend, Experiment, Method, Metric, Stream
 from orfit_bench.spec.capability import allowed, lacking, lacking_settings
+from orfit_bench.spec.synonyms import suggest_method
 
 Name = TypeVar("Name", bound=Hashable)
 Declared = TypeVar("Declared")
@@ -21,11 +22,11 @@ Declared = TypeVar("Declared")
 class Table(dict[Name, Declared]):
     """The declarations of one hook by name."""
 
-    def __init__(self, kind: str, advice: str = "") -> None:
+    def __init__(self, kind: str, advice: str = "", suggest: Callable[[object, Iterable[str]], str] = suggest) -> None:
         super().__init__()
         self.kind = kind
         """What the table contains, in the singular."""
-        self._advice = advice
+        self._advice, self._suggest = advice, suggest
         self.missing = ""
         """Why declarations may be missing, as the end of a message."""
 
@@ -34,7 +35,9 @@ class Table(dict[Name, Declared]):
         if not isinstance(name, str):
             raise TypeError(f"{self.kind}={name!r}: want a name (str)")
         if name not in self:
-            raise ValueError(f"no {self.kind} {name!r}{suggest(name, map(str, self))}{self._advice}{self.missing}")
+            raise ValueError(
+                f"no {self.kind} {name!r}{self._suggest(name, map(str, self))}{self._advice}{self.missing}"
+            )
         return self[name]
 
 
@@ -42,7 +45,7 @@ class Registry:
     """Declarations by name, filled by plugins; of two that claim a name, `orfit_bench.plugins.ownership` decides."""
 
     def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
-        self.methods: Table[str, Method] = Table("method")
+        self.methods: Table[str, Method] = Table("method", suggest=suggest_method)
         self.backends: Table[str, Backend] = Table("backend", " Backends are distributions such as orfit-bench-numpy.")
         self.streams: Table[str, Stream] = Table("stream")
         self.metrics: Table[str, Metric] = Table("metric")

@@ -8,34 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import suggest
+from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import SettingType
 
 RESERVED = ("t", "draws", "at", "targets", "shapes", "inputs")
 """Names of kernel parameters that are no settings."""
-
-OTHER_NAMES = {
-    "alpha": ("step_size", "ridge"),
-    "delta": ("ridge", "eps"),
-    "epsilon": ("eps",),
-    "eta": ("step_size",),
-    "eta0": ("step_size",),
-    "gamma": ("forgetting_factor",),
-    "k": ("n_components",),
-    "l2": ("ridge",),
-    "lam": ("forgetting_factor", "ridge"),
-    "lambda_": ("forgetting_factor", "ridge"),
-    "learning_rate": ("step_size",),
-    "leak": ("leakage",),
-    "lmbda": ("forgetting_factor", "ridge"),
-    "lr": ("step_size",),
-    "mu": ("step_size",),
-    "n": ("projection_order",),
-    "order": ("projection_order",),
-    "regularization": ("ridge", "eps"),
-    "weight_decay": ("ridge",),
-}
-"""What other libraries call settings, with the names here, the more likely one first. They are suggested, not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +80,7 @@ def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, 
     known = {s.name: s for s in settings}
     for name in given:
         if name not in known:
-            own = (other for other in OTHER_NAMES.get(str(name).lower(), ()) if other in known)
-            raise TypeError(f"{owner} has no setting {name!r}{suggest(name, known, next(own, None))}")
+            raise TypeError(f"{owner} has no setting {name!r}{suggest_setting(name, known)}")
     try:
         return {s.name: s.check(given.get(s.name, s.default)) for s in known.values()}
     except (TypeError, ValueError) as error:

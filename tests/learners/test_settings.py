@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from helpers.inputs import METHODS, X, y
 
 import orfit_bench as ob
+from orfit_bench.sklearn import ESTIMATORS
 
 INVALID_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"method": "orift"}, ValueError, "no method 'orift'. Did you mean 'orfit'[?] Known: "),
@@ -166,3 +168,45 @@ def test_a_start_that_overflows_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="the start of P is not finite in float32"):
         learner.partial_fit([[1.0]], [1.0])
     assert learner.n_samples_seen_ == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "meant"),
+    [
+        ("rls", "lam", "forgetting_factor"),
+        ("rls", "beta", "forgetting_factor"),
+        ("ridge", "alpha", "ridge"),
+        ("kalman", "Q", "process_noise"),
+        ("kalman", "R", "observation_noise"),
+        ("kalman", "F", "transition"),
+        ("kalman", "P0", "initial_covariance"),
+        ("kalman", "x0", "initial_mean"),
+        ("apa", "K", "projection_order"),
+        ("oja", "K", "n_components"),
+        ("oja", "rank", "n_components"),
+        ("ogd", "buffer", "memory"),
+        ("sgd", "leakage", "ridge"),
+    ],
+)
+def test_names_of_other_libraries_are_answered_with_the_setting(method: str, name: str, meant: str) -> None:
+    pattern = f"has no (setting|parameter) '{name}'. Did you mean '{meant}'[?]"
+    for make in (partial(ob.create, method), ESTIMATORS[method]):
+        with pytest.raises(TypeError, match=pattern):
+            make(**{name: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("sign_lms", "Did you mean 'sgd', with loss='absolute'[?] Known: apa,"),
+        ("leaky-LMS", "Did you mean 'sgd', with the leakage as ridge[?]"),
+        ("EKF", "Did you mean 'kalman', with a model"),
+        ("PCA", "Did you mean 'incremental_pca'[?]"),
+        ("nlsm", "Did you mean 'nlms'[?]"),
+    ],
+)
+def test_names_of_other_libraries_are_answered_with_the_method(name: str, answer: str) -> None:
+    with pytest.raises(ValueError, match=answer):
+        ob.create(name)
+    with pytest.raises(KeyError, match=answer):
+        ESTIMATORS[name]

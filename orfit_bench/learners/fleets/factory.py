@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from orfit_bench.errors import UnavailableError, suggest
+from orfit_bench.errors import UnavailableError
 from orfit_bench.learners.arguments import dtype_name
 from orfit_bench.learners.automatic import AUTO, COMPILED, choose_backend
 from orfit_bench.learners.factory import RANDOM_STATE, create
@@ -22,6 +22,7 @@ from orfit_bench.learners.learner import Learner
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import REFERENCE, Transition
 from orfit_bench.spec.capability import fleet_absence, require_fleets, require_settings
+from orfit_bench.spec.synonyms import suggest_setting
 from orfit_bench.spec.types import Integer
 
 
@@ -192,7 +193,7 @@ def _members(
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{found.name}, member {i}: {error}") from None
             except KeyError:
-                raise TypeError(f"{found.name} has no setting {name!r}{suggest(name, known)}") from None
+                raise TypeError(f"{found.name} has no setting {name!r}{suggest_setting(name, known)}") from None
     for name, values in checked.items():
         for value in values:
             require_settings(one.rule.kernel, found, one.rule.backend, {name: value})
