@@ -95,7 +95,7 @@ def conform_command(
     Examples:
       orfit-bench conform
       orfit-bench conform rls lms --backend numpy
-      orfit-bench conform my-plugin --slow --junit conform.xml --markdown CONFORMANCE.md
+      orfit-bench conform my-plugin --slow --junit conform.xml
       orfit-bench conform lms --check any_chunking --dtype float32
       orfit-bench conform my-plugin -x
       orfit-bench conform lms --list
@@ -103,8 +103,8 @@ def conform_command(
 
     \b
     A kernel module declares unsupported features and known failures:
-      LACKS = {"models": "no update() yet", "forgetting_factor=0": "the limit needs a basis"}
-      EXPECTED_FAILURES = {"any_chunking float32": "sums in another order", "merges_as_declared": "..."}
+      LACKS = {"models": "no update yet", "forgetting_factor=0": "needs a basis"}
+      EXPECTED_FAILURES = {"any_chunking float32": "sums in another order"}
 
     A method is unproven if neither its laws nor its batch solution reject a learner that does nothing, one that steps
     in the opposite direction and one whose steps are 1 % too long: then all checks pass whatever it computes.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orfit_bench.cli.output import console, show, with_wide
+from orfit_bench.cli.output import console, say, show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_replaceable
 
@@ -48,7 +48,7 @@ def laws_command(method: str | None, backend: str, dtype: str) -> None:
         raise ValueError(f"dtype={dtype!r}: want one of {', '.join(REAL_DTYPES)}")
     found = measure_laws(cases(method), backend, dtype)
     show(laws_table(found, f"{backend}, {dtype}"))
-    click.echo(summary(found))
+    say(summary(found))
     if any(not d.holds for deviations in found.values() for d in deviations if not d.inconclusive):
         raise click.exceptions.Exit(1)
 

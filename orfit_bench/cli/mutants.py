@@ -96,7 +96,7 @@ def mutants_command(
       orfit-bench mutants my-plugin
       orfit-bench mutants rls --backend numpy --fail-under 90
       orfit-bench mutants numba --sample 200
-      orfit-bench mutants rls kalman --backend numpy --module orfit_bench.kernels.guards
+      orfit-bench mutants rls --backend numpy --module orfit_bench.kernels.guards
 
     Exit status: 0; 1 if fewer than --fail-under percent were killed; 2 for a usage error, for example a kernel that
     fails a check unchanged; 130 if interrupted.

@@ -16,10 +16,12 @@ KINDS = ("method", "classification", "filter", "subspace", "backend", "both", "s
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
+    metavar="KIND",
     default="method",
     show_default=True,
     help="What the plugin provides: a learning rule for numbers, labels, the state of a filter or a subspace (method, "
-    "classification, filter, subspace), an array type with kernels, both, data, a metric, or a model.",
+    "classification, filter, subspace), an array type with kernels (backend), a method and a backend (both), data "
+    "(stream), a metric, or a model.",
 )
 @click.option("--folder", type=click.Path(path_type=Path), metavar="PATH", help="Folder to create. Default: ./NAME.")
 def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:

@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.table import Table
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 WIDE = "orfit_bench.wide"
@@ -99,32 +100,43 @@ class Printable:
 def show(item: RenderableType) -> None:
     """Print to stdout without trailing blanks.
 
-    A table that must not wrap leaves out columns until it fits, the least important first, unless --wide is given; in a
-    file or pipe it has all of them.
+    A table leaves out columns, the least important first, until numbers and names fit whole and sentences wrap between
+    words, unless --wide is given; in a file or pipe it has all of them.
     """
-    from rich.measure import Measurement
     from rich.table import Table
-
-    from orfit_bench.report.table import without_columns
 
     out = console()
     left_out: list[str] = []
-    if isinstance(item, Table) and all(column.no_wrap for column in item.columns):
-        endless = out.options.update(max_width=100_000)
-
-        def full_width(table: Table) -> int:
-            return Measurement.get(out, endless, table).maximum
-
-        context, width = click.get_current_context(silent=True), width_of()
-        if width and not (context and (context.meta.get(WIDE) or context.meta.get(CHOSEN))):
-            item, left_out = without_columns(item, lambda table: full_width(table) <= width)
-        widen(out, full_width(item))
+    if isinstance(item, Table):
+        item, left_out = _fit(item, out)
     with out.capture() as captured:
         out.print(Printable(item), markup=False)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
     if left_out:
         say(f"not shown for lack of space: {', '.join(left_out)} (--wide shows all columns)")
+
+
+def _fit(table: Table, out: Console) -> tuple[Table, list[str]]:
+    """The table with the columns that fit, and the headings of the others; the console becomes as wide as it needs."""
+    from rich.measure import Measurement
+
+    from orfit_bench.report.table import keep_words, spread, without_columns
+
+    endless = out.options.update(max_width=100_000)
+
+    def least_width(table: Table) -> int:
+        return Measurement.get(out, endless, table).minimum
+
+    keep_words(table)
+    left_out: list[str] = []
+    context, width = click.get_current_context(silent=True), width_of()
+    if width and not (context and (context.meta.get(WIDE) or context.meta.get(CHOSEN))):
+        table, left_out = without_columns(table, lambda part: least_width(part) <= width)
+    least = least_width(table)
+    widen(out, least)
+    spread(table, out.width - least)
+    return table, left_out
 
 
 def say(text: str, err: bool = False) -> None:
@@ -156,7 +168,7 @@ def bar() -> Iterator[Bar]:
         task = shown.add_task("", total=None)
 
         def say(text: str) -> None:
-            err.print(text, markup=False, soft_wrap=True)
+            err.print(text, markup=False, soft_wrap=not err.is_terminal)  # on a terminal between words
 
         def update(done: int, total: int, now: str) -> None:
             shown.update(task, completed=done, total=total, description=now)

@@ -73,7 +73,8 @@ def report_command(file: Path, output: Path | None) -> None:
     \b
     Examples:
       orfit-bench report results.nc
-      orfit-bench merge here.nc there.nc --output both.nc && orfit-bench report both.nc
+      orfit-bench merge here.nc there.nc --output both.nc
+      orfit-bench report both.nc
     """
     with seldom_collected():
         from orfit_bench.bench import load

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orfit_bench.cli.output import bar, show
+from orfit_bench.cli.output import bar, say, show
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.errors import UnavailableError
 
@@ -58,7 +58,8 @@ def reproduce_command(name: str | None, output: Path, data: str | None, runs: in
         raise UnavailableError(NO_EXPERIMENT)
     if name is None:
         show(_experiments_table(known))
-        click.echo("\nRun times are those of the first data set, on one core; more rows or larger ones take longer.")
+        click.echo()
+        say("Run times are those of the first data set, on one core; more rows or larger ones take longer.")
         return
     experiment = known.experiments.find(name)
     with bar() as shown:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -141,7 +142,7 @@ def _method(known: Registry, method: Method) -> Iterator[RenderableType]:
         yield Text(f"\nuse when: {method.use_when}")
     if method.avoid_when:
         yield Text(f"avoid when: {method.avoid_when}")
-    yield Text("\n" + "\n".join(f"  {line}" for line in method.formulas.splitlines()) + "\n")
+    yield Padding(Text(method.formulas), (1, 0, 1, 2))
     yield Text(f"source: {method.source}")
     suiting = ", ".join(s.name for s in known.streams.values() if s.suits(method.kind))
     yield Text(f"kind: {method.kind}; suitable streams: {suiting or 'none installed'}")

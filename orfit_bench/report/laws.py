@@ -15,7 +15,8 @@ def laws_table(found: dict[LawCase, list[Deviation]], title: str) -> Table:
     table = grid(title, "law", "methods", "source")
     for name in ("deviation", "bound", "data set"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.columns[0].no_wrap = True
+    for column in table.columns[:2]:
+        column.no_wrap = True
     for case, deviations in found.items():
         d = worst(deviations)
         numbers = f"{d.value:.1e}{'' if d.holds else ' !'}", f"{d.bound:.1e}", d.of

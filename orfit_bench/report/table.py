@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.table import Table
+from rich.cells import cell_len
+from rich.table import Column, Table
 from rich.text import Text
 
 from orfit_bench.bench.collection import origin
@@ -28,10 +29,46 @@ LIMIT = "roofline: samples/s as a share of the roofline limit of one thread (see
 OVER_PCA = "% over PCA: compression loss on the learned rows above that of batch PCA, in percent"
 NOT_APPLICABLE = "n/a: not applicable, e.g. the stream has no test set or the settings have no exact batch solution"
 DROPPED_FIRST = (
+    *("supplied by", "source", "data set", "bound", "kind", "merge"),
     *("state", "roofline", "device", "expected", "skipped", "forgetting", "ties", "effect size", "p", "deviation"),
     *("latency", "samples/s", "losses", "seeds", "backend"),
 )
 """Headings of columns that a narrow terminal does without, the least important first."""
+SENTENCE = 24
+"""Least width of a column of sentences."""
+SHORTEST_SENTENCE = 40
+"""A column with a cell that is longer contains sentences."""
+LONGEST_WORD = 40
+"""Longer words are broken."""
+
+
+def keep_words(table: Table) -> None:
+    """Make every column wide enough for its longest cell or, if it wraps, for its longest word and for sentences."""
+    for column in table.columns:
+        longest = _longest_line(column)
+        if not column.no_wrap:
+            texts = map(str, (column.header, *column.cells))
+            words = max((cell_len(word) for text in texts for word in text.split()), default=0)
+            longest = max(min(words, LONGEST_WORD), SENTENCE if longest > SHORTEST_SENTENCE else 0)
+        column.min_width = longest
+
+
+def spread(table: Table, spare: int) -> None:
+    """Fix the widths of all columns: the least ones, and `spare` more characters for those that wrap.
+
+    rich would narrow the widest columns below their least widths, and then cut the line.
+    """
+    wrapping = [column for column in table.columns if not column.no_wrap]
+    wants = {i: _longest_line(column) - (column.min_width or 0) for i, column in enumerate(wrapping)}
+    for column in table.columns:
+        column.width = column.min_width
+    for done, i in enumerate(sorted(wants, key=lambda i: wants[i])):  # short cells stay whole, sentences share the rest
+        more = min(wants[i], spare // (len(wants) - done))
+        wrapping[i].width, spare = (wrapping[i].min_width or 0) + more, spare - more
+
+
+def _longest_line(column: Column) -> int:
+    return max(cell_len(line) for text in (column.header, *column.cells) for line in str(text).split("\n"))
 
 
 def without_columns(table: Table, fits: Callable[[Table], bool]) -> tuple[Table, list[str]]:
@@ -53,7 +90,13 @@ def _with_columns(table: Table, headings: Sequence[str]) -> Table:
     part = copy.copy(table)
     part.columns, part.rows = [], []
     for column in kept:
-        part.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow)
+        part.add_column(
+            column.header,
+            justify=column.justify,
+            no_wrap=column.no_wrap,
+            overflow=column.overflow,
+            min_width=column.min_width,
+        )
     for cells in zip(*(column.cells for column in kept), strict=True):
         part.add_row(*cells)
     return part

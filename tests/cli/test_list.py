@@ -91,3 +91,25 @@ class TestList:
             "Error: no method, backend, stream, metric or experiment 'orift'. Did you mean 'orfit'?"
         )
         assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["list"], *(["list", name] for name in ob.methods()), ["laws", "greedy"], ["reproduce"], ["conform", "--list"]],
+    ids="-".join,
+)
+def test_lines_fit_80_columns_and_words_stay_whole(command, monkeypatch):
+    """Columns may be left out, which --wide shows."""
+    monkeypatch.setenv("COLUMNS", "10000")
+    known = set(invoke(*command).output.split())
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [line for line in invoke(*command).output.splitlines() if not line.startswith("not shown for lack")]
+    assert max(map(len, lines)) <= 80
+    rules = {word for line in lines for word in line.split() if set(word) == {"─"}}
+    assert {word for line in lines for word in line.split()} - known - rules - {"(--wide", "shows", "columns)"} == set()
+
+
+@pytest.mark.parametrize("command", ["conform", "gate", "list", "mutants", "new-plugin", "reproduce", "report", "run"])
+def test_help_fits_80_columns(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, invoke(command, "--help").output.splitlines())) <= 80
