@@ -40,6 +40,11 @@ def test_the_page_on_signals_runs() -> None:
     assert (failed, tried > 25) == (0, True)
 
 
+def test_the_tutorial_on_networks_runs() -> None:
+    failed, tried = doctest.testfile(str(TABLES.with_name("tutorial-networks.md")), module_relative=False)
+    assert (failed, tried > 40) == (0, True)
+
+
 def test_the_command_of_the_tutorial_on_tables_works(tmp_path: Path) -> None:
     (command,) = re.findall(r"^orfit-bench (run .*)$", TABLES.read_text(), re.M)
     n = 60
