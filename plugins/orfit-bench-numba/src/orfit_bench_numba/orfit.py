@@ -52,6 +52,12 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     """w <- w + J~ (J'J~)^-1 E with J~ = J - U U'J; then the memory takes in J."""
+    directions = float(s.count[0] + len(J))
+    with limit_blas_threads(directions * (8.0 * J.size + 20.0 * directions**2)):
+        return _update(s, J, E, p)
+
+
+def _update(s: Any, J: Array, E: Array, p: Any) -> bool:
     n = int(s.count[0])
     U = s.basis[:n]
     Q, R = new_directions(U, J)
