@@ -121,14 +121,27 @@ def test_small_parts_have_the_prior_of_both() -> None:
             close(b.copy().merge(a).predict(rows), want)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 16, 63, 64, 65, 200])
-def test_the_prior_is_that_of_the_last_move_until_it_settles(count: int) -> None:
-    settled = min(64, 1 << (count.bit_length() - 1))
-    rows = rng.standard_normal((count, 2))  # no row is far from the others
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 16, 63, 64, 65, 200])
+def test_the_prior_moves_until_it_settles(count: int) -> None:
+    rows, t = rng.standard_normal((count, 2)), rng.standard_normal(count)
     rows[:2] = np.array([[1, -1], [-1, 1]])[:count]
-    t = rng.standard_normal(count)
+    prior = moments(rows[: 64 if count >= 64 else 8]) if count >= 8 else (rows[0], np.ones(2))
     for method in ("ridge", "rls"):
-        close(make(method, ridge=0.5).partial_fit(rows, t).weights(), batch(rows, t, 0.5, moments(rows[:settled])))
+        close(make(method, ridge=0.5).partial_fit(rows, t).weights(), batch(rows, t, 0.5, prior))
+
+
+def test_centred_rows_without_a_scale() -> None:
+    rows = X[:, :3] / [1e-3, 1, 1e4]
+    for method in ("ridge", "rls"):
+        steps = ob.Standardizer(scale=False), "intercept"
+        single = ob.pipeline(*steps, ob.create(method, ridge=0.5)).partial_fit(rows, y)
+        a, b = (
+            ob.pipeline(*steps, ob.create(method, ridge=0.5)).partial_fit(rows[s], y[s])
+            for s in (slice(CUT), slice(CUT, N))
+        )
+        want = answers(batch(rows, y, 0.5, (moments(rows[:64])[0], np.ones(3))), rows)
+        close(single.predict(rows), want)
+        close(a.merge(b).predict(rows), want)
 
 
 def test_a_row_far_away_moves_the_coordinates() -> None:

@@ -11,7 +11,7 @@ from orfit_bench.errors import DivergedError
 from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.moves import Segment, segments
-from orfit_bench.learners.pipelines.position import SETTLED, Position
+from orfit_bench.learners.pipelines.position import PRIOR_MOVES, Position
 from orfit_bench.learners.pipelines.transforms import Intercept, Standardizer
 
 Array = np.ndarray[Any, Any]
@@ -55,7 +55,7 @@ def learn(
     found: list[Any] = []
     start = 0
     try:
-        for start, stop, move, is_early in _calls(parts, learner, seen):
+        for start, stop, move, moves_prior in _calls(parts, learner, seen):
             if move is not None:
                 position = position.moved(learner, move)
             rows = Intercept().transform(position.rows(X[start:stop], standardizer))
@@ -63,7 +63,7 @@ def learn(
             Y = targets if all_at_once else [part_of(value, start, stop) for value in targets]
             some = given if all_at_once else {name: part_of(value, start, stop) for name, value in given.items()}
             found.append(getattr(learner, verb)(rows, *Y, **some))
-            if is_early:
+            if moves_prior:
                 position = position.with_prior_here(learner)
     except DivergedError as error:
         row = start + error.row
@@ -79,15 +79,15 @@ def learn(
 
 
 def _calls(parts: Sequence[Segment], learner: Learner, seen: int) -> Iterator[tuple[int, int, Any, bool]]:
-    """The parts; after the first row of an early one, which comes alone, the prior moves too."""
+    """The parts, and whether the prior moves after them; where it does, the first row of a part comes alone."""
     how = learner.method.combine.merge
     for start, stop, move in parts:
-        is_early = move is not None and seen + start < SETTLED and how is not None and how.kind == "exact"
-        if is_early and stop > start + 1:
+        moves_prior = seen + start + 1 in PRIOR_MOVES and move is not None and how is not None and how.kind == "exact"
+        if moves_prior and stop > start + 1:
             yield start, start + 1, move, True
             yield start + 1, stop, None, False
         else:
-            yield start, stop, move, is_early
+            yield start, stop, move, moves_prior
 
 
 def _has_length(value: Any, rows: int) -> bool:

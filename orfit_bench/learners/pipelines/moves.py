@@ -30,8 +30,8 @@ def segments(
 ) -> Iterator[Segment]:
     """The rows of a chunk that follow `seen` earlier ones, cut where the coordinates move.
 
-    They move to the moments after the first row, after the rows 2, 4, 8, ..., and with `scale` after a row that is far
-    from where its own moments would put it; at rows that are `allowed` only.
+    They move to the moments after the first row, after the rows 2, 4, 8, ..., and with `scale` after a row in which a
+    column varies for the first time, or that is far from where the moments after it put it; only at rows `allowed`.
     """
     start, move = 0, None
     while start < len(X) or start == 0:
@@ -70,13 +70,18 @@ def _power_of_two(number: int) -> int:
 def _first_far(
     moments: RunningMoments, X: Array, current: Coordinates, start: int, stop: int, allowed: Array
 ) -> int | None:
-    """The first row whose coordinates differ by more than 1 + |z| from z, those by the moments up to itself."""
+    """The first row with a column that has not varied before, or |z|^2 > 4 (1 + |own z|^2) by the moments after it."""
     for first in range(start, stop, WINDOW):
         part = slice(first, min(first + WINDOW, stop))
-        z = (X[part] - moments.means[part]) / moments.spreads[part]
-        is_new = moments.varies[part] & ~current.varied
-        far = (np.abs(current.rows(X[part]) - z) > 1 + np.abs(z)) | is_new
-        rows = far.any(axis=1) & allowed[part]
-        if rows.any():
-            return first + int(rows.argmax())
+        own = _square((X[part] - moments.means[part]) / moments.spreads[part])
+        far = _square(current.rows(X[part])) > 4 * (1 + own)
+        far |= (moments.varies[part] & ~current.varied).any(axis=1)
+        far &= allowed[part]
+        if far.any():
+            return first + int(far.argmax())
     return None
+
+
+def _square(Z: Array) -> Array:
+    """The squared norms of rows."""
+    return np.asarray((Z * Z.conj()).real.sum(axis=1))

@@ -16,8 +16,9 @@ from orfit_bench.state import coordinates as states
 
 Array = np.ndarray[Any, Any]
 
-SETTLED = 64
-"""Rows after which the prior stays where it is."""
+PRIOR_MOVES = (8, 64)
+"""The rows at which the prior moves to the moments; after the last of them it stays."""
+SETTLED = PRIOR_MOVES[-1]
 
 
 def refusal(transforms: Sequence[Transform], learner: Learner) -> str:
