@@ -86,4 +86,4 @@ def _guessed(transforms: tuple[Transform, ...]) -> Position:
     first = transforms[0] if transforms else None
     if not isinstance(first, Standardizer) or not first.count:
         return Position()
-    return Position(first.coordinates(), first.coordinates())
+    return Position(first.coordinates(), first.coordinates(), int(first.count))

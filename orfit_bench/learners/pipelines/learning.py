@@ -46,16 +46,15 @@ def learn(
     if "sample_weight" in given:
         given["sample_weight"] = weights = weighting.validate(given["sample_weight"], learner.rule, len(X))
     moments = standardizer.moments(X, weights)
-    allowed = np.ones(len(X), bool) if weights is None else weights > 0
-    seen = learner.n_samples_seen_
-    parts = list(segments(moments, X, position.current, seen, allowed, standardizer.scale))
+    counts = np.ones(len(X), bool) if weights is None else weights > 0
+    parts = list(segments(moments, X, position.current, position.count, counts, standardizer.scale))
     if len(parts) > 1 and not all(_has_length(value, len(X)) for value in (*targets, *given.values())):
-        parts = [Segment(0, len(X), None)]  # refused by the learner, which names what is wrong
+        parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
     backup = None if [part.move for part in parts] == [None] else learner.copy()
     found: list[Any] = []
-    start = 0
+    start, seen = 0, learner.n_samples_seen_
     try:
-        for start, stop, move, moves_prior in _calls(parts, learner, seen):
+        for start, stop, move, moves_prior in _calls(parts, learner):
             if move is not None:
                 position = position.moved(learner, move)
             rows = Intercept().transform(position.rows(X[start:stop], standardizer))
@@ -68,21 +67,21 @@ def learn(
     except DivergedError as error:
         row = start + error.row
         reached = standardizer.moments(X[:row], None if weights is None else weights[:row]).after
-        return Learned(reached, position, error=learner.rule.divergence(error.step, row))
+        return Learned(reached, position.after(counts[:row]), error=learner.rule.divergence(error.step, row))
     except BaseException as error:
         if backup is not None:
             learner.live_state = backup.live_state
         elif learner.n_samples_seen_ != seen:
-            return Learned(moments.after, position, error=error)
+            return Learned(moments.after, position.after(counts), error=error)
         raise
-    return Learned(moments.after, position, _joined(found, learner) if verb == "prequential" else None)
+    return Learned(moments.after, position.after(counts), _joined(found, learner) if verb == "prequential" else None)
 
 
-def _calls(parts: Sequence[Segment], learner: Learner, seen: int) -> Iterator[tuple[int, int, Any, bool]]:
+def _calls(parts: Sequence[Segment], learner: Learner) -> Iterator[tuple[int, int, Any, bool]]:
     """The parts, and whether the prior moves after them; where it does, the first row of a part comes alone."""
     how = learner.method.combine.merge
-    for start, stop, move in parts:
-        moves_prior = seen + start + 1 in PRIOR_MOVES and move is not None and how is not None and how.kind == "exact"
+    for start, stop, move, number in parts:
+        moves_prior = number in PRIOR_MOVES and move is not None and how is not None and how.kind == "exact"
         if moves_prior and stop > start + 1:
             yield start, start + 1, move, True
             yield start + 1, stop, None, False

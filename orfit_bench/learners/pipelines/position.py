@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,12 @@ class Position:
 
     current: Coordinates | None = None
     prior: Coordinates | None = None
+    count: int = 0
+    """Rows learned, without those of weight 0 and those taken back."""
+
+    def after(self, counts: Array) -> Position:
+        """The position after rows of which these count."""
+        return replace(self, count=self.count + int(counts.sum()))
 
     def rows(self, X: Array, standardizer: Standardizer) -> Array:
         """Rows (n, d) in the coordinates; of columns that have not varied with the spread that each would give them."""
@@ -60,12 +66,12 @@ class Position:
     def moved(self, learner: Learner, to: Coordinates) -> Position:
         """The position after a move, by which the state of the learner changes and no prediction does."""
         if self.current is None or self.prior is None:
-            return Position(to, to)
+            return replace(self, current=to, prior=to)
         state = learner.live_state
         if state is not None:
             change = self.current.with_spread(self.current, to).to(to)
             learner.live_state = states.expressed(learner.rule, state, change)
-        return Position(to, self.prior.with_spread(self.current, to))
+        return replace(self, current=to, prior=self.prior.with_spread(self.current, to))
 
     def with_prior_here(self, learner: Learner) -> Position:
         """The position whose prior holds in the present coordinates, as if it had from the first row on."""
@@ -76,27 +82,30 @@ class Position:
             learner.live_state = states.with_new_prior(learner.rule, state, self.prior.to(self.current))
         except ValueError:  # too few digits are left to separate the prior from the rows: it stays where it is
             return self
-        return Position(self.current, self.current)
+        return replace(self, prior=self.current)
 
     def merged(self, learner: Learner, other: Learner, there: Position, to: Coordinates) -> Position:
         """The position of a learner that took in the rows of another one, in the coordinates of the rows of both."""
-        a, b, seen = learner.copy(), other.copy(), learner.n_samples_seen_
+        a, b = learner.copy(), other.copy()
         here, there = self.moved(a, to), there.moved(b, to)
         assert there.prior is not None  # both have learned rows
         change = there.prior.to(to)
         learner.live_state = merged(
             a.rule, a.live_state, b.rule, b.live_state, lambda start: states.fields_in(b.rule, start, change)
         )
-        return here.with_prior_here(learner) if seen < SETTLED else here
+        both = replace(here, count=here.count + there.count)
+        return both if here.count >= SETTLED else both.with_prior_here(learner)
 
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` makes the position of, for JSON."""
         return {
             "current": None if self.current is None else self.current.to_dict(),
             "prior": None if self.prior is None else self.prior.to_dict(),
+            "count": self.count,
         }
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Position:
         """The position that `to_dict` saved."""
-        return cls(*(saved[k] and Coordinates.from_dict(saved[k]) for k in ("current", "prior")))
+        current, prior = (saved[k] and Coordinates.from_dict(saved[k]) for k in ("current", "prior"))
+        return cls(current, prior, int(saved["count"]))

@@ -90,7 +90,7 @@ class Standardizer:
     @property
     def var_(self) -> Array:
         """Variances of the columns (d,), the sums of squares divided by the number of rows."""
-        return _moments(self)[1] / max(self.count, 1)
+        return _moments(self)[1] / (self.count or 1)
 
     def learn(self, X: Array) -> tuple[Standardizer, Array]:
         """The transform after the rows X (n, d), and each row standardized by the moments up to itself."""
@@ -151,7 +151,7 @@ class Standardizer:
     def coordinates(self) -> Coordinates:
         """The coordinates of rows that have the moments of all rows learned; AttributeError before the first chunk."""
         mean, squares = _moments(self)
-        return Coordinates(mean, *self._spreads(mean, squares / max(self.count, 1)))
+        return Coordinates(mean, *self._spreads(mean, squares / (self.count or 1)))
 
     def merge(self, other: Standardizer) -> Standardizer:
         """The moments of the rows of both."""
@@ -177,7 +177,14 @@ class Standardizer:
         mean, squares = (None if a is None else np.array(a, float) for a in saved["moments"])
         if mean is not None and "imaginary_mean" in saved:
             mean = mean + 1j * np.array(saved["imaginary_mean"], float)
-        return cls(bool(saved["scale"]), saved["count"], mean, squares)
+        return cls(bool(saved["scale"]), _number(saved["count"]), mean, squares)
+
+
+def _number(value: Any) -> float:
+    """A count that was saved; TypeError where it is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"count: got {value!r}, want a number")
+    return value
 
 
 def _product(a: Array, b: Array) -> Array:
