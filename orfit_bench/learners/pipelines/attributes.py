@@ -9,7 +9,8 @@ import numpy as np
 
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.position import Position, refusal
-from orfit_bench.learners.pipelines.transforms import Standardizer, Transform
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import Transform
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,8 @@ from orfit_bench.errors import suggest
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.pipeline import Pipeline
 from orfit_bench.learners.pipelines.position import Position
-from orfit_bench.learners.pipelines.transforms import TRANSFORMS, Intercept, Standardizer, Transform
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import TRANSFORMS, Intercept, Transform
 
 
 def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:

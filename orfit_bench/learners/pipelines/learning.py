@@ -12,7 +12,8 @@ from orfit_bench.learners import weighting
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.moves import Segment, segments
 from orfit_bench.learners.pipelines.position import PRIOR_MOVES, Position
-from orfit_bench.learners.pipelines.transforms import Intercept, Standardizer
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import Intercept
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.learners.pipelines.coordinates import Coordinates
-from orfit_bench.learners.pipelines.transforms import RunningMoments
+from orfit_bench.learners.pipelines.standardizer import RunningMoments
 
 Array = np.ndarray[Any, Any]
 

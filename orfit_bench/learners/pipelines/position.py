@@ -11,7 +11,8 @@ import numpy as np
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.merging import merged
 from orfit_bench.learners.pipelines.coordinates import Coordinates
-from orfit_bench.learners.pipelines.transforms import Intercept, Standardizer, Transform
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import Intercept, Transform
 from orfit_bench.state import coordinates as states
 
 Array = np.ndarray[Any, Any]
