@@ -102,6 +102,8 @@ def test_weights_of_rows_count_as_repetitions() -> None:
         b = make(method, ridge=0.5).partial_fit(rows[CUT:], t[CUT:], sample_weight=weights[CUT:])
         both = make(method, ridge=0.5).partial_fit(rows, t, sample_weight=weights)
         close(a.merge(b).predict(rows), both.predict(rows))
+    second = make("rls").partial_fit(rows[:2], t[:2], sample_weight=[0.0, 2.0])
+    assert not second.transforms[0].var_.any()  # of a single row, exactly
     nothing = make("rls").partial_fit(rows[:5], t[:5], sample_weight=np.zeros(5))
     assert nothing.transforms[0].count == 0
     close(nothing.partial_fit(rows, t).predict(rows), make("rls").partial_fit(rows, t).predict(rows))

@@ -92,7 +92,8 @@ class Standardizer:
             return RunningMoments(Standardizer(self.scale, self.count, mean, squares), X, X.real, nothing)
         counts = self.count + np.arange(1.0, len(X) + 1)[:, None] if weights is None else self._counts(weights)
         w = 1.0 if weights is None else weights[:, None]
-        first = mean if self.count else X[0]  # sums of differences keep the digits that sums of large rows lose
+        # sums of differences from the first row that counts keep the digits that sums of large rows lose
+        first = mean if self.count else X[0 if weights is None else int((weights != 0).argmax())]
         means = first + (w * (X - first)).cumsum(axis=0) / counts
         before = np.concatenate([first[None], means[:-1]])
         sums = squares + (w * _product(X - before, X - means)).cumsum(axis=0)
