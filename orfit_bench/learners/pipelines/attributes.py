@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from orfit_bench.learners.advice import OF_WEIGHTS
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.pipelines.position import Position, refusal
 from orfit_bench.learners.pipelines.standardizer import Standardizer
@@ -70,6 +71,10 @@ class Attributes:
             """Say where an attribute is that the learner or a transform has, and a pipeline lacks."""
             if not name.startswith("_") and not hasattr(type(self), name):
                 given = vars(self)
+                if name in OF_WEIGHTS and given.get("position") is not None:
+                    raise AttributeError(
+                        f"a pipeline has no {name}: weights() returns the weights of rows as they come"
+                    )
                 for i, step in enumerate(given.get("transforms", ())):
                     if hasattr(step, name):
                         raise AttributeError(f"a pipeline has no {name}: it is pipeline.transforms[{i}].{name}")
