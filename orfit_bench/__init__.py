@@ -19,8 +19,8 @@ from orfit_bench.learners.factory import create
 from orfit_bench.learners.fleets.factory import fleet, stack
 from orfit_bench.learners.fleets.fleet import Fleet
 from orfit_bench.learners.learner import Learner
-from orfit_bench.learners.pipelines.pipeline import pipeline
-from orfit_bench.learners.pipelines.transforms import Standardizer
+from orfit_bench.learners.pipelines.factory import pipeline
+from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.models import MLP
 from orfit_bench.plugins.hooks import hookimpl

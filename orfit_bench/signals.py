@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import copy
 import operator
 from typing import Any, SupportsIndex
 
@@ -99,6 +100,22 @@ class DelayLine:
         self._rows = self._buffer.view()
         self._rows.flags.writeable = False
         self._start = len(self._buffer) - self._length + self._width
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The size of the line and the samples in it, the newest first, for `copy` and pickle."""
+        held = self._buffer[self._start :][: self._length].copy()  # none before the first sample
+        return {"taps": self._length // self._width, "channels": self._width, "dtype": self._buffer.dtype, "held": held}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A line of its own that goes on from these samples."""
+        self.__init__(state["taps"], state["channels"], state["dtype"])  # type: ignore[misc]
+        held = state["held"]
+        self._start = len(self._buffer) - self._length
+        self._buffer[self._start : self._start + len(held)] = held
+
+    def copy(self) -> DelayLine:
+        """An independent line that holds the same samples."""
+        return copy.copy(self)
 
     def push(self, sample: ArrayLike) -> Array:
         """Take the next sample.

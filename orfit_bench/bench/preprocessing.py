@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.pipelines.transforms import Intercept, Standardizer
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import Intercept
 from orfit_bench.spec import Data
 
 CHUNK = 4096

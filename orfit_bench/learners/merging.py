@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from orfit_bench.learners.rule import Rule
@@ -10,8 +11,17 @@ from orfit_bench.state import merging
 from orfit_bench.state.state import LearnerState
 
 
-def merged(rule: Rule, a: LearnerState | None, other_rule: Rule, b: LearnerState | None) -> LearnerState | None:
-    """The state of one learner for the rows of both; `a` where the other has seen no chunk."""
+def merged(
+    rule: Rule,
+    a: LearnerState | None,
+    other_rule: Rule,
+    b: LearnerState | None,
+    start: Callable[[merging.Fields], merging.Fields] | None = None,
+) -> LearnerState | None:
+    """The state of one learner for the rows of both; `a` where the other has seen no chunk.
+
+    `start` turns the fields before the first row into those that b began with, where these are others.
+    """
     merging.check_alike("merge", rule, other_rule)
     merging.check_states_alike("merge", a, b, rule.method.traits.labels)
     merging.check_mergeable(rule)
@@ -22,6 +32,6 @@ def merged(rule: Rule, a: LearnerState | None, other_rule: Rule, b: LearnerState
     classes = tuple(dict.fromkeys([*a.classes, *b.classes]))
     if len(kinds := {type(label).__name__ for label in [*a.classes, *b.classes]}) > 1:
         raise ValueError(f"merge: the learners' labels are of different kinds: {', '.join(sorted(kinds))}")
-    both = merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes))
+    both = merging.merge(rule, with_classes(rule, a, classes), other_rule, with_classes(other_rule, b, classes), start)
     names = a.feature_names or b.feature_names, a.target_names or b.target_names
     return replace(both, feature_names=names[0], target_names=names[1])

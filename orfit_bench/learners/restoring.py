@@ -14,7 +14,7 @@ from orfit_bench.learners.factory import AnyLearner, create, learner_of
 from orfit_bench.learners.fleets import serialization as fleet_format
 from orfit_bench.learners.fleets.factory import restored_fleet
 from orfit_bench.learners.pipelines import storage
-from orfit_bench.learners.pipelines.pipeline import rebuilt
+from orfit_bench.learners.pipelines.factory import rebuilt
 from orfit_bench.learners.rule import Rule
 from orfit_bench.models import model_named
 from orfit_bench.plugins.registry import registry

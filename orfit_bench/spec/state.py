@@ -15,6 +15,19 @@ Sizes = Mapping[str, int]
 Draw = Callable[[Any], Array]
 """draw(shape): standard normal numbers of the host."""
 Compared = Literal["entries", "span", "nothing"]
+Role = Literal[
+    "",
+    "rows",
+    "basis",
+    "weights",
+    "moment",
+    "covariance",
+    "covariance_root",
+    "variances",
+    "information",
+    "information_root",
+]
+"""What a field is to the rows X of a linear model, from which follows how it changes with their coordinates."""
 DIMENSIONS = ("feature", "parameter", "output", "class", "input")
 
 
@@ -56,6 +69,13 @@ class Field:
     compared : {"entries", "span", "nothing"}
         What the rows determine, so that all kernels agree on it: the entries, the span of the vectors (along "feature",
         "parameter" or "input"), or nothing compared with the other fields.
+    role : str
+        What the field is to rows X of the linear model, and so what it becomes where rows have other coordinates, X M:
+        "rows" A become A M, and a "basis" an orthonormal one of their span; "weights" W become M^-1 W; a "moment" X'Y
+        M'X'Y; a "covariance" P M^-1 P M^-T, and "variances" its diagonal; an "information" X'X, of which the lower
+        triangle is kept, M'X'X M; "covariance_root" and "information_root", the lower triangular S of P = S S' and the
+        upper triangular R of X'X = R'R, likewise. Fields without the dimensions "parameter" and "feature" stay.
+        Empty: unknown, so that the method cannot follow the moments of a pipeline.
     """
 
     name: str
@@ -65,6 +85,7 @@ class Field:
     when: Callable[[Settings], bool] = _always
     layered: bool = False
     compared: Compared = "entries"
+    role: Role = ""
 
     def __post_init__(self) -> None:
         """Refuse a name that no attribute could have, and an unknown way to compare."""
@@ -74,6 +95,8 @@ class Field:
             raise ValueError(
                 f"field {self.name!r} is compared by {self.compared!r}, want {', '.join(get_args(Compared))}"
             )
+        if self.role not in get_args(Role):
+            raise ValueError(f"field {self.name!r} has the role {self.role!r}, want {', '.join(get_args(Role)[1:])}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,10 +48,17 @@ def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None,
             raise ValueError(f"{act}: the learners differ in {what.replace('_', ' ')}: {one} and {other}")
 
 
-def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerState) -> LearnerState:
+def merge(
+    rule: StateRule,
+    a: LearnerState,
+    other_rule: StateRule,
+    b: LearnerState,
+    start: Callable[[Fields], Fields] | None = None,
+) -> LearnerState:
     """Return a new state for the rows of both, those of b after those of a, which have the same sizes and classes.
 
-    The other rule may have another backend or random_state. Raises ValueError if the method has no rule for this merge.
+    The other rule may have another backend or random_state. `start` turns the fields before the first row into those
+    that b began with, where these are others. Raises ValueError if the method has no rule for this merge.
     """
     how = rule.method.combine.merge
     assert how is not None  # by check_mergeable
@@ -60,15 +67,15 @@ def merge(rule: StateRule, a: LearnerState, other_rule: StateRule, b: LearnerSta
     if not b.n_steps:
         return a
     if not a.n_steps:
-        return _placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
+        return placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
     try:
-        one, other = (side(r, state) for r, state in ((rule, a), (other_rule, b)))
+        one, other = (side(r, state, start) for r, state in ((rule, a), (other_rule, b)))
         returned = how.rule(one, other, rule.settings)
         if strange := [name for name in returned if name not in one.fields]:
             near = suggest(strange[0], one.fields)
             raise ValueError(f"the merge rule returned {strange[0]!r}, which is no field of {rule.method.name}{near}")
         fields = {**one.fields, **returned}
-        merged = _placed(rule, a, _in_dtype(rule, with_derived(rule, fields)))
+        merged = placed(rule, a, in_dtype(rule, with_derived(rule, fields)))
     except ValueError as error:
         raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error
     steps = a.n_steps + b.n_steps if how.kind == "exact" else max(a.n_steps, b.n_steps)
@@ -84,12 +91,13 @@ def check_mergeable(rule: StateRule) -> None:
         raise ValueError(f"{rule.method.name} cannot be merged here: {reason}")
 
 
-def _in_dtype(rule: StateRule, fields: Fields) -> Fields:
-    with np.errstate(over="ignore"):  # infinite numbers are refused by _placed
+def in_dtype(rule: StateRule, fields: Fields) -> Fields:
+    """The fields in the dtype of the rule."""
+    with np.errstate(over="ignore"):  # infinite numbers are refused by `placed`
         return {name: np.asarray(a).astype(rule.dtype) for name, a in fields.items()}
 
 
-def _placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
+def placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState:
     """The state with other fields, given as host arrays. Raises ValueError if they do not fit the rule."""
     layout = rule.layout(like.sizes)
     known = {f.name for f in layout.fields}
@@ -107,21 +115,22 @@ def _placed(rule: StateRule, like: LearnerState, fields: Fields) -> LearnerState
     return replace(like, arrays=layout.start(fields), pending=rule.no_rows(like.sizes), has_warned=lost)
 
 
-def side(rule: StateRule, state: LearnerState) -> Side:
-    """What the merge rule of a method gets of a learner."""
+def side(rule: StateRule, state: LearnerState, start: Callable[[Fields], Fields] | None = None) -> Side:
+    """What the merge rule of a method gets of a learner; with `start`, which turns its first fields into others."""
     fields = rule.layout(state.sizes).arrays(state.arrays)
     eps = float(np.finfo(rule.dtype).eps)
-    return Side(_wide(fields), _wide(_start(rule, state.sizes)), state.n_steps, state.n_samples, eps)
+    first = wide(start_of(rule, state.sizes))
+    return Side(wide(fields), start(first) if start else first, state.n_steps, state.n_samples, eps)
 
 
-def _start(rule: StateRule, sizes: Sizes) -> Fields:
+def start_of(rule: StateRule, sizes: Sizes) -> Fields:
     """The fields before the first row."""
     return rule.layout(sizes).arrays(rule.init(sizes).arrays)
 
 
 def _check_same_start(a: StateRule, b: StateRule, sizes: Sizes) -> None:
     """Raise ValueError if the states start differently: an exact merge subtracts the prior or the initial weights."""
-    one, other = _start(a, sizes), _start(b, sizes)
+    one, other = start_of(a, sizes), start_of(b, sizes)
     if differing := [name for name in one if not np.array_equal(one[name], other[name])]:
         seeds = f"random_state is {a.random_state} and {b.random_state}"
         raise ValueError(f"merge: the learners started from different {differing[0]}: {seeds}")
@@ -133,7 +142,7 @@ def _check_same_start(a: StateRule, b: StateRule, sizes: Sizes) -> None:
 def mean(rules: Sequence[StateRule], states: Sequence[LearnerState]) -> list[LearnerState]:
     """The states with the mean of their weights; each keeps its number of steps."""
     first, method = rules[0], rules[0].method
-    fields = [_wide(first.layout(state.sizes).arrays(state.arrays)) for state in states]
+    fields = [wide(first.layout(state.sizes).arrays(state.arrays)) for state in states]
     there = [name for name in method.combine.averages if name in fields[0]]
     means = {name: _mean(fields, name, method.combine.average_weights.get(name)) for name in there}
     return [
@@ -155,7 +164,8 @@ def with_derived(rule: StateRule, fields: Fields) -> Fields:
     return fields | derived(fields, rule.settings) if derived else fields
 
 
-def _wide(fields: Fields) -> Fields:
+def wide(fields: Fields) -> Fields:
+    """The fields in double precision."""
     return {name: np.asarray(a, np.result_type(a, float)) for name, a in fields.items()}
 
 

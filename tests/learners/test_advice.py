@@ -106,11 +106,12 @@ def test_an_unknown_attribute_is_refused_as_python_does():
 
 def test_a_pipeline_says_where_an_attribute_is():
     pipeline = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy")).partial_fit(X, X[:, 0])
-    for name, place in (("mean_", r"transforms\[0\]"), ("array", "learner"), ("log_likelihood", "learner")):
+    for name, place in (("mean_", r"transforms\[0\]"), ("array", "learner"), ("step", "learner")):
         with pytest.raises(AttributeError, match=rf"a pipeline has no {name}: it is pipeline\.{place}\.{name}"):
             getattr(pipeline, name)
-    with pytest.raises(AttributeError, match=r'learner\.array\("w"\) is the array of its weights'):
+    with pytest.raises(AttributeError, match=r"weights\(\) returns the weights of rows as they come"):
         _ = pipeline.coef_
+    assert pipeline.weights().shape == (4, 1)
     with pytest.raises(AttributeError, match="object has no attribute 'nonsense'"):
         _ = pipeline.nonsense
 

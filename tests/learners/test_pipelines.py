@@ -29,8 +29,9 @@ def standardized(rows):
 
 
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
-def test_rows_are_standardized_by_the_moments_so_far(cuts):
-    pipeline, plain = make(), ob.create("rls", backend="numpy").partial_fit(standardized(X), y)
+def test_without_an_intercept_rows_are_standardized_by_the_moments_so_far(cuts):
+    pipeline = ob.pipeline("standardize", ob.create("rls", backend="numpy"))
+    plain = ob.create("rls", backend="numpy").partial_fit(standardized(X)[:, :-1], y)
     for part in np.split(np.arange(60), cuts):
         pipeline.partial_fit(X[part], y[part])
     step = pipeline.transforms[0]
@@ -52,7 +53,7 @@ def test_predictions_use_nothing_later(backend):
         twin.learn_one(x, target)
     np.testing.assert_allclose(pipeline.prequential(X, y), want, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(pipeline.predict(X), twin.predict(X), rtol=1e-6)
-    changed = np.vstack([X[:30], 2 * X[30:]])
+    changed = np.vstack([X[:30], X[30:] + np.array([3e-3, 3, -3e5])])
     np.testing.assert_array_equal(make().prequential(changed, y)[:30], make().prequential(X, y)[:30])
 
 
@@ -115,8 +116,17 @@ def test_rejected_rows_change_nothing():
         with pytest.raises(ValueError, match="want"):
             pipeline.partial_fit(rows, targets)
         assert pipeline.to_bytes() == before
-    with pytest.raises(TypeError, match="with a standardizer has no rule"):
-        pipeline.partial_fit(X, y, sample_weight=np.ones(60))
+    for wrong, error in ((np.ones(5), ValueError), (-np.ones(60), ValueError), ("a", TypeError), (1.0, ValueError)):
+        with pytest.raises(error, match="sample_weight"):
+            pipeline.partial_fit(X, y, sample_weight=wrong)
+        assert pipeline.to_bytes() == before
+    with pytest.raises(TypeError, match="no rule for the weight of a row: without an intercept"):
+        ob.pipeline("standardize", ob.create("rls")).partial_fit(X, y, sample_weight=np.ones(60))
+    first = make()
+    for rows, targets in ((X, y[:5]), (X, [*y.tolist(), 1.0]), (X, np.append(y[:59], np.nan)), (X, 3.0)):
+        with pytest.raises(ValueError, match="want"):
+            first.partial_fit(rows, targets)
+        assert first.to_bytes() == make().to_bytes()
     plain = ob.pipeline("intercept", ob.create("rls", backend="numpy")).partial_fit(
         X / 1e6, y, sample_weight=np.ones(60)
     )
@@ -172,14 +182,16 @@ def test_steps_that_do_not_fit():
 def test_complex_rows_have_complex_means_and_real_variances():
     Xc, yc = X + 1j * X[::-1] * [2, 0.1, -3], y * (1 + 2j)
     pipeline, plain = make(dtype="complex128"), ob.create("rls", backend="numpy", dtype="complex128")
+    bare = ob.pipeline("standardize", plain.copy())
     for part in np.split(np.arange(60), [2, 3, 30]):
         pipeline.partial_fit(Xc[part], yc[part])
-    plain.partial_fit(standardized(Xc), yc)
+        bare.partial_fit(Xc[part], yc[part])
+    plain.partial_fit(standardized(Xc)[:, :-1], yc)
     step = pipeline.transforms[0]
     np.testing.assert_allclose(step.mean_, Xc.mean(axis=0), rtol=1e-14)
     np.testing.assert_allclose(step.var_, Xc.var(axis=0), rtol=1e-9)
     assert step.var_.dtype == float
-    np.testing.assert_allclose(pipeline.learner.state()["w"], plain.state()["w"], rtol=1e-8)
+    np.testing.assert_allclose(bare.learner.state()["w"], plain.state()["w"], rtol=1e-8)
     one, other = (make(dtype="complex128").partial_fit(Xc[part], yc[part]) for part in (slice(20), slice(20, 60)))
     np.testing.assert_allclose(one.merge(other).transforms[0].var_, step.var_, rtol=1e-9)
     for again in (

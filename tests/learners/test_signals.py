@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -135,3 +137,27 @@ def test_sgd_is_leaky_lms_and_sign_error_lms(backend: str) -> None:
     for want, settings in ((leaky, {"ridge": leakage}), (sign, {"loss": "absolute"})):
         learner = ob.create("sgd", backend=backend, step_size=step, **settings).partial_fit(X, y)
         np.testing.assert_allclose(learner.array("w")[:, 0], want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("carry", ["copy", "shallow", "deep", "pickle"])
+@pytest.mark.parametrize("pushed", [0, 1, 3, 1023, 2000])
+@pytest.mark.parametrize(("channels", "dtype"), [(1, "float64"), (1, "complex64"), (3, "float32")])
+def test_a_copied_line_goes_on_by_itself(carry: str, pushed: int, channels: int, dtype: str) -> None:
+    carried: dict[str, Any] = {
+        "copy": lambda line: line.copy(),
+        "shallow": copy.copy,
+        "deep": copy.deepcopy,
+        "pickle": lambda line: pickle.loads(pickle.dumps(line)),
+    }
+    u = np.random.default_rng(3).standard_normal((pushed + 1200, channels)).astype(dtype)
+    line, want = ob.DelayLine(4, channels, dtype), ob.delay_line(u, 4)
+    for sample in u[:pushed]:
+        line.push(sample)
+    again = carried[carry](line)
+    for t in range(pushed, len(u)):  # further than the buffer is long
+        np.testing.assert_array_equal(again.push(u[t]), want[t])
+    assert not again.push(u[0]).flags.writeable
+    for t in range(pushed, len(u)):
+        row = line.push(u[t])
+        np.testing.assert_array_equal(row, want[t])
+        assert row.dtype == dtype

@@ -37,6 +37,11 @@ def test_the_python_of_the_page_on_fleets_runs():
     assert (failed, tried > 8) == (0, True)
 
 
+def test_the_python_of_the_page_on_pipelines_runs():
+    failed, tried = doctest.testfile(str(ROOT / "docs/pipelines.md"), module_relative=False)
+    assert (failed, tried > 12) == (0, True)
+
+
 @pytest.mark.parametrize("line", re.findall(r"orfit-bench (\w+ [^#`\n]*--\w[^#`\n]*)", TEXT))
 def test_the_options_of_the_readme_exist(line):
     word, *arguments = line.split()

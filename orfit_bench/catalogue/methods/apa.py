@@ -53,7 +53,7 @@ METHOD = Method(
     state=StateSpec(
         (
             WEIGHTS,
-            Field("rows", ("row", "parameter"), "the last rows (gradients on a nonlinear model)"),
+            Field("rows", ("row", "parameter"), "the last rows (gradients on a nonlinear model)", role="rows"),
             Field("targets", ("row", "output"), "targets of the last rows"),
         ),
         growth=Growth("row", _rows_kept),

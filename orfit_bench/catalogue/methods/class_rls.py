@@ -58,8 +58,10 @@ METHOD = Method(
     examples=({"forgetting_factor": 0.9},),
     state=StateSpec(
         (
-            Field("w", ("parameter", "output"), "weights, one column per class"),
-            Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior),
+            Field("w", ("parameter", "output"), "weights, one column per class", role="weights"),
+            Field(
+                "P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, role="covariance"
+            ),
             Field("precision_lost", (), "1 once half of the digits of P are lost"),
         ),
         warning=P_LOSES_PRECISION,

@@ -197,12 +197,13 @@ METHOD = Method(
     ),
     state=StateSpec(
         (
-            Field("mean", ("parameter", "output"), "mean of the state after the last row"),
+            Field("mean", ("parameter", "output"), "mean of the state after the last row", role="weights"),
             Field(
                 "covariance",
                 ("parameter", "parameter"),
                 "covariance of the state, the same for each output",
                 start=_prior,
+                role="covariance",
             ),
             Field(
                 "root",
@@ -210,8 +211,15 @@ METHOD = Method(
                 "S, lower triangular: S S' is the covariance",
                 start=_prior_root,
                 when=_keeps_root,
+                role="covariance_root",
             ),
-            Field("scale", ("parameter",), "diagonal of the covariance when the state last moved", start=_scale),
+            Field(
+                "scale",
+                ("parameter",),
+                "diagonal of the covariance when the state last moved",
+                start=_scale,
+                role="variances",
+            ),
             Field("precision_lost", (), "1 once half of the digits of the covariance are lost"),
             Field("moved", (), "1 once a transition or process noise has moved the state"),
         ),

@@ -82,8 +82,11 @@ METHOD = Method(
                 "weighted sum of x x' and the prior: its lower triangle, with zeros above the diagonal; for a "
                 "forgetting factor above 1 divided by ff^t",
                 start=_prior,
+                role="information",
             ),
-            Field("moment", ("parameter", "output"), "weighted sum of x y' and ridge w0, divided likewise"),
+            Field(
+                "moment", ("parameter", "output"), "weighted sum of x y' and ridge w0, divided likewise", role="moment"
+            ),
         ),
         solution=Solution(
             _prior_moment,

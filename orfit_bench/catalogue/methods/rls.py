@@ -148,7 +148,14 @@ METHOD = Method(
     state=StateSpec(
         (
             WEIGHTS,
-            Field("P", ("parameter", "parameter"), "inverse of the weighted information", start=_prior, when=_keeps_p),
+            Field(
+                "P",
+                ("parameter", "parameter"),
+                "inverse of the weighted information",
+                start=_prior,
+                when=_keeps_p,
+                role="covariance",
+            ),
             Field("precision_lost", (), "1 once half of the digits of P are lost", when=_keeps_p),
             Field(
                 "root",
@@ -156,6 +163,7 @@ METHOD = Method(
                 "R, upper triangular with a positive diagonal: R'R is the weighted information",
                 start=_prior_root,
                 when=_keeps_root,
+                role="information_root",
             ),
             replace(BASIS, when=lambda settings: not _forgets(settings)),
         ),

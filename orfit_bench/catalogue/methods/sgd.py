@@ -213,12 +213,13 @@ METHOD = Method(
     state=StateSpec(
         (
             WEIGHTS,
-            Field("previous", WEIGHTS.dims, "the weights before the last step", when=_has_momentum),
+            Field("previous", WEIGHTS.dims, "the weights before the last step", when=_has_momentum, role="weights"),
             Field(
                 "average",
                 WEIGHTS.dims,
                 "weighted mean of the iterates at which gradients were evaluated",
                 when=_averages,
+                role="weights",
             ),
             Field("average_weight", (), "sum of their weights", when=_averages),
         ),

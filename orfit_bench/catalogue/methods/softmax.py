@@ -60,7 +60,7 @@ METHOD = Method(
     examples=({"step_size": {"power": {"eta0": 0.3, "power": 0.5}}, "ridge": 0.1},),
     state=StateSpec(
         (
-            Field("w", ("parameter", "output"), "weights; on the linear model one column per class"),
+            Field("w", ("parameter", "output"), "weights; on the linear model one column per class", role="weights"),
             Field("seen", ("class",), "number of rows of each class"),
         ),
         probabilities=lambda scores, settings: softmax(scores),

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from orfit_bench.spec import Field, Integer, NumberOrSchedule, PrecisionWarning, Setting, Settings, Sizes
 
-WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model, one column per output")
-BASIS = Field("basis", ("direction", "parameter"), "orthonormal rows that span the stored gradients", compared="span")
+WEIGHTS = Field("w", ("parameter", "output"), "weights; on a linear model, one column per output", role="weights")
+BASIS = Field(
+    "basis",
+    ("direction", "parameter"),
+    "orthonormal rows that span the stored gradients",
+    compared="span",
+    role="basis",
+)
 STEP_SIZE = Setting("step_size", NumberOrSchedule(0, closed="neither"), 0.001, "step size: a number or a schedule")
 MEMORY = Setting(
     "memory", Integer(1), None, "maximum number of stored directions; None stores all of them", optional=True

@@ -19,17 +19,18 @@ LARGEST = 1e9
 def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
     """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of what both minimize.
 
-    The rows of b alone have the information L_b - kept L_0 = V (S^2 - kept ridge) V', from the singular values S of
-    R_b: what rounding left of the prior is dropped with the values that are not above it.
+    For L_0 = C'C, the rows of b alone have the information L_b - kept L_0 = C'V (S^2 - kept) V'C, from the singular
+    values S of R_b C^-1: what rounding left of the prior is dropped with the values that are not above it.
     """
-    w_a, w_b, w_0 = a.fields["w"], b.fields["w"], a.start["w"]
-    prior = kept * float(np.square(np.abs(a.start["root"])).max(initial=0))  # ridge ff^n_b
-    _, S, Vt = np.linalg.svd(b.fields["root"])
-    gained = S**2 - prior
+    w_a, w_b, w_0, C = a.fields["w"], b.fields["w"], a.start["w"], a.start["root"]
+    has_prior = bool(np.diagonal(C).all())
+    C = C if has_prior else np.eye(len(C), dtype=C.dtype)
+    _, S, Vt = np.linalg.svd(np.linalg.solve(C.T, b.fields["root"].T).T)
+    gained = S**2 - kept * has_prior
     used = gained > len(S) * b.eps * S.max(initial=0) ** 2
-    roots = np.sqrt(gained[used])
-    A = roots[:, None] * Vt[used]
-    target = (S[used, None] ** 2 * (Vt[used] @ (w_b - w_0))) / roots[:, None]
+    roots, directions = np.sqrt(gained[used]), Vt[used] @ C
+    A = roots[:, None] * directions
+    target = (S[used, None] ** 2 * (directions @ (w_b - w_0))) / roots[:, None]
     R_a = np.sqrt(kept) * a.fields["root"]
     both = np.vstack([R_a, A]), np.vstack([R_a @ (w_a - w_0), target])
     T: Any = np.linalg.qr(np.hstack(both), mode="r")[: len(S)]

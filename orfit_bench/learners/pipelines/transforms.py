@@ -7,6 +7,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+
 Array = np.ndarray[Any, Any]
 
 
@@ -24,120 +26,6 @@ class Transform(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` of its class makes the same transform of, for JSON."""
-
-
-@dataclass(frozen=True, eq=False)
-class Standardizer:
-    """Subtracts the running mean of each column and divides by its running standard deviation.
-
-    A row is standardized with the moments of all rows before it and of itself, when it is learned and when it is
-    predicted: nothing later is used, and no entry exceeds the root of the number of rows, not even in the second row.
-
-    Parameters
-    ----------
-    scale : bool, default True
-        Whether columns are divided by their standard deviations; a column that has been constant is not.
-
-    Notes
-    -----
-    The moments are exact in one pass, in chunks of any length (Welford), and those of two parts of the rows merge
-    exactly (Chan, Golub and LeVeque). Columns of complex numbers have complex means and real variances, the means of
-    |x - mean|^2.
-
-    Examples
-    --------
-    >>> import orfit_bench as ob
-    >>> steps = ob.Standardizer(), "intercept", ob.create("rls", backend="numpy", ridge=1e-3)
-    >>> pipeline = ob.pipeline(*steps).partial_fit([[100.0], [200.0], [300.0]], [1.0, 2.0, 3.0])
-    >>> standardizer = pipeline.transforms[0]
-    >>> standardizer.mean_, standardizer.var_.round(1)
-    (array([200.]), array([6666.7]))
-    """
-
-    scale: bool = True
-    count: int = 0
-    mean: Array | None = None
-    squares: Array | None = None
-    """Sums of the squared differences from the mean."""
-
-    @property
-    def mean_(self) -> Array:
-        """Means of the columns (d,)."""
-        return _moments(self)[0].copy()
-
-    @property
-    def var_(self) -> Array:
-        """Variances of the columns (d,), the sums of squares divided by the number of rows."""
-        return _moments(self)[1] / max(self.count, 1)
-
-    def learn(self, X: Array) -> tuple[Standardizer, Array]:
-        """The transform after the rows X (n, d), and the standardized rows."""
-        mean, squares = self._start(X)
-        if not len(X):
-            return Standardizer(self.scale, self.count, mean, squares), X
-        counts = self.count + np.arange(1.0, len(X) + 1)[:, None]
-        first = mean if self.count else X[0]  # sums of differences keep the digits that sums of large rows lose
-        means = first + np.cumsum(X - first, axis=0) / counts
-        before = np.vstack([first, means[:-1]])
-        sums = squares + np.cumsum(_product(X - before, X - means), axis=0)
-        after = Standardizer(self.scale, self.count + len(X), means[-1].copy(), sums[-1].copy())
-        return after, self._standardized(X, means, sums / counts)
-
-    def transform(self, X: Array) -> Array:
-        """Each row of X as it would be learned next."""
-        mean, squares = self._start(X)
-        n = self.count + 1.0
-        means = mean + (X - mean) / n if self.count else X
-        return self._standardized(X, means, (squares + _product(X - mean, X - means)) / n)
-
-    def _start(self, X: Array) -> tuple[Array, Array]:
-        zero = np.zeros(X.shape[1])
-        return (zero, zero) if self.mean is None or self.squares is None else (self.mean, self.squares)
-
-    def _standardized(self, X: Array, means: Array, variances: Array) -> Array:
-        if not self.scale:
-            return np.asarray(X - means)
-        deviation = np.sqrt(variances)
-        varies = deviation > np.finfo(float).eps * np.abs(means)
-        return np.asarray((X - means) / np.where(varies, deviation, 1.0))
-
-    def merge(self, other: Standardizer) -> Standardizer:
-        """The moments of the rows of both."""
-        if self.scale != other.scale:
-            raise ValueError("merge: one standardizer scales, the other does not")
-        if not (self.count and other.count):
-            return self if self.count else other
-        (m, s), (m2, s2), n = _moments(self), _moments(other), self.count + other.count
-        mean = m + (m2 - m) * (other.count / n)
-        return Standardizer(self.scale, n, mean, s + s2 + np.abs(m2 - m) ** 2 * (self.count * (other.count / n)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Numbers and lists, which JSON keeps to the last bit."""
-        moments = [None if a is None else a.real.tolist() for a in (self.mean, self.squares)]
-        saved = {"name": "standardize", "scale": self.scale, "count": self.count, "moments": moments}
-        if self.mean is not None and np.iscomplexobj(self.mean):
-            saved["imaginary_mean"] = self.mean.imag.tolist()
-        return saved
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Standardizer:
-        """The transform that `to_dict` saved."""
-        mean, squares = (None if a is None else np.array(a, float) for a in saved["moments"])
-        if mean is not None and "imaginary_mean" in saved:
-            mean = mean + 1j * np.array(saved["imaginary_mean"], float)
-        return cls(bool(saved["scale"]), int(saved["count"]), mean, squares)
-
-
-def _product(a: Array, b: Array) -> Array:
-    """Real numbers a b, of complex ones the real part of a conj(b), which sums to the squares of their sizes."""
-    return np.asarray((a * b.conj()).real)
-
-
-def _moments(known: Standardizer) -> tuple[Array, Array]:
-    """Mean and sums of squares; AttributeError before the first chunk."""
-    if known.mean is None or known.squares is None:
-        raise AttributeError("the moments are known after the first chunk")
-    return known.mean, known.squares
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,90 @@
+"""The parts of a pipeline, and what they tell about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orfit_bench.learners.advice import OF_WEIGHTS
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.pipelines.position import Position, refusal
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import Transform
+
+Array = np.ndarray[Any, Any]
+
+
+class Attributes:
+    """Transforms and a learner, and in which coordinates its state is."""
+
+    def __init__(
+        self,
+        transforms: tuple[Transform, ...],
+        learner: Learner,
+        n_features: int | None = None,
+        names: Iterable[str] = (),
+        position: Position | None = None,
+    ) -> None:
+        """The parts, what is known about the columns of rows, and in which coordinates the state is."""
+        self.transforms: tuple[Transform, ...] = transforms
+        self.learner: Any = learner  # its verbs depend on its kind
+        self.n_features, self.feature_names = n_features, tuple(names)
+        standardizes = any(isinstance(t, Standardizer) for t in transforms)
+        self._stays: str = refusal(transforms, learner)
+        self.position = (position or Position()) if standardizes and not self._stays else None
+
+    @property
+    def classes_(self) -> Array:
+        """The labels seen so far, where the learner classifies."""
+        known: Array = self.learner.classes_
+        return known
+
+    @property
+    def pending(self) -> int:
+        """Number of rows that wait for a full batch."""
+        return int(self.learner.pending)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the rows as they come, once a chunk was seen."""
+        if self.n_features is None:
+            raise AttributeError("n_features_in_ is known after the first call of partial_fit")
+        return self.n_features
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the columns, where the rows came as a table."""
+        if not self.feature_names:
+            raise AttributeError("feature_names_in_ is known where the rows came as a table")
+        return np.array(self.feature_names, object)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows learned."""
+        return int(self.learner.n_samples_seen_)
+
+    if not TYPE_CHECKING:  # types know that there is no such attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where an attribute is that the learner or a transform has, and a pipeline lacks."""
+            if not name.startswith("_") and not hasattr(type(self), name):
+                given = vars(self)
+                if name in OF_WEIGHTS and given.get("position") is not None:
+                    raise AttributeError(
+                        f"a pipeline has no {name}: weights() returns the weights of rows as they come"
+                    )
+                for i, step in enumerate(given.get("transforms", ())):
+                    if hasattr(step, name):
+                        raise AttributeError(f"a pipeline has no {name}: it is pipeline.transforms[{i}].{name}")
+                if "learner" in given:
+                    getattr(given["learner"], name)  # raises where the learner lacks it too
+                    raise AttributeError(
+                        f"a pipeline has no {name}: it is pipeline.learner.{name}, and rows there are those that the "
+                        f"transforms return"
+                    )
+            return object.__getattribute__(self, name)
+
+    def __repr__(self) -> str:
+        return f"<pipeline of {', '.join(t.to_dict()['name'] for t in self.transforms)} and {self.learner!r}>"

@@ -1,0 +1,90 @@
+"""Pipelines from their steps, and from what was saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orfit_bench.errors import suggest
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.pipelines.pipeline import Pipeline
+from orfit_bench.learners.pipelines.position import Position
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import TRANSFORMS, Intercept, Transform
+
+
+def pipeline(*steps: str | Standardizer | Intercept | Learner) -> Pipeline:
+    """A learner whose rows are transformed on their way, in one pass.
+
+    Parameters
+    ----------
+    *steps : Standardizer, "standardize" or "intercept", and last a learner
+        The transforms in order, each of which gets the rows of the one before; the last step is a learner that has seen
+        no row, as `create` returns it.
+
+    Returns
+    -------
+    Pipeline
+        What learns and predicts as the learner does, from rows as they come.
+
+    Raises
+    ------
+    TypeError
+        If the last step is no learner, or another is no transform.
+    ValueError
+        If a name is unknown, the learner has seen rows, or a standardizer follows an intercept.
+
+    Notes
+    -----
+    The moments of "standardize" change with the rows, and weights mean something else where they do. Behind
+    ("standardize", "intercept"), linear methods follow: their state is expressed in the new coordinates, so that no
+    prediction changes by the moments alone, and pipelines merge as their learners do, exactly where these do. Other
+    learners keep their weights, so that what they predict moves with the moments; they learn each row by the moments up
+    to itself, and such pipelines are not merged. `docs/pipelines.md` says what is exact.
+
+    `prequential` predicts each row from the rows before it and the row's own features.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> p = ob.pipeline("standardize", "intercept", ob.create("rls", backend="numpy", ridge=1e-6))
+    >>> p.partial_fit([[1e6], [2e6], [3e6], [4e6]], [10.0, 20.0, 30.0, 40.0]).n_features_in_
+    1
+    """
+    if not steps or not isinstance(steps[-1], Learner):
+        raise TypeError(f"pipeline: the last step is {steps[-1] if steps else None!r}, want a learner: ob.create(...)")
+    if steps[-1].live_state is not None:
+        raise ValueError("pipeline: the learner has seen rows already, which were not transformed: create a new one")
+    transforms = tuple(_transform(step) for step in steps[:-1])
+    kinds = [type(t) for t in transforms]
+    if Intercept in kinds and Standardizer in kinds[kinds.index(Intercept) :]:
+        raise ValueError("pipeline: a standardizer behind the intercept would make its ones zeros: put it before")
+    return Pipeline(transforms, steps[-1])
+
+
+def _transform(step: object) -> Transform:
+    if isinstance(step, str):
+        if step not in TRANSFORMS:
+            raise ValueError(f"pipeline: no step {step!r}{suggest(step, TRANSFORMS)}")
+        found: Transform = TRANSFORMS[step]()
+        return found
+    if not isinstance(step, (Standardizer, Intercept)):
+        raise TypeError(f"pipeline: got {type(step).__name__}, want ob.Standardizer(), a name, or last a learner")
+    return step
+
+
+def rebuilt(header: dict[str, Any], learner: Learner) -> Any:
+    """The pipeline that a header describes, around its learner; ValueError where the header is none."""
+    try:
+        transforms = tuple(TRANSFORMS[step["name"]].from_dict(step) for step in header["steps"])
+        position = Position.from_dict(header["position"]) if "position" in header else _guessed(transforms)
+        return Pipeline(transforms, learner, header["n_features"], header["names"], position)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"not the header of a pipeline ({type(error).__name__}: {error})") from error
+
+
+def _guessed(transforms: tuple[Transform, ...]) -> Position:
+    """The position of a pipeline that was saved before pipelines had one: its present moments."""
+    first = transforms[0] if transforms else None
+    if not isinstance(first, Standardizer) or not first.count:
+        return Position()
+    return Position(first.coordinates(), first.coordinates(), int(first.count))

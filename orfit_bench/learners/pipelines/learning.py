@@ -1,0 +1,120 @@
+"""Rows of a chunk that are learned in parts, between which the coordinates move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners import weighting
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.pipelines.moves import Segment, segments
+from orfit_bench.learners.pipelines.position import PRIOR_MOVES, Position
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import Intercept
+
+Array = np.ndarray[Any, Any]
+
+
+class Learned(NamedTuple):
+    """What is known after rows were learned."""
+
+    standardizer: Standardizer
+    position: Position
+    found: Any = None
+    """What the verb returned; of several parts one array for all rows."""
+    error: BaseException | None = None
+    """To be raised: that of the first row that was not learned, or a warning that is an error, after all of them."""
+
+
+def learn(
+    learner: Learner,
+    standardizer: Standardizer,
+    position: Position,
+    verb: str,
+    X: Array,
+    targets: Sequence[Any],
+    given: Mapping[str, Any],
+) -> Learned:
+    """Learn rows X (n, d) by a verb of the learner, with arguments that have one entry a row.
+
+    If it fails, the learner is as before, but for an error in `Learned`.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    weights = None
+    if "sample_weight" in given:
+        given["sample_weight"] = weights = weighting.validate(given["sample_weight"], learner.rule, len(X))
+    moments = standardizer.moments(X, weights)
+    counts = np.ones(len(X), bool) if weights is None else weights > 0
+    parts = list(segments(moments, X, position.current, position.count, counts, standardizer.scale))
+    if len(parts) > 1 and not all(_has_length(value, len(X)) for value in (*targets, *given.values())):
+        parts = [Segment(0, len(X), None, 0)]  # refused by the learner, which names what is wrong
+    backup = None if [part.move for part in parts] == [None] else learner.copy()
+    found: list[Any] = []
+    start, seen = 0, learner.n_samples_seen_
+    try:
+        for start, stop, move, moves_prior in _calls(parts, learner):
+            if move is not None:
+                position = position.moved(learner, move)
+            rows = Intercept().transform(position.rows(X[start:stop], standardizer))
+            all_at_once = (start, stop) == (0, len(X))
+            Y = targets if all_at_once else [part_of(value, start, stop) for value in targets]
+            some = given if all_at_once else {name: part_of(value, start, stop) for name, value in given.items()}
+            found.append(getattr(learner, verb)(rows, *Y, **some))
+            if moves_prior:
+                position = position.with_prior_here(learner)
+    except DivergedError as error:
+        row = start + error.row
+        reached = standardizer.moments(X[:row], None if weights is None else weights[:row]).after
+        return Learned(reached, position.after(counts[:row]), error=learner.rule.divergence(error.step, row))
+    except BaseException as error:
+        if backup is not None:
+            learner.live_state = backup.live_state
+        elif learner.n_samples_seen_ != seen:
+            return Learned(moments.after, position.after(counts), error=error)
+        raise
+    return Learned(moments.after, position.after(counts), _joined(found, learner) if verb == "prequential" else None)
+
+
+def _calls(parts: Sequence[Segment], learner: Learner) -> Iterator[tuple[int, int, Any, bool]]:
+    """The parts, and whether the prior moves after them; where it does, the first row of a part comes alone."""
+    how = learner.method.combine.merge
+    for start, stop, move, number in parts:
+        moves_prior = number in PRIOR_MOVES and move is not None and how is not None and how.kind == "exact"
+        if moves_prior and stop > start + 1:
+            yield start, start + 1, move, True
+            yield start + 1, stop, None, False
+        else:
+            yield start, stop, move, moves_prior
+
+
+def _has_length(value: Any, rows: int) -> bool:
+    try:
+        return len(value) == rows
+    except TypeError:  # a number has no length
+        return False
+
+
+def part_of(value: Any, start: int, stop: int) -> Any:
+    """The entries of some rows of an array, a list, or a table of pandas, polars, Arrow or xarray."""
+    if hasattr(value, "iloc"):
+        return value.iloc[start:stop]
+    if hasattr(value, "slice") and not isinstance(value, np.ndarray):
+        return value.slice(start, stop - start)
+    return value[start:stop]
+
+
+def _joined(found: Sequence[Any], learner: Learner) -> Any:
+    """The predictions of all parts; scores of classes that were not known yet are zero, as in one call."""
+    if len(found) == 1:
+        return found[0]
+    xp: Any = learner.rule.namespace
+    width = max(a.shape[-1] for a in found) if found[0].ndim > 1 else 0
+    padded = [a if a.ndim < 2 or a.shape[-1] == width else _widened(a, width, xp) for a in found]
+    return xp.concat(padded)
+
+
+def _widened(a: Any, width: int, xp: Any) -> Any:
+    return xp.concat([a, xp.zeros((a.shape[0], width - a.shape[1]), dtype=a.dtype)], axis=1)

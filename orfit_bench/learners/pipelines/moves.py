@@ -1,0 +1,87 @@
+"""At which rows the coordinates of a pipeline move, so that this depends on the rows and not on the chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.learners.pipelines.coordinates import Coordinates
+from orfit_bench.learners.pipelines.standardizer import RunningMoments
+
+Array = np.ndarray[Any, Any]
+
+WINDOW = 1024
+"""Rows that are looked at together."""
+
+
+class Segment(NamedTuple):
+    """Rows [start, stop) of a chunk that have the same coordinates."""
+
+    start: int
+    stop: int
+    move: Coordinates | None
+    """The coordinates that hold from its first row on; None for those before."""
+    number: int
+    """How many rows that count there were up to its first row."""
+
+
+def segments(
+    moments: RunningMoments, X: Array, current: Coordinates | None, seen: int, counts: Array, scale: bool
+) -> Iterator[Segment]:
+    """The rows of a chunk that follow `seen` earlier ones, cut where the coordinates move.
+
+    They move to the moments after the first row, after the rows 2, 4, 8, ..., and with `scale` after a row in which a
+    column varies for the first time, or that is far from where the moments after it put it. Only rows that `counts`
+    says are counted, and move anything.
+    """
+    numbers = seen + np.cumsum(counts)
+    start, move, n = 0, None, len(X)
+    while True:
+        stop = _next_move(moments, X, current, seen, start + (move is not None), counts, numbers, scale)
+        if stop > start or not n:
+            yield Segment(start, stop, move, int(numbers[start]) if n else seen)
+        if stop == n:
+            return
+        start, move = stop, moments.coordinates(stop)
+        current = move
+
+
+def _next_move(
+    moments: RunningMoments,
+    X: Array,
+    current: Coordinates | None,
+    seen: int,
+    start: int,
+    counts: Array,
+    numbers: Array,
+    scale: bool,
+) -> int:
+    """The first row from `start` on at which the coordinates move; the number of rows if there is none."""
+    before = int(numbers[start - 1]) if start else seen
+    due = int(np.searchsorted(numbers, 1 << before.bit_length()))  # the next power of two
+    if scale and current is not None:
+        return _first_far(moments, X, current, start, due, counts)
+    return due
+
+
+def _first_far(moments: RunningMoments, X: Array, current: Coordinates, start: int, stop: int, counts: Array) -> int:
+    """The first row with a column that has not varied before, or |z|^2 > 4 (1 + |own z|^2) by the moments after it.
+
+    It is `stop` if there is none.
+    """
+    for first in range(start, stop, WINDOW):
+        part = slice(first, min(first + WINDOW, stop))
+        own = _square((X[part] - moments.means[part]) / moments.spreads[part])
+        far = _square(current.rows(X[part])) > 4 * (1 + own)
+        far |= (moments.varies[part] & ~current.varied).any(axis=1)
+        far &= counts[part]
+        if far.any():
+            return first + int(far.argmax())
+    return stop
+
+
+def _square(Z: Array) -> Array:
+    """The squared norms of rows."""
+    return np.asarray((Z * Z.conj()).real.sum(axis=1))

@@ -1,0 +1,112 @@
+"""The coordinates in which a learner keeps its state, and what happens to the state where they move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.merging import merged
+from orfit_bench.learners.pipelines.coordinates import Coordinates
+from orfit_bench.learners.pipelines.standardizer import Standardizer
+from orfit_bench.learners.pipelines.transforms import Intercept, Transform
+from orfit_bench.state import coordinates as states
+
+Array = np.ndarray[Any, Any]
+
+PRIOR_MOVES = (8, 64)
+"""The rows at which the prior moves to the moments; after the last of them it stays."""
+SETTLED = PRIOR_MOVES[-1]
+
+
+def refusal(transforms: Sequence[Transform], learner: Learner) -> str:
+    """Why the state of a learner cannot follow the moments of a standardizer; empty if it can, or need not."""
+    kinds = [type(t) for t in transforms]
+    if Standardizer not in kinds:
+        return ""
+    if kinds != [Standardizer, Intercept]:
+        return (
+            "without an intercept behind the only standardizer, no weight takes up the shift of the means: "
+            'ob.pipeline("standardize", "intercept", learner)'
+        )
+    return states.refusal(learner.rule)
+
+
+def standardizer_of(transforms: Sequence[Transform]) -> Standardizer:
+    """The first step of a pipeline whose learner follows its moments."""
+    first = transforms[0]
+    assert isinstance(first, Standardizer)  # by `refusal`
+    return first
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the state of a learner is expressed, and its prior; None before the first row."""
+
+    current: Coordinates | None = None
+    prior: Coordinates | None = None
+    count: int = 0
+    """Rows learned, without those of weight 0 and those taken back."""
+
+    def after(self, counts: Array) -> Position:
+        """The position after rows of which these count."""
+        return replace(self, count=self.count + int(counts.sum()))
+
+    def rows(self, X: Array, standardizer: Standardizer) -> Array:
+        """Rows (n, d) in the coordinates; of columns that have not varied with the spread that each would give them."""
+        if self.current is None:
+            return np.zeros_like(X)
+        if self.current.varied.all():
+            return self.current.rows(X)
+        spreads = np.where(self.current.varied, self.current.spread, standardizer.next_moments(X)[1])
+        return np.asarray((X - self.current.center) / spreads)
+
+    def moved(self, learner: Learner, to: Coordinates) -> Position:
+        """The position after a move, by which the state of the learner changes and no prediction does."""
+        if self.current is None or self.prior is None:
+            return replace(self, current=to, prior=to)
+        state = learner.live_state
+        if state is not None:
+            change = self.current.with_spread(self.current, to).to(to)
+            learner.live_state = states.expressed(learner.rule, state, change)
+        return replace(self, current=to, prior=self.prior.with_spread(self.current, to))
+
+    def with_prior_here(self, learner: Learner) -> Position:
+        """The position whose prior holds in the present coordinates, as if it had from the first row on."""
+        state = learner.live_state
+        if state is None or self.current is None or self.prior is None or self.prior is self.current:
+            return self
+        try:
+            learner.live_state = states.with_new_prior(learner.rule, state, self.prior.to(self.current))
+        except ValueError:  # too few digits are left to separate the prior from the rows: it stays where it is
+            return self
+        return replace(self, prior=self.current)
+
+    def merged(self, learner: Learner, other: Learner, there: Position, to: Coordinates) -> Position:
+        """The position of a learner that took in the rows of another one, in the coordinates of the rows of both."""
+        a, b = learner.copy(), other.copy()
+        here, there = self.moved(a, to), there.moved(b, to)
+        assert there.prior is not None  # both have learned rows
+        change = there.prior.to(to)
+        learner.live_state = merged(
+            a.rule, a.live_state, b.rule, b.live_state, lambda start: states.fields_in(b.rule, start, change)
+        )
+        both = replace(here, count=here.count + there.count)
+        return both if here.count >= SETTLED else both.with_prior_here(learner)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` makes the position of, for JSON."""
+        return {
+            "current": None if self.current is None else self.current.to_dict(),
+            "prior": None if self.prior is None else self.prior.to_dict(),
+            "count": self.count,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Position:
+        """The position that `to_dict` saved."""
+        current, prior = (saved[k] and Coordinates.from_dict(saved[k]) for k in ("current", "prior"))
+        return cls(current, prior, int(saved["count"]))

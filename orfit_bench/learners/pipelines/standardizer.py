@@ -1,0 +1,184 @@
+"""Running means and standard deviations of columns: values that never change; learning rows gives a new one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.learners.pipelines.coordinates import Coordinates
+
+Array = np.ndarray[Any, Any]
+
+
+class RunningMoments(NamedTuple):
+    """The moments after each of several rows."""
+
+    after: Standardizer
+    """The transform after all of them."""
+    means: Array
+    """(n, d)"""
+    spreads: Array
+    """What columns are divided by (n, d); 1 where a column has been constant."""
+    varies: Array
+    """Whether a column has varied (n, d)."""
+
+    def coordinates(self, row: int) -> Coordinates:
+        """The coordinates by the moments after a row."""
+        return Coordinates(self.means[row].copy(), self.spreads[row].copy(), self.varies[row].copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Standardizer:
+    """Subtracts the running mean of each column and divides by its running standard deviation.
+
+    Nothing later than a row is used for it, when it is learned and when it is predicted. In a pipeline whose learner
+    follows the moments, all rows between two moves have the same coordinates (`orfit_bench.pipeline`). For other
+    learners a row is standardized with the moments of all rows before it and of itself, so that no entry exceeds the
+    root of the number of rows, not even in the second row.
+
+    Parameters
+    ----------
+    scale : bool, default True
+        Whether columns are divided by their standard deviations; a column that has been constant is not.
+
+    Notes
+    -----
+    The moments are exact in one pass, in chunks of any length (Welford), with weights of rows, and those of two parts
+    of the rows merge exactly (Chan, Golub and LeVeque). Columns of complex numbers have complex means and real
+    variances, the means of |x - mean|^2.
+
+    Examples
+    --------
+    >>> import orfit_bench as ob
+    >>> steps = ob.Standardizer(), "intercept", ob.create("rls", backend="numpy", ridge=1e-3)
+    >>> pipeline = ob.pipeline(*steps).partial_fit([[100.0], [200.0], [300.0]], [1.0, 2.0, 3.0])
+    >>> standardizer = pipeline.transforms[0]
+    >>> standardizer.mean_, standardizer.var_.round(1)
+    (array([200.]), array([6666.7]))
+    """
+
+    scale: bool = True
+    count: float = 0
+    """The number of rows, or the sum of their weights."""
+    mean: Array | None = None
+    squares: Array | None = None
+    """Sums of the squared differences from the mean."""
+
+    @property
+    def mean_(self) -> Array:
+        """Means of the columns (d,)."""
+        return _moments(self)[0].copy()
+
+    @property
+    def var_(self) -> Array:
+        """Variances of the columns (d,), the sums of squares divided by the number of rows."""
+        return _moments(self)[1] / (self.count or 1)
+
+    def learn(self, X: Array) -> tuple[Standardizer, Array]:
+        """The transform after the rows X (n, d), and each row standardized by the moments up to itself."""
+        moments = self.moments(X)
+        return moments.after, (X - moments.means) / moments.spreads
+
+    def moments(self, X: Array, weights: Array | None = None) -> RunningMoments:
+        """The moments after each of the rows X (n, d), which count by their weights (n,).
+
+        A negative weight takes a row back. ValueError where more is taken back than was learned.
+        """
+        mean, squares = self._start(X)
+        if not len(X):
+            nothing = np.zeros(X.shape, bool)
+            return RunningMoments(Standardizer(self.scale, self.count, mean, squares), X, X.real, nothing)
+        counts = self.count + np.arange(1.0, len(X) + 1)[:, None] if weights is None else self._counts(weights)
+        w = 1.0 if weights is None else weights[:, None]
+        # sums of differences from the first row that counts keep the digits that sums of large rows lose
+        first = mean if self.count else X[0 if weights is None else int((weights != 0).argmax())]
+        means = first + (w * (X - first)).cumsum(axis=0) / counts
+        before = np.concatenate([first[None], means[:-1]])
+        sums = squares + (w * _product(X - before, X - means)).cumsum(axis=0)
+        if weights is not None:
+            sums = np.maximum(sums, 0.0)
+        count = self.count + (len(X) if weights is None else float(weights.sum()))
+        after = Standardizer(self.scale, int(count) if count % 1 == 0 else count, means[-1].copy(), sums[-1].copy())
+        return RunningMoments(after, means, *self._spreads(means, sums / counts))
+
+    def _counts(self, weights: Array) -> Array:
+        """The sums of the weights up to each row (n, 1), and 1 where nothing has a weight yet."""
+        counts = self.count + weights.cumsum()
+        counts[(counts == 0) & (np.abs(weights).cumsum() == 0)] = 1
+        if not counts.min() > 0:
+            raise ValueError(f"sample_weight: after row {counts.argmin()} of this call no row is left, want one")
+        return np.asarray(counts[:, None])
+
+    def transform(self, X: Array) -> Array:
+        """Each row of X as it would be learned next."""
+        means, spreads = self.next_moments(X)
+        return np.asarray((X - means) / spreads)
+
+    def next_moments(self, X: Array) -> tuple[Array, Array]:
+        """The means (n, d) and what columns are divided by (n, d), for each row of X if it were the next one."""
+        mean, squares = self._start(X)
+        n = self.count + 1.0
+        means = mean + (X - mean) / n if self.count else X
+        return means, self._spreads(means, (squares + _product(X - mean, X - means)) / n)[0]
+
+    def _start(self, X: Array) -> tuple[Array, Array]:
+        zero = np.zeros(X.shape[1])
+        return (zero, zero) if self.mean is None or self.squares is None else (self.mean, self.squares)
+
+    def _spreads(self, means: Array, variances: Array) -> tuple[Array, Array]:
+        """What columns are divided by, and whether they vary."""
+        deviation = np.sqrt(variances)
+        varies = deviation > np.finfo(float).eps * np.abs(means)
+        return np.where(varies & self.scale, deviation, 1.0), varies
+
+    def coordinates(self) -> Coordinates:
+        """The coordinates of rows that have the moments of all rows learned; AttributeError before the first chunk."""
+        mean, squares = _moments(self)
+        return Coordinates(mean, *self._spreads(mean, squares / (self.count or 1)))
+
+    def merge(self, other: Standardizer) -> Standardizer:
+        """The moments of the rows of both."""
+        if self.scale != other.scale:
+            raise ValueError("merge: one standardizer scales, the other does not")
+        if not (self.count and other.count):
+            return self if self.count else other
+        (m, s), (m2, s2), n = _moments(self), _moments(other), self.count + other.count
+        mean = m + (m2 - m) * (other.count / n)
+        return Standardizer(self.scale, n, mean, s + s2 + np.abs(m2 - m) ** 2 * (self.count * (other.count / n)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and lists, which JSON keeps to the last bit."""
+        moments = [None if a is None else a.real.tolist() for a in (self.mean, self.squares)]
+        saved = {"name": "standardize", "scale": self.scale, "count": self.count, "moments": moments}
+        if self.mean is not None and np.iscomplexobj(self.mean):
+            saved["imaginary_mean"] = self.mean.imag.tolist()
+        return saved
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Standardizer:
+        """The transform that `to_dict` saved."""
+        mean, squares = (None if a is None else np.array(a, float) for a in saved["moments"])
+        if mean is not None and "imaginary_mean" in saved:
+            mean = mean + 1j * np.array(saved["imaginary_mean"], float)
+        return cls(bool(saved["scale"]), _number(saved["count"]), mean, squares)
+
+
+def _number(value: Any) -> float:
+    """A count that was saved; TypeError where it is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"count: got {value!r}, want a number")
+    return value
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Real numbers a b, of complex ones the real part of a conj(b), which sums to the squares of their sizes."""
+    return np.asarray((a * b.conj()).real)
+
+
+def _moments(known: Standardizer) -> tuple[Array, Array]:
+    """Mean and sums of squares; AttributeError before the first chunk."""
+    if known.mean is None or known.squares is None:
+        raise AttributeError("the moments are known after the first chunk")
+    return known.mean, known.squares

@@ -1,0 +1,99 @@
+"""The verbs of pipelines that follow their moments, with all kinds of rows and targets."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.pipelines import N, X, Y, answers, close, make, y
+
+import orfit_bench as ob
+from orfit_bench.learners.rule import Rule
+
+rng = np.random.default_rng(2)
+
+
+def test_a_warning_that_is_an_error_comes_after_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(*arguments: object) -> None:
+        raise ob.AccuracyWarning("half of the digits")
+
+    for steps in (("standardize", "intercept"), ("standardize",)):
+        p = ob.pipeline(*steps, ob.create("rls", backend="numpy")).partial_fit(X[:70], y[:70])
+        with monkeypatch.context() as patch:
+            patch.setattr(Rule, "warn_of_lost_precision", warn)
+            with pytest.raises(ob.AccuracyWarning, match="half of the digits"):
+                p.partial_fit(X[70:75], y[70:75])
+        assert p.transforms[0].count == p.n_samples_seen_ == 75
+        close(p.predict(X), ob.pipeline(*steps, ob.create("rls")).partial_fit(X[:75], y[:75]).predict(X))
+
+
+def test_the_history_of_weights_is_that_of_rows_as_they_come() -> None:
+    table = pd.DataFrame(X[:, :3], columns=list("abc"))
+    p, parts = make("rls", ridge=0.5), make("rls", ridge=0.5)
+    history = p.weight_history(table, Y, every=150)
+    assert history.dims == ("row", "parameter", "output")
+    assert history.coords["parameter"].values.tolist() == ["a", "b", "c", "intercept"]
+    assert history.coords["row"].values.tolist() == [150, 300, 450, 600]
+    for i, w in enumerate(history.values):
+        parts.partial_fit(table[150 * i : 150 * i + 150], Y[150 * i : 150 * i + 150])
+        close(parts.weights(), w)
+        close(parts.predict(X[:, :3]), answers(w, X[:, :3]))
+    assert p.n_samples_seen_ == N
+    one = make("lms", step_size=0.01).weight_history(X[:4, :3], y[:4], every=2)
+    assert one.shape == (2, 4)
+    assert make("lms").weight_history(X[:4, :3], y[:4], every=5).shape == (0, 4)
+    before = p.to_bytes()
+    with pytest.raises(ValueError, match="every=0"):
+        p.weight_history(table, Y, every=0)
+    wrong = Y.copy()
+    wrong[400] = np.nan
+    with pytest.raises(ValueError, match="nan"):
+        p.weight_history(table, wrong, every=150)
+    assert p.to_bytes() == before
+    with pytest.raises(TypeError, match="class_rls have none"):
+        make("class_rls").weight_history(X, np.where(y > 0, "a", "b"))
+
+
+def test_single_rows_of_all_kinds() -> None:
+    table = pd.DataFrame(X[:, :3], columns=list("abc"))
+    p, twin = make("ridge"), make("ridge")
+    p.partial_fit(table, y)
+    twin.partial_fit(table, y)
+    p.learn_one({"c": X[0, 2], "a": X[0, 0], "b": X[0, 1]}, y[0], sample_weight=2.0)
+    twin.partial_fit(table[:1], y[:1], sample_weight=[2.0])
+    assert p.predict_one(table.iloc[5]) == p.predict(table[5:6])[0] == twin.predict(table[5:6])[0]
+    labels = make("class_rls").learn_one(X[0], "a").learn_one(X[1], "b").learn_one(X[2], "a")
+    assert list(labels.classes_) == ["a", "b"]
+    assert labels.predict_one(X[1]) == "b"
+    kalman = make("kalman").partial_fit(X, y, observation_noise=np.linspace(1, 2, N))
+    plain = make("ridge", ridge=1.0).partial_fit(X, y, sample_weight=1 / np.linspace(1, 2, N))
+    close(kalman.predict(X), plain.predict(X), 1e-4)  # their priors settle in moments with and without weights
+    close(kalman.log_likelihood(X[:9], y[:9]), kalman.copy().log_likelihood(pd.DataFrame(X[:9]), y[:9]))
+    mean, std = plain.predict(X[:9], return_std=True)
+    assert (std > 1).all()
+    assert mean.shape == (9,)
+    sgd = make("sgd", batch_size=4).partial_fit(X[:6], y[:6])
+    assert sgd.pending == 2
+
+
+def test_targets_of_all_kinds_are_cut_where_the_coordinates_move() -> None:
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    want = make("rls").partial_fit(X, Y).predict(X)
+    frame = pd.DataFrame(Y, columns=["u", "v"])
+    for targets in (Y.tolist(), frame, polars.from_pandas(frame), pyarrow.Table.from_pandas(frame)):
+        close(make("rls").partial_fit(X, targets).predict(X), want)
+    for targets in (y.tolist(), frame["u"], polars.Series(y), pyarrow.array(y)):
+        close(make("rls").partial_fit(X, targets).predict(X), want[:, 0])
+
+
+def test_what_was_saved_before_coordinates_goes_on() -> None:
+    p = make("rls").partial_fit(X[:100], y[:100])
+    state = p.state()
+    header = json.loads(state.attrs["pipeline"])
+    del header["position"]
+    again = ob.restore(state.assign_attrs(pipeline=json.dumps(header)))
+    close(again.position.current.center, p.transforms[0].mean_)
+    assert np.isfinite(again.partial_fit(X[100:], y[100:]).predict(X)).all()
