@@ -98,7 +98,7 @@ class TestList:
     [["list"], *(["list", name] for name in ob.methods()), ["laws", "greedy"], ["reproduce"], ["conform", "--list"]],
     ids="-".join,
 )
-def test_lines_fit_80_columns_and_words_stay_whole(command, monkeypatch):
+def test_lines_fit_80_columns_without_broken_words(command, monkeypatch):
     """Columns may be left out, which --wide shows."""
     monkeypatch.setenv("COLUMNS", "10000")
     known = set(invoke(*command).output.split())
