@@ -81,7 +81,7 @@ def _read_file(path: str, target: list[str]) -> Iterator[Rows]:
     source = open_file(path)
     if missing := [name for name in target if name not in source.kinds]:
         raise ValueError(f"{path}: no column {missing[0]!r}, it has {', '.join(source.kinds)}")
-    columns = [name for name in source.kinds if name not in target]
+    columns = [name for name in source.kinds if name not in target and name not in source.index]
     encoding = find_encoding(source, columns, one_hot=False, indicators=False)
     cursor = Cursor(source, encoding, tuple(target))
     for start in range(0, source.rows, CHUNK):

@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from orfit_bench.errors import suggest
 from orfit_bench.spec.setting import Setting
 from orfit_bench.spec.stream import Data, Offers, Stream
 from orfit_bench.spec.types import Choice, Integer, Names, Number, Text
-from orfit_bench.tables.encoding import as_numbers, check_columns, find_encoding
+from orfit_bench.tables.encoding import check_columns, find_encoding
 from orfit_bench.tables.files import is_url, open_file
+from orfit_bench.tables.names import quoted
+from orfit_bench.tables.ordering import order_of_rows
 from orfit_bench.tables.rows import Cursor, View
 from orfit_bench.tables.sources import Source
 
@@ -83,7 +83,7 @@ def load(
     if not 0 < learned <= rows - (test > 0):
         raise ValueError(f"{source.name}: test={test} of {rows} rows leaves no row to learn, or none to test on")
     fits = 8.0 * rows * (len(encoding.names) + len(target)) <= IN_MEMORY
-    order = None if time is None else _order(source, time, rows, fits)
+    order = None if time is None else order_of_rows(source, time, rows, fits)
     parts = (0, learned), (learned, rows)
     if fits:
         X, y = (a if order is None else a[order] for a in cursor.read(0, rows))
@@ -125,9 +125,10 @@ def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
                     f"{role}; name it once"
                 )
     left_out = {name for names in named.values() for name in names}
-    columns = [name for name in source.kinds if name not in left_out]
+    columns = [name for name in source.kinds if name not in left_out | source.index]
     if not columns:
-        raise ValueError(f"{source.name}: no column is left to learn: all are target, time or dropped")
+        index = f", or hold the index of a DataFrame ({quoted(sorted(source.index))})" if source.index else ""
+        raise ValueError(f"{source.name}: no column is left to learn: all are target, time or dropped{index}")
     return columns
 
 
@@ -141,49 +142,6 @@ def _offered(source: Source, targets: Sequence[str]) -> Offers:
     if len(kinds) != 1:
         return "numbers" if kinds else "rows"
     return "labels" if kinds == ["text"] else "numbers" if kinds == ["number"] else "integers"
-
-
-def _order(source: Source, time: str, rows: int, fits: bool) -> Any:
-    """The order of the rows by time; None where they have it. ValueError where they do not fit into memory."""
-    kind = source.kinds[time]
-    if kind not in ("number", "integer", "date"):
-        raise TypeError(f"{source.name}: the time {time!r} is of type {kind}, want numbers, dates or times")
-    parts, last = [], -np.inf
-    is_sorted = True
-    for batch in source.read([time], 0):
-        column = batch[time]
-        if kind == "date":
-            column = (
-                column.view("int64") if isinstance(column, np.ndarray) else column.cast(_ticks(column)).cast("int64")
-            )
-        values = as_numbers(column)
-        if np.isnan(values).any():
-            raise ValueError(f"{source.name}: the time {time!r} has missing values: leave out these rows")
-        is_sorted = is_sorted and bool(values[0] >= last and (np.diff(values) >= 0).all())
-        last = values[-1]
-        if not is_sorted and not fits:
-            raise ValueError(
-                f"{source.name}: the rows are not in the order of {time!r}, and too many to be sorted in memory: sort "
-                f"the file beforehand, for example by polars, in parts: {_sorting(source.name, time)}"
-            )
-        if fits:
-            parts.append(values)
-    return None if is_sorted else np.argsort(np.concatenate(parts)[:rows], kind="stable")
-
-
-def _sorting(path: str, time: str) -> str:
-    """A call of polars that sorts a file, without holding all of it where its format allows that."""
-    if path.lower().endswith(".arrows"):
-        return f"pl.read_ipc_stream({path!r}).sort({time!r}).write_parquet('sorted.parquet')"
-    is_csv = path.lower().endswith((".csv", ".csv.gz"))
-    is_arrow = path.lower().endswith((".arrow", ".feather", ".ipc"))
-    scan = "scan_csv" if is_csv else "scan_ipc" if is_arrow else "scan_parquet"
-    return f"pl.{scan}({path!r}).sort({time!r}).sink_parquet('sorted.parquet')"
-
-
-def _ticks(column: Any) -> str:
-    """The type through which dates and times become integers."""
-    return "int32" if str(column.type).startswith(("date32", "time32")) else "int64"
 
 
 FILE = Stream(

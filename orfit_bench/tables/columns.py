@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.tables.integers import refuse_rounded
 from orfit_bench.tables.names import NamedValues, check_distinct, checked_names, order_of, refuse_unnamed
+from orfit_bench.tables.pandas_index import index_columns
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
 """Attributes of the types of tables and of their columns; no array has one of them."""
@@ -51,15 +53,15 @@ def read_columns(value: Any, argument: str, known: tuple[str, ...] = (), missing
         return NamedValues(value)
     if not hasattr(table, "columns"):  # a single column
         return NamedValues(_numbers(table, argument, table.name or "", missing))
-    names = checked_names(list(value.columns if hasattr(value, "iloc") else table.columns), argument)
-    order = order_of(names, known, argument) if known else list(range(len(table.columns)))
+    names = checked_names(list(value.columns) if hasattr(value, "iloc") else _stored_names(table, known), argument)
+    order = order_of(names, known, argument) if known else list(range(len(names or table.columns)))
     if _is_plain(value):
         numbers = value.to_numpy(np.float64)
         for column, dtype in enumerate(value.dtypes):
             if dtype.kind in "iu":
-                _refuse_rounded(value.iloc[:, column].to_numpy(), argument, names[column] if names else "")
+                refuse_rounded(value.iloc[:, column].to_numpy(), f"{argument}: column {value.columns[column]!r}")
         return NamedValues(numbers if order == sorted(order) else numbers[:, order], known or names)
-    columns = list(table.iter_columns())
+    columns = list(table.iter_columns()) if hasattr(value, "iloc") else [table[name] for name in names]
     return NamedValues(_side_by_side([columns[i] for i in order], argument, len(table), missing), known or names)
 
 
@@ -73,9 +75,10 @@ def read_labels(value: Any) -> Any:
     if column is None:
         return value
     if hasattr(column, "columns"):
-        if len(column.columns) != 1:
-            raise ValueError(f"y: got a table of {len(column.columns)} columns, want one column of labels")
-        column = next(column.iter_columns())
+        names = column.columns if hasattr(value, "iloc") else _stored_names(column, ())
+        if len(names) != 1:
+            raise ValueError(f"y: got a table of {len(names)} columns, want one column of labels")
+        column = column[names[0]]
     _check_no_gaps(column, "y", column.name or "")
     return column.to_list()
 
@@ -97,6 +100,13 @@ def read_row(x: Any, known: tuple[str, ...]) -> NamedValues:
         raise TypeError(f"x[{name!r}] is {value!r}, of type {type(value).__name__}: want a number")
     values = [x[name] for name in known] if known else list(x.values())
     return NamedValues(np.array(values, np.float64), known or names)
+
+
+def _stored_names(table: Any, known: tuple[str, ...]) -> list[str]:
+    """The columns of a table that are no index of pandas; an index that the first table had as a column is one."""
+    schema = getattr(table.to_native(), "schema", None)
+    hidden = index_columns(table.columns, getattr(schema, "metadata", None))
+    return [name for name in table.columns if name not in hidden or name in known]
 
 
 def _is_data_set(value: Any) -> bool:
@@ -197,25 +207,16 @@ def _numbers(column: Any, argument: str, name: str, missing: bool) -> np.ndarray
         return np.full(len(column), np.nan)
     import narwhals as nw
 
+    where = f"{argument}: column {name!r}" if name else f"{argument}: the column"
+    if column.null_count() and column.dtype.is_integer():
+        values = column.fill_null(0).to_numpy()
+        refuse_rounded(values, where)
+        return np.where(column.is_null().to_numpy(), np.nan, values)
     if column.dtype == nw.Boolean or column.null_count():
         column = column.cast(nw.Float64)
     values = column.to_numpy()
-    _refuse_rounded(values, argument, name)
+    refuse_rounded(values, where)
     return np.asarray(values, np.float64)
-
-
-def _refuse_rounded(values: np.ndarray[Any, Any], argument: str, name: str) -> None:
-    """ValueError that names the first integer beyond 2^53 that a double does not hold."""
-    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not len(values):
-        return
-    if -(2**53) <= int(values.min()) <= int(values.max()) <= 2**53:
-        return
-    for row, value in enumerate(values.tolist()):
-        if int(float(value)) != value:
-            raise ValueError(
-                f"{argument}: column {name!r} holds {value} in row {row}, which would be rounded: float64 holds all "
-                "integers up to 2^53 only: convert the column to float if rounding is wanted"
-            )
 
 
 def _refusal(column: Any) -> str:

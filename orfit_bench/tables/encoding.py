@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.tables.integers import refuse_rounded
 from orfit_bench.tables.names import quoted
 from orfit_bench.tables.sources import Batch, Source
 
@@ -59,7 +60,7 @@ class Encoding:
                     X[:, j] = [text == value for text in texts]
                     j += 1
             else:
-                X[:, j] = column = as_numbers(batch[name])
+                X[:, j] = column = exact_numbers(batch[name], self.source, name, first)
                 missing = np.isnan(column)
                 j += 1
             if name in self.indicators:
@@ -132,15 +133,37 @@ def _check_count(source: str, name: str, found: dict[str, None]) -> None:
         )
 
 
+def exact_numbers(column: Any, source: str, name: str, first: int) -> Array:
+    """A column as doubles, NaN where a value is missing; ValueError where an integer would be rounded.
+
+    `first` is the row of the first entry, for the message.
+    """
+    refuse_rounded(column, f"{source}: column {name!r}", first)
+    return as_numbers(column)
+
+
 def as_numbers(column: Any) -> Array:
-    """A column as doubles, NaN where a value is missing."""
+    """A column as doubles, NaN where a value is missing, rounded where it has to be."""
     if not isinstance(column, np.ndarray):
         if column.null_count == len(column):
             return np.full(len(column), np.nan)
         if column.null_count or str(column.type) == "bool":
-            column = column.cast("float64")
+            column = column.cast("float64", safe=False)
         column = column.to_numpy(zero_copy_only=False)
     return np.asarray(column, np.float64)
+
+
+def as_integers(column: Any) -> Array | None:
+    """A column of integers or booleans, also as doubles, as integers of 64 bits; None where it holds anything else."""
+    if not isinstance(column, np.ndarray):
+        if column.null_count:
+            return None
+        column = column.to_numpy(zero_copy_only=False)
+    if column.dtype.kind not in "iubf" or (column.dtype == np.uint64 and (column >= 2**63).any()):
+        return None
+    if column.dtype.kind == "f" and (column % 1).any():  # NaN counts as true
+        return None
+    return np.asarray(column, np.int64)
 
 
 def as_texts(column: Any) -> list[str | None]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
-from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source, arrow_kind, readable
+from orfit_bench.tables.csv_files import open_csv
+from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source, readable
 
 FORMATS = {
     ".csv": "csv",
@@ -25,10 +26,6 @@ FORMATS = {
     ".zarr": "zarr",
 }
 """Formats by the ending of the file."""
-OTHER_SEPARATORS = (";", "\t", "|")
-"""What separates the columns of a CSV file whose header has no comma."""
-HEADER = 1 << 20
-"""Bytes in which the header of a CSV file is sought."""
 EXTRA = "install it by: pip install 'orfit-bench[files]'"
 
 
@@ -54,12 +51,14 @@ def open_file(path: str) -> Source:
     except ImportError as error:
         raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
     place, filesystem = _located(path, kind)
+    partitioning = "hive" if _is_folder(place, filesystem) else None
     with readable(path):
         if kind == "ipc" and is_stream(place, filesystem):
             return ArrowStream(path, place, filesystem)
         if kind == "csv":
-            return _open_csv(path, place, filesystem)
-        return ArrowSource(path, ds.dataset(place, format=_arrow_format(kind), filesystem=filesystem))
+            return open_csv(path, place, filesystem, partitioning)
+        form = _arrow_format(kind)
+        return ArrowSource(path, ds.dataset(place, format=form, filesystem=filesystem, partitioning=partitioning))
 
 
 def is_url(path: str) -> bool:
@@ -101,6 +100,13 @@ def _located(path: str, kind: str) -> tuple[str, Any]:
     return place, pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(fs))
 
 
+def _is_folder(place: str, filesystem: Any) -> bool:
+    """Whether this is a folder, whose folders may be named column=value."""
+    if filesystem is None:
+        return Path(place).is_dir()
+    return bool(filesystem.get_file_info(place).type.name == "Directory")
+
+
 def _reads_ranges(fs: Any, place: str) -> bool:
     """Whether parts of a file can be read without those before; not every HTTP server allows it."""
     try:
@@ -128,46 +134,6 @@ def _arrow_format(kind: str) -> Any:
         return kind
     options = ds.ParquetFragmentScanOptions(use_buffered_stream=True, buffer_size=BUFFER, pre_buffer=False)
     return ds.ParquetFileFormat(default_fragment_scan_options=options)
-
-
-def _open_csv(path: str, place: str, filesystem: Any) -> Source:
-    """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers.
-
-    A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns; commas then
-    are decimal ones where this makes texts numbers.
-    """
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.dataset as ds
-
-    separator = _separator(place, filesystem)
-    parse = pyarrow.csv.ParseOptions(delimiter=separator)
-
-    def opened(point: str, types: dict[str, Any]) -> Any:
-        convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True, decimal_point=point)
-        csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert)
-        return ds.dataset(place, format=csv, filesystem=filesystem)
-
-    point, guessed = ".", opened(".", {}).schema
-    if separator != "," and "string" in map(str, guessed.types):
-        decimal_commas = opened(",", {}).schema
-        if sum(map(pa.types.is_floating, decimal_commas.types)) > sum(map(pa.types.is_floating, guessed.types)):
-            point, guessed = ",", decimal_commas
-    types = {f.name: pa.float64() for f in guessed if pa.types.is_null(f.type) or pa.types.is_integer(f.type)}
-    return ArrowSource(path, opened(point, types), {f.name: arrow_kind(f.type) for f in guessed})
-
-
-def _separator(place: str, filesystem: Any) -> str:
-    """What separates the columns of a CSV file, by its first line."""
-    import pyarrow.fs
-
-    local = pyarrow.fs.LocalFileSystem() if filesystem is None else filesystem
-    if Path(place).is_dir():
-        return ","
-    with local.open_input_stream(place) as file:  # decompresses what its ending calls compressed
-        header = file.read(HEADER).partition(b"\n")[0].decode(errors="replace")
-    found = [one for one in OTHER_SEPARATORS if one in header]
-    return found[0] if found and "," not in header else ","
 
 
 def _open_npy(path: str) -> Source:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.tables.encoding import Array, Encoding, as_numbers, as_texts
+from orfit_bench.tables.encoding import Array, Encoding, as_integers, as_texts, exact_numbers
 from orfit_bench.tables.sources import Batch, Source
 
 
@@ -48,16 +48,17 @@ class Cursor:
             if None in texts:
                 self._refuse_missing(self.targets[0], first + texts.index(None))
             return np.array(texts, object)
+        if len(self.targets) == 1 and self.source.kinds[self.targets[0]] in ("integer", "boolean"):
+            integers = as_integers(batch[self.targets[0]]) if batch else np.empty(0, np.int64)
+            if integers is not None:
+                return integers
         Y = np.empty((len(next(iter(batch.values()), ())), len(self.targets)))
         for i, name in enumerate(self.targets if batch else ()):
-            Y[:, i] = as_numbers(batch[name])
+            Y[:, i] = exact_numbers(batch[name], self.source.name, name, first)
         if np.isnan(Y).any():
             row, column = (int(i) for i in np.argwhere(np.isnan(Y))[0])
             self._refuse_missing(self.targets[column], first + row)
-        if len(self.targets) != 1:
-            return Y
-        are_integers = self.source.kinds[self.targets[0]] in ("integer", "boolean") and not (Y % 1).any()
-        return Y[:, 0].astype(np.int64) if are_integers else Y[:, 0]
+        return Y[:, 0] if len(self.targets) == 1 else Y
 
     def _refuse_missing(self, name: str, row: int) -> None:
         raise ValueError(

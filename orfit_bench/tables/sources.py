@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from orfit_bench.tables.pandas_index import index_columns
+
 BATCH = 16_384
 """Rows that are read at once."""
 BUFFER = 1 << 16
@@ -23,6 +25,8 @@ class Source(Protocol):
     """For messages: the path or URL, or "table"."""
     kinds: Mapping[str, str]
     """For each column what it holds: "number", "integer", "boolean", "text", "date", or a type that cannot be read."""
+    index: frozenset[str]
+    """Columns that hold the index of a DataFrame of pandas: they are read where they are asked for, and no features."""
 
     @property
     def rows(self) -> int:
@@ -39,6 +43,7 @@ class ArrowSource:
         """A dataset; `kinds` says what its columns hold where their types do not."""
         self.name, self._dataset = name, dataset
         self.kinds: Mapping[str, str] = kinds or {field.name: arrow_kind(field.type) for field in dataset.schema}
+        self.index = index_columns(self.kinds, dataset.schema.metadata)
 
     @cached_property
     def _parts(self) -> list[tuple[int, Any]]:
@@ -80,6 +85,8 @@ class ArrowSource:
 
 class ArraySource:
     """Arrays that lie in files and are read by slices: .npy and Zarr."""
+
+    index: frozenset[str] = frozenset()
 
     def __init__(self, name: str, columns: Mapping[str, tuple[Any, Any]]) -> None:
         """Columns by name: an array, and the index of the column in it; None where it is the column itself."""

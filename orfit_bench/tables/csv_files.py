@@ -1,0 +1,118 @@
+"""CSV files: their separators and decimal points, and columns of integers, which become numbers where they have to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from orfit_bench.tables.integers import LARGEST
+from orfit_bench.tables.sources import ArrowSource, Batch, Source, arrow_kind, readable
+
+OTHER_SEPARATORS = (";", "\t", "|")
+"""What separates the columns of a CSV file whose header has no comma."""
+HEADER = 1 << 20
+"""Bytes in which the header of a CSV file is sought."""
+
+
+class CsvSource(ArrowSource):
+    """CSV files whose columns of integers are read as doubles, since later rows may hold fractions.
+
+    A column with numbers beyond 2^53 is read as integers from then on if it holds nothing else, so that none is
+    rounded here.
+    """
+
+    def __init__(
+        self, name: str, opened: Callable[[dict[str, Any]], Any], types: dict[str, Any], kinds: Mapping[str, str]
+    ) -> None:
+        """`opened(types)` is the dataset of pyarrow with these types of columns, and `types` those to begin with."""
+        super().__init__(name, opened(types), kinds)
+        self._opened, self._types = opened, types
+        self._judged: set[str] = set()
+
+    def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
+        """The rows from `start` on, in batches."""
+        for batch in super().read(columns, start):
+            large = [name for name in columns if name not in self._judged and _has_large_numbers(batch[name])]
+            if large:
+                self._judge(large)
+                yield from self.read(columns, start)
+                return
+            start += len(next(iter(batch.values())))
+            yield batch
+
+    def _judge(self, columns: Sequence[str]) -> None:
+        """Have columns read as integers if they hold nothing else."""
+        import pyarrow as pa
+
+        for name in columns:
+            fitting = (dtype for dtype in (pa.int64(), pa.uint64()) if self._is_of(name, dtype))
+            self._types = {**self._types, name: next(fitting, pa.float64())}
+        self._judged |= set(columns)
+        counts = [rows for rows, _ in self._parts]
+        self._dataset = self._opened(self._types)
+        self._parts = list(zip(counts, self._dataset.get_fragments(), strict=True))
+
+    def _is_of(self, name: str, dtype: Any) -> bool:
+        """Whether a column can be read as this type."""
+        import pyarrow as pa
+
+        try:
+            for _ in self._opened({**self._types, name: dtype}).to_batches(columns=[name], batch_readahead=1):
+                pass
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+
+def _has_large_numbers(column: Any) -> bool:
+    """Whether a column of doubles holds finite ones from 2^53 on, which may have been rounded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.type != pa.float64():
+        return False
+    extremes = pc.min_max(column).as_py()
+    return any(value is not None and abs(value) >= LARGEST for value in extremes.values())
+
+
+def open_csv(path: str, place: str, filesystem: Any, partitioning: str | None) -> Source:
+    """A CSV file; pyarrow guesses types by the first rows, so columns of integers are read as numbers.
+
+    A header without a comma, but with a semicolon, a tab or a bar, says that these separate the columns; commas then
+    are decimal ones where this makes texts numbers.
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.dataset as ds
+
+    separator = _separator(place, filesystem)
+    parse = pyarrow.csv.ParseOptions(delimiter=separator)
+
+    def opened(types: dict[str, Any], point: str = ".") -> Any:
+        convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=True, decimal_point=point)
+        csv = ds.CsvFileFormat(parse_options=parse, convert_options=convert)
+        return ds.dataset(place, format=csv, filesystem=filesystem, partitioning=partitioning)
+
+    point, guessed = ".", opened({}).schema
+    if separator != "," and "string" in map(str, guessed.types):
+        decimal_commas = opened({}, ",").schema
+        if sum(map(pa.types.is_floating, decimal_commas.types)) > sum(map(pa.types.is_floating, guessed.types)):
+            point, guessed = ",", decimal_commas
+    types = {f.name: pa.float64() for f in guessed if pa.types.is_null(f.type) or pa.types.is_integer(f.type)}
+    with readable(path):
+        return CsvSource(path, partial(opened, point=point), types, {f.name: arrow_kind(f.type) for f in guessed})
+
+
+def _separator(place: str, filesystem: Any) -> str:
+    """What separates the columns of a CSV file, by its first line."""
+    import pyarrow.fs
+
+    local = pyarrow.fs.LocalFileSystem() if filesystem is None else filesystem
+    if filesystem is None and Path(place).is_dir():
+        return ","
+    with local.open_input_stream(place) as file:  # decompresses what its ending calls compressed
+        header = file.read(HEADER).partition(b"\n")[0].decode(errors="replace")
+    found = [one for one in OTHER_SEPARATORS if one in header]
+    return found[0] if found and "," not in header else ","

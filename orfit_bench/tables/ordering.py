@@ -1,0 +1,59 @@
+"""The order of rows by a column of numbers, dates or times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.tables.sources import Source
+
+
+def order_of_rows(source: Source, time: str, rows: int, fits: bool) -> Any:
+    """The order of the rows by time; None where they have it. ValueError where they do not fit into memory."""
+    kind = source.kinds[time]
+    if kind not in ("number", "integer", "date"):
+        raise TypeError(f"{source.name}: the time {time!r} is of type {kind}, want numbers, dates or times")
+    parts: list[Any] = []
+    last, is_sorted = None, True
+    for batch in source.read([time], 0):
+        values = _times(source, time, batch[time])
+        if not len(values):
+            continue
+        is_sorted = is_sorted and (last is None or bool(values[0] >= last)) and bool((values[1:] >= values[:-1]).all())
+        last = values[-1]
+        if not is_sorted and not fits:
+            raise ValueError(
+                f"{source.name}: the rows are not in the order of {time!r}, and too many to be sorted in memory: sort "
+                f"the file beforehand, for example by polars, in parts: {_sorting(source.name, time)}"
+            )
+        if fits:
+            parts.append(values)
+    return None if is_sorted else np.argsort(np.concatenate(parts)[:rows], kind="stable")
+
+
+def _sorting(path: str, time: str) -> str:
+    """A call of polars that sorts a file, without holding all of it where its format allows that."""
+    if path.lower().endswith(".arrows"):
+        return f"pl.read_ipc_stream({path!r}).sort({time!r}).write_parquet('sorted.parquet')"
+    is_csv = path.lower().endswith((".csv", ".csv.gz"))
+    is_arrow = path.lower().endswith((".arrow", ".feather", ".ipc"))
+    scan = "scan_csv" if is_csv else "scan_ipc" if is_arrow else "scan_parquet"
+    return f"pl.{scan}({path!r}).sort({time!r}).sink_parquet('sorted.parquet')"
+
+
+def _times(source: Source, name: str, column: Any) -> Any:
+    """A column of numbers, dates or times as numbers; integers stay integers, so that none is rounded."""
+    is_array = isinstance(column, np.ndarray)
+    values = column
+    if not is_array and not column.null_count:
+        column = column.cast(_ticks(column)).cast("int64") if source.kinds[name] == "date" else column
+        values = column.to_numpy(zero_copy_only=False)
+    if (not is_array and column.null_count) or (values.dtype.kind in "fM" and (values != values).any()):
+        raise ValueError(f"{source.name}: the time {name!r} has missing values: leave out these rows")
+    return values.view("int64") if values.dtype.kind == "M" else values
+
+
+def _ticks(column: Any) -> str:
+    """The type through which dates and times become integers."""
+    return "int32" if str(column.type).startswith(("date32", "time32")) else "int64"
