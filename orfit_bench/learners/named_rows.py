@@ -22,7 +22,7 @@ def read_features(state: LearnerState | None, X: object, argument: str) -> tuple
     known = state.feature_names if state else ()
     if type(X) is np.ndarray and not known:
         return X, known
-    values, names = X if isinstance(X, NamedValues) else read_columns(X, argument, known)
+    values, names = X if isinstance(X, NamedValues) else read_columns(X, argument, known, width=unnamed_width(state))
     if state is None or not state.n_samples:
         return values, known or names
     if bool(names) != bool(known) and not state.has_warned_of_names:
@@ -33,7 +33,12 @@ def read_features(state: LearnerState | None, X: object, argument: str) -> tuple
     return values, known
 
 
+def unnamed_width(state: LearnerState | None) -> int | None:
+    """The number of columns of earlier rows; None if there were none."""
+    return state.sizes.n_features if state and state.n_samples else None
+
+
 def read_one_row(state: LearnerState | None, x: object, xp: ModuleType) -> NamedValues:
     """A row x (d,), which may be a mapping, as rows (1, d), not yet validated."""
-    values, names = read_row(x, state.feature_names if state else ())
+    values, names = read_row(x, state.feature_names if state else (), unnamed_width(state))
     return NamedValues(validation.one_row(values, xp), names)

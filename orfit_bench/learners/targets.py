@@ -45,7 +45,8 @@ def with_numbers(
     X, names = read_features(state, X, name)
     target_names = state.target_names if state else ()
     if type(y) is not np.ndarray:
-        y, new_names = read_columns(y, "y", target_names, rule.allows_gaps)
+        width = sizes.n_outputs if sizes and not sizes.y_is_1d else None
+        y, new_names = read_columns(y, "y", target_names, rule.allows_gaps, width)
         target_names = target_names or new_names
     rows: Any
     if sparse.is_sparse(X) and name == "X":

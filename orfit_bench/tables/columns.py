@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.tables.integers import refuse_rounded
-from orfit_bench.tables.names import NamedValues, check_distinct, checked_names, order_of, refuse_unnamed
+from orfit_bench.tables.names import NamedValues, arrange, check_distinct, is_permutation, quoted, refuse_unnamed
 from orfit_bench.tables.pandas_index import index_columns
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
@@ -32,10 +32,13 @@ REMEDIES = {
 }
 
 
-def read_columns(value: Any, argument: str, known: tuple[str, ...] = (), missing: bool = False) -> NamedValues:
+def read_columns(
+    value: Any, argument: str, known: tuple[str, ...] = (), missing: bool = False, width: int | None = None
+) -> NamedValues:
     """The numbers of a table or column in the order of the known names; all else as it is, without names.
 
-    With `missing`, missing numbers are NaN. TypeError or ValueError names the columns that are refused.
+    With `missing`, missing numbers are NaN. `width` is the number of columns of earlier rows without names. TypeError
+    or ValueError names the columns that are refused.
     """
     if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
         return NamedValues(value)
@@ -45,7 +48,7 @@ def read_columns(value: Any, argument: str, known: tuple[str, ...] = (), missing
             f'{argument}.to_dataarray("feature").transpose(..., "feature")'
         )
     if _is_data_array(value):
-        return _read_data_array(value, argument, known)
+        return _read_data_array(value, argument, known, width)
     if not any(hasattr(type(value), name) for name in TABLE_PROTOCOLS):
         return NamedValues(value)
     table = _as_narwhals(value, argument)
@@ -53,16 +56,17 @@ def read_columns(value: Any, argument: str, known: tuple[str, ...] = (), missing
         return NamedValues(value)
     if not hasattr(table, "columns"):  # a single column
         return NamedValues(_numbers(table, argument, table.name or "", missing))
-    names = checked_names(list(value.columns) if hasattr(value, "iloc") else _stored_names(table, known), argument)
-    order = order_of(names, known, argument) if known else list(range(len(names or table.columns)))
+    is_pandas = hasattr(value, "iloc")
+    labels = list(value.columns) if is_pandas else _stored_names(table, known)
+    order, names = arrange(labels, known, width, argument)
     if _is_plain(value):
         numbers = value.to_numpy(np.float64)
         for column, dtype in enumerate(value.dtypes):
             if dtype.kind in "iu":
-                refuse_rounded(value.iloc[:, column].to_numpy(), f"{argument}: column {value.columns[column]!r}")
-        return NamedValues(numbers if order == sorted(order) else numbers[:, order], known or names)
-    columns = list(table.iter_columns()) if hasattr(value, "iloc") else [table[name] for name in names]
-    return NamedValues(_side_by_side([columns[i] for i in order], argument, len(table), missing), known or names)
+                refuse_rounded(value.iloc[:, column].to_numpy(), f"{argument}: column {labels[column]!r}")
+        return NamedValues(numbers if order == sorted(order) else numbers[:, order], names)
+    columns = list(table.iter_columns()) if is_pandas else [table[name] for name in labels]
+    return NamedValues(_side_by_side([columns[i] for i in order], argument, len(table), missing), names)
 
 
 def read_labels(value: Any) -> Any:
@@ -83,23 +87,34 @@ def read_labels(value: Any) -> Any:
     return column.to_list()
 
 
-def read_row(x: Any, known: tuple[str, ...]) -> NamedValues:
+def read_row(x: Any, known: tuple[str, ...], width: int | None = None) -> NamedValues:
     """One row with names (a mapping, or a Series of pandas) in the order of the known names; all else as it is."""
     if type(x) is np.ndarray:
         return NamedValues(x)
     if hasattr(type(x), "iloc") and hasattr(x, "to_dict") and not hasattr(x, "columns"):
+        if not known and not any(isinstance(label, str) for label in x.index):
+            _refuse_disorder(x)
+            return NamedValues(*read_columns(x, "x"))
         x = x.to_dict()
     elif not isinstance(x, Mapping):
-        return NamedValues(*read_columns(x, "x", known))
-    names = checked_names(list(x), "x")
-    if known:
-        order_of(names, known, "x")
+        return NamedValues(*read_columns(x, "x", known, width=width))
+    order, names = arrange(list(x), known, width, "x")
     for name, value in x.items():
         if isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating):
             continue
         raise TypeError(f"x[{name!r}] is {value!r}, of type {type(value).__name__}: want a number")
-    values = [x[name] for name in known] if known else list(x.values())
-    return NamedValues(np.array(values, np.float64), known or names)
+    values = list(x.values())
+    return NamedValues(np.array([values[i] for i in order], np.float64), names)
+
+
+def _refuse_disorder(x: Any) -> None:
+    """ValueError for a Series whose labels are 0, 1, ... in another order: its entries, or the part of a signal?"""
+    labels = list(x.index)
+    if is_permutation(labels) and labels != sorted(labels):
+        raise ValueError(
+            f"x: the labels of the Series are {quoted(labels)}, which are numbers of columns in another order: pass "
+            f"x.sort_index() if they are that, or x.to_numpy() if the entries are in order"
+        )
 
 
 def _stored_names(table: Any, known: tuple[str, ...]) -> list[str]:
@@ -117,8 +132,8 @@ def _is_data_array(value: Any) -> bool:
     return hasattr(type(value), "coords") and hasattr(type(value), "dims") and hasattr(type(value), "to_numpy")
 
 
-def _read_data_array(value: Any, argument: str, known: tuple[str, ...]) -> NamedValues:
-    """An xarray.DataArray; the names are the coordinate of its last dimension, where these are strings."""
+def _read_data_array(value: Any, argument: str, known: tuple[str, ...], width: int | None) -> NamedValues:
+    """An xarray.DataArray; the names are the coordinate of its last dimension."""
     array = np.asarray(value.to_numpy())
     dim = value.dims[-1] if value.ndim else None
     if value.ndim == 2 and _labels_features(value, value.dims[0]) and not _labels_features(value, dim):
@@ -130,10 +145,8 @@ def _read_data_array(value: Any, argument: str, known: tuple[str, ...]) -> Named
         if known and value.ndim > 1:
             refuse_unnamed(known, argument)
         return NamedValues(array)
-    names = checked_names(value.coords[dim].to_numpy().tolist(), argument)
-    if not known:
-        return NamedValues(array, names)
-    return NamedValues(array[..., order_of(names, known, argument)], known)
+    order, names = arrange(value.coords[dim].to_numpy().tolist(), known, width, argument)
+    return NamedValues(array if order == sorted(order) else array[..., order], names)
 
 
 def _labels_features(value: Any, dim: Any) -> bool:

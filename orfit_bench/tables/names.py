@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 MOST_NAMES = 5
 """Names that a message lists."""
 
@@ -16,17 +18,66 @@ class NamedValues(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-def checked_names(names: list[Any], argument: str) -> tuple[str, ...]:
-    """These names; none if none is a string. TypeError if only some are, ValueError if one is there twice."""
-    texts = [name for name in names if isinstance(name, str)]
-    if texts and len(texts) < len(names):
-        other = next(name for name in names if not isinstance(name, str))
+def arrange(
+    labels: list[Any], known: tuple[str, ...], width: int | None, argument: str
+) -> tuple[list[int], tuple[str, ...]]:
+    """In which order columns with these labels are taken, and their names; none if they are numbered 0, 1, ....
+
+    Parameters
+    ----------
+    labels : list
+        Of the columns of a table: texts, or numbers, tuples and so on, whose names are their texts.
+    known : tuple of str
+        The names of the columns of earlier rows, in their order. ValueError where names are missing or new.
+    width : int or None
+        The number of columns of earlier rows that had no names; the labels 0, 1, ... in another order are put in order.
+    argument : str
+        For messages.
+    """
+    names = checked_names(labels, argument)
+    if known:
+        if not names and set(texts := tuple(map(label_text, labels))) == set(known):
+            names = texts
+        return order_of(names, known, argument), known
+    if len(labels) == width and is_permutation(labels):
+        return sorted(range(width), key=labels.__getitem__), ()
+    return list(range(len(labels))), names
+
+
+def checked_names(labels: list[Any], argument: str) -> tuple[str, ...]:
+    """The names of columns with these labels; none if they are numbered 0, 1, ... in order.
+
+    TypeError if only some labels are strings, ValueError if one is there twice.
+    """
+    texts = [label for label in labels if isinstance(label, str)]
+    if texts and len(texts) < len(labels):
+        other = next(label for label in labels if not isinstance(label, str))
         raise TypeError(
             f"{argument}: got names of columns that are partly strings ({texts[0]!r}) and partly not ({other!r}, "
             f"{type(other).__name__}): want strings for all of them, or for none"
         )
-    check_distinct(texts, argument)
-    return tuple(str(name) for name in texts)
+    if is_permutation(labels) and labels == sorted(labels):
+        return ()
+    names = tuple(map(label_text, labels))
+    check_distinct(list(names), argument)
+    return names
+
+
+def label_text(label: Any) -> str:
+    """The name of a column with this label: a string itself, numbers and tuples as Python writes them."""
+    if isinstance(label, tuple):
+        return repr(tuple(_plain(part) for part in label))
+    return str(_plain(label))
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def is_permutation(labels: list[Any]) -> bool:
+    """Whether the labels are the numbers 0, 1, ... of columns, in any order."""
+    numbers = [n for n in labels if isinstance(n, (int, np.integer)) and not isinstance(n, bool)]
+    return len(numbers) == len(labels) and sorted(numbers) == list(range(len(labels)))
 
 
 def check_distinct(names: list[Any], argument: str) -> None:
