@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from orfit_bench.errors import warn
 from orfit_bench.learners import validation
-from orfit_bench.state.state import LearnerState
+from orfit_bench.state.state import LearnerState, Sizes
 from orfit_bench.tables.columns import read_columns, read_row
 from orfit_bench.tables.names import NamedValues, quoted
 
 
-def read_features(state: LearnerState | None, X: object, argument: str) -> tuple[Any, tuple[str, ...]]:
+class NamedState(Protocol):
+    """The state of a learner or of a fleet, which knows the columns of earlier rows."""
+
+    sizes: Sizes
+    n_samples: Any
+    """Rows learned, of a fleet those of each member."""
+    feature_names: tuple[str, ...]
+    has_warned_of_names: bool
+
+
+def read_features(state: NamedState | None, X: object, argument: str) -> tuple[Any, tuple[str, ...]]:
     """The values of X in the order of the first table, and the names that are known with these rows.
 
     A warning says, once for each learner, that the first rows had names and these have none, or the reverse.
@@ -23,7 +33,7 @@ def read_features(state: LearnerState | None, X: object, argument: str) -> tuple
     if type(X) is np.ndarray and not known:
         return X, known
     values, names = X if isinstance(X, NamedValues) else read_columns(X, argument, known, width=unnamed_width(state))
-    if state is None or not state.n_samples:
+    if state is None or not np.any(state.n_samples):
         return values, known or names
     if bool(names) != bool(known) and not state.has_warned_of_names:
         state.has_warned_of_names = True
@@ -33,9 +43,9 @@ def read_features(state: LearnerState | None, X: object, argument: str) -> tuple
     return values, known
 
 
-def unnamed_width(state: LearnerState | None) -> int | None:
+def unnamed_width(state: NamedState | None) -> int | None:
     """The number of columns of earlier rows; None if there were none."""
-    return state.sizes.n_features if state and state.n_samples else None
+    return state.sizes.n_features if state and np.any(state.n_samples) else None
 
 
 def read_one_row(state: LearnerState | None, x: object, xp: ModuleType) -> NamedValues:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,13 @@ from orfit_bench.state.state import LearnerState, StateRule
 
 if TYPE_CHECKING:
     import xarray
+
+
+class ColumnNames(Protocol):
+    """The state of a learner or a fleet, as far as it knows the names of columns."""
+
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
 
 
 def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
@@ -37,11 +44,11 @@ def to_dataset(rule: StateRule, state: LearnerState | None) -> xarray.Dataset:
         name: (distinct(dims[name][: a.ndim]), a, {"long_name": meaning.get(name, "")} if name in meaning else {})
         for name, a in given.items()
     }
-    coordinates = {name: (name, list(names)) for name, names in _named_dimensions(rule, state, variables).items()}
+    coordinates = {name: (name, list(names)) for name, names in named_dimensions(rule, state, variables).items()}
     return xarray.Dataset(variables, coordinates, attrs={"orfit_bench": json.dumps(head)} | _plain(head))
 
 
-def _named_dimensions(rule: StateRule, state: LearnerState | None, variables: Any) -> dict[str, tuple[str, ...]]:
+def named_dimensions(rule: StateRule, state: ColumnNames | None, variables: Any) -> dict[str, tuple[str, ...]]:
     """The names of the entries along the dimensions of features and outputs, where they are known."""
     if state is None:
         return {}

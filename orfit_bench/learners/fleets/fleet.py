@@ -55,6 +55,13 @@ class Fleet:
         return self.live_state.sizes.n_features
 
     @property
+    def feature_names_in_(self) -> np.ndarray[Any, Any]:
+        """Names of the columns of X (d,), an array of objects, once rows came as a table; all members share them."""
+        if self.live_state is None or not self.live_state.feature_names:
+            raise AttributeError("feature_names_in_ is known once the first rows come as a table with named columns")
+        return np.array(self.live_state.feature_names, object)
+
+    @property
     def n_samples_seen_(self) -> np.ndarray[Any, Any]:
         """Rows that each member has learned (N,)."""
         return np.zeros(len(self), np.int64) if self.live_state is None else self.live_state.n_samples.copy()
@@ -211,6 +218,7 @@ class Fleet:
             self.live_state = state
             raise
         self.live_state = state
+        state.feature_names, state.target_names = rows.names, rows.target_names
         count_steps(self.members, state, rows, learned)
         self._note_classes(state, rows, Y, learned)
         diverged = describe_divergence(self.members, state, rows, learned)

@@ -13,6 +13,7 @@ from orfit_bench.learners.fleets.rows import FleetRows, read_rows, read_targets
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
+from orfit_bench.tables.columns import read_columns, read_labels
 
 
 class SupervisedFleet(Fleet):
@@ -23,8 +24,8 @@ class SupervisedFleet(Fleet):
 
         Parameters
         ----------
-        X : array_like, shape (N, n, d), or (n, d) with which
-            Rows of each member. The first call fixes d.
+        X : array_like or table, shape (N, n, d), or (n, d) with which
+            Rows of each member. The first call fixes d and the names of columns, which all members share.
         y : array_like, shape (N, n) or (N, n, c); or (n,) or (n, c) with which
             Targets, or labels (N, n) or (n,). The first call fixes c.
         which : array_like of int, shape (n,), optional
@@ -70,9 +71,12 @@ class RegressorFleet(SupervisedFleet):
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state, rule = self._usable(), self.members.shared
         sizes = state.sizes if state else None
-        rows = read_rows(X, which, len(self), sizes and sizes.n_features, self.dtype)
+        rows = read_rows(X, which, len(self), state, self.dtype)
         outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
-        Y, vector = read_targets(y, rows, self.dtype, outputs, vector, rule.allows_gaps)
+        known = state.target_names if state else ()
+        values, names = read_columns(y, "y", known, rule.allows_gaps, None if vector else outputs)
+        Y, vector = read_targets(values, rows, self.dtype, outputs, vector, rule.allows_gaps)
+        rows = rows._replace(target_names=known or names)
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
         return self._shaped(rows, found) if predict else None
 
@@ -81,7 +85,7 @@ class RegressorFleet(SupervisedFleet):
 
         Parameters
         ----------
-        X : array_like, shape (N, n, d), or (n, d) with which
+        X : array_like or table, shape (N, n, d), or (n, d) with which
             Rows.
         which : array_like of int, shape (n,), optional
             The member that predicts each row.
@@ -92,7 +96,7 @@ class RegressorFleet(SupervisedFleet):
             Predictions, in the shape that y had.
         """
         state = self._begun()
-        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        rows = read_rows(X, which, len(self), state, self.dtype)
         return self._shaped(rows, self._predict(state, rows))
 
     def _shaped(self, rows: FleetRows, predictions: Array) -> Array:
@@ -110,8 +114,8 @@ class ClassifierFleet(SupervisedFleet):
 
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state = self._usable()
-        rows = read_rows(X, which, len(self), state.sizes.n_features if state else None, self.dtype)
-        given = np.asarray(y)
+        rows = read_rows(X, which, len(self), state, self.dtype)
+        given = np.asarray(read_labels(y))
         if given.shape != rows.shape:
             raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
         known = state.classes if state else ()
@@ -140,7 +144,7 @@ class ClassifierFleet(SupervisedFleet):
     def decision_function(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
         """Scores (N, n, classes), or (n, classes) with which; zero for classes that a member has not seen."""
         state = self._begun()
-        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        rows = read_rows(X, which, len(self), state, self.dtype)
         return rows.as_called(self._predict(state, rows))
 
     def predict(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
@@ -152,7 +156,7 @@ class ClassifierFleet(SupervisedFleet):
             If one of the members has seen no class yet.
         """
         state = self._begun()
-        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        rows = read_rows(X, which, len(self), state, self.dtype)
         scores, order = self._predict(state, rows), state.order[np.repeat(rows.members, rows.counts)]
         if (order == UNKNOWN).all(axis=1).any():
             blank = int(np.repeat(rows.members, rows.counts)[(order == UNKNOWN).all(axis=1)][0])
@@ -170,7 +174,7 @@ class SubspaceFleet(Fleet):
     def partial_fit(self, X: ArrayLike, y: object = None, *, which: ArrayLike | None = None) -> Self:
         """Learn rows X (N, n, d), or X (n, d) with which (n,), those of each member in order; y is ignored."""
         state = self._usable()
-        rows = read_rows(X, which, len(self), state.sizes.n_features if state else None, self.dtype)
+        rows = read_rows(X, which, len(self), state, self.dtype)
         d, k = rows.X.shape[1], self.members.shared.settings["n_components"]
         if k > d:
             raise ValueError(f"X: got {d} features, want at least n_components={k}")
@@ -180,7 +184,7 @@ class SubspaceFleet(Fleet):
     def transform(self, X: ArrayLike, *, which: ArrayLike | None = None) -> Array:
         """The coordinates (N, n, k), or (n, k) with which, of rows in the basis of their member."""
         state = self._begun()
-        rows = read_rows(X, which, len(self), state.sizes.n_features, self.dtype)
+        rows = read_rows(X, which, len(self), state, self.dtype)
         out = np.zeros((len(rows.X), self.members.shared.settings["n_components"]), self.dtype)
         for j, i in enumerate(rows.members.tolist()):
             part = slice(int(rows.starts[j]), int(rows.starts[j + 1]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from orfit_bench.learners import validation
+from orfit_bench.learners.named_rows import NamedState, read_features
 from orfit_bench.spec.backend import Array
 
 HostArray = np.ndarray[Any, Any]
@@ -24,6 +26,10 @@ class FleetRows(NamedTuple):
     """(n,): at which row of the call each row came; None if in this order."""
     shape: tuple[int, ...]
     """Of the rows in the call: (N, n), or (n,) with `which`."""
+    names: tuple[str, ...] = ()
+    """The names of the columns of X, where they are known."""
+    target_names: tuple[str, ...] = ()
+    """Those of y."""
 
     @property
     def counts(self) -> HostArray:
@@ -50,9 +56,10 @@ class FleetRows(NamedTuple):
         return i if self.order is None else int(self.order[i])
 
 
-def read_rows(X: object, which: object, size: int, d: int | None, dtype: np.dtype[Any]) -> FleetRows:
+def read_rows(X: object, which: object, size: int, state: NamedState | None, dtype: np.dtype[Any]) -> FleetRows:
     """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner."""
-    rows = as_numbers(X, "X", dtype)
+    values, names = read_features(state, X, "X")
+    rows = as_numbers(values, "X", dtype, names=names)
     order: HostArray | None = None
     shape: tuple[int, ...]
     if which is None:
@@ -71,11 +78,11 @@ def read_rows(X: object, which: object, size: int, d: int | None, dtype: np.dtyp
         members, counts = np.unique(of, return_counts=True)
         starts = np.concatenate([[0], np.cumsum(counts)])
         rows = rows if order is None else np.ascontiguousarray(rows[order])
-    if d is not None and rows.shape[1] != d:
-        raise ValueError(f"X: got {rows.shape[1]} features, want {d} as in the first call")
+    if state and rows.shape[1] != state.sizes.n_features:
+        raise ValueError(f"X: got {rows.shape[1]} features, want {state.sizes.n_features} as in the first call")
     if not rows.shape[1]:
         raise ValueError("X: got rows without features, want at least one")
-    return FleetRows(rows, members.astype(np.int64), starts.astype(np.int64), order, shape)
+    return FleetRows(rows, members.astype(np.int64), starts.astype(np.int64), order, shape, names)
 
 
 def read_which(which: object, rows: int, size: int) -> HostArray:
@@ -104,12 +111,15 @@ def read_targets(
     return rows.sort(Y), is_vector
 
 
-def as_numbers(value: object, name: str, dtype: np.dtype[Any], gaps: bool = False) -> HostArray:
-    """A C-order array of dtype with finite numbers; with `gaps` NaN is allowed."""
+def as_numbers(
+    value: object, name: str, dtype: np.dtype[Any], gaps: bool = False, names: Sequence[str] = ()
+) -> HostArray:
+    """A C-order array of dtype with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column."""
     array: HostArray = validation.as_real(value, name, dtype)
     bad = np.isinf(array) if gaps else ~np.isfinite(array)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         text = f"{name}[{', '.join(map(str, place))}] is {array[place]}"
-        raise ValueError(f"{text} ({int(bad.sum())} such in all): want finite numbers; drop or fill these rows")
+        column = f"column {names[place[-1]]!r}; " if names else ""
+        raise ValueError(f"{text} ({column}{int(bad.sum())} such in all): want finite numbers; drop or fill these rows")
     return array

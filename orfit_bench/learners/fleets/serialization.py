@@ -31,6 +31,7 @@ def header(members: Members, state: FleetState | None) -> dict[str, Any]:
     if state:
         d, c, vector = state.sizes
         head |= {"n_features": d, "n_outputs": c, "y_is_vector": vector}
+        head |= {key: list(names) for key in headers.NAMES if (names := getattr(state, key))}
     if members.shared.method.traits.labels:
         head["classes"] = list(state.classes) if state else []
     return head
@@ -72,8 +73,10 @@ def to_dataset(members: Members, state: FleetState | None) -> xarray.Dataset:
     dims = {f.name: ("member", *f.dims) for f in fields} | dict.fromkeys(COUNTS, ("member",))
     dims |= {"count": ("member", "one"), "class_order": ("member", "class"), "initial_weights": ("parameter", "output")}
     found = arrays(members, state)
-    variables = {name: (dataset.distinct(dims[name][: a.ndim]), a) for name, a in found.items()}
-    return xarray.Dataset(variables, attrs={"orfit_bench": json.dumps(head), KEY: members.size})
+    variables: Any = {name: (dataset.distinct(dims[name][: a.ndim]), a, {}) for name, a in found.items()}
+    named = dataset.named_dimensions(members.shared, state, variables)
+    coordinates = {dim: (dim, list(names)) for dim, names in named.items()}
+    return xarray.Dataset(variables, coordinates, attrs={"orfit_bench": json.dumps(head), KEY: members.size})
 
 
 def rebuild(members: Members, head: dict[str, Any], given: dict[str, HostArray]) -> FleetState | None:
@@ -98,7 +101,10 @@ def rebuild(members: Members, head: dict[str, Any], given: dict[str, HostArray])
     if layout.grows:
         record["count"] = count
     like = type(rule.init(sizes).arrays)
-    return FleetState(sizes, like(**record), steps, samples, warned.astype(bool), classes, order)
+    state = FleetState(sizes, like(**record), steps, samples, warned.astype(bool), classes, order)
+    state.feature_names = headers.column_names(head, "feature_names", sizes.n_features)
+    state.target_names = headers.column_names(head, "target_names", sizes.n_outputs)
+    return state
 
 
 def _counts(name: str, given: dict[str, HostArray], shape: tuple[int, ...], least: int = 0) -> HostArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from orfit_bench.learners.fleets.members import Members
@@ -23,8 +22,6 @@ def stacked(learners: list[Any], like: Members | None = None) -> tuple[Members, 
     begun = next((state for state in states if state), None)
     if begun is None:
         return members, None
-    if any(state and (state.feature_names or state.target_names) for state in states):
-        states = [state and replace(state, feature_names=(), target_names=()) for state in states]
     sizes = begun.sizes if not members.shared.method.traits.labels else begun.sizes._replace(n_outputs=0)
     ready = [state or members.rule(i).init(sizes) for i, state in enumerate(states)]
     return members, from_states(members, ready)

@@ -37,6 +37,12 @@ class FleetState:
     """(N, classes): the place of each class in the order in which a member saw them, or UNKNOWN."""
     interrupted: str = ""
     """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
+    feature_names: tuple[str, ...] = ()
+    """The names of the columns of X, which all members share, once rows came as a table."""
+    target_names: tuple[str, ...] = ()
+    """The names of the columns of y, likewise."""
+    has_warned_of_names: bool = False
+    """Whether the user was warned that rows came without names where the first ones had names, or the reverse."""
 
     def copy(self) -> FleetState:
         """An independent state of the same value."""
@@ -48,7 +54,7 @@ class FleetState:
         steps, samples, warned, order = (
             np.array(a[members]) for a in (self.n_steps, self.n_samples, self.has_warned, self.order)
         )
-        return FleetState(self.sizes, arrays, steps, samples, warned, self.classes, order, self.interrupted)
+        return replace(self, arrays=arrays, n_steps=steps, n_samples=samples, has_warned=warned, order=order)
 
     def member_arrays(self, i: int) -> Any:
         """The arrays of member i as a kernel of one learner gets them: views."""
@@ -92,7 +98,17 @@ def from_states(members: Members, states: Sequence[LearnerState]) -> FleetState:
         np.array([state.has_warned for state in states], bool),
         classes,
         order,
+        feature_names=_common_names([state.feature_names for state in states], "feature names"),
+        target_names=_common_names([state.target_names for state in states], "target names"),
     )
+
+
+def _common_names(names: Sequence[tuple[str, ...]], what: str) -> tuple[str, ...]:
+    """The names that all learners share which have any; ValueError where they differ, also in order."""
+    found = list(dict.fromkeys(filter(None, names)))
+    if len(found) > 1:
+        raise ValueError(f"fleet: the learners differ in {what}: {found[0]} and {found[1]}")
+    return found[0] if found else ()
 
 
 def _with_room(layout: StateLayout, fields: dict[str, Any], room: int) -> dict[str, Any]:
@@ -110,6 +126,7 @@ def member_state(members: Members, state: FleetState, i: int) -> LearnerState:
     layout = rule.layout(state.sizes)
     arrays = layout.place(layout.arrays(state.member_arrays(i)))
     found = LearnerState(state.sizes, arrays, rule.no_rows(state.sizes), steps, samples, state.classes)
+    found.feature_names, found.target_names = state.feature_names, state.target_names
     found.has_warned, found.interrupted = bool(state.has_warned[i]), state.interrupted
     own = [label for place, label in sorted(zip(state.order[i].tolist(), state.classes, strict=True), key=_place)]
     known = tuple(own[len(own) - int((state.order[i] != UNKNOWN).sum()) :])
