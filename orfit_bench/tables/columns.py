@@ -87,33 +87,33 @@ def read_labels(value: Any) -> Any:
     return column.to_list()
 
 
-def read_row(x: Any, known: tuple[str, ...], width: int | None = None) -> NamedValues:
+def read_row(x: Any, known: tuple[str, ...], width: int | None = None, argument: str = "x") -> NamedValues:
     """One row with names (a mapping, or a Series of pandas) in the order of the known names; all else as it is."""
     if type(x) is np.ndarray:
         return NamedValues(x)
     if hasattr(type(x), "iloc") and hasattr(x, "to_dict") and not hasattr(x, "columns"):
         if not known and not any(isinstance(label, str) for label in x.index):
-            _refuse_disorder(x)
-            return NamedValues(*read_columns(x, "x"))
+            _refuse_disorder(x, argument)
+            return NamedValues(*read_columns(x, argument))
         x = x.to_dict()
     elif not isinstance(x, Mapping):
-        return NamedValues(*read_columns(x, "x", known, width=width))
-    order, names = arrange(list(x), known, width, "x")
+        return NamedValues(*read_columns(x, argument, known, width=width))
+    order, names = arrange(list(x), known, width, argument)
     for name, value in x.items():
         if isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating):
             continue
-        raise TypeError(f"x[{name!r}] is {value!r}, of type {type(value).__name__}: want a number")
+        raise TypeError(f"{argument}[{name!r}] is {value!r}, of type {type(value).__name__}: want a number")
     values = list(x.values())
     return NamedValues(np.array([values[i] for i in order], np.float64), names)
 
 
-def _refuse_disorder(x: Any) -> None:
+def _refuse_disorder(x: Any, argument: str) -> None:
     """ValueError for a Series whose labels are 0, 1, ... in another order: its entries, or the part of a signal?"""
     labels = list(x.index)
     if is_permutation(labels) and labels != sorted(labels):
         raise ValueError(
-            f"x: the labels of the Series are {quoted(labels)}, which are numbers of columns in another order: pass "
-            f"x.sort_index() if they are that, or x.to_numpy() if the entries are in order"
+            f"{argument}: the labels of the Series are {quoted(labels)}, the numbers of columns in another order: "
+            f"pass {argument}.sort_index() if they are that, or {argument}.to_numpy() if the entries are in order"
         )
 
 

@@ -90,7 +90,7 @@ def test_a_series_in_another_order_is_refused() -> None:
     learner = lms().partial_fit(X, y)
     row = pd.Series(X[0])
     equal(w(learner.copy().learn_one(row, 1.0)), w(learner.copy().learn_one(X[0], 1.0)))
-    with pytest.raises(ValueError, match=r"x: the labels of the Series are 2, 0, 1, .* x.sort_index"):
+    with pytest.raises(ValueError, match=r"x: the labels of the Series are 2, 0, 1, the numbers of .* x.sort_index"):
         learner.learn_one(row[[2, 0, 1]], 1.0)
     signal = pd.Series(np.arange(9.0))
     equal(w(learner.copy().learn_one(signal[4:7], 1.0)), w(learner.copy().learn_one(np.array([4.0, 5.0, 6.0]), 1.0)))

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners.advice import refuse_arguments
 from orfit_bench.learners.filtering import smoother
+from orfit_bench.learners.filtering.named_inputs import read_inputs
 from orfit_bench.learners.filtering.rows import read_rows
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.regressor import Regressor
@@ -54,9 +55,9 @@ class Filter(Regressor):
             Of the move to each row: multiples of the identity, or matrices. Default: the settings.
         observation_noise : array_like, shape (n,), optional
             Variance of each observation; on a model with c outputs also (n, c) or (n, c, c). Default: the setting.
-        control : array_like, shape (n, p) or (n, p, c), optional
+        control : array_like or table, shape (n, p) or (n, p, c), optional
             Added to the state by the move to each row; that of the very first row has no effect, since the state does
-            not move before it. Default: zero.
+            not move before it. Default: zero. A table has the columns of X, in any order.
         sample_weight : array_like, shape (n,), optional
             Weights of the rows, by which the variances are divided; a row of weight 0 counts as not observed.
 
@@ -165,9 +166,10 @@ class Filter(Regressor):
         """
         refuse_arguments(self.method, "predict", unknown, ("X", *VARYING, "return_std"))
         X, state = self._question(X), self._begun()
-        inputs = self.rule.step_inputs(
-            state.sizes, (transition, process_noise, observation_noise, control), 1, block=True
-        )
+        varying = (transition, process_noise, observation_noise, control)
+        names = state.feature_names, state.target_names
+        varying = read_inputs(self.rule, state.sizes, *names, varying, block=True)
+        inputs = self.rule.step_inputs(state.sizes, varying, 1, block=True)
         mean = self._shaped(self.rule.predict(state, X, inputs))
         return (mean, self._shaped(self.rule.forecast_deviations(state, X, inputs))) if return_std else mean
 

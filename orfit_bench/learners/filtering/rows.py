@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from orfit_bench.learners import weighting
+from orfit_bench.learners.filtering.named_inputs import read_inputs
 from orfit_bench.learners.filtering.rule import FilterRule
 from orfit_bench.learners.targets import Rows, with_numbers
 from orfit_bench.spec.backend import Array
@@ -28,6 +29,7 @@ def read_rows(
     """Rows, or with `block` one step, with (transition, process_noise, observation_noise, control) and weights."""
     look = block or not rule.kernel_checks_rows or any(v is not None for v in (*varying, sample_weight))
     rows = with_numbers(rule, state, X, y, "A" if block else "X", look)
+    varying = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, varying, block)
     if sample_weight is not None:
         weights = weighting.validate(sample_weight, rule, len(rows.X))
         transition, process_noise, noise, control = varying

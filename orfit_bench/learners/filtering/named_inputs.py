@@ -1,0 +1,76 @@
+"""What comes with the rows of a filter, where it has names: in the order of the parameters and of the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orfit_bench.learners.filtering.rule import FilterRule
+from orfit_bench.state.state import Sizes
+from orfit_bench.tables.columns import read_columns, read_row
+from orfit_bench.tables.names import checked_names, quoted
+
+Names = tuple[str, ...]
+REMEDY = "pass {name}.to_numpy(), in the order of the {of}"
+
+
+def read_inputs(
+    rule: FilterRule, sizes: Sizes, features: Names, targets: Names, varying: tuple[Any, ...], block: bool
+) -> tuple[Any, ...]:
+    """(transition, process_noise, observation_noise, control), tables as arrays.
+
+    Parameters
+    ----------
+    features, targets : tuple of str
+        The names of the columns of X and y, where they are known. On the linear model, parameters are features.
+    varying : tuple
+        What was given, None where nothing was.
+    block : bool
+        Whether it is for one step, and not one entry for each row.
+
+    Raises
+    ------
+    ValueError
+        Where columns have other names, or names whose order cannot be checked.
+    """
+    if all(value is None for value in varying):
+        return varying
+    transition, process_noise, noise, control = varying
+    parameters, p = (features, sizes.n_features) if rule.is_linear else ((), None)
+    observed, of = ((), "rows of a step") if block else (targets, "targets")
+    return (
+        _read_matrix(transition, "transition", parameters),
+        _read_matrix(process_noise, "process_noise", parameters),
+        None if noise is None else _read(noise, "observation_noise", observed, sizes.n_outputs, of),
+        None if control is None else _read(control, "control", parameters, p, "parameters", block),
+    )
+
+
+def _read(value: Any, name: str, known: Names, width: int | None, of: str, row: bool = False) -> Any:
+    """A table in the order of the known names, and with `row` also a mapping or Series; all else as it is."""
+    if row and (isinstance(value, Mapping) or (hasattr(type(value), "iloc") and not hasattr(value, "columns"))):
+        found = read_row(value, known, width, name)
+    else:
+        found = read_columns(value, name, known, width=width)
+    if found.names and not known:
+        raise ValueError(
+            f"{name}: got the names {quoted(found.names)}, but the {of} have none, so their order cannot be checked: "
+            f"{REMEDY.format(name=name, of=of)}"
+        )
+    return found.values
+
+
+def _read_matrix(value: Any, name: str, known: Names) -> Any:
+    """A column of numbers, or a matrix (p, p) whose names are in the order of the parameters; all else as it is."""
+    if value is None or callable(value):
+        return value
+    found = read_columns(value, name)
+    index = getattr(value, "index", None) if hasattr(value, "columns") else None
+    labels = found.names, () if index is None else checked_names(list(index), name)
+    if wrong := [names for names in labels if names and names != known]:
+        wanted = f"want {quoted(known)} in this order" if known else "but the parameters have none"
+        raise ValueError(
+            f"{name}: got a matrix whose rows or columns are named {quoted(wrong[0])}, {wanted}: "
+            f"{REMEDY.format(name=name, of='parameters')}"
+        )
+    return found.values
