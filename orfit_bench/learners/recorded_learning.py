@@ -83,7 +83,7 @@ class RecordedLearning(NumericPredictions):
         every = weight_history.validate(self.method, every)
         rows = with_numbers(self.rule, self._usable(), X, y)
         history = self._update(rows, weight_history.learn, self.rule, rows, every)
-        return weight_history.labelled(history, self._begun(), every, rows.X.shape[0])
+        return weight_history.labelled(history, self._begun(), self.rule, every, rows.X.shape[0])
 
     def _learn_numbers(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, predict: bool = False

@@ -7,6 +7,7 @@ these columns.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Protocol, TypeGuard
 
@@ -15,12 +16,18 @@ import numpy as np
 from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.backend import Array
+from orfit_bench.spec.state import Field
+from orfit_bench.state.layout import StateLayout
 from orfit_bench.state.state import LearnerState
 
 CALL = 10_000
 """Additions that cost as much as one call of a kernel, roughly."""
 MOST_ROWS = 64
 """Rows that are learned together at most."""
+FEW_COLUMNS = 1400
+"""Up to here a field (column, column) is added to as a whole in the time of a call for a few of its columns."""
+MANY_ENTRIES = 13
+"""How many times as large such a field may be along a side as the part of a row that takes as long to copy."""
 
 
 class SparseRows(Protocol):
@@ -40,6 +47,12 @@ class SparseRows(Protocol):
 
     def astype(self, dtype: np.dtype[Any], copy: bool) -> SparseRows:
         """The rows in another dtype."""
+
+    def toarray(self) -> np.ndarray[Any, Any]:
+        """The rows as dense ones."""
+
+    def __getitem__(self, rows: slice) -> SparseRows:
+        """Some of the rows."""
 
     def copy(self) -> SparseRows:
         """An independent copy."""
@@ -65,6 +78,8 @@ def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> S
         raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
     if value.dtype.kind not in validation.kinds_for(rule.dtype):
         raise TypeError(f"{name}: got a sparse array of dtype {value.dtype}, want real numbers")
+    if value.dtype.kind in "iu" and value.dtype.itemsize >= np.finfo(rule.dtype).dtype.itemsize:
+        validation.refuse_rounded(value.data, f"{name}.data", rule.dtype)
     with np.errstate(over="ignore"):
         rows = value.astype(rule.dtype, copy=False)
     if not rows.has_canonical_format:
@@ -101,32 +116,62 @@ def learn(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, predict: boo
         no_rows = np.empty((0, X.shape[1]), rule.dtype)  # what is validated are the targets
         rule.method.kernel.validate_rows(rule.settings, state.n_steps, no_rows, Y, False, True)
     out = np.empty(Y.shape, rule.dtype) if predict else None
-    rows = min(MOST_ROWS, max(1, math.isqrt(CALL * len(Y) // max(1, X.nnz)))) if len(Y) else 1
+    rows, is_whole = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
     for start in range(0, len(Y), rows):
         block = slice(start, min(start + rows, len(Y)))
-        learned = _learn_block(rule, state, X, Y[block], block, None if out is None else out[block])
+        learned = _learn_block(rule, state, X, Y[block], block, None if out is None else out[block], is_whole)
         if learned < len(Y[block]):
             raise rule.diverged(state, start + learned)
     state.n_samples += len(Y)
     return out
 
 
-def _learn_block(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, block: slice, out: Array | None) -> int:
-    """Learn a few rows in the columns where they are not zero; returns how many were learned."""
+def _choose_blocks(rule: Rule, layout: StateLayout, X: SparseRows, predict: bool) -> tuple[int, bool]:
+    """How many rows are learned together, and whether in all columns, which costs less for fields (column, column).
+
+    Each prediction of a method that solves for its weights needs all columns too.
+    """
+    entries, d = max(1, -(-X.nnz // max(1, X.shape[0]))), X.shape[1]  # entries of a row
+    if max(map(_axes_of_columns, layout.fields)) < 2:
+        return min(MOST_ROWS, max(1, math.isqrt(CALL // entries))), False
+    if d < FEW_COLUMNS or MANY_ENTRIES * entries > d or (predict and rule.method.state.solution):
+        return MOST_ROWS, True
+    return min(MOST_ROWS, max(1, math.isqrt(CALL) // entries)), False
+
+
+def _axes_of_columns(field: Field) -> int:
+    """How many axes of a field, from the first on, have an entry for each column of the rows."""
+    return len(list(itertools.takewhile(("parameter", "feature").__contains__, field.dims)))
+
+
+def _learn_block(
+    rule: Rule, state: LearnerState, X: SparseRows, Y: Array, block: slice, out: Array | None, is_whole: bool
+) -> int:
+    """Learn a few rows in the columns where they are not zero, or in all; returns how many were learned."""
+    layout, state.solved_weights = rule.layout(state.sizes), None
+    part, places = state.arrays, {}
+    if is_whole:
+        dense = X[block].toarray()
+    else:
+        dense, columns = _columns_in_use(X, block)
+        places = {f.name: np.ix_(*[columns] * _axes_of_columns(f)) for f in layout.fields if _axes_of_columns(f)}
+        part = part._replace(**{name: rule.backend.asarray(getattr(part, name)[at]) for name, at in places.items()})
+    with np.errstate(all="ignore"):  # kernels return fewer rows instead
+        p = rule.step_parameters(state, len(Y), 1, layout.sizes["gradients"], None)
+        learned = int(rule.kernel.learn(part, dense, Y, p, out))
+    for name, at in places.items():
+        getattr(state.arrays, name)[at] = getattr(part, name)
+    state.n_steps += learned
+    return learned
+
+
+def _columns_in_use(X: SparseRows, block: slice) -> tuple[Array, Array]:
+    """Rows in the columns where one of them is not zero, and these columns, ascending."""
     used = slice(X.indptr[block.start], X.indptr[block.stop])
     columns, place = np.unique(X.indices[used], return_inverse=True)
     if not len(columns):
         columns = np.zeros(1, X.indices.dtype)  # rows of zeros have a column too
-    rows = np.repeat(np.arange(len(Y)), np.diff(X.indptr[block.start : block.stop + 1]))
-    dense = np.zeros((len(Y), len(columns)), rule.dtype)
+    rows = np.repeat(np.arange(block.stop - block.start), np.diff(X.indptr[block.start : block.stop + 1]))
+    dense = np.zeros((block.stop - block.start, len(columns)), X.data.dtype)
     dense[rows, place] = X.data[used]
-    layout = rule.layout(state.sizes)
-    names = [f.name for f in layout.fields if f.dims[:1] in (("parameter",), ("feature",))]
-    part = state.arrays._replace(**{n: rule.backend.asarray(getattr(state.arrays, n)[columns]) for n in names})
-    with np.errstate(all="ignore"):  # kernels return fewer rows instead
-        p = rule.step_parameters(state, len(Y), 1, layout.sizes["gradients"], None)
-        learned = int(rule.kernel.learn(part, dense, Y, p, out))
-    for name in names:
-        getattr(state.arrays, name)[columns] = getattr(part, name)
-    state.n_steps += learned
-    return learned
+    return dense, columns

@@ -67,19 +67,24 @@ def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, na
     known = state.classes if state else ()
     X, names = read_features(state, X, name)
     d = state.sizes.n_features if state else None
-    rows = validation.matrix(X, name, rule.dtype, d, xp=rule.namespace, names=names)
-    labels = validation.labels(read_labels(y), name, len(rows), type(known[0]) if known else None)
+    rows: Any
+    if sparse.is_sparse(X) and name == "X":
+        rows = sparse.validate(X, name, rule, d)
+    else:
+        rows = rule.place(validation.matrix(X, name, rule.dtype, d, xp=rule.namespace, names=names))
+    n = rows.shape[0]
+    labels = validation.labels(read_labels(y), name, n, type(known[0]) if known else None)
     first: dict[Label, int] = {}
     for row, label in enumerate(labels):
         first.setdefault(label, row)
     new = [label for label in first if label not in known]
     classes = (*known, *new)
     column = {label: i for i, label in enumerate(classes)}
-    Y = np.zeros((len(rows), len(classes)), rule.dtype)
-    Y[np.arange(len(rows)), [column[label] for label in labels]] = 1
+    Y = np.zeros((n, len(classes)), rule.dtype)
+    Y[np.arange(n), [column[label] for label in labels]] = 1
     sizes = Sizes(rows.shape[1], len(classes), y_is_1d=False)
     arrivals = tuple(first[label] for label in new)
-    return Rows(rule.place(rows), rule.place(Y), sizes, classes, arrivals, feature_names=names)
+    return Rows(rows, rule.place(Y), sizes, classes, arrivals, feature_names=names)
 
 
 def without_targets(rule: Rule, state: LearnerState | None, X: object, name: str = "X", look: bool = True) -> Rows:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
 from orfit_bench.errors import DivergedError
+from orfit_bench.learners import sparse
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.targets import Rows
 from orfit_bench.spec import Method
@@ -36,7 +38,8 @@ def validate(method: Method, every: SupportsIndex) -> int:
 
 def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray[Any, Any]:
     """Learn rows; the weights (n // every, p, c) after each `every` of them, in host memory."""
-    shape, n = rule.layout(rows.sizes).shape(("parameter", "output")), len(rows.X)
+    shape, n = rule.layout(rows.sizes).shape(("parameter", "output")), rows.X.shape[0]
+    learn_part = partial(sparse.learn, rule) if sparse.is_sparse(rows.X) else rule.learn
     numbers = n * math.prod(shape)
     if n >= every and numbers // every * rule.dtype.itemsize > MAX_BYTES:
         least = math.ceil(numbers * rule.dtype.itemsize / MAX_BYTES)
@@ -47,7 +50,7 @@ def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray
     history = np.empty((n // every, *shape), rule.dtype)
     for i in range(0, n, every):
         try:
-            rule.learn(state, rows.X[i : i + every], rows.Y[i : i + every])
+            learn_part(state, rows.X[i : i + every], rows.Y[i : i + every])
         except DivergedError as error:
             raise rule.divergence(error.step, i + error.row) from None
         if i + every <= n:
@@ -55,16 +58,16 @@ def learn(state: LearnerState, rule: Rule, rows: Rows, every: int) -> np.ndarray
     return history
 
 
-def labelled(history: np.ndarray[Any, Any], state: LearnerState, every: int, n: int) -> xarray.DataArray:
+def labelled(history: np.ndarray[Any, Any], state: LearnerState, rule: Rule, every: int, n: int) -> xarray.DataArray:
     """The history with named dimensions; without outputs where targets are (n,)."""
     import xarray
 
     first = state.n_samples - n + every
     coordinates: dict[str, Any] = {"row": first + every * np.arange(len(history))}
-    if len(state.feature_names) == history.shape[1]:
+    if rule.is_linear and state.feature_names:
         coordinates["parameter"] = list(state.feature_names)
     if state.sizes.y_is_1d:
         return xarray.DataArray(history[:, :, 0], coordinates, ("row", "parameter"))
-    if state.target_names:
+    if len(state.target_names) == history.shape[2]:  # a model has one column of weights
         coordinates["output"] = list(state.target_names)
     return xarray.DataArray(history, coordinates, ("row", "parameter", "output"))

@@ -55,8 +55,9 @@ def named_dimensions(rule: StateRule, state: ColumnNames | None, variables: Any)
     names = {"feature": state.feature_names, "output": state.target_names, "target": state.target_names}
     if rule.is_linear:
         names["parameter"] = state.feature_names
-    used = {dim for dims, _, _ in variables.values() for dim in dims}
-    return {dim: found for dim in sorted(used) if (found := names.get(re.sub(r"_\d+$", "", dim), ()))}
+    sizes = {dim: n for dims, a, _ in variables.values() for dim, n in zip(dims, a.shape, strict=True)}
+    found = {dim: names.get(re.sub(r"_\d+$", "", dim), ()) for dim in sorted(sizes)}
+    return {dim: given for dim, given in found.items() if len(given) == sizes[dim]}  # a model has one column of weights
 
 
 def _plain(head: dict[str, Any]) -> dict[str, Any]:

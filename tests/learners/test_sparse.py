@@ -18,6 +18,8 @@ X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.1)
 X[7] = 0
 y = X @ rng.standard_normal(D)
 CSR = sparse.csr_array(X)
+LABELS = rng.integers(0, 3, N)
+LABELS[:60] %= 2  # one class appears later
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lms": ("lms", {"step_size": {"power": {"eta0": 0.2, "power": 0.5}}}),
     "nlms": ("nlms", {}),
@@ -26,6 +28,7 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "huber": ("sgd", {"step_size": 0.1, "loss": "huber"}),
     "initial weights": ("lms", {"step_size": 0.1, "initial_weights": np.ones(D)}),
     "float32": ("nlms", {"dtype": "float32"}),
+    "ridge": ("ridge", {"ridge": 0.5}),
 }
 ROWS = [0, 1, 2, 60, 61, 200, N]
 """Where the chunks end."""
@@ -44,13 +47,49 @@ def test_sparse_rows_are_learned_as_dense_ones(case: str, outputs: int | None, b
     for a, b in itertools.pairwise(ROWS):
         before = dense.prequential(X[a:b], Y[a:b])
         np.testing.assert_allclose(found.prequential(CSR[a:b], Y[a:b]), before, atol=tolerance)
-    np.testing.assert_allclose(found.array("w"), dense.array("w"), atol=tolerance)
+    np.testing.assert_allclose(found.state()["w"], dense.state()["w"], atol=tolerance)
     np.testing.assert_allclose(found.predict(CSR), dense.predict(X), atol=tolerance)
     assert found.n_samples_seen_ == N
     assert found.state().attrs["t"] == N
     found.partial_fit(X[:3], Y[:3])  # dense rows may follow
     dense.partial_fit(CSR[:3], Y[:3])
     np.testing.assert_allclose(found.predict(X), dense.predict(X), atol=tolerance)
+
+
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("numba", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_labels_of_sparse_rows_are_learned_as_those_of_dense_ones(dtype: str, backend: str) -> None:
+    dense, found = (ob.create("softmax", backend=backend, dtype=dtype, step_size=0.3) for _ in range(2))
+    tolerance = 1e-12 if dtype == "float64" else 1e-4
+    for a, b in itertools.pairwise(ROWS):
+        scores = dense.prequential(X[a:b], LABELS[a:b])
+        np.testing.assert_allclose(found.prequential(CSR[a:b], LABELS[a:b]), scores, atol=tolerance)
+    np.testing.assert_allclose(found.array("w"), dense.array("w"), atol=tolerance)
+    np.testing.assert_array_equal(found.array("seen"), dense.array("seen"))
+    np.testing.assert_array_equal(found.predict(CSR), dense.predict(X))
+    np.testing.assert_allclose(found.predict_proba(CSR), dense.predict_proba(X), atol=tolerance)
+    with pytest.raises(TypeError, match="sample_weight: sparse rows have no weights"):
+        found.partial_fit(CSR, LABELS, sample_weight=np.ones(N))
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_sums_of_products_are_added_in_the_columns_in_use(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orfit_bench.learners.sparse.FEW_COLUMNS", 0)
+    monkeypatch.setattr("orfit_bench.learners.sparse.MANY_ENTRIES", 0)
+    monkeypatch.setattr("orfit_bench.learners.sparse.CALL", (5 * rows) ** 2)
+    dense, found = (ob.create("ridge", backend="numpy") for _ in range(2))
+    for a, b in itertools.pairwise(ROWS):
+        found.partial_fit(CSR[a:b], y[a:b])
+        found.predict(CSR[:1])  # solves for the weights in between
+    dense.partial_fit(X, y)
+    for name in ("information", "moment"):
+        np.testing.assert_allclose(found.array(name), dense.array(name), atol=1e-12)
+    np.testing.assert_allclose(found.predict(CSR), dense.predict(X), atol=1e-12)
+    huge = CSR.copy()
+    huge.data[huge.indptr[100]] = 1e200
+    with pytest.raises(ob.DivergedError) as info:
+        found.partial_fit(huge, y)
+    assert (info.value.row, found.n_samples_seen_) == (100, N + 100)
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
@@ -82,6 +121,9 @@ REFUSED: list[tuple[str, dict[str, Any], Any, type[Exception], str]] = [
     ("oja", {}, CSR, TypeError, r"X: got sparse rows, .*X.toarray\(\)"),
     ("sgd", {"momentum": 0.5}, CSR, TypeError, "sgd does not take: with momentum a step needs all columns"),
     ("sgd", {"batch_size": 4}, CSR, TypeError, "with batch_size a step needs"),
+    ("softmax", {"ridge": 0.1}, CSR, TypeError, "softmax does not take: with ridge a step needs all columns"),
+    ("ridge", {"forgetting_factor": 0.9}, CSR, TypeError, "with a forgetting_factor a step needs all columns"),
+    ("lms", {}, CSR.astype(np.int64) + sparse.csr_array(([2**53 + 1], ([0], [0])), CSR.shape), ValueError, "rounded"),
     ("lms", {"model": ob.MLP((2,))}, CSR, TypeError, "for the linear model only"),
     ("lms", {}, CSR.tocsc(), TypeError, r"X: got a sparse array in the format csc, want csr: pass X.tocsr\(\)"),
     ("lms", {}, CSR * 1j, TypeError, "X: got a sparse array of dtype complex128, want real numbers"),
@@ -94,7 +136,7 @@ def test_what_cannot_be_learned_is_refused(
 ) -> None:
     learner = ob.create(method, backend="numpy", **settings)
     with pytest.raises(error, match=message):
-        learner.partial_fit(*([rows] if method == "oja" else [rows, y]))
+        learner.partial_fit(*([rows] if method == "oja" else [rows, LABELS if method == "softmax" else y]))
     assert learner.n_samples_seen_ == 0
 
 

@@ -220,6 +220,24 @@ def test_names_are_part_of_the_state_of_files_and_of_bytes(tmp_path: Any) -> Non
         ob.restore(state.sortby("parameter"))
 
 
+@pytest.mark.parametrize("method", ["sgd", "kalman", "orfit", "owm", "gp"])
+def test_states_of_models_name_what_is_a_feature_or_target(method: str) -> None:
+    def make() -> Any:
+        return ob.create(method, backend="numpy", model=ob.MLP([2]))
+
+    rows, targets = pd.DataFrame(X, columns=NAMES), pd.DataFrame({"u": y, "v": -y})
+    learner = make().partial_fit(rows, targets)
+    state = learner.state()
+    assert state["feature"].values.tolist() == NAMES
+    assert state["target"].values.tolist() == ["u", "v"]
+    assert not {"output", "parameter"} & set(state.coords)
+    again = ob.restore(state)
+    equal(again.predict(rows[NAMES[::-1]]), learner.predict(rows))
+    equal(again.partial_fit(rows, targets[["v", "u"]]).predict(rows[:0]), np.empty((0, 2)))
+    one = make().partial_fit(rows, targets[["u"]])
+    assert one.state()["target"].values.tolist() == ["u"]
+
+
 def test_merged_learners_have_the_same_names() -> None:
     def rls(table: Any) -> Any:
         return ob.create("rls", backend="numpy").partial_fit(table, y)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import orfit_bench as ob
 from orfit_bench.learners import weight_history
@@ -48,6 +49,31 @@ def test_names_and_counts() -> None:
     assert found.dims == ("row", "parameter")
     assert found["row"].values.tolist() == [13, 23]
     assert found["parameter"].values.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("method", ["lms", "ridge"])
+def test_sparse_rows_have_the_history_of_dense_ones(method: str, make: Any) -> None:
+    one, other = (ob.create(method, backend="numpy") for _ in range(2))
+    found, want = one.weight_history(make(X), Y, every=2), other.weight_history(X, Y, every=2)
+    np.testing.assert_allclose(found, want, atol=1e-12)
+    assert found["row"].equals(want["row"])
+    rows = X.copy()
+    rows[5] = 1e200
+    with pytest.raises(ob.DivergedError) as info:
+        ob.create("lms", backend="numpy").weight_history(make(rows), Y, every=2)
+    assert info.value.row == 5
+
+
+def test_a_model_has_no_weights_by_target() -> None:
+    table, targets = pd.DataFrame(X, columns=["a", "b", "c"]), pd.DataFrame(Y, columns=["u", "v"])
+    learner = ob.create("sgd", backend="numpy", model=ob.MLP([2]))
+    found = learner.weight_history(table, targets, every=10)
+    assert found.dims == ("row", "parameter", "output")
+    assert found.shape == (2, 14, 1)
+    assert set(found.coords) == {"row"}
+    linear = ob.create("sgd", backend="numpy").weight_history(table, targets)
+    assert linear["output"].values.tolist() == ["u", "v"]
 
 
 def test_refusals_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,11 @@ def _has_no_covariance(settings: Settings, steps: int) -> str:
     return "" if settings["ridge"] or steps else "without a prior and rows the variance is infinite"
 
 
+def needs_dense_rows(settings: Settings) -> str:
+    """Why a row changes sums of features that are zero; empty if it does not."""
+    return "" if settings["forgetting_factor"] == 1 else "with a forgetting_factor a step needs all columns"
+
+
 METHOD = Method(
     name="ridge",
     summary="ridge regression in information form: the normal equations are summed, and solved when predictions need "
@@ -100,6 +105,7 @@ METHOD = Method(
         has_complex_form=lambda settings: True,
         weighting=Weighting("errors", sums=("information", "moment")),
         blocks=True,
+        needs_dense_rows=needs_dense_rows,
     ),
     theory=Theory(
         laws=LAWS,

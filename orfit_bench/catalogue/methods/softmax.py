@@ -38,6 +38,11 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     return weighted_mean(a, b, "w") | {"seen": a.fields["seen"] + b.fields["seen"]}
 
 
+def needs_dense_rows(settings: Settings) -> str:
+    """Why a step changes weights of features that are zero; empty if it does not."""
+    return "with ridge a step needs all columns" if settings["ridge"] > 0 else ""
+
+
 METHOD = Method(
     name="softmax",
     summary="softmax regression, also on networks: gradient steps on the cross-entropy of labels; classes may appear "
@@ -65,7 +70,13 @@ METHOD = Method(
         ),
         probabilities=lambda scores, settings: softmax(scores),
     ),
-    kernel=KernelSpec(weighting=Weighting("repetitions"), models=True, blocks=True, needs_targets=True),
+    kernel=KernelSpec(
+        weighting=Weighting("repetitions"),
+        models=True,
+        blocks=True,
+        needs_targets=True,
+        needs_dense_rows=needs_dense_rows,
+    ),
     theory=Theory(
         laws=LAWS,
         batch=batch,

@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.named_rows import NamedState, read_features
+from orfit_bench.learners.sparse import is_sparse
 from orfit_bench.spec.backend import Array
 
 HostArray = np.ndarray[Any, Any]
@@ -59,6 +60,8 @@ class FleetRows(NamedTuple):
 def read_rows(X: object, which: object, size: int, state: NamedState | None, dtype: np.dtype[Any]) -> FleetRows:
     """X (N, n, d), or X (n, d) with the member of each row; TypeError or ValueError as for one learner."""
     values, names = read_features(state, X, "X")
+    if is_sparse(values):
+        raise TypeError("X: got sparse rows, which fleets do not take: pass X.toarray(), or use single learners")
     rows = as_numbers(values, "X", dtype, names=names)
     order: HostArray | None = None
     shape: tuple[int, ...]
