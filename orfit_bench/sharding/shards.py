@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from orfit_bench.errors import suggest
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
 from orfit_bench.tables.rows import Cursor
@@ -70,7 +71,7 @@ def _split(table: Any, target: list[str]) -> Rows:
     """X and y of a table whose columns `target` are y."""
     frame = nw.from_native(table, eager_only=True)
     if missing := [name for name in target if name not in frame.columns]:
-        raise ValueError(f"no column {missing[0]!r} in a shard with the columns {', '.join(map(str, frame.columns))}")
+        raise ValueError(f"a shard has no column {missing[0]!r}{suggest(missing[0], map(str, frame.columns))}")
     y = frame[target[0]] if len(target) == 1 else frame.select(target)
     return frame.drop(target).to_native(), y.to_native()
 
@@ -80,7 +81,7 @@ def _read_file(path: str, target: list[str]) -> Iterator[Rows]:
 
     source = open_file(path)
     if missing := [name for name in target if name not in source.kinds]:
-        raise ValueError(f"{path}: no column {missing[0]!r}, it has {', '.join(source.kinds)}")
+        raise ValueError(f"{path}: no column {missing[0]!r}{suggest(missing[0], source.kinds)}")
     columns = [name for name in source.kinds if name not in target and name not in source.index]
     encoding = find_encoding(source, columns, one_hot=False, indicators=False)
     cursor = Cursor(source, encoding, tuple(target))

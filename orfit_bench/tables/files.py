@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.errors import UnavailableError
 from orfit_bench.tables.arrow_streams import ArrowStream, is_stream
+from orfit_bench.tables.contents import check_content
 from orfit_bench.tables.csv_files import open_csv
 from orfit_bench.tables.sources import BUFFER, ArraySource, ArrowSource, Source, readable
 
@@ -42,6 +43,8 @@ def open_file(path: str) -> Source:
         If a library that reads it is not installed.
     """
     kind = _format(path)
+    if not is_url(path) and Path(path).is_file():
+        check_content(path, kind)
     if kind == "npy":
         return _open_npy(path)
     if kind == "zarr":
@@ -58,7 +61,10 @@ def open_file(path: str) -> Source:
         if kind == "csv":
             return open_csv(path, place, filesystem, partitioning)
         form = _arrow_format(kind)
-        return ArrowSource(path, ds.dataset(place, format=form, filesystem=filesystem, partitioning=partitioning))
+        found = ds.dataset(place, format=form, filesystem=filesystem, partitioning=partitioning)
+    if not found.files:
+        raise ValueError(f"{path}: the folder holds no {kind} files")
+    return ArrowSource(path, found)
 
 
 def is_url(path: str) -> bool:
@@ -152,11 +158,16 @@ def _open_zarr(path: str) -> Source:
         import zarr
     except ImportError as error:
         raise UnavailableError(f"{path}: Zarr files are read by zarr: {EXTRA}") from error
-    found = zarr.open(path, mode="r")
+    try:
+        found = zarr.open(path, mode="r")
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{path}: cannot be read, it holds no Zarr array or group: {error}") from error
     arrays = {"": found} if isinstance(found, zarr.Array) else dict(sorted(found.arrays()))
     columns: dict[str, tuple[Any, Any]] = {}
     for name, array in arrays.items():
         columns |= _columns_of(path, name, array)
+    if not columns:
+        raise ValueError(f"{path}: the group holds no arrays, which would be its columns")
     return ArraySource(path, columns)
 
 

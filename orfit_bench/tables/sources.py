@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -122,8 +123,21 @@ class readable:  # used as a statement: with readable(name)
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         """Convert the error."""
-        if error is not None and type(error).__module__.startswith("pyarrow"):
-            raise ValueError(f"{self._name}: cannot be read: {error}") from error
+        if isinstance(error, UnicodeDecodeError):
+            raise ValueError(f"{self._name}: the text is not in UTF-8 ({error}): convert the file") from error
+        of_arrow = type(error).__module__.startswith("pyarrow")
+        if error is not None and (of_arrow or (isinstance(error, OSError) and error.errno is None)):
+            raise ValueError(f"{self._name}: cannot be read: {self._shortened(str(error))}") from error
+
+    def _shortened(self, message: str) -> str:
+        """The message without what the name of the source says too."""
+        message = re.sub(
+            r"^Error creating dataset\. Could not read schema from '.*?'\. Is this a '.*?' file\?: ", "", message
+        )
+        opening = re.match(r"Could not open \S+ input source '(.*?)': ((Invalid|IOError): )?", message)
+        if opening and opening[1] == self._name:
+            message = message[opening.end() :]
+        return "it has no header and no rows" if "Empty CSV file" in message else message.rstrip(": ")
 
 
 def arrow_kind(dtype: Any) -> str:

@@ -1,0 +1,54 @@
+"""The content of local files by their first bytes, so that one that is not what its ending says is refused clearly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MAGIC = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow's file format",
+    b"\xff\xff\xff\xff": "Arrow's stream format",
+    b"FEA1": "the first version of Feather",
+    b"\x93NUMPY": "NPY",
+    b"PK\x03\x04": "a ZIP archive, such as .npz or .xlsx",
+    b"\x1f\x8b": "gzip",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+    b"\x89HDF": "HDF5",
+    b"SQLite format 3": "SQLite",
+}
+"""What files with these first bytes hold."""
+WANTED = {
+    "parquet": ("Parquet",),
+    "ipc": ("Arrow's file format", "Arrow's stream format"),
+    "npy": ("NPY",),
+    "csv": ("",),
+    "csv.gz": ("gzip",),
+}
+"""What files of these formats hold; a text file begins with no such bytes."""
+NAMES = {"parquet": "Parquet", "ipc": "Arrow or Feather", "npy": "NPY", "csv": "a text file", "csv.gz": "gzip"}
+
+
+def check_content(path: str, kind: str) -> None:
+    """ValueError if a local file is empty, or begins as a file of another format than its ending says.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    kind : str
+        Its format: "parquet", "ipc", "npy" or "csv".
+    """
+    if kind == "csv" and path.lower().endswith(".gz"):
+        kind = "csv.gz"
+    if kind not in WANTED:
+        return
+    with Path(path).open("rb") as file:
+        start = file.read(16)
+    if not start:
+        raise ValueError(f"{path}: the file is empty")
+    found = next((name for magic, name in MAGIC.items() if start.startswith(magic)), "")
+    if found in WANTED[kind]:
+        return
+    looks = f"it begins as {found}" if found else "it does not begin as such a file"
+    raise ValueError(f"{path}: by its ending this is {NAMES[kind]}, but {looks}: rename it, or write it again")
