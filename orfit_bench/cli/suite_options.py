@@ -38,6 +38,12 @@ OPTIONS = (
     click.option("--time", metavar="COLUMN", help="Column of FILE that orders the rows; it is not learned."),
     click.option("--drop", "dropped", multiple=True, metavar="COLUMN", help="Column of FILE that is not learned."),
     click.option("--one-hot", is_flag=True, help="Make one column of each text in the columns of texts of FILE."),
+    click.option(
+        "--categorical",
+        multiple=True,
+        metavar="COLUMN",
+        help="Make one column of each value in this column of FILE: texts, integers or booleans.",
+    ),
     click.option("--indicators", is_flag=True, help="Make missing values of FILE 0, with a column that says where."),
     click.option(
         "--rows",
@@ -125,6 +131,7 @@ def _stream_of_file(chosen: dict[str, Any]) -> dict[str, Any] | None:
         "time": ("--time", chosen["time"]),
         "drop": ("--drop", list(chosen["dropped"])),
         "texts": ("--one-hot", "one_hot" if chosen["one_hot"] else None),
+        "categorical": ("--categorical", list(chosen["categorical"])),
         "missing": ("--indicators", "indicators" if chosen["indicators"] else None),
     }
     given = {name: value for name, (_, value) in options.items() if value not in (None, [])}

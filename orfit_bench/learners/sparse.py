@@ -116,10 +116,10 @@ def learn(rule: Rule, state: LearnerState, X: SparseRows, Y: Array, predict: boo
         no_rows = np.empty((0, X.shape[1]), rule.dtype)  # what is validated are the targets
         rule.method.kernel.validate_rows(rule.settings, state.n_steps, no_rows, Y, False, True)
     out = np.empty(Y.shape, rule.dtype) if predict else None
-    rows, is_whole = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
+    rows, all_columns = _choose_blocks(rule, rule.layout(state.sizes), X, predict)
     for start in range(0, len(Y), rows):
         block = slice(start, min(start + rows, len(Y)))
-        learned = _learn_block(rule, state, X, Y[block], block, None if out is None else out[block], is_whole)
+        learned = _learn_block(rule, state, X, Y[block], block, None if out is None else out[block], all_columns)
         if learned < len(Y[block]):
             raise rule.diverged(state, start + learned)
     state.n_samples += len(Y)
@@ -145,12 +145,12 @@ def _axes_of_columns(field: Field) -> int:
 
 
 def _learn_block(
-    rule: Rule, state: LearnerState, X: SparseRows, Y: Array, block: slice, out: Array | None, is_whole: bool
+    rule: Rule, state: LearnerState, X: SparseRows, Y: Array, block: slice, out: Array | None, all_columns: bool
 ) -> int:
     """Learn a few rows in the columns where they are not zero, or in all; returns how many were learned."""
     layout, state.solved_weights = rule.layout(state.sizes), None
     part, places = state.arrays, {}
-    if is_whole:
+    if all_columns:
         dense = X[block].toarray()
     else:
         dense, columns = _columns_in_use(X, block)

@@ -30,6 +30,7 @@ SETTINGS = (
     ),
     Setting("drop", Names(), [], "columns that are not learned"),
     Setting("texts", Choice(("refuse", "one_hot")), "refuse", "what columns of texts become"),
+    Setting("categorical", Names(), [], "columns of texts, integers or booleans that become a column for each value"),
     Setting("missing", Choice(("refuse", "indicators")), "refuse", "what missing values become"),
     Setting("n", Integer(1), None, "how many rows are used; None: all", optional=True),
 )
@@ -40,7 +41,7 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
     defaults = tuple(replace(s, default=s.check(settings.get(s.name, s.default))) for s in SETTINGS)
     given = {s.name: s.default for s in defaults}
     source = open_file(given["path"])
-    check_columns(source, _features(source, given), given["texts"] == "one_hot")
+    check_columns(source, _features(source, given), given["texts"] == "one_hot", given["categorical"])
     path, targets = given["path"], given["target"]
     files = list if is_url(path) or not Path(path).is_file() else partial(_only, Path(path))
     return replace(FILE, settings=defaults, offers=_offered(source, targets), files=files)
@@ -48,7 +49,7 @@ def stream_of_file(settings: Mapping[str, Any]) -> Stream:
 
 def stream_of_table(source: Source, name: str, settings: Mapping[str, Any]) -> Stream:
     """A stream of the rows of a table in memory."""
-    check_columns(source, _features(source, settings), settings["texts"] == "one_hot")
+    check_columns(source, _features(source, settings), settings["texts"] == "one_hot", settings["categorical"])
     defaults = tuple(replace(s, default=s.check(settings[s.name])) for s in SETTINGS if s.name not in ("path", "n"))
     summary = f"a table of {source.rows} rows"
     return Stream(
@@ -68,17 +69,18 @@ def load(
     time: str | None,
     drop: Sequence[str],
     texts: str,
+    categorical: Sequence[str],
     missing: str,
     n: int | None,
 ) -> Data:
     """The rows of a source. ValueError or TypeError that names the column or row that cannot be learned."""
-    columns = _features(source, {"target": target, "drop": drop, "time": time})
+    columns = _features(source, {"target": target, "drop": drop, "time": time, "categorical": categorical})
     rows = source.rows if n is None else n
     if not source.rows:
         raise ValueError(f"{source.name}: the file has no rows")
     if rows > source.rows:
         raise ValueError(f"{source.name}: n={rows}: want at most {source.rows}, the file has no more rows")
-    encoding = find_encoding(source, columns, texts == "one_hot", missing == "indicators")
+    encoding = find_encoding(source, columns, texts == "one_hot", missing == "indicators", categorical)
     cursor, learned = Cursor(source, encoding, tuple(target)), rows - round(test * rows)
     if not 0 < learned <= rows - (test > 0):
         raise ValueError(f"{source.name}: test={test} of {rows} rows leaves no row to learn, or none to test on")
@@ -110,7 +112,7 @@ def _only(path: Path) -> list[Path]:
 
 def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
     """The columns that are learned. ValueError for a column that does not exist, or if none is left."""
-    named = {what: Names().check(settings[what] or ()) for what in ("target", "drop", "time")}
+    named = {what: Names().check(settings[what] or ()) for what in ("target", "drop", "time", "categorical")}
     for what, names in named.items():
         for name in names:
             if name not in source.kinds:
@@ -124,7 +126,11 @@ def _features(source: Source, settings: Mapping[str, Any]) -> list[str]:
                     f"{source.name}: column {name!r} is named as target and as {what}: it cannot be predicted and be "
                     f"{role}; name it once"
                 )
+    categorical = named.pop("categorical")
     left_out = {name for names in named.values() for name in names}
+    if wrong := [name for name in categorical if name in left_out | source.index]:
+        what = next((what for what, names in named.items() if wrong[0] in names), "index")
+        raise ValueError(f"{source.name}: column {wrong[0]!r} is named as categorical and as {what}: name it once")
     columns = [name for name in source.kinds if name not in left_out | source.index]
     if not columns:
         index = f", or hold the index of a DataFrame ({quoted(sorted(source.index))})" if source.index else ""

@@ -92,6 +92,7 @@ class Stream:
         time: str | None = None,
         drop: Sequence[str] = (),
         one_hot: bool = False,
+        categorical: Sequence[str] = (),
         indicators: bool = False,
     ) -> Stream:
         """Return a stream of the rows of a file.
@@ -113,6 +114,9 @@ class Stream:
             Further columns that are not learned.
         one_hot : bool
             Whether a column of texts becomes one column of 0 and 1 for each text. Otherwise such columns are refused.
+        categorical : sequence of str
+            Columns of texts, integers or booleans that become one column of 0 and 1 for each of their values, which
+            are found by reading all rows. Two columns of the same name are refused.
         indicators : bool
             Whether missing values become 0, with a further column that is 1 where one is missing. Otherwise they are
             refused.
@@ -148,7 +152,9 @@ class Stream:
 
         if not isinstance(path, (str, PathLike)):
             raise TypeError(f"path: got {type(path).__name__}, want a path; a table in memory is for Stream.from_table")
-        return stream_of_file({"path": fspath(path), **_options(target, test, time, drop, one_hot, indicators)})
+        return stream_of_file(
+            {"path": fspath(path), **_options(target, test, time, drop, one_hot, categorical, indicators)}
+        )
 
     @staticmethod
     def from_table(
@@ -160,6 +166,7 @@ class Stream:
         time: str | None = None,
         drop: Sequence[str] = (),
         one_hot: bool = False,
+        categorical: Sequence[str] = (),
         indicators: bool = False,
     ) -> Stream:
         """Return a stream of the rows of a table in memory: pandas, polars, Arrow, or what narwhals reads.
@@ -170,7 +177,7 @@ class Stream:
             With named columns. It is not copied and must not be changed while the stream is used.
         name : str
             The name of the stream.
-        target, test, time, drop, one_hot, indicators
+        target, test, time, drop, one_hot, categorical, indicators
             As in `from_file`.
 
         Returns
@@ -188,7 +195,9 @@ class Stream:
         from orfit_bench.spec.file_stream import stream_of_table
         from orfit_bench.tables.files import open_table
 
-        return stream_of_table(open_table(table), name, _options(target, test, time, drop, one_hot, indicators))
+        return stream_of_table(
+            open_table(table), name, _options(target, test, time, drop, one_hot, categorical, indicators)
+        )
 
 
 def _options(
@@ -197,6 +206,7 @@ def _options(
     time: str | None,
     drop: Sequence[str],
     one_hot: bool,
+    categorical: Sequence[str],
     indicators: bool,
 ) -> dict[str, Any]:
     """The settings of a stream from a file or table."""
@@ -206,5 +216,6 @@ def _options(
         "time": time,
         "drop": drop,
         "texts": "one_hot" if one_hot else "refuse",
+        "categorical": categorical,
         "missing": "indicators" if indicators else "refuse",
     }

@@ -50,5 +50,5 @@ def check_content(path: str, kind: str) -> None:
     found = next((name for magic, name in MAGIC.items() if start.startswith(magic)), "")
     if found in WANTED[kind]:
         return
-    looks = f"it begins as {found}" if found else "it does not begin as such a file"
-    raise ValueError(f"{path}: by its ending this is {NAMES[kind]}, but {looks}: rename it, or write it again")
+    described = f"it begins as {found}" if found else "it does not begin as such a file"
+    raise ValueError(f"{path}: by its ending this is {NAMES[kind]}, but {described}: rename it, or write it again")

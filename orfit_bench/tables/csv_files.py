@@ -29,27 +29,27 @@ class CsvSource(ArrowSource):
         """`opened(types)` is the dataset of pyarrow with these types of columns, and `types` those to begin with."""
         super().__init__(name, opened(types), kinds)
         self._opened, self._types = opened, types
-        self._judged: set[str] = set()
+        self._checked: set[str] = set()
 
     def read(self, columns: Sequence[str], start: int) -> Iterator[Batch]:
         """The rows from `start` on, in batches."""
         for batch in super().read(columns, start):
-            large = [name for name in columns if name not in self._judged and _has_large_numbers(batch[name])]
+            large = [name for name in columns if name not in self._checked and _has_large_numbers(batch[name])]
             if large:
-                self._judge(large)
+                self._check_types(large)
                 yield from self.read(columns, start)
                 return
             start += len(next(iter(batch.values())))
             yield batch
 
-    def _judge(self, columns: Sequence[str]) -> None:
+    def _check_types(self, columns: Sequence[str]) -> None:
         """Have columns read as integers if they hold nothing else."""
         import pyarrow as pa
 
         for name in columns:
             fitting = (dtype for dtype in (pa.int64(), pa.uint64()) if self._is_of(name, dtype))
             self._types = {**self._types, name: next(fitting, pa.float64())}
-        self._judged |= set(columns)
+        self._checked |= set(columns)
         counts = [rows for rows, _ in self._parts]
         self._dataset = self._opened(self._types)
         self._parts = list(zip(counts, self._dataset.get_fragments(), strict=True))

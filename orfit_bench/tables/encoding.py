@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from orfit_bench.tables.integers import refuse_rounded
 from orfit_bench.tables.names import quoted
 from orfit_bench.tables.sources import Batch, Source
+from orfit_bench.tables.values import Array, Category, as_categories, as_numbers, exact_numbers
 
 NUMBERS = ("number", "integer", "boolean")
+CATEGORIES = ("text", "integer", "boolean")
+"""Kinds of columns that may become one column for each of their values."""
+ENCODED = ("dictionary of int", "dictionary of uint", "dictionary of bool")
+"""How such kinds begin that Arrow or pandas (Categorical) encode themselves."""
 MOST_CATEGORIES = 100
-"""Different texts of a column that is encoded."""
-Array = np.ndarray[Any, Any]
+"""Different values of a column that is encoded."""
 
 
 @dataclass(frozen=True)
@@ -29,24 +31,38 @@ class Encoding:
     columns : tuple of str
         What is read.
     categories : dict
-        The texts of a column; it becomes one column for each of them, with 1 where it has this text.
+        The values of a column; it becomes one column for each of them, with 1 where it has this value.
     indicators : tuple of str
         Columns whose missing values become 0, each followed by a column with 1 where one is missing.
     """
 
     source: str
     columns: tuple[str, ...]
-    categories: dict[str, tuple[str, ...]]
+    categories: dict[str, tuple[Category, ...]]
     indicators: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse columns that would get the same name."""
+        origin: dict[str, str] = {}
+        for column in self.columns:
+            for name in self._names_from(column):
+                if name in origin:
+                    raise ValueError(
+                        f"{self.source}: the columns {origin[name]!r} and {column!r} would both become a column "
+                        f"{name!r}: rename one of them, or drop it (--drop)"
+                    )
+                origin[name] = column
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the encoded columns."""
-        found: list[str] = []
-        for name in self.columns:
-            found += [f"{name}={value}" for value in self.categories[name]] if name in self.categories else [name]
-            found += [f"{name} is missing"] * (name in self.indicators)
-        return tuple(found)
+        return tuple(name for column in self.columns for name in self._names_from(column))
+
+    def _names_from(self, column: str) -> list[str]:
+        """The names of the columns that a column becomes."""
+        values = self.categories.get(column)
+        names = [column] if values is None else [f"{column}={value}" for value in values]
+        return names + [f"{column} is missing"] * (column in self.indicators)
 
     def encode(self, batch: Batch, first: int) -> Array:
         """The numbers (rows, len(names)) of a batch whose first row is number `first` of the source."""
@@ -54,10 +70,10 @@ class Encoding:
         X, j = np.zeros((rows, len(self.names))), 0
         for name in self.columns:
             if name in self.categories:
-                texts = as_texts(batch[name])
-                missing = np.array([text is None for text in texts], bool)
-                for value in self.categories[name]:
-                    X[:, j] = [text == value for text in texts]
+                values = as_categories(batch[name])
+                missing = np.array([value is None for value in values], bool)
+                for category in self.categories[name]:
+                    X[:, j] = [value == category for value in values]
                     j += 1
             else:
                 X[:, j] = column = exact_numbers(batch[name], self.source, name, first)
@@ -85,38 +101,48 @@ class Encoding:
         )
 
 
-def check_columns(source: Source, columns: Sequence[str], one_hot: bool) -> None:
-    """TypeError that names a column which holds no numbers, and no texts that become columns of their own."""
-    texts = [name for name in columns if source.kinds[name] == "text"]
+def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categorical: Sequence[str] = ()) -> None:
+    """TypeError that names a column which holds no numbers, and does not become columns of its own."""
+    for name in categorical:
+        if (kind := source.kinds[name]) not in CATEGORIES and not kind.startswith(ENCODED):
+            raise TypeError(
+                f"{source.name}: column {name!r} is of type {kind}, want texts, integers or booleans for one column "
+                f"for each value (--categorical)"
+            )
+    texts = [name for name in columns if source.kinds[name] == "text" and name not in categorical]
     if texts and not one_hot:
         raise TypeError(
             f"{source.name}: {quoted(texts)}: want numbers, got texts: ask for one column for each text (--one-hot), "
             f"or drop them (--drop)"
         )
     for name in columns:
-        if (kind := source.kinds[name]) not in (*NUMBERS, "text"):
+        if (kind := source.kinds[name]) not in (*NUMBERS, "text") and name not in categorical:
             remedy = "convert it or drop it (--drop)"
             if kind == "date":
                 remedy = "order the rows by it (--time), convert it, or drop it (--drop)"
             if kind.startswith("complex"):
                 remedy = "learn complex numbers from arrays in Python, by create(..., dtype='complex128')"
+            if kind.startswith(ENCODED):
+                remedy = "ask for one column for each value (--categorical), convert it, or drop it (--drop)"
             raise TypeError(f"{source.name}: column {name!r} is of type {kind}, want numbers: {remedy}")
 
 
-def find_encoding(source: Source, columns: Sequence[str], one_hot: bool, indicators: bool) -> Encoding:
-    """How the columns of a source become numbers; texts and missing values are found by reading the source once."""
-    check_columns(source, columns, one_hot)
-    texts = [name for name in columns if source.kinds[name] == "text"]
-    categories: dict[str, dict[str, None]] = {name: {} for name in texts}
+def find_encoding(
+    source: Source, columns: Sequence[str], one_hot: bool, indicators: bool, categorical: Sequence[str] = ()
+) -> Encoding:
+    """How the columns of a source become numbers; categories and missing values are found by reading all of it once."""
+    check_columns(source, columns, one_hot, categorical)
+    encoded = [name for name in columns if source.kinds[name] == "text" or name in categorical]
+    categories: dict[str, dict[Category, None]] = {name: {} for name in encoded}
     missing: dict[str, None] = {}
-    inspected = list(columns) if indicators else texts
+    inspected = list(columns) if indicators else encoded
     for batch in source.read(inspected, 0) if inspected else ():
         for name in inspected:
             if name in categories:
-                found = dict.fromkeys(as_texts(batch[name]))
+                found = dict.fromkeys(as_categories(batch[name]))
                 has_gaps = None in found
-                categories[name] |= {text: None for text in found if text is not None}
-                _check_count(source.name, name, categories[name])
+                categories[name] |= {value: None for value in found if value is not None}
+                _check_categories(source, name, categories[name])
             else:
                 has_gaps = bool(np.isnan(as_numbers(batch[name])).any())
             if indicators and has_gaps:
@@ -125,48 +151,16 @@ def find_encoding(source: Source, columns: Sequence[str], one_hot: bool, indicat
     return Encoding(source.name, tuple(columns), ordered, tuple(name for name in columns if name in missing))
 
 
-def _check_count(source: str, name: str, found: dict[str, None]) -> None:
+def _check_categories(source: Source, name: str, found: dict[Category, None]) -> None:
+    """ValueError where there are too many categories, or fractions among integers of a CSV file."""
     if len(found) > MOST_CATEGORIES:
+        kind = "texts" if source.kinds[name] == "text" else "values"
         raise ValueError(
-            f"{source}: column {name!r} has more than {MOST_CATEGORIES} different texts, too many for one column each: "
-            f"drop it (--drop) or group its values"
+            f"{source.name}: column {name!r} has more than {MOST_CATEGORIES} different {kind}, too many for one column "
+            f"each: drop it (--drop) or group its values"
         )
-
-
-def exact_numbers(column: Any, source: str, name: str, first: int) -> Array:
-    """A column as doubles, NaN where a value is missing; ValueError where an integer would be rounded.
-
-    `first` is the row of the first entry, for the message.
-    """
-    refuse_rounded(column, f"{source}: column {name!r}", first)
-    return as_numbers(column)
-
-
-def as_numbers(column: Any) -> Array:
-    """A column as doubles, NaN where a value is missing, rounded where it has to be."""
-    if not isinstance(column, np.ndarray):
-        if column.null_count == len(column):
-            return np.full(len(column), np.nan)
-        if column.null_count or str(column.type) == "bool":
-            column = column.cast("float64", safe=False)
-        column = column.to_numpy(zero_copy_only=False)
-    return np.asarray(column, np.float64)
-
-
-def as_integers(column: Any) -> Array | None:
-    """A column of integers or booleans, also as doubles, as integers of 64 bits; None where it holds anything else."""
-    if not isinstance(column, np.ndarray):
-        if column.null_count:
-            return None
-        column = column.to_numpy(zero_copy_only=False)
-    if column.dtype.kind not in "iubf" or (column.dtype == np.uint64 and (column >= 2**63).any()):
-        return None
-    if column.dtype.kind == "f" and (column % 1).any():  # NaN counts as true
-        return None
-    return np.asarray(column, np.int64)
-
-
-def as_texts(column: Any) -> list[str | None]:
-    """A column as texts, None where a value is missing."""
-    values = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
-    return [None if value is None else str(value) for value in values]
+    if fractions := [value for value in found if isinstance(value, float)]:
+        raise ValueError(
+            f"{source.name}: column {name!r} holds {fractions[0]}, want texts, integers or booleans for one column for "
+            f"each value (--categorical)"
+        )

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.tables.encoding import Array, Encoding, as_integers, as_texts, exact_numbers
+from orfit_bench.tables.encoding import Encoding
 from orfit_bench.tables.sources import Batch, Source
+from orfit_bench.tables.values import Array, as_integers, as_texts, exact_numbers
 
 
 class Cursor:

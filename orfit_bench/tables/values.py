@@ -1,0 +1,63 @@
+"""The values of a column of NumPy or Arrow: as doubles, as integers, as texts, as categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.tables.integers import refuse_rounded
+
+Array = np.ndarray[Any, Any]
+Category = str | int | bool
+
+
+def exact_numbers(column: Any, source: str, name: str, first: int) -> Array:
+    """A column as doubles, NaN where a value is missing; ValueError where an integer would be rounded.
+
+    `first` is the row of the first entry, for the message.
+    """
+    refuse_rounded(column, f"{source}: column {name!r}", first)
+    return as_numbers(column)
+
+
+def as_numbers(column: Any) -> Array:
+    """A column as doubles, NaN where a value is missing, rounded where it has to be."""
+    if not isinstance(column, np.ndarray):
+        if column.null_count == len(column):
+            return np.full(len(column), np.nan)
+        if column.null_count or str(column.type) == "bool":
+            column = column.cast("float64", safe=False)
+        column = column.to_numpy(zero_copy_only=False)
+    return np.asarray(column, np.float64)
+
+
+def as_integers(column: Any) -> Array | None:
+    """A column of integers or booleans, also as doubles, as integers of 64 bits; None where it holds anything else."""
+    if not isinstance(column, np.ndarray):
+        if column.null_count:
+            return None
+        column = column.to_numpy(zero_copy_only=False)
+    if column.dtype.kind not in "iubf" or (column.dtype == np.uint64 and (column >= 2**63).any()):
+        return None
+    if column.dtype.kind == "f" and (column % 1).any():  # NaN counts as true
+        return None
+    return np.asarray(column, np.int64)
+
+
+def as_texts(column: Any) -> list[str | None]:
+    """A column as texts, None where a value is missing."""
+    values = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+    return [None if value is None else str(value) for value in values]
+
+
+def as_categories(column: Any) -> list[Category | None]:
+    """A column as texts, integers or booleans, None where a value is missing; doubles become integers if they are."""
+    values = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+    if any(isinstance(value, float) for value in values):
+        return [None if value is None or value != value else _as_integer(value) for value in values]
+    return list(values)
+
+
+def _as_integer(value: float) -> Any:
+    return int(value) if value == value // 1 else value
