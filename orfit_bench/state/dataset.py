@@ -57,7 +57,9 @@ def named_dimensions(rule: StateRule, state: ColumnNames | None, variables: Any)
         names["parameter"] = state.feature_names
     sizes = {dim: n for dims, a, _ in variables.values() for dim, n in zip(dims, a.shape, strict=True)}
     found = {dim: names.get(re.sub(r"_\d+$", "", dim), ()) for dim in sorted(sizes)}
-    return {dim: given for dim, given in found.items() if len(given) == sizes[dim]}  # a model has one column of weights
+    return {
+        dim: given for dim, given in found.items() if given and len(given) == sizes[dim]
+    }  # a model has one column of weights
 
 
 def _plain(head: dict[str, Any]) -> dict[str, Any]:

@@ -230,7 +230,7 @@ def test_states_of_models_name_what_is_a_feature_or_target(method: str) -> None:
     state = learner.state()
     assert state["feature"].values.tolist() == NAMES
     assert state["target"].values.tolist() == ["u", "v"]
-    assert not {"output", "parameter"} & set(state.coords)
+    assert set(state.coords) == {"feature", "target"}
     again = ob.restore(state)
     equal(again.predict(rows[NAMES[::-1]]), learner.predict(rows))
     equal(again.partial_fit(rows, targets[["v", "u"]]).predict(rows[:0]), np.empty((0, 2)))
