@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -52,3 +53,12 @@ def read_one_row(state: LearnerState | None, x: object, xp: ModuleType) -> Named
     """A row x (d,), which may be a mapping, as rows (1, d), not yet validated."""
     values, names = read_row(x, state.feature_names if state else (), unnamed_width(state))
     return NamedValues(validation.one_row(values, xp), names)
+
+
+def read_one_target(state: LearnerState | None, y: object, xp: ModuleType) -> NamedValues:
+    """The target of a row, a number or (c,), which may be a mapping, as targets (1,) or (1, c), not yet validated."""
+    if not isinstance(y, Mapping) and not hasattr(type(y), "iloc"):
+        return NamedValues(validation.one_target(y, xp))
+    width = state.sizes.n_outputs if state and state.n_samples else None
+    values, names = read_row(y, state.target_names if state else (), width, "y")
+    return NamedValues(validation.one_target(values, xp), names)

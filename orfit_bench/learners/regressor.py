@@ -7,8 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orfit_bench.learners import validation
-from orfit_bench.learners.named_rows import read_one_row
+from orfit_bench.learners.named_rows import read_one_row, read_one_target
 from orfit_bench.learners.recorded_learning import RecordedLearning
 from orfit_bench.learners.targets import with_numbers
 
@@ -70,8 +69,8 @@ class Regressor(RecordedLearning):
         ----------
         x : array_like, mapping or Series, shape (d,)
             The row; a NumPy array of the learner's dtype is fastest.
-        y : float, or array_like, shape (c,)
-            Its target.
+        y : float, or array_like, mapping or Series, shape (c,)
+            Its target; names are those of the columns of a table.
         sample_weight : float, optional
             Its weight, as in `partial_fit`.
 
@@ -101,7 +100,7 @@ class Regressor(RecordedLearning):
             if (row := self._single_row) and row.learn_number(state, x, y):
                 return self
         xp = self.rule.namespace
-        X, Y = read_one_row(self._usable(), x, xp), validation.one_target(y, xp)
+        X, Y = read_one_row(self._usable(), x, xp), read_one_target(self._usable(), y, xp)
         self._learn_numbers(X, Y, None if sample_weight is None else [sample_weight])
         return self
 

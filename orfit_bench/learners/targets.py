@@ -13,6 +13,7 @@ from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label, LearnerState, Sizes
 from orfit_bench.tables.columns import read_columns, read_labels
+from orfit_bench.tables.names import NamedValues
 
 OF_CLASSES = ("output", "class")
 """Dimensions along which a field has an entry for each class; on a nonlinear model the weights have another place."""
@@ -46,7 +47,8 @@ def with_numbers(
     target_names = state.target_names if state else ()
     if type(y) is not np.ndarray:
         width = sizes.n_outputs if sizes and not sizes.y_is_1d else None
-        y, new_names = read_columns(y, "y", target_names, rule.allows_gaps, width)
+        read = y if isinstance(y, NamedValues) else read_columns(y, "y", target_names, rule.allows_gaps, width)
+        y, new_names = read
         target_names = target_names or new_names
     rows: Any
     if sparse.is_sparse(X) and name == "X":

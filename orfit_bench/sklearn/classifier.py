@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import validate_data
 
 from orfit_bench.sklearn.base import checked_weights
 from orfit_bench.sklearn.linear import LinearRows
+from orfit_bench.sklearn.tables import validate_rows
 
 Array = Any
 
@@ -75,7 +75,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
         return self._learn_labels(X, y, sample_weight)
 
     def _checked(self, X: Array, y: Array, start: bool) -> tuple[Array, Array]:
-        X, y = validate_data(self, X, y, reset=start, dtype=np.float64, order="C")
+        X, y = validate_rows(self, X, y, reset=start, dtype=np.float64, order="C")
         check_classification_targets(y)
         return self._rows(X), y
 
@@ -123,7 +123,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
             Columns as in `classes_`; each row adds up to 1.
         """
         self._check_is_fitted()
-        rows = self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        rows = self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C"))
         return self._in_order(self.learner_.predict_proba(rows))
 
     def decision_function(self, X: Array) -> Array:
@@ -140,7 +140,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
             Columns as in `classes_`; of two classes the second's score less the first's.
         """
         self._check_is_fitted()
-        return self._answer(self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C")))
+        return self._answer(self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C")))
 
     def predict(self, X: Array) -> Array:
         """Predict labels.

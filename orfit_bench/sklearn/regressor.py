@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from orfit_bench.learners import uncertainty
 from orfit_bench.sklearn.base import checked_weights
 from orfit_bench.sklearn.linear import LinearRows
+from orfit_bench.sklearn.tables import validate_rows
 
 Array = Any
 GOOD_SCORES = ("apa", "nlms", "one_step_sgd", "owm")
@@ -43,7 +43,7 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
         return self._fit(X, y, not hasattr(self, "learner_"))
 
     def _fit(self, X: Array, y: Array, start: bool, sample_weight: Array = None) -> Self:
-        X, y = validate_data(self, X, y, reset=start, dtype=np.float64, order="C", multi_output=True, y_numeric=True)
+        X, y = validate_rows(self, X, y, reset=start, dtype=np.float64, order="C", multi_output=True, y_numeric=True)
         X, y = self._rows(X), np.asarray(y, float)
         weights = None if sample_weight is None else checked_weights(sample_weight, len(X))
         if start:
@@ -72,7 +72,7 @@ class StreamingRegressor(RegressorMixin, LinearRows):  # type: ignore[misc]
         self._check_is_fitted()
         if return_std:
             uncertainty.require(self.method, np.dtype(np.float64))
-        return self._answer(self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C")))
+        return self._answer(self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C")))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -132,6 +132,6 @@ class ProbabilisticRegressor(WeightedRegressor):
         if not return_std:
             return super().predict(X)
         self._check_is_fitted()
-        rows = self._rows(validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        rows = self._rows(validate_rows(self, X, reset=False, dtype=np.float64, order="C"))
         noise = {} if self.method.traits.gaps else {"noise_variance": noise_variance}
         return tuple(map(self.learner_.backend.asnumpy, self.learner_.predict(rows, return_std=True, **noise)))

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from orfit_bench.sklearn.base import StreamingEstimator
+from orfit_bench.sklearn.tables import validate_rows
 
 Array = Any
 
@@ -47,7 +47,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return self._fit(X, not hasattr(self, "learner_"))
 
     def _fit(self, X: Array, start: bool) -> Self:
-        X = validate_data(self, X, reset=start, dtype=np.float64, order="C")
+        X = validate_rows(self, X, reset=start, dtype=np.float64, order="C")
         if self.n_components > X.shape[1]:
             raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
         if start:
@@ -98,7 +98,7 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
             Coordinates; of unit variance with `whiten`.
         """
         self._check_is_fitted()
-        X = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        X = validate_rows(self, X, reset=False, dtype=np.float64, order="C")
         return (X - self.mean_) @ self.components_.T / self._scale()
 
     def inverse_transform(self, X: Array) -> Array:

@@ -102,7 +102,15 @@ class Encoding:
 
 
 def check_columns(source: Source, columns: Sequence[str], one_hot: bool, categorical: Sequence[str] = ()) -> None:
-    """TypeError that names a column which holds no numbers, and does not become columns of its own."""
+    """TypeError that names a column which holds no numbers, and does not become columns of its own.
+
+    ValueError for a column without a name.
+    """
+    if "" in columns:
+        raise ValueError(
+            f"{source.name}: a column has no name, as that of the index which pandas writes: write the file with "
+            f"to_csv(..., index=False), name the column, or drop it (--drop '')"
+        )
     for name in categorical:
         if (kind := source.kinds[name]) not in CATEGORIES and not kind.startswith(ENCODED):
             raise TypeError(

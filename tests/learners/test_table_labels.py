@@ -98,6 +98,22 @@ def test_a_series_in_another_order_is_refused() -> None:
     equal(named.predict_one(row), named.predict(pd.DataFrame(X))[0])
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_the_target_of_one_row_may_have_names(backend: str) -> None:
+    def make() -> Any:
+        return ob.create("lms", backend=backend, step_size=0.1)
+
+    Y = pd.DataFrame({"u": y, "v": -2 * y})
+    learner = make().partial_fit(X, Y)
+    want = w(learner.copy().learn_one(X[0], Y.to_numpy()[0]))
+    for target in (Y.iloc[0], Y.iloc[0][["v", "u"]], Y.iloc[0][["v", "u"]].to_dict()):
+        equal(w(learner.copy().learn_one(X[0], target)), want)
+    with pytest.raises(ValueError, match="y: got other columns than in the first call, missing 'v'"):
+        learner.learn_one(X[0], {"u": 1.0})
+    first = make().learn_one(X[0], {"u": 1.0, "v": 2.0})
+    equal(w(first.partial_fit(X, Y[["v", "u"]])), w(make().learn_one(X[0], [1.0, 2.0]).partial_fit(X, Y.to_numpy())))
+
+
 def test_labels_that_read_alike_are_refused() -> None:
     with pytest.raises(ValueError, match="more than one column named"):
         lms().partial_fit(pd.DataFrame(X, columns=[4, 4, 5]), y)

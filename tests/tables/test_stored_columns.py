@@ -92,6 +92,15 @@ def test_labels_may_have_an_index() -> None:
     assert learner.classes_.tolist() == ["u", "v"]
 
 
+def test_a_column_without_a_name_is_refused(tmp_path: Path) -> None:
+    TABLE.to_csv(path := tmp_path / "rides.csv")
+    with pytest.raises(ValueError, match=r"rides.csv: a column has no name, as that of the index .* index=False"):
+        Stream.from_file(path, "y")
+    assert Stream.from_file(path, "y", drop=[""]).load().feature_names == ("a", "b")
+    with pytest.raises(ValueError, match="a column has no name"):
+        ob.learn("rls", [path], target="y")
+
+
 PARTS = pd.DataFrame(
     {"a": np.arange(12.0), "y": np.arange(12.0) % 5, "year": [2023, 2024, 2024] * 4, "city": list("uvww") * 3}
 )

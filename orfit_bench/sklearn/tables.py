@@ -1,0 +1,48 @@
+"""Rows for estimators: what scikit-learn checks, and the labels of columns that it does not look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import validate_data
+
+from orfit_bench.tables.names import label_text, quoted
+from orfit_bench.tables.pandas_index import index_columns
+
+Array = Any
+
+
+def validate_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -> Any:
+    """X, or X and y, as scikit-learn's `validate_data` returns them.
+
+    Labels of columns that are no strings, which scikit-learn ignores, are compared with those of the first rows:
+    ValueError where they come in another order. The index of a DataFrame that Arrow stores as a column is left out.
+    """
+    X = _without_index(X)
+    labels = _labels(X)
+    known = None if reset else getattr(estimator, "_column_labels", None)
+    if known and labels and labels != known and sorted(labels) == sorted(known):
+        raise ValueError(
+            f"X: got the columns {quoted(labels)}, want the order {quoted(known)} as in fit: select them in this order"
+        )
+    found = validate_data(estimator, X, *y, reset=reset, **checks)
+    if reset:
+        estimator._column_labels = labels
+    return found
+
+
+def _labels(X: Any) -> tuple[str, ...] | None:
+    """The labels of the columns of a DataFrame of pandas; None where they are strings, or there are none."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return None
+    labels = list(X.columns)
+    return None if any(isinstance(label, str) for label in labels) else tuple(map(label_text, labels))
+
+
+def _without_index(X: Any) -> Any:
+    """A table of Arrow without the columns that hold the index of a DataFrame; all else as it is."""
+    metadata = getattr(getattr(X, "schema", None), "metadata", None)
+    if type(X).__module__.partition(".")[0] != "pyarrow" or not hasattr(X, "column_names"):
+        return X
+    hidden = index_columns(X.column_names, metadata)
+    return X.select([name for name in X.column_names if name not in hidden]) if hidden else X
