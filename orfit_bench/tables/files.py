@@ -54,17 +54,14 @@ def open_file(path: str) -> Source:
     except ImportError as error:
         raise UnavailableError(f"{path}: {kind} files are read by pyarrow: {EXTRA}") from error
     place, filesystem = _located(path, kind)
-    partitioning = "hive" if _is_folder(place, filesystem) else None
     with readable(path):
+        partitioning = _partitioning(path, place, filesystem, kind) if _is_folder(place, filesystem) else None
         if kind == "ipc" and is_stream(place, filesystem):
             return ArrowStream(path, place, filesystem)
         if kind == "csv":
             return open_csv(path, place, filesystem, partitioning)
         form = _arrow_format(kind)
-        found = ds.dataset(place, format=form, filesystem=filesystem, partitioning=partitioning)
-    if not found.files:
-        raise ValueError(f"{path}: the folder holds no {kind} files")
-    return ArrowSource(path, found)
+        return ArrowSource(path, ds.dataset(place, format=form, filesystem=filesystem, partitioning=partitioning))
 
 
 def is_url(path: str) -> bool:
@@ -111,6 +108,21 @@ def _is_folder(place: str, filesystem: Any) -> bool:
     if filesystem is None:
         return Path(place).is_dir()
     return bool(filesystem.get_file_info(place).type.name == "Directory")
+
+
+def _partitioning(path: str, place: str, filesystem: Any, kind: str) -> str | None:
+    """How the folders of a folder are named: "hive" if by columns (year=2024) that its files have not.
+
+    ValueError if there are no files.
+    """
+    import pyarrow.dataset as ds
+
+    found = ds.dataset(place, format=_arrow_format(kind), filesystem=filesystem)
+    if not found.files:
+        raise ValueError(f"{path}: the folder holds no {kind} files")
+    folders = {part for file in found.files for part in file.removeprefix(place).split("/")[:-1]}
+    columns = {part.partition("=")[0] for part in folders if "=" in part}
+    return "hive" if columns - set(found.schema.names) else None
 
 
 def _reads_ranges(fs: Any, place: str) -> bool:

@@ -56,7 +56,7 @@ def checked_names(labels: list[Any], argument: str) -> tuple[str, ...]:
             f"{argument}: got names of columns that are partly strings ({texts[0]!r}) and partly not ({other!r}, "
             f"{type(other).__name__}): want strings for all of them, or for none"
         )
-    if is_permutation(labels) and labels == sorted(labels):
+    if not texts and is_permutation(labels) and labels == sorted(labels):
         return ()
     names = tuple(map(label_text, labels))
     check_distinct(list(names), argument)

@@ -126,3 +126,24 @@ def test_folders_give_columns_to_shards_and_order(tmp_path: Path) -> None:
     assert Stream.from_file(tmp_path / "rides", "y", time="year").load().feature_names == ("a",)
     one_file = next((tmp_path / "rides" / "year=2023").glob("*.parquet"))
     assert Stream.from_file(one_file, "y").load().feature_names == ("a",)  # a file has its own columns
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_a_column_that_the_files_have_too_is_theirs(ending: str, tmp_path: Path) -> None:
+    for year, part in PARTS.drop(columns="city").groupby("year"):
+        (folder := tmp_path / f"rides{ending}" / f"year={year}").mkdir(parents=True)
+        getattr(part, f"to_{ending[1:]}")(folder / f"rides{ending}", index=False)
+    data = Stream.from_file(tmp_path / f"rides{ending}", "y").load()
+    assert data.feature_names == ("a", "year")
+    np.testing.assert_array_equal(data.X[:, 1], PARTS.set_index("a").loc[data.X[:, 0]]["year"])
+
+
+def test_folders_of_csv_files_and_missing_values(tmp_path: Path) -> None:
+    for year in ("2024", "__HIVE_DEFAULT_PARTITION__"):
+        (folder := tmp_path / "rides.csv" / f"year={year}").mkdir(parents=True)
+        PARTS[["a", "y"]].to_csv(folder / "rides.csv", index=False)
+    with pytest.raises(ValueError, match="column 'year' has no value in row 12"):
+        Stream.from_file(tmp_path / "rides.csv", "y").load()
+    data = Stream.from_file(tmp_path / "rides.csv", "y", indicators=True).load()
+    assert data.feature_names == ("a", "year", "year is missing")
+    assert data.X[:, 2].tolist() == [0.0] * 12 + [1.0] * 12
