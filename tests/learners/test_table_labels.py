@@ -114,6 +114,17 @@ def test_the_target_of_one_row_may_have_names(backend: str) -> None:
     equal(w(first.partial_fit(X, Y[["v", "u"]])), w(make().learn_one(X[0], [1.0, 2.0]).partial_fit(X, Y.to_numpy())))
 
 
+@pytest.mark.parametrize("first", [X, pd.DataFrame(X)], ids=["array", "DataFrame"])
+def test_pipelines_put_numbers_of_columns_in_order(first: Any) -> None:
+    pipeline = ob.pipeline(ob.Standardizer(), lms()).partial_fit(first, y)
+    other = pd.DataFrame(X)[[2, 0, 1]]
+    equal(pipeline.predict(other), pipeline.predict(X))
+    row = {2: X[0, 2], 0: X[0, 0], 1: X[0, 1]}
+    assert pipeline.predict_one(row) == pytest.approx(pipeline.predict(X)[0])
+    named = ob.pipeline(ob.Standardizer(), lms()).partial_fit(other, y)
+    equal(named.predict(pd.DataFrame(X)), named.predict(other))
+
+
 def test_labels_that_read_alike_are_refused() -> None:
     with pytest.raises(ValueError, match="more than one column named"):
         lms().partial_fit(pd.DataFrame(X, columns=[4, 4, 5]), y)

@@ -81,7 +81,8 @@ class Answers(Attributes):
 
     def _rows(self, X: Any) -> tuple[Array, tuple[str, ...]]:
         """Finite rows (n, d) in host memory, and the names of their columns."""
-        values, names = X if isinstance(X, NamedValues) else read_columns(X, "X", self.feature_names)
+        known, width = self.feature_names, self.n_features
+        values, names = X if isinstance(X, NamedValues) else read_columns(X, "X", known, width=width)
         names = self.feature_names or (tuple(names) if self.n_features is None else ())
         double = np.dtype(complex if self.learner.dtype.kind == "c" else float)
         rows = validation.matrix(values, "X", double, self.n_features, names=names)
@@ -89,5 +90,5 @@ class Answers(Attributes):
 
     def _one_row(self, x: Any) -> NamedValues:
         """One row x (d,), which may be a mapping, as rows (1, d)."""
-        values, names = read_row(x, self.feature_names)
+        values, names = read_row(x, self.feature_names, self.n_features)
         return NamedValues(validation.one_row(values, np), names)
