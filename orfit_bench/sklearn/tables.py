@@ -20,14 +20,14 @@ def validate_rows(estimator: Any, X: Any, *y: Any, reset: bool, **checks: Any) -
     """
     X = _without_index(X)
     labels = _labels(X)
-    known = None if reset else getattr(estimator, "_column_labels", None)
+    known = None if reset else getattr(estimator, "column_labels_", None)
     if known and labels and labels != known and sorted(labels) == sorted(known):
         raise ValueError(
             f"X: got the columns {quoted(labels)}, want the order {quoted(known)} as in fit: select them in this order"
         )
     found = validate_data(estimator, X, *y, reset=reset, **checks)
     if reset:
-        estimator._column_labels = labels
+        estimator.column_labels_ = labels
     return found
 
 
