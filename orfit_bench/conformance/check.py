@@ -102,6 +102,7 @@ SMOKE = "learns_first_rows"
 """The check that runs before all others: if it fails, the others of that kernel are not run."""
 FIRST = (
     SMOKE,
+    "rows_are_counted",
     "prints_nothing",
     "result_depends_only_on_seed",
     "learners_are_independent",
@@ -111,7 +112,7 @@ FIRST = (
     "copy_is_independent",
     "copy_continues_identically",
 )
-"""Checks whose failure explains others: a kernel that does not run, randomness, state outside the declared fields."""
+"""Checks whose failure explains others: a kernel that does not run or miscounts, randomness, undeclared state."""
 
 
 def rank(name: str) -> int:

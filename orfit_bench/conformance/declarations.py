@@ -10,6 +10,7 @@ import numpy as np
 
 import orfit_bench as ob
 from orfit_bench.conformance.causes import describe
+from orfit_bench.errors import with_place
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Data, Metric, Model, Record, Stream
 from orfit_bench.spec.metric import Direction
@@ -110,6 +111,9 @@ def _found(kind: str, name: str, faults: Callable[[Any], Iterator[str]], declare
 
 def _stream_faults(stream: Stream) -> Iterator[str]:
     first, second = stream.load(), stream.load()
+    if not isinstance(first, Data):
+        yield f"{with_place(stream.make)} returned {type(first).__name__}, want Data(X, y)"
+        return
     for part in ("X", "y", "test", "validation", "tasks"):
         a, b = (_arrays(getattr(data, part)) for data in (first, second))
         if len(a) != len(b) or not all(map(_is_equal, a, b)):

@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import CHECKS, Check, rank
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.result import PlannedCheck
 from orfit_bench.conformance.variants import has_complex_form, variants
-from orfit_bench.errors import UnavailableError, suggest
+from orfit_bench.errors import LackingError, UnavailableError, suggest
 from orfit_bench.learners.arguments import DTYPES, is_complex
 from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import Absent
@@ -56,9 +56,17 @@ def plan_pair(
                 continue
             if one.once and any(earlier.check == one.name for earlier in found):
                 continue
-            if not loadable or not one.needs(next(contexts(backend, method, dtype, seed))):
+            if not loadable or _applies(one, next(contexts(backend, method, dtype, seed))):
                 found.append(PlannedCheck(one.name, method, backend, dtype, seed))
     return found if not available or loadable else found[:1]
+
+
+def _applies(one: Check, context: CheckContext) -> bool:
+    """Whether a check applies to a kernel, also if it is skipped for what the kernel lacks."""
+    try:
+        return not one.needs(context)
+    except LackingError:
+        return True
 
 
 def _is_loadable(backend: str, method: str) -> bool:
@@ -77,7 +85,7 @@ def checks_of(method: str) -> list[Check]:
 def contexts(backend: str, method: str, dtype: str, seed: int) -> Iterator[CheckContext]:
     """The method with every variant of its settings, the defaults first."""
     known = registry()
-    for variant in variants(known.methods[method], backend):
+    for variant in variants(known.methods[method]):
         if is_complex(dtype) and not has_complex_form(known.methods[method], variant):
             continue
         yield CheckContext(known.methods[method], known.backends[backend], dtype, seed, variant)

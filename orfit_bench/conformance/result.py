@@ -170,8 +170,10 @@ class Report:
         """What kernels say that they lack, with the reason and the number of checks that were left out for it."""
         ran = {result.backend for result in self.results if result.status != SKIPPED}
         for (backend, method), reasons in self.capabilities.items():
+            if backend not in ran or reasons.get("rows"):  # a kernel that cannot be loaded fails with that reason
+                continue
             for name, reason in reasons.items():
-                if reason and backend in ran:
+                if reason:
                     n = sum((r.backend, r.method) == (backend, method) and _lacks(r, name) for r in self.results)
                     counted = f" (left out of {n} checks)" if n else ""
                     yield f"{name} of {method} on {backend}: {reason}{counted}"

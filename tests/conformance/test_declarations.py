@@ -27,6 +27,8 @@ METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
         (lambda: Data(X * np.nan, Y), "not finite"),
         (lambda: Data(X), "y is None"),
         (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda: None, "<lambda> (test_declarations.py:"),
+        (lambda: (X, Y), "returned tuple, want Data(X, y)"),
     ],
 )
 def test_streams(data, found):

@@ -63,6 +63,7 @@ def test_the_supplier_of_a_backend_keeps_its_kernels() -> None:
     assert states["a-first"].reason.startswith(
         "its kernel of rls on numpy is already supplied by orfit-bench-numpy 1.0: uninstall one"
     )
+    assert "Override" not in states["a-first"].reason, "no plugin may override the reference"
     assert kernel(RLS, CATALOGUE, NUMPY, intruder) == "orfit_bench_numpy.rls"
 
 
