@@ -186,9 +186,9 @@ def _missing_backends(required: Iterable[str], results: Iterable[CheckResult]) -
 
 def _common_causes(report: Report) -> Iterator[str]:
     """The errors by which several checks failed, those that explain others first."""
-    from orfit_bench.conformance.result import failures
+    from orfit_bench.conformance.failures import failures
 
-    yield from (str(failure) for failure in failures(report.results) if len(failure.results) > 1)
+    yield from (str(failure) for failure in failures(report.results) if len({r.check for r in failure.results}) > 1)
 
 
 def _parameters(plan: Iterable[PlannedCheck]) -> Iterator[Any]:

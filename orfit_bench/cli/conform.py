@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import bar, say, show, with_wide
+from orfit_bench.cli.output import bar, say, say_command, show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_writable, replace
 
@@ -200,8 +200,10 @@ def _show(report: Report, run: export.RunInfo) -> None:
     for line in tables.notes(report):
         click.echo(line)
     for status in (SKIPPED, EXPECTED, UNPROVEN, FAILED):
-        for line in tables.lines(report, status):
+        for line, repeat in tables.lines(report, status):
             say(line)
+            if repeat:
+                say_command("  repeat: ", repeat)
     for problem in report.problems:
         say(f"problem: {problem}")
     say(tables.summary(report, run))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal
 
-from orfit_bench.conformance.check import SMOKE, Deviation, rank
+from orfit_bench.conformance.check import Deviation
 
 Status = Literal["passed", "failed", "unproven", "expected failure", "skipped"]
 Verdict = Literal["conforms", "fails", "unproven"]
@@ -105,33 +105,6 @@ MEASURED = {"deviation", "bound"}
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Failed checks of a kernel with the same cause."""
-
-    results: tuple[CheckResult, ...]
-
-    def __str__(self) -> str:
-        """The check with its reason, or the number of checks with their common cause."""
-        first = self.results[0]
-        if len(self.results) == 1:
-            return f"{first.label}: {first.reason}"
-        return f"{len(self.results)} checks of {first.method} on {first.backend}: {self.results[-1].cause}"
-
-
-def failures(results: Iterable[CheckResult]) -> list[Failure]:
-    """The failed checks, grouped by kernel and cause; what may explain other failures comes first."""
-    found: dict[tuple[str, ...], list[CheckResult]] = {}
-    for result in results:
-        if result.status == FAILED:
-            cause = result.cause or (result.reason if result.check == SMOKE else "")
-            unique = () if cause else (result.check, result.dtype, str(result.seed))
-            found.setdefault((result.backend, result.method, cause, *unique), []).append(result)
-    return sorted(
-        (Failure(tuple(same)) for same in found.values()), key=lambda one: min(rank(r.check) for r in one.results)
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """The results of a run of the kit, and whether they are sufficient to call the learners conforming.
 
@@ -163,6 +136,8 @@ class Report:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
         unproven = [f"{r.label}: {r.reason}" for r in self.results if r.status == UNPROVEN]
         left_out = [f"not supported: {line}" for line in self.unsupported() if line.endswith("checks)")]
+        from orfit_bench.conformance.failures import failures
+
         failed = map(str, failures(self.results))
         return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out])
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import RunInfo
+from orfit_bench.conformance.failures import failures
 from orfit_bench.conformance.result import (
     EXPECTED,
     FAILED,
@@ -19,7 +20,6 @@ from orfit_bench.conformance.result import (
     UNPROVEN,
     CheckResult,
     Report,
-    failures,
 )
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
@@ -77,11 +77,11 @@ def checks_table(checks: Sequence[Check]) -> Table:
     return table
 
 
-def lines(report: Report, status: str) -> Iterator[str]:
-    """The results of a status with their reasons and the commands that repeat them; equal skips are combined."""
+def lines(report: Report, status: str) -> Iterator[tuple[str, str]]:
+    """The results of a status with their reasons, each with the command that repeats it; equal skips are combined."""
     for text, same in _described(report, status):
         repeats = status == FAILED or len(same) == 1
-        yield f"{status}: {text}" + (f"\n  repeat: {same[0].repeat}" if repeats else "")
+        yield f"{status}: {text}", same[0].repeat if repeats else ""
 
 
 def notes(report: Report) -> Iterator[str]:
@@ -118,7 +118,7 @@ def summary(report: Report, run: RunInfo) -> str:
     declared = matching if report.n_declared else ""
     if declared and not report.results:
         return f"{declared if report.passed else ''}{verdict}{only}."
-    found = f"{done} checks ran on {devices} in {run.seconds:.1f} s: {counts}. "
+    found = f"{done} check{'s' * (done != 1)} ran on {devices} in {run.seconds:.1f} s: {counts}. "
     return f"{found}{declared if report.passed else ''}{verdict}{only}."
 
 
