@@ -119,7 +119,9 @@ def conform_command(
     from orfit_bench.learners.arguments import DTYPES
     from orfit_bench.report.conformance import markdown
 
-    plugins()
+    known = plugins()
+    for line in dict.fromkeys(line for name in names for line in known.unused_kernels(name)):
+        say(f"note: {line}", err=True)
     if listed:
         _list(names, chosen)
         return

@@ -134,10 +134,12 @@ def _pairs_of_plugin(name: str, everything: list[Pair]) -> list[Pair]:
     """The kernels of a plugin or distribution, and all kernels of its methods and on its backends."""
     known = registry()
     found = [p for p in known.plugins if name in (p.name, p.distribution)]
+    if not found and any(name in table for table in (known.streams, known.metrics, known.experiments)):
+        return []
     if not found:
         plugins = {p.name for p in known.plugins}
         near = suggest(name, {*known.methods, *known.backends, *plugins})
-        raise ValueError(f"no method, backend or plugin is named {name!r}{near}")
+        raise ValueError(f"no method, backend, plugin, stream, metric or experiment is named {name!r}{near}")
     if broken := [p for p in found if p.state != "ok"]:
         raise ValueError(f"plugin {name!r} is {broken[0].state}: {broken[0].reason}")
     own = {item.name for p in found for hook in ("methods", "backends") for item in p.offers.get(hook, ())}

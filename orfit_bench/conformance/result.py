@@ -121,7 +121,7 @@ class Report:
     allow_unproven : bool
         Whether a run passes although no law and no batch solution would notice wrong numbers.
     n_declared : int
-        Number of streams, metrics and models that were checked against their declarations.
+        Number of streams, metrics, models and experiments that were checked against their declarations.
     """
 
     results: list[CheckResult]

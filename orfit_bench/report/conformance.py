@@ -114,7 +114,7 @@ def summary(report: Report, run: RunInfo) -> str:
     verdict = {"conforms": "Conforming", "fails": "Not conforming", "unproven": "Unproven"}[report.verdict]
     verdict += " (allowed)" if report.verdict == "unproven" and report.passed else ""
     only = " (selected checks only)" if report.partial and report.passed else ""
-    matching = f"Streams, metrics and models that match their declarations: {report.n_declared}. "
+    matching = f"Streams, metrics, models and experiments that match their declarations: {report.n_declared}. "
     declared = matching if report.n_declared else ""
     if declared and not report.results:
         return f"{declared if report.passed else ''}{verdict}{only}."

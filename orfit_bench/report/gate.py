@@ -22,8 +22,6 @@ HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 def findings_table(findings: Sequence[Comparison]) -> Table:
     """One row per value that changed or that neither commit can measure, regressions first."""
     table = grid("Changes", *HEADINGS)
-    for column in table.columns:
-        column.no_wrap = True
     for row in _rows(findings):
         table.add_row(*map(Text, row))
     return table
