@@ -58,6 +58,11 @@ class TestReport:
         assert "| rls | numba | 64 | state_bytes | n/a | n/a | failing |" in as_markdown(found, "a", "b")
         assert not any(f.is_regression for f in found)
 
+    def test_a_reason_that_several_metrics_share_is_noted_once(self):
+        found = [classify(name, KEY, (1.0, MeasureError("died")), {}) for name in ("state_bytes", "peak_bytes")]
+        assert notes(found) == ["broken: rls on numba, 2 metrics: died"]
+        assert summary(found[:1]) == "1 value: 1 broken"
+
     def test_json_holds_all(self):
         findings = json.loads(as_json(self.FOUND, "a", "b"))["findings"]
         assert len(findings) == 4
