@@ -173,6 +173,8 @@ class Totals:
             terminalreporter.line(f"problem: {problem}", red=True)
         for cause in _common_causes(self.report):
             terminalreporter.line(f"cause: {cause}", red=True)
+        for note in self.report.notes():
+            terminalreporter.line(f"note: {note}", yellow=True)
 
 
 def _missing_backends(required: Iterable[str], results: Iterable[CheckResult]) -> Iterator[str]:

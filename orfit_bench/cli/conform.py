@@ -199,8 +199,8 @@ def _show(report: Report, run: export.RunInfo) -> None:
         show(tables.capabilities_table(report))
     for line in tables.lacking(report):
         say(line)
-    for line in tables.notes(report):
-        click.echo(line)
+    for line in report.notes():
+        say(f"note: {line}")
     for status in (SKIPPED, EXPECTED, UNPROVEN, FAILED):
         for line, repeat in tables.lines(report, status):
             say(line)

@@ -19,6 +19,8 @@ EXPECTED: Final = "expected failure"
 SKIPPED: Final = "skipped"
 LACKS: Final = "lacks"
 """The cause of a check that is skipped because the kernel lacks what it needs; messages name that after this word."""
+PROOF: Final = "wrong_numbers_are_noticed"
+"""The check that tries laws on wrong learners."""
 STATUSES: tuple[Status, ...] = (PASSED, FAILED, UNPROVEN, EXPECTED, SKIPPED)
 
 
@@ -139,7 +141,13 @@ class Report:
         from orfit_bench.conformance.failures import failures
 
         failed = map(str, failures(self.results))
-        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out])
+        notes = [f"note: {line}" for line in self.notes()]
+        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out, *notes])
+
+    def notes(self) -> Iterator[str]:
+        """What a passed check says about laws that prove nothing, once for each method."""
+        found = [r for r in self.results if r.check == PROOF and r.status == PASSED and r.reason]
+        yield from dict.fromkeys(f"{r.method}: {r.reason}" for r in found)
 
     def unsupported(self) -> Iterator[str]:
         """What kernels say that they lack, with the reason and the number of checks that were left out for it."""

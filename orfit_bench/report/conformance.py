@@ -24,8 +24,6 @@ from orfit_bench.conformance.result import (
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 
-PROOF = "wrong_numbers_are_noticed"
-"""The check that tries laws on wrong learners."""
 NOT_ALLOWED = "-"
 """Shown if a method does not allow a capability."""
 
@@ -82,13 +80,6 @@ def lines(report: Report, status: str) -> Iterator[tuple[str, str]]:
     for text, same in _described(report, status):
         repeats = status == FAILED or len(same) == 1
         yield f"{status}: {text}", same[0].repeat if repeats else ""
-
-
-def notes(report: Report) -> Iterator[str]:
-    """What passed checks have to say about laws that prove nothing."""
-    found = [r for r in report.results if r.check == PROOF and r.status == PASSED and r.reason]
-    for (method, reason), _ in _by(found, "method", "reason"):
-        yield f"note: {method}: {reason}"
 
 
 def capabilities_table(report: Report) -> Table:
@@ -158,6 +149,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     yield "Unproven", _reasons(report, UNPROVEN)
     yield "Skipped", _reasons(report, SKIPPED)
     yield "Problems", report.problems
+    yield "Notes", list(report.notes())
 
 
 def _reasons(report: Report, status: str) -> list[str]:
