@@ -102,7 +102,6 @@ SMOKE = "learns_first_rows"
 """The check that runs before all others: if it fails, the others of that kernel are not run."""
 FIRST = (
     SMOKE,
-    "rows_are_counted",
     "prints_nothing",
     "result_depends_only_on_seed",
     "learners_are_independent",
@@ -111,6 +110,7 @@ FIRST = (
     "no_memory_outside_state",
     "copy_is_independent",
     "copy_continues_identically",
+    "rows_are_counted",
 )
 """Checks whose failure explains others: a kernel that does not run or miscounts, randomness, undeclared state."""
 
