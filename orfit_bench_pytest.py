@@ -173,6 +173,8 @@ class Totals:
             terminalreporter.line(f"problem: {problem}", red=True)
         for cause in _common_causes(self.report):
             terminalreporter.line(f"cause: {cause}", red=True)
+        for note in self.report.notes():
+            terminalreporter.line(f"note: {note}", yellow=True)
 
 
 def _missing_backends(required: Iterable[str], results: Iterable[CheckResult]) -> Iterator[str]:
@@ -186,9 +188,9 @@ def _missing_backends(required: Iterable[str], results: Iterable[CheckResult]) -
 
 def _common_causes(report: Report) -> Iterator[str]:
     """The errors by which several checks failed, those that explain others first."""
-    from orfit_bench.conformance.result import failures
+    from orfit_bench.conformance.failures import failures
 
-    yield from (str(failure) for failure in failures(report.results) if len(failure.results) > 1)
+    yield from (str(failure) for failure in failures(report.results) if len({r.check for r in failure.results}) > 1)
 
 
 def _parameters(plan: Iterable[PlannedCheck]) -> Iterator[Any]:

@@ -54,6 +54,13 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def with_place(function: object) -> str:
+    """The name of an author's function with its file and line, "learn (kernel.py:18)", where Python knows them."""
+    code = getattr(function, "__code__", None)
+    place = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
+    return f"{getattr(function, '__name__', 'the function')}{place}"
+
+
 def suggest(name: object, known: Iterable[str], synonym: str | None = None, how: str = "") -> str:
     """Return the end of a message about an unknown name: its synonym or the nearest known one, and all of them.
 

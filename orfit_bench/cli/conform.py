@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orfit_bench.cli.output import bar, say, show, with_wide
+from orfit_bench.cli.output import bar, say, say_command, show, with_wide
 from orfit_bench.cli.plugins import plugins
 from orfit_bench.jobs.files import ensure_writable, replace
 
@@ -119,7 +119,9 @@ def conform_command(
     from orfit_bench.learners.arguments import DTYPES
     from orfit_bench.report.conformance import markdown
 
-    plugins()
+    known = plugins()
+    for line in dict.fromkeys(line for name in names for line in known.unused_kernels(name)):
+        say(f"note: {line}", err=True)
     if listed:
         _list(names, chosen)
         return
@@ -197,11 +199,13 @@ def _show(report: Report, run: export.RunInfo) -> None:
         show(tables.capabilities_table(report))
     for line in tables.lacking(report):
         say(line)
-    for line in tables.notes(report):
-        click.echo(line)
+    for line in report.notes():
+        say(f"note: {line}")
     for status in (SKIPPED, EXPECTED, UNPROVEN, FAILED):
-        for line in tables.lines(report, status):
+        for line, repeat in tables.lines(report, status):
             say(line)
+            if repeat:
+                say_command("  repeat: ", repeat)
     for problem in report.problems:
         say(f"problem: {problem}")
     say(tables.summary(report, run))

@@ -60,18 +60,17 @@ def gate_command(
     of a plugin, only that plugin's pairs.
 
     \b
-    seconds_per_sample       time per sample, learning a chunk
+    seconds_per_sample         time per sample, learning a chunk
     kernel_seconds_per_sample  the part of it spent in the kernel
-    latency                  time of a call with a single sample
-    import_seconds           time to import the package
-    start_seconds            time to start the command line
-    peak_bytes               peak memory while learning a chunk
-    state_bytes              size of the learner's state
-    batch_deviation          deviation from the exact batch solution
-    frozen_deviation         deviation from a stored reference trajectory
+    latency                    time of a call with a single sample
+    import_seconds             time to import the package
+    start_seconds              time to start the command line
+    peak_bytes                 peak memory while learning a chunk
+    state_bytes                size of the learner's state
+    batch_deviation            deviation from the exact batch solution
+    frozen_deviation           deviation from a stored reference trajectory
 
-    The code of both commits is installed and run with your rights: name no commit
-    that you would not run yourself.
+    The code of both commits is installed and run with your rights: name no commit that you would not run yourself.
 
     The timings of the two commits are interleaved and normalized by a reference workload. A suspected change is
     measured again in new processes, up to three times, and reported only if most measurements agree.

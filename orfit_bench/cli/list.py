@@ -22,7 +22,8 @@ def list_command(name: str | None) -> None:
 
     Without NAME, list all methods with the backends that support them, and all backends, streams, metrics and plugins.
     With the NAME of a method, show its formulas, settings, state, laws with their sources, and cost; with the NAME of a
-    backend, stream or metric, show its description and settings.
+    backend, stream or metric, show its description and settings; with the NAME of a plugin, its state and what it
+    supplies.
 
     \b
     Examples:
@@ -42,4 +43,5 @@ def list_command(name: str | None) -> None:
 
 def _unknown(known: Registry, name: str) -> str:
     names = {*known.methods, *known.backends, *known.streams, *known.metrics, *known.experiments}
-    return f"no method, backend, stream, metric or experiment {name!r}{suggest_method(name, names)}"
+    names |= {plugin.name for plugin in known.plugins}
+    return f"no method, backend, stream, metric, experiment or plugin {name!r}{suggest_method(name, names)}"

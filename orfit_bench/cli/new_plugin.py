@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -45,18 +46,18 @@ def new_plugin_command(name: str, kind: str, folder: Path | None) -> None:
 
     plugins()
     folder = folder or Path(name)
-    names = write(name, kind, folder)
+    names, shown = write(name, kind, folder), shlex.quote(str(folder))
     run = {
         "backend": f"orfit-bench run --method lms --backend {names.package}",
         "stream": f"orfit-bench run --method lms --stream {names.package}",
-        "metric": "orfit-bench run --method lms --stream drift",
-        "model": f"pytest {folder}",
+        "metric": f"orfit-bench run --method lms --stream drift --column {names.package}",
+        "model": f"pytest {shown}",
     }.get(kind, f"orfit-bench run --method {names.package}")
     what = {"both": "method and backend", **dict.fromkeys(("classification", "filter", "subspace"), "method")}
     click.echo(
         f"{folder}: the {what.get(kind, kind)} {names.package}, "
         f"distribution {names.distribution}\n"
-        f"  pip install --editable {folder}\n"
+        f"  pip install --editable {shown}\n"
         f"  orfit-bench conform {names.package}\n"
         f"  {run}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -144,6 +145,15 @@ def say(text: str, err: bool = False) -> None:
     width, text = width_of(err), text.translate(CONTROLS)
     lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) if width else [text]
     click.echo("\n".join(lines) or text, err=err)
+
+
+def say_command(before: str, command: str) -> None:
+    """Print a command that can be copied: a line that is longer than the terminal is wide goes on after a backslash."""
+    width, text = width_of(), (before + command).translate(CONTROLS)
+    if width and command == shlex.join(command.split()):  # no quotes, within which a line cannot be broken
+        lines = textwrap.wrap(text, width - 2, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        text = text if len(text) <= width else " \\\n".join(lines)
+    click.echo(text)
 
 
 class Bar(NamedTuple):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orfit_bench.cli.output import say
+
 if TYPE_CHECKING:
     from orfit_bench.plugins.registry import Registry
 
@@ -19,7 +21,7 @@ def plugins() -> Registry:
         known.require_sound()
     for plugin in known.plugins:
         if plugin.state == "broken":
-            click.echo(f"Broken plugin {plugin.name} ({plugin.supplier}): {plugin.reason}", err=True)
+            say(f"Broken plugin {plugin.name} ({plugin.supplier}): {plugin.reason}", err=True)
             if asked["debug"]:
                 click.echo(plugin.trace, err=True)
     return known

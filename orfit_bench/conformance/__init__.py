@@ -19,9 +19,18 @@ How a check or a law becomes a verdict, in reading order:
 `export` writes a report as JSON and JUnit; `orfit_bench.report.conformance` prints it.
 """
 
-from orfit_bench.conformance.declarations import check_metric, check_model, check_stream
+from orfit_bench.conformance.declarations import check_experiment, check_metric, check_model, check_stream
 from orfit_bench.conformance.result import CheckResult, Report
 from orfit_bench.conformance.runner import conform
 from orfit_bench.conformance.suites import suite
 
-__all__ = ["CheckResult", "Report", "check_metric", "check_model", "check_stream", "conform", "suite"]
+__all__ = [
+    "CheckResult",
+    "Report",
+    "check_experiment",
+    "check_metric",
+    "check_model",
+    "check_stream",
+    "conform",
+    "suite",
+]

@@ -28,10 +28,13 @@ def describe(error: BaseException) -> str:
 
 
 def place(error: BaseException) -> str:
-    """The innermost line outside of libraries, " (kernel.py:26)"; the innermost of all if there is none."""
+    """The innermost line outside of libraries, " (kernel.py:26)"; if there is none, the innermost of all.
+
+    Empty where a line of a library raises the error on purpose: then the message says what is wrong.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     authors = [frame for frame in frames if not _is_library(frame.filename)]
-    last = (authors or frames)[-1:]
+    last = (authors or [frame for frame in frames[-1:] if not (frame.line or "").startswith("raise ")])[-1:]
     return "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in last)
 
 

@@ -110,8 +110,9 @@ FIRST = (
     "no_memory_outside_state",
     "copy_is_independent",
     "copy_continues_identically",
+    "rows_are_counted",
 )
-"""Checks whose failure explains others: a kernel that does not run, randomness, state outside the declared fields."""
+"""Checks whose failure explains others: a kernel that does not run or miscounts, randomness, undeclared state."""
 
 
 def rank(name: str) -> int:

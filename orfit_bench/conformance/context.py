@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -19,6 +19,7 @@ from orfit_bench.conformance.result import LACKS
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.tolerance import LearnFunction, learn_rows, tolerance
 from orfit_bench.conformance.variants import Variant
+from orfit_bench.errors import LackingError
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, REFERENCE, Backend, Method
@@ -156,13 +157,34 @@ class CheckContext:
         """Whether the method allows a capability, and the kernel offers it."""
         return not registry().capabilities(self.backend.name, self.method.name).get(capability, "not allowed")
 
+    def allows(self, capability: str) -> bool:
+        """Whether the method allows a capability; LackingError, with the reason, if it does and the kernel lacks it."""
+        capabilities = registry().capabilities(self.backend.name, self.method.name)
+        if reason := capabilities.get(capability):
+            raise LackingError(f"{LACKS} {capability}: {reason}")
+        return capability in capabilities
+
     @cached_property
     def lacking(self) -> str:
-        """What the kernel says it lacks of the settings of the variant, with its reason; empty if it has all."""
+        """What the kernel says it lacks of what the variant needs, with its reason; empty if it has all."""
         settings = check_settings(self.method.name, self.method.settings, self.variant.settings)
         kernel = registry().kernel(self.backend.name, self.method.name)
         key, reason = lacking_setting(kernel, self.method, settings)
-        return f"{LACKS} {key}: {reason}" if key else ""
+        if key:
+            return f"{LACKS} {key}: {reason}"
+        try:
+            for capability in self._needed(settings):
+                self.allows(capability)
+        except LackingError as error:
+            return str(error)
+        return ""
+
+    def _needed(self, settings: Mapping[str, Any]) -> Iterator[str]:
+        """The capabilities that the variant needs."""
+        if self.variant.model is not LINEAR and not self.method.state.layered:
+            yield "models"
+        if (settings.get("batch_size") or 1) > 1:
+            yield "blocks"
 
     @cached_property
     def batch_size(self) -> int:

@@ -1,7 +1,8 @@
-"""Checks of streams, metrics and models: does what they return match what they declare?"""
+"""Checks of streams, metrics, models and experiments: does what they return match what they declare?"""
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, get_args
@@ -10,8 +11,9 @@ import numpy as np
 
 import orfit_bench as ob
 from orfit_bench.conformance.causes import describe
+from orfit_bench.errors import with_place
 from orfit_bench.plugins.registry import registry
-from orfit_bench.spec import Data, Metric, Model, Record, Stream
+from orfit_bench.spec import Data, Experiment, Metric, Model, Record, Stream
 from orfit_bench.spec.metric import Direction
 
 ROWS, FEATURES = 40, 3
@@ -88,13 +90,45 @@ def check_model(model: Model) -> list[str]:
     return _found("model", model.name, _model_faults, model)
 
 
-def check_plugins(names: Sequence[str]) -> tuple[int, list[str]]:
-    """The number of streams, metrics and models of the plugins or distributions named, and what is wrong with them."""
-    named = [p for p in registry().plugins if p.state == "ok" and {p.name, p.distribution} & set(names)]
-    streams = [stream for plugin in named for stream in plugin.offers.get("streams", ())]
-    metrics = [metric for plugin in named for metric in plugin.offers.get("metrics", ())]
-    models = [model for plugin in named for model in plugin.models]
-    found = [*map(check_stream, streams), *map(check_metric, metrics), *map(check_model, models)]
+def check_experiment(experiment: Experiment) -> list[str]:
+    """Check that the runner of an experiment can be imported; the experiment is not run.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Names its runner as "package.module:function".
+
+    Returns
+    -------
+    list of str
+        What is wrong; empty if nothing is.
+
+    Examples
+    --------
+    >>> from orfit_bench.spec import Experiment
+    >>> check_experiment(Experiment("figure", "a paper", "a figure", 1, "math:figure"))[0]
+    "experiment 'figure': the runner 'math:figure' cannot be imported: module 'math' has no attribute 'figure'"
+    """
+    return _found("experiment", experiment.name, _experiment_faults, experiment)
+
+
+def check_plugins(names: Sequence[str] = ()) -> tuple[int, list[str]]:
+    """The number of streams, metrics, models and experiments, and what is wrong with them.
+
+    Those of the plugins or distributions named, and those that are named themselves; without names, all.
+    """
+    checks: dict[str, Callable[[Any], list[str]]] = {
+        "streams": check_stream,
+        "metrics": check_metric,
+        "models": check_model,
+        "experiments": check_experiment,
+    }
+    found = []
+    for plugin in registry().plugins:
+        whole = not names or bool({plugin.name, plugin.distribution} & set(names))
+        offers = {**plugin.offers, "models": plugin.models}
+        for kind, check in checks.items():
+            found += [check(item) for item in offers.get(kind, ()) if whole or item.name in names]
     return len(found), [fault for faults in found for fault in faults]
 
 
@@ -110,6 +144,9 @@ def _found(kind: str, name: str, faults: Callable[[Any], Iterator[str]], declare
 
 def _stream_faults(stream: Stream) -> Iterator[str]:
     first, second = stream.load(), stream.load()
+    if not isinstance(first, Data):
+        yield f"{with_place(stream.make)} returned {type(first).__name__}, want Data(X, y)"
+        return
     for part in ("X", "y", "test", "validation", "tasks"):
         a, b = (_arrays(getattr(data, part)) for data in (first, second))
         if len(a) != len(b) or not all(map(_is_equal, a, b)):
@@ -148,7 +185,7 @@ def _metric_faults(metric: Metric) -> Iterator[str]:
         yield f"better={metric.better!r}, want one of {', '.join(directions)}"
     values = {record.learner.rule.method.name: metric.measure(record) for record in _records()}
     if all(value is None for value in values.values()):
-        yield f"it is None for each of {', '.join(values)}"
+        yield f"it is None for each of {', '.join(values)}, so that no table would show it"
     for method, value in values.items():
         if value is not None and not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
             yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
@@ -174,9 +211,20 @@ def _records() -> Iterator[Record]:
             a_priori=np.full(30, 0.5) if method == "rls" else None,
             latency=np.full(10, 1e-4),
             host_bytes=1e4,
-            device_bytes=None,
+            device_bytes=1e4 if method == "rls" else None,
             limit=1e6,
         )
+
+
+def _experiment_faults(experiment: Experiment) -> Iterator[str]:
+    module, _, function = experiment.runner.partition(":")
+    try:
+        runner = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        yield f"the runner {experiment.runner!r} cannot be imported: {error}"
+    else:
+        if not callable(runner):
+            yield f"the runner {experiment.runner!r} is {type(runner).__name__}, want a function"
 
 
 def _model_faults(model: Model) -> Iterator[str]:

@@ -75,6 +75,8 @@ def as_junit(report: Report, run: RunInfo) -> bytes:
     listed = _add(suite, "properties")
     for number, line in enumerate(report.unsupported(), 1):
         _add(listed, "property", name=f"not supported {number}", value=line)
+    for number, line in enumerate(report.notes(), 1):
+        _add(listed, "property", name=f"note {number}", value=line)
     for result in report.results:
         _testcase(suite, result, failing)
     for number, problem in enumerate(report.problems, 1):

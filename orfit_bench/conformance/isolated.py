@@ -77,7 +77,8 @@ def conform_isolated(
         if rest := run.remaining():
             with open_processes(min(workers or cores(), rest) - 1) as more:
                 run.run([*processes, *more])
-        arguments = (plan, run.in_order(), bool(only), None, [*names, *backends], exit_first)
+        named = [*names, *backends]
+        arguments = (plan, run.in_order(), bool(only), None, named, exit_first, not (named or only))
         report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
     return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
 

@@ -14,7 +14,7 @@ from orfit_bench.catalogue.laws.theorems import THEOREMS
 from orfit_bench.conformance.check import MAX_USEFUL_BOUND, Check, Deviation, Violation, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.data_sets import data_sets_of, draw_rows
-from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.errors import AccuracyWarning, DivergedError, with_place
 from orfit_bench.learners.arguments import is_complex
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
@@ -130,7 +130,7 @@ def measure_law(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
         try:
-            found = law.check(partial(make, *case.methods) if len(case.methods) == 1 else make, rows)
+            found = _measured(law, partial(make, *case.methods) if len(case.methods) == 1 else make, rows)
         except (DivergedError, ValueError) as error:
             refusal, found = error, Measured(float("inf"), len(rows.X), float(np.linalg.cond(rows.X)))
         except Exception as error:
@@ -142,6 +142,15 @@ def measure_law(
         refusal.add_note(where)
         raise refusal
     return Deviation(found.deviation, allowed, data_set, inconclusive)
+
+
+def _measured(law: Law, create: Callable[..., Any], rows: Rows) -> Measured:
+    """What the author's function returned; TypeError if it is something else."""
+    found = law.check(create, rows)
+    if not isinstance(found, Measured):
+        got = "None" if found is None else type(found).__name__
+        raise TypeError(f"{with_place(law.check)} returned {got}, want Measured(deviation, n, condition)")
+    return found
 
 
 def _inconclusive(law: Law, rows: Rows, dtype: str, allowed: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,17 +37,18 @@ class Outcome(NamedTuple):
 def run_variants(one: Check, item: PlannedCheck) -> Outcome:
     """Run a check with each variant of the settings, up to the first that fails."""
     largest: Deviation | None = None
-    skipped: list[str] = []
+    skipped: list[tuple[str, str]] = []
     ran = lacking = 0
     for context in contexts(item.backend, item.method, item.dtype, item.seed):
         try:
             if context.lacking:
                 raise LackingError(context.lacking)
+            one.needs(context)  # LackingError, if the kernel lacks it
             deviation = _run_function(one, context)
         except NotApplicable as reason:
-            skipped.append(f"{context.variant}: {reason}")
+            skipped.append((str(context.variant), str(reason)))
         except LackingError as reason:
-            skipped.append(f"{context.variant}: {reason}")
+            skipped.append((str(context.variant), str(reason)))
             lacking += 1
         except Unproven as reason:
             return Outcome(UNPROVEN, str(reason), largest)
@@ -54,14 +56,14 @@ def run_variants(one: Check, item: PlannedCheck) -> Outcome:
             raise
         except BaseException as error:  # SystemExit too: the code under test is anybody's
             if isinstance(error, DivergedError) and _may_diverge(context):
-                skipped.append(f"{context.variant}: a step was refused, and the problem is too ill-conditioned")
+                skipped.append((str(context.variant), "a step was refused, and the problem is too ill-conditioned"))
             else:
                 return _failure(context, error, largest)
         else:
             if isinstance(deviation, Note):
                 return Outcome(PASSED, str(deviation))
             if deviation and deviation.inconclusive:
-                skipped.append(f"{context.variant}: {deviation.inconclusive}")
+                skipped.append((str(context.variant), deviation.inconclusive))
                 continue
             ran += 1
             if deviation and not deviation.holds:
@@ -71,9 +73,18 @@ def run_variants(one: Check, item: PlannedCheck) -> Outcome:
         if not one.all_variants:
             break
     if not ran:
-        return Outcome(SKIPPED, "; ".join(skipped), cause=LACKS if lacking else "")
-    left_out = f"{ran} of {ran + len(skipped)} variants ran; skipped: {'; '.join(skipped)}" if skipped else ""
+        return Outcome(SKIPPED, _reasons(skipped), cause=LACKS if lacking else "")
+    left_out = f"{ran} of {ran + len(skipped)} variants ran; skipped: {_each(skipped)}" if skipped else ""
     return Outcome(PASSED, left_out, largest)
+
+
+def _reasons(skipped: Sequence[tuple[str, str]]) -> str:
+    """The reason that all variants share, or that of each variant."""
+    return skipped[0][1] if len({reason for _, reason in skipped}) == 1 else _each(skipped)
+
+
+def _each(skipped: Sequence[tuple[str, str]]) -> str:
+    return "; ".join(f"{variant}: {reason}" for variant, reason in skipped)
 
 
 def _run_function(one: Check, context: CheckContext) -> Deviation | Note | None:

@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import CHECKS, Check, rank
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.result import PlannedCheck
 from orfit_bench.conformance.variants import has_complex_form, variants
-from orfit_bench.errors import UnavailableError, suggest
+from orfit_bench.errors import LackingError, UnavailableError, suggest
 from orfit_bench.learners.arguments import DTYPES, is_complex
 from orfit_bench.plugins.registry import Registry, registry
 from orfit_bench.spec import Absent
@@ -56,9 +56,17 @@ def plan_pair(
                 continue
             if one.once and any(earlier.check == one.name for earlier in found):
                 continue
-            if not loadable or not one.needs(next(contexts(backend, method, dtype, seed))):
+            if not loadable or _applies(one, next(contexts(backend, method, dtype, seed))):
                 found.append(PlannedCheck(one.name, method, backend, dtype, seed))
     return found if not available or loadable else found[:1]
+
+
+def _applies(one: Check, context: CheckContext) -> bool:
+    """Whether a check applies to a kernel, also if it is skipped for what the kernel lacks."""
+    try:
+        return not one.needs(context)
+    except LackingError:
+        return True
 
 
 def _is_loadable(backend: str, method: str) -> bool:
@@ -77,7 +85,7 @@ def checks_of(method: str) -> list[Check]:
 def contexts(backend: str, method: str, dtype: str, seed: int) -> Iterator[CheckContext]:
     """The method with every variant of its settings, the defaults first."""
     known = registry()
-    for variant in variants(known.methods[method], backend):
+    for variant in variants(known.methods[method]):
         if is_complex(dtype) and not has_complex_form(known.methods[method], variant):
             continue
         yield CheckContext(known.methods[method], known.backends[backend], dtype, seed, variant)
@@ -126,10 +134,12 @@ def _pairs_of_plugin(name: str, everything: list[Pair]) -> list[Pair]:
     """The kernels of a plugin or distribution, and all kernels of its methods and on its backends."""
     known = registry()
     found = [p for p in known.plugins if name in (p.name, p.distribution)]
+    if not found and any(name in table for table in (known.streams, known.metrics, known.experiments)):
+        return []
     if not found:
         plugins = {p.name for p in known.plugins}
         near = suggest(name, {*known.methods, *known.backends, *plugins})
-        raise ValueError(f"no method, backend or plugin is named {name!r}{near}")
+        raise ValueError(f"no method, backend, plugin, stream, metric or experiment is named {name!r}{near}")
     if broken := [p for p in found if p.state != "ok"]:
         raise ValueError(f"plugin {name!r} is {broken[0].state}: {broken[0].reason}")
     own = {item.name for p in found for hook in ("methods", "backends") for item in p.offers.get(hook, ())}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal
 
-from orfit_bench.conformance.check import SMOKE, Deviation, rank
+from orfit_bench.conformance.check import Deviation
 
 Status = Literal["passed", "failed", "unproven", "expected failure", "skipped"]
 Verdict = Literal["conforms", "fails", "unproven"]
@@ -19,6 +19,8 @@ EXPECTED: Final = "expected failure"
 SKIPPED: Final = "skipped"
 LACKS: Final = "lacks"
 """The cause of a check that is skipped because the kernel lacks what it needs; messages name that after this word."""
+PROOF: Final = "wrong_numbers_are_noticed"
+"""The check that tries laws on wrong learners."""
 STATUSES: tuple[Status, ...] = (PASSED, FAILED, UNPROVEN, EXPECTED, SKIPPED)
 
 
@@ -105,33 +107,6 @@ MEASURED = {"deviation", "bound"}
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Failed checks of a kernel with the same cause."""
-
-    results: tuple[CheckResult, ...]
-
-    def __str__(self) -> str:
-        """The check with its reason, or the number of checks with their common cause."""
-        first = self.results[0]
-        if len(self.results) == 1:
-            return f"{first.label}: {first.reason}"
-        return f"{len(self.results)} checks of {first.method} on {first.backend}: {self.results[-1].cause}"
-
-
-def failures(results: Iterable[CheckResult]) -> list[Failure]:
-    """The failed checks, grouped by kernel and cause; what may explain other failures comes first."""
-    found: dict[tuple[str, ...], list[CheckResult]] = {}
-    for result in results:
-        if result.status == FAILED:
-            cause = result.cause or (result.reason if result.check == SMOKE else "")
-            unique = () if cause else (result.check, result.dtype, str(result.seed))
-            found.setdefault((result.backend, result.method, cause, *unique), []).append(result)
-    return sorted(
-        (Failure(tuple(same)) for same in found.values()), key=lambda one: min(rank(r.check) for r in one.results)
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """The results of a run of the kit, and whether they are sufficient to call the learners conforming.
 
@@ -148,7 +123,7 @@ class Report:
     allow_unproven : bool
         Whether a run passes although no law and no batch solution would notice wrong numbers.
     n_declared : int
-        Number of streams, metrics and models that were checked against their declarations.
+        Number of streams, metrics, models and experiments that were checked against their declarations.
     """
 
     results: list[CheckResult]
@@ -163,15 +138,25 @@ class Report:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
         unproven = [f"{r.label}: {r.reason}" for r in self.results if r.status == UNPROVEN]
         left_out = [f"not supported: {line}" for line in self.unsupported() if line.endswith("checks)")]
+        from orfit_bench.conformance.failures import failures
+
         failed = map(str, failures(self.results))
-        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out])
+        notes = [f"note: {line}" for line in self.notes()]
+        return "\n".join([f"{self.verdict}: {counts}", *self.problems, *failed, *unproven, *left_out, *notes])
+
+    def notes(self) -> Iterator[str]:
+        """What a passed check says about laws that prove nothing, once for each method."""
+        found = [r for r in self.results if r.check == PROOF and r.status == PASSED and r.reason]
+        yield from dict.fromkeys(f"{r.method}: {r.reason}" for r in found)
 
     def unsupported(self) -> Iterator[str]:
         """What kernels say that they lack, with the reason and the number of checks that were left out for it."""
         ran = {result.backend for result in self.results if result.status != SKIPPED}
         for (backend, method), reasons in self.capabilities.items():
+            if backend not in ran or reasons.get("rows"):  # a kernel that cannot be loaded fails with that reason
+                continue
             for name, reason in reasons.items():
-                if reason and backend in ran:
+                if reason:
                     n = sum((r.backend, r.method) == (backend, method) and _lacks(r, name) for r in self.results)
                     counted = f" (left out of {n} checks)" if n else ""
                     yield f"{name} of {method} on {backend}: {reason}{counted}"

@@ -89,7 +89,8 @@ def conform(
             progress(len(results), len(plan), results[-1])
         if exit_first and results[-1].status == FAILED:
             break
-    report = make_report(plan, results, bool(only), named=[*names, *backends], stopped=exit_first)
+    named = [*names, *backends]
+    report = make_report(plan, results, bool(only), named=named, stopped=exit_first, everything=not (named or only))
     return replace(report, allow_unproven=allow_unproven)
 
 

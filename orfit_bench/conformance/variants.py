@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.models import MLP
-from orfit_bench.plugins.registry import registry
 from orfit_bench.schedules import Schedule
 from orfit_bench.spec import LINEAR, Choice, Integer, Matrix, Method, Model, Number, NumberOrSchedule, Setting
 from orfit_bench.spec.setting import check_settings
@@ -34,9 +33,8 @@ class Variant:
         return ", ".join(parts) or "the default settings"
 
 
-def variants(method: Method, backend: str) -> list[Variant]:
-    """Every variant that the kernel of the backend supports, the default settings first."""
-    lacks = registry().capabilities(backend, method.name)
+def variants(method: Method) -> list[Variant]:
+    """Every variant that the method allows, the default settings first; a kernel may lack what some of them need."""
     named: list[Mapping[str, Any]] = [{}, *method.examples]
     settings = [*named, *alone(method)]
     model = MLP((3,)) if method.state.layered else LINEAR
@@ -47,9 +45,9 @@ def variants(method: Method, backend: str) -> list[Variant]:
         found += [Variant(s, outputs=2) for s in named]
     if method.traits.gaps:
         found += [Variant({}, time_varying=True), Variant({}, outputs=2, time_varying=True)]
-    if method.kernel.models and not lacks["models"]:
+    if method.kernel.models:
         found += [Variant(s, MLP((3,)), 2) for s in named]
-    return [v for v in found if not (lacks.get("blocks") and v.settings.get("batch_size", 1) > 1)]
+    return found
 
 
 def alone(method: Method) -> Iterator[dict[str, Any]]:

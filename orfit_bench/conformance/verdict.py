@@ -42,6 +42,7 @@ def make_report(
     declared: Declarations | None = None,
     named: Sequence[str] = (),
     stopped: bool = False,
+    everything: bool = False,
 ) -> Report:
     """The report of a run.
 
@@ -57,6 +58,8 @@ def make_report(
         Names that the user gave; a backend among them must have run.
     stopped : bool
         Whether the run was to end at the first failure: then the checks after it are missing on purpose.
+    everything : bool
+        Whether nothing was selected, so that all streams, metrics, models and experiments are checked too.
     """
     if stopped and len(results) < len(plan):
         ran = {result.label for result in results}
@@ -64,7 +67,7 @@ def make_report(
         report.problems.append(f"stopped at the first failure: {len(results)} of {len(plan)} checks were run")
         return report
     capabilities, problems = declared or declarations(plan)
-    n_declared, faults = check_plugins(named)
+    n_declared, faults = check_plugins(named) if named or everything else (0, [])
     problems = [*problems, *faults]
     missing = [] if partial else _missing_methods({backend for backend, _ in capabilities} & registry().backends.keys())
     not_run = [] if n_declared and not plan else _not_run(plan, results, named)
@@ -104,10 +107,11 @@ def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named
 
 
 def _why_nothing_is_planned(named: Sequence[str]) -> str:
-    """The reasons for which a named backend has no kernel of a named method."""
+    """The reasons for which a named backend has no kernel of a named method, and kernels that nothing declares."""
     known = registry()
     pairs = [(b, m) for b in known.backends if b in named for m in known.methods if m in named]
     absent = [f"{m} on {b}: {reason}" for b, m in pairs if (reason := known.absence(b, m))]
+    absent += dict.fromkeys(line for name in named for line in known.unused_kernels(name))
     return "; ".join(absent) or "no checks apply to the selection; does it have a kernel? See orfit-bench list NAME"
 
 

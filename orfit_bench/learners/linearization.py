@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import with_place
 from orfit_bench.learners import layers
 from orfit_bench.learners.validation import NUMBERS
 from orfit_bench.spec import Method, Settings
@@ -22,22 +23,19 @@ from orfit_bench.spec.model import Model
 def is_applied(applied: object, function: Callable[..., Any]) -> bool:
     """Whether a function of a kernel applied a step; TypeError if it returned None."""
     if applied is None:
-        raise TypeError(f"{_name(function)} returned None, want True (applied) or False (not finite, state untouched)")
+        raise TypeError(
+            f"{with_place(function)} returned None, want True (applied) or False (not finite, state untouched)"
+        )
     return bool(applied)
 
 
-def rows_learned(learned: int | None, learn: Callable[..., Any]) -> int:
-    """The number of rows that `learn` of a kernel returned; TypeError if it returned None."""
-    if learned is None:
-        raise TypeError(f"{_name(learn)} returned None, want the number of rows learned")
-    return int(learned)
-
-
-def _name(function: Callable[..., Any]) -> str:
-    """A function of a kernel with its file and line, where Python knows them."""
-    code = getattr(function, "__code__", None)
-    place = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
-    return f"{getattr(function, '__name__', 'the kernel')}{place}"
+def rows_learned(learned: object, learn: Callable[..., Any]) -> int:
+    """The number of rows that `learn` of a kernel returned; TypeError if it is no integer."""
+    try:
+        return operator.index(learned)  # type: ignore[arg-type]  # which raises TypeError
+    except TypeError:
+        got = "None" if learned is None else type(learned).__name__
+        raise TypeError(f"{with_place(learn)} returned {got}, want the number of rows learned, an integer") from None
 
 
 def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:

@@ -98,10 +98,11 @@ def _taken_kernel(plugin: Plugin, pair: Pair, plugins: Sequence[Plugin]) -> str:
     first = min([plugin, *rivals], key=lambda p: (_distance(p, pair), _precedence(p)))
     if first is plugin:
         return ""
-    return (
-        f"its kernel of {method} on {backend} is already supplied by {first.supplier}: uninstall one, name a backend "
-        "of its own, or declare the replacement: Override('package.module')"
-    )
+    claimed = f"its kernel of {method} on {backend} is already supplied by {first.supplier}"
+    if backend == REFERENCE:  # which no plugin may override
+        return f"{claimed}: uninstall one, or name a backend of its own"
+    replacing = "or declare the replacement: Override('package.module')"
+    return f"{claimed}: uninstall one, name a backend of its own, {replacing}"
 
 
 def _distance(plugin: Plugin, pair: Pair) -> int:

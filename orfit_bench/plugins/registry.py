@@ -146,6 +146,21 @@ class Registry:
             return f"the kernel module {module!r} of {self.suppliers['kernels', (backend, method)]} does not exist"
         return module.reason if isinstance(module, Absent) else ""
 
+    def unused_kernels(self, name: str) -> list[str]:
+        """Kernels of a plugin, distribution or method of this name whose backend or method no plugin declares."""
+        found = []
+        for plugin in self.plugins:
+            for pair in plugin.offers.get("kernels", {}):
+                if name not in (plugin.name, plugin.distribution, *pair):
+                    continue
+                for kind, known, key in (("backend", self.backends, pair[0]), ("method", self.methods, pair[1])):
+                    if key not in known:
+                        near = suggest(key, known).partition(" Known")[0]
+                        found.append(
+                            f"the kernel of {pair!r} of {plugin.supplier} is not used: no {kind} {key!r}{near}"
+                        )
+        return found
+
     def require_sound(self) -> None:
         """Raise PluginError that names every broken plugin, if there are any."""
         if broken := [p for p in self.plugins if p.state == "broken"]:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from orfit_bench.conformance.check import Check
 from orfit_bench.conformance.export import RunInfo
+from orfit_bench.conformance.failures import failures
 from orfit_bench.conformance.result import (
     EXPECTED,
     FAILED,
@@ -19,13 +20,10 @@ from orfit_bench.conformance.result import (
     UNPROVEN,
     CheckResult,
     Report,
-    failures,
 )
 from orfit_bench.report.table import grid
 from orfit_bench.spec.capability import MEANING
 
-PROOF = "wrong_numbers_are_noticed"
-"""The check that tries laws on wrong learners."""
 NOT_ALLOWED = "-"
 """Shown if a method does not allow a capability."""
 
@@ -77,18 +75,11 @@ def checks_table(checks: Sequence[Check]) -> Table:
     return table
 
 
-def lines(report: Report, status: str) -> Iterator[str]:
-    """The results of a status with their reasons and the commands that repeat them; equal skips are combined."""
+def lines(report: Report, status: str) -> Iterator[tuple[str, str]]:
+    """The results of a status with their reasons, each with the command that repeats it; equal skips are combined."""
     for text, same in _described(report, status):
         repeats = status == FAILED or len(same) == 1
-        yield f"{status}: {text}" + (f"\n  repeat: {same[0].repeat}" if repeats else "")
-
-
-def notes(report: Report) -> Iterator[str]:
-    """What passed checks have to say about laws that prove nothing."""
-    found = [r for r in report.results if r.check == PROOF and r.status == PASSED and r.reason]
-    for (method, reason), _ in _by(found, "method", "reason"):
-        yield f"note: {method}: {reason}"
+        yield f"{status}: {text}", same[0].repeat if repeats else ""
 
 
 def capabilities_table(report: Report) -> Table:
@@ -114,11 +105,11 @@ def summary(report: Report, run: RunInfo) -> str:
     verdict = {"conforms": "Conforming", "fails": "Not conforming", "unproven": "Unproven"}[report.verdict]
     verdict += " (allowed)" if report.verdict == "unproven" and report.passed else ""
     only = " (selected checks only)" if report.partial and report.passed else ""
-    matching = f"Streams, metrics and models that match their declarations: {report.n_declared}. "
+    matching = f"Streams, metrics, models and experiments that match their declarations: {report.n_declared}. "
     declared = matching if report.n_declared else ""
     if declared and not report.results:
         return f"{declared if report.passed else ''}{verdict}{only}."
-    found = f"{done} checks ran on {devices} in {run.seconds:.1f} s: {counts}. "
+    found = f"{done} check{'s' * (done != 1)} ran on {devices} in {run.seconds:.1f} s: {counts}. "
     return f"{found}{declared if report.passed else ''}{verdict}{only}."
 
 
@@ -158,6 +149,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     yield "Unproven", _reasons(report, UNPROVEN)
     yield "Skipped", _reasons(report, SKIPPED)
     yield "Problems", report.problems
+    yield "Notes", list(report.notes())
 
 
 def _reasons(report: Report, status: str) -> list[str]:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orfit_bench.bench.suite import NO_BACKEND
+from orfit_bench.plugins.discovery import Plugin
 from orfit_bench.plugins.registry import Registry
 from orfit_bench.report.table import grid
 from orfit_bench.sampling import with_sampling
@@ -42,7 +43,10 @@ def overview(known: Registry) -> Iterator[RenderableType]:
 
 
 def details(known: Registry, name: str) -> Iterator[RenderableType]:
-    """The details of a method, backend, stream, metric or experiment of this name; of each if there are several."""
+    """The details of a method, backend, stream, metric, experiment or plugin; of each if several have the name.
+
+    A plugin that has the name of something else is described only if it is broken.
+    """
     describe: dict[str, Callable[[Registry, Any], Iterator[RenderableType]]] = {
         "methods": _method,
         "backends": _backend,
@@ -56,6 +60,11 @@ def details(known: Registry, name: str) -> Iterator[RenderableType]:
             yield Text(f"{table.kind} {name}: {table[name].summary}", style="bold")
             yield from describe_one(known, table[name])
             yield Text(f"supplied by: {known.suppliers[hook, name]}")
+    declared = any(name in table for table in known.tables.values())
+    for plugin in known.plugins:
+        if name in (plugin.name, plugin.distribution) and (plugin.state != "ok" or not declared):
+            yield from _plugin(plugin)
+    yield from (Text(f"note: {line}") for line in known.unused_kernels(name))
 
 
 def methods_table(known: Registry) -> Table:
@@ -210,13 +219,24 @@ def _stream(known: Registry, stream: Stream) -> Iterator[RenderableType]:
 
 
 def _metric(known: Registry, metric: Metric) -> Iterator[RenderableType]:
-    yield Text(f"formula: {metric.formula}\nunit: {metric.unit}; {metric.better} is better\nsource: {metric.source}")
+    yield Text(f"formula: {metric.formula}\nunit: {metric.unit}; {metric.better} is better")
+    yield Text(f"source: {metric.source or 'not stated'}")
 
 
 def _experiment(known: Registry, experiment: Experiment) -> Iterator[RenderableType]:
     yield Text(f"source: {experiment.source}")
     yield Text(f"data: {', '.join(experiment.data) or 'its own'}; about {experiment.seconds} s")
     yield Text(f"computed again by: orfit-bench reproduce {experiment.name}")
+
+
+def _plugin(plugin: Plugin) -> Iterator[RenderableType]:
+    """The state of a plugin, and the names of what it offers."""
+    yield Text(f"plugin {plugin.name}: {plugin.state}{f': {plugin.reason}' if plugin.reason else ''}", style="bold")
+    offered = {hook: [item.name for item in items] for hook, items in plugin.offers.items() if hook != "kernels"}
+    offered["kernels"] = [f"{method} on {backend}" for backend, method in plugin.offers.get("kernels", ())]
+    offered["models"] = [model.name for model in plugin.models]
+    yield from (Text(f"{hook}: {', '.join(names)}") for hook, names in offered.items() if names)
+    yield Text(f"supplied by: {plugin.supplier}")
 
 
 def _lacks(stream: Stream) -> str:

@@ -22,26 +22,32 @@ HEADINGS = ("method", "backend", "features", "metric", "base", "head", "change")
 def findings_table(findings: Sequence[Comparison]) -> Table:
     """One row per value that changed or that neither commit can measure, regressions first."""
     table = grid("Changes", *HEADINGS)
-    for column in table.columns:
-        column.no_wrap = True
     for row in _rows(findings):
         table.add_row(*map(Text, row))
     return table
 
 
 def notes(findings: Sequence[Comparison]) -> list[str]:
-    """The reasons for missing values and for metrics that were not measured at all."""
-    noted = [f for f in findings if f.note and f.verdict not in UNCHANGED]
+    """The reasons for missing values and for metrics that were not measured at all, each once."""
+    noted: dict[tuple[str, str, str], list[str]] = {}
+    for f in findings:
+        if f.note and f.verdict not in UNCHANGED:
+            noted.setdefault((f.verdict, f"{f.method} on {f.backend}", f.note), []).append(f.metric)
     known = {f.metric for f in findings if f.verdict != "n/a"}
     nowhere = {f"{f.metric} was not measured: {f.note}": f for f in findings if f.metric not in known}
-    return [*nowhere, *(f"{f.verdict}: {f.method} on {f.backend}, {f.metric}: {f.note}" for f in noted)]
+    return [*nowhere, *(f"{verdict}: {what}, {_some(m)}: {note}" for (verdict, what, note), m in noted.items())]
+
+
+def _some(metrics: Sequence[str]) -> str:
+    return metrics[0] if len(metrics) == 1 else f"{len(metrics)} metrics"
 
 
 def summary(findings: Sequence[Comparison]) -> str:
     """The number of values by verdict."""
     counts = Counter(f.verdict for f in findings)
     known: tuple[Verdict, ...] = ("worse", "gone", "broken", "failing", "better", "new", "same", "n/a")
-    return f"{len(findings)} values: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
+    total = f"{len(findings)} value{'s' * (len(findings) != 1)}"
+    return f"{total}: " + ", ".join(f"{counts[name]} {name}" for name in known if counts[name])
 
 
 def as_markdown(findings: Sequence[Comparison], base: str, head: str, culprit: str = "") -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.errors import suggest
+from orfit_bench.errors import suggest, with_place
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import describe_value, equal_values
@@ -71,6 +71,9 @@ def merge(
     try:
         one, other = (side(r, state, start) for r, state in ((rule, a), (other_rule, b)))
         returned = how.rule(one, other, rule.settings)
+        if not isinstance(returned, Mapping):
+            got = "None" if returned is None else type(returned).__name__
+            raise ValueError(f"{with_place(how.rule)} returned {got}, want a dict of the merged fields by name")
         if strange := [name for name in returned if name not in one.fields]:
             near = suggest(strange[0], one.fields)
             raise ValueError(f"the merge rule returned {strange[0]!r}, which is no field of {rule.method.name}{near}")

@@ -91,15 +91,17 @@ class Gate:
             {(m, b) for m, b in pairs if m in (self.methods or [m]) and b in (self.backends or [b])}
             for pairs in provided
         ]
-        every = sorted({*selected[0], *selected[1]})
+        every, (before, after) = sorted({*selected[0], *selected[1]}), [_broken(process) for process in processes]
         if not every:
             raise ValueError(
                 "neither commit provides a selected method on a selected backend: install a backend (see orfit-bench "
-                "list), or change --method and --backend"
+                f"list), or change --method and --backend{f'; {after}' if after else ''}"
             )
         unmatched = [pair for pair in every if (pair in selected[0]) != (pair in selected[1])]
         found = [
-            Comparison("method", *pair, 0, math.nan, math.nan, "gone" if pair in selected[0] else "new")
+            Comparison(
+                "method", *pair, 0, math.nan, math.nan, *(("gone", after) if pair in selected[0] else ("new", before))
+            )
             for pair in unmatched
         ]
         return [(*pair, d) for pair in every if pair not in unmatched for d in self.sizes], found
@@ -209,3 +211,10 @@ class Gate:
         limits = (RETRY_FRACTION * tolerance_of(comparison.metric, self.tolerated) for comparison in job)
         changed = (comparison.size > limit for comparison, limit in zip(job, limits, strict=True))
         return any(changed) or is_impossible(job)
+
+
+def _broken(process: CommitProcess) -> str:
+    """Why distributions of a commit offer nothing; empty if all of them can be loaded."""
+    reasons = process.ask("broken")
+    own = [name for name in process.where.distributions if name in reasons]
+    return "; ".join(f"the plugin of {name} is broken: {reasons[name]}" for name in own)

@@ -30,6 +30,8 @@ def answer(workloads: Any, measure: str, *arguments: Any) -> Any:
         return {name: str(distribution(name).locate_file("")) for name in arguments}
     if measure == "pairs":
         return [[*pair, owner] for pair, owner in workloads.pairs().items()]
+    if measure == "broken":
+        return workloads.broken()
     if measure == "reference":
         return workloads.reference_seconds()
     if measure in workloads.STARTS:

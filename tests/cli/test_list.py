@@ -84,11 +84,16 @@ class TestList:
         lines = invoke("list", "rls").output.splitlines()
         assert [line.rstrip() for line in lines] == lines
 
+    def test_a_plugin(self):
+        lines = invoke("list", "orfit-bench-papers").output.splitlines()
+        assert lines[0] == "plugin papers: ok"
+        assert lines[-1].startswith("supplied by: orfit-bench-papers ")
+
     def test_unknown_name(self):
         result = invoke("list", "orift")
         assert result.exit_code == 2
         assert result.stderr.startswith(
-            "Error: no method, backend, stream, metric or experiment 'orift'. Did you mean 'orfit'?"
+            "Error: no method, backend, stream, metric, experiment or plugin 'orift'. Did you mean 'orfit'?"
         )
         assert len(result.stderr.splitlines()) == 1
 

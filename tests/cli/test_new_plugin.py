@@ -102,7 +102,7 @@ def test_plugin_without_kernels_conforms(kind: str, tmp_path: Path) -> None:
     assert test.returncode == 0, test.stdout + test.stderr
     conforms = python("-m", "orfit_bench", "conform", "my_own", site=site)
     assert conforms.returncode == 0, conforms.stdout + conforms.stderr
-    assert conforms.stdout == "Streams, metrics and models that match their declarations: 1. Conforming.\n"
+    assert conforms.stdout == "Streams, metrics, models and experiments that match their declarations: 1. Conforming.\n"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import os
 import select
+import shlex
 import subprocess
 import sys
 
@@ -12,6 +13,18 @@ import orfit_bench as ob
 from orfit_bench.bench import runner
 from orfit_bench.bench.suite import read
 from orfit_bench.cli import run as cli_run
+from orfit_bench.cli.output import say_command
+
+
+def test_long_command_can_be_copied_from_a_narrow_terminal(monkeypatch, capsys):
+    command = "orfit-bench conform lms --backend numpy --dtype float64 --seed 0 --check agrees_with_batch_solution"
+    monkeypatch.setenv("COLUMNS", "80")
+    say_command("  repeat: ", command)
+    output = capsys.readouterr().out
+    assert max(map(len, output.splitlines())) <= 80
+    assert shlex.split(output.replace("\\\n", "")) == ["repeat:", *command.split()]
+    say_command("", quoted := "orfit-bench conform 'a b' " + "--check any_chunking " * 5)
+    assert capsys.readouterr().out == f"{quoted}\n"
 
 
 class TestUsage:

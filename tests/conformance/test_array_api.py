@@ -10,7 +10,7 @@ import orfit_bench as ob
 from orfit_bench.conformance import conform
 
 METHODS = ("lms", "nlms", "rls", "oja")
-QUICK = ("dtype_is_preserved", "arrays_have_backend_type")
+QUICK = ("dtype_is_preserved", "arrays_have_backend_type", "any_order_of_operations")
 
 
 @pytest.mark.parametrize("method", METHODS)

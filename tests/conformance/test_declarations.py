@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
-from orfit_bench.conformance import check_metric, check_model, check_stream
-from orfit_bench.spec import Data, Metric, Stream
+from orfit_bench.conformance import check_experiment, check_metric, check_model, check_stream, conform
+from orfit_bench.conformance.declarations import check_plugins
+from orfit_bench.spec import Data, Experiment, Metric, Stream
 
 X, Y = np.ones((6, 2)), np.arange(6.0)
 COUNT = itertools.count()
@@ -27,6 +28,8 @@ METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
         (lambda: Data(X * np.nan, Y), "not finite"),
         (lambda: Data(X), "y is None"),
         (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda: None, "<lambda> (test_declarations.py:"),
+        (lambda: (X, Y), "returned tuple, want Data(X, y)"),
     ],
 )
 def test_streams(data, found):
@@ -66,3 +69,28 @@ def test_models(change, found):
 
 
 MODEL = ob.MLP(hidden=(4,))
+
+
+@pytest.mark.parametrize(
+    ("runner", "found"),
+    [
+        ("math:sin", None),
+        ("math:figure", "cannot be imported"),
+        ("maths:sin", "cannot be imported"),
+        ("math:pi", "float"),
+    ],
+)
+def test_experiments(runner, found):
+    faults = check_experiment(Experiment("figure", "a paper", "a figure", 1, runner))
+    assert (found in faults[0]) if found else (faults == [])
+
+
+def test_a_stream_or_metric_is_checked_by_its_name():
+    report = conform("drift", "test_error")
+    assert (report.verdict, report.n_declared, report.results) == ("conforms", 2, [])
+
+
+def test_what_is_declared_is_checked_with_everything_else():
+    count, faults = check_plugins()
+    assert count > len(ob.streams())
+    assert faults == []

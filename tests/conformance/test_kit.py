@@ -17,8 +17,9 @@ import orfit_bench as ob
 from orfit_bench.conformance import conform
 from orfit_bench.conformance.check import CHECKS, Deviation, Violation, worst
 from orfit_bench.conformance.counting import Counted
+from orfit_bench.conformance.failures import failures
 from orfit_bench.conformance.plan import contexts, plan_checks
-from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, PlannedCheck, failures
+from orfit_bench.conformance.result import EXPECTED, FAILED, PASSED, SKIPPED, PlannedCheck
 from orfit_bench.conformance.runner import run_check
 from orfit_bench.conformance.tolerance import PerturbedKernel
 from orfit_bench.conformance.verdict import declarations, make_report

@@ -39,3 +39,28 @@ def test_command_names_the_data_set_of_a_raising_law() -> None:
     result = CliRunner().invoke(main, ["laws", "lms"])
     assert result.exit_code == 1
     assert "KeyError: 'no such field', in the law raising of lms on numpy, float64, data set '" in result.stderr
+
+
+@pytest.mark.parametrize("returned", [None, 0.5, (0.0, 1, 1.0)])
+def test_law_that_returns_something_else_is_named(monkeypatch: pytest.MonkeyPatch, returned: object) -> None:
+    def wrong(create: Callable[..., Any], rows: Rows) -> Any:
+        """A law that returns no Measured."""
+        return returned
+
+    methods = registry().methods
+    monkeypatch.setitem(methods, "lms", change(methods["lms"], theory={"laws": (Law(wrong, "a test", exponent=1),)}))
+    result = run_check(PlannedCheck("law_wrong", "lms", "numpy", "float64", 0))
+    assert "TypeError: wrong (test_law_failures.py:" in result.reason
+    got = "None" if returned is None else type(returned).__name__
+    assert f"returned {got}, want Measured(deviation, n, condition), in the law" in result.reason
+
+
+def test_batch_solution_of_another_shape_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def batch(X: Any, Y: Any, w0: Any, settings: Any) -> Any:
+        return w0[0]
+
+    methods = registry().methods
+    monkeypatch.setitem(methods, "lms", change(methods["lms"], theory={"batch": batch}))
+    result = run_check(PlannedCheck("agrees_with_batch_solution", "lms", "numpy", "float64", 0))
+    assert "batch (test_law_failures.py:" in result.reason
+    assert "returned shape (1,) as the batch solution for 24 rows of 5 features, want (5, 1)," in result.reason

@@ -77,6 +77,23 @@ def test_law_that_needs_a_capability_is_left_out() -> None:
     assert not found.counts[FAILED]
 
 
+def test_checks_and_variants_that_need_a_capability_are_left_out_and_counted() -> None:
+    found = report({"models": "later"}, "any_chunking", "linear_model_agrees_with_rows")
+    assert found.verdict == "conforms"
+    chunking, linear = sorted(found.results, key=lambda r: r.check)
+    assert chunking.status == PASSED
+    assert "model mlp(3; tanh), 2 outputs: lacks models: later" in chunking.reason
+    assert (linear.status, linear.cause, linear.reason) == (SKIPPED, LACKS, "lacks models: later")
+    assert "models of rls on echo: later (left out of 2 checks)" in found.unsupported()
+
+
+def test_blocks_that_are_lacking_are_left_out_of_variants_and_checks() -> None:
+    with echo({"blocks": "later"}, "sgd"):
+        found = conform("echo", dtypes=["float64"], only=["batch_is_one_step", "settings_have_effect", "one_row"])
+    assert found.verdict == "conforms"
+    assert not found.counts[FAILED]
+
+
 @pytest.mark.parametrize(
     ("key", "message"),
     [

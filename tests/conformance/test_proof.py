@@ -15,6 +15,7 @@ from helpers.methods import change
 from orfit_bench.conformance import Report, export
 from orfit_bench.conformance.result import UNPROVEN
 from orfit_bench.errors import LackingError
+from orfit_bench.report.conformance import markdown
 from orfit_bench.spec import Cost, Law, Measured, Theory, deviation
 
 COST = Cost(flops=lambda s, z: 6 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])
@@ -94,6 +95,11 @@ def test_a_law_that_proves_nothing_next_to_one_that_does_is_reported() -> None:
         "a law that accepts every wrong learner (does nothing; steps in the opposite direction; takes steps that are "
         "1 % too long) proves nothing about its steps: law_compares_nothing"
     )
+    (line,) = found.notes()
+    run = export.RunInfo.now("", 1.0, {})
+    assert f"note: {line}" in str(found)
+    assert line in {each.get("value") for each in ET.fromstring(export.as_junit(found, run)).iter("property")}
+    assert "## Notes" in markdown(found, run)
 
 
 def test_a_law_of_what_the_kernel_lacks_is_not_called_vacuous() -> None:

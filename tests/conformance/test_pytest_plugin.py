@@ -185,7 +185,7 @@ def test_deselected_checks_do_not_fail_the_session(run):
 
 def test_a_name_that_nothing_has_is_an_error(run):
     wrong = {
-        'suite("nosuch")': "orfit_bench: no method, backend or plugin is named 'nosuch'*",
+        'suite("nosuch")': "orfit_bench: no method, backend, plugin, stream, metric or experiment is named 'nosuch'*",
         'suite("echo", backends=["nosuch"])': "orfit_bench: no backend 'nosuch'*",
         'suite("rls", backends=["echo"])': "orfit_bench: no checks apply to rls on echo",
     }

@@ -22,6 +22,12 @@ def assigns_nothing_to_return(s, X, Y, p, out):
     plain(s, X, Y, p, out)
 
 
+@faulty_learn("learns_first_rows", message="returned tuple, want the number of rows learned, an integer")
+def returns_the_predictions_too(s, X, Y, p, out):
+    """`learn` returns two things."""
+    return plain(s, X, Y, p, out), out
+
+
 def _update(s: Any, J: Any, E: Any, p: Any) -> Any:
     s.w[...] += STEP * J.T @ E
 

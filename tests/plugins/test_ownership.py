@@ -63,6 +63,7 @@ def test_the_supplier_of_a_backend_keeps_its_kernels() -> None:
     assert states["a-first"].reason.startswith(
         "its kernel of rls on numpy is already supplied by orfit-bench-numpy 1.0: uninstall one"
     )
+    assert "Override" not in states["a-first"].reason, "no plugin may override the reference"
     assert kernel(RLS, CATALOGUE, NUMPY, intruder) == "orfit_bench_numpy.rls"
 
 
@@ -132,3 +133,15 @@ def test_a_refused_plugin_changes_nothing() -> None:
         known.add(plugin("mine", methods=("m",), kernels={RLS: SimpleNamespace(learn=len)}))
     assert list(known.methods) == ["rls"]
     assert len(known.plugins) == 2
+
+
+def test_kernel_of_a_pair_that_nothing_declares_is_named() -> None:
+    """Its backend may be installed later, so that it is no error; it may also be a misspelt name."""
+    mine = plugin("mine", methods=("m",), kernels={("nump", "m"): "mine", ("numpy", "mm"): "mine", ("numpy", "m"): "m"})
+    known = Registry([CATALOGUE, NUMPY, mine])
+    assert known.unused_kernels("mine") == known.unused_kernels("m") + known.unused_kernels("mm")
+    assert known.unused_kernels("mine") == [
+        "the kernel of ('nump', 'm') of mine 1.0 is not used: no backend 'nump'. Did you mean 'numpy'?",
+        "the kernel of ('numpy', 'mm') of mine 1.0 is not used: no method 'mm'. Did you mean 'm'?",
+    ]
+    assert known.unused_kernels("rls") == []

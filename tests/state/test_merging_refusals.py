@@ -95,6 +95,8 @@ def test_a_method_without_a_merge_rule_is_refused(same_state):
         (lambda a, b, s: {"w": a.fields["w"] * np.nan}, "'w' holds numbers that are not finite"),
         (lambda a, b, s: {"w": a.fields["w"] + 1e300}, "'w' holds numbers that are not finite"),
         (lambda a, b, s: 1 / 0, "division"),
+        (lambda a, b, s: None, r"<lambda> \(test_merging_refusals.py:\d+\) returned None, want a dict of the merged"),
+        (lambda a, b, s: a.fields["w"], "returned ndarray, want a dict of the merged fields by name"),
     ],
 )
 def test_a_rule_that_fails_changes_nothing(rule, message, same_state):

@@ -17,13 +17,12 @@ from orfit_bench.tracking.commit_process import MeasureError, MissingError
 class Reported:
     """A side whose process says what it was told to."""
 
-    def __init__(self, distributions, pairs):
+    def __init__(self, distributions, pairs, broken=()):
         self.where = SimpleNamespace(distributions=distributions)
-        self.pairs = pairs
+        self.says = {"pairs": pairs, "broken": dict(broken)}
 
     def ask(self, measure):
-        assert measure == "pairs"
-        return self.pairs
+        return self.says[measure]
 
 
 class TestPairs:
@@ -40,6 +39,14 @@ class TestPairs:
         assert [(f.method, f.backend, f.verdict) for f in found] == [("lms", "numba", "gone")]
         _, found = self.keys((self.HOST,), self.BOTH, [self.NUMPY, self.NUMBA])
         assert [(f.method, f.backend, f.verdict) for f in found] == [("lms", "numba", "new")]
+
+    def test_a_plugin_that_cannot_be_loaded_is_named(self):
+        broken = {"orfit-bench-numba": "ImportError: no", "another": "ValueError: no"}
+        sides = [Reported(self.BOTH, [self.NUMPY, self.NUMBA]), Reported(self.BOTH, [self.NUMPY], broken)]
+        _, (gone,) = gate.Gate(sides[0].where, sides[1].where)._keys(sides)
+        assert (gone.verdict, gone.note) == ("gone", "the plugin of orfit-bench-numba is broken: ImportError: no")
+        with pytest.raises(ValueError, match="; the plugin of orfit-bench-numba is broken"):
+            gate.Gate(sides[0].where, sides[1].where)._keys([Reported(self.BOTH, []), Reported(self.BOTH, [], broken)])
 
     def test_of_a_repository_with_a_plugin_its_own(self):
         keys, _ = self.keys(("orfit-bench-numba",), ("orfit-bench-numba",), [self.NUMPY, self.NUMBA])

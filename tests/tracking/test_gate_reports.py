@@ -7,7 +7,8 @@ from click.testing import CliRunner
 from helpers.gate import KEY, commit
 
 from orfit_bench.cli import main
-from orfit_bench.report.gate import as_json, as_markdown, notes, summary
+from orfit_bench.cli.output import show
+from orfit_bench.report.gate import as_json, as_markdown, findings_table, notes, summary
 from orfit_bench.tracking import environment
 from orfit_bench.tracking.commit_process import MeasureError, MissingError
 from orfit_bench.tracking.comparison import Comparison, classify
@@ -37,6 +38,14 @@ class TestReport:
     def test_markdown_names_the_first_bad_commit(self):
         assert "- first bad commit: 12ab" in as_markdown(self.FOUND, "a", "b", "first bad commit: 12ab")
 
+    def test_table_fits_80_columns_without_breaking_words(self, monkeypatch, capsys):
+        monkeypatch.setenv("COLUMNS", "80")
+        slow = Comparison("kernel_seconds_per_sample", "incremental_pca", "numba", 64, 7.0e-6, 2.7e-5, "worse")
+        show(findings_table([slow]))
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= 80
+        assert {"incremental_pca", "kernel_seconds_per_sample", "2.7e-05", "+286%", "worse"} <= set(shown.split())
+
     def test_quantities_without_values_are_reported(self):
         missing = [classify("peak_bytes", KEY, (MissingError("no memray"),) * 2, {}) for _ in range(2)]
         same = classify("state_bytes", KEY, (1.0, 1.0), {})
@@ -48,6 +57,11 @@ class TestReport:
         assert summary(found) == "4 values: 1 failing, 1 same, 2 n/a"
         assert "| rls | numba | 64 | state_bytes | n/a | n/a | failing |" in as_markdown(found, "a", "b")
         assert not any(f.is_regression for f in found)
+
+    def test_a_reason_that_several_metrics_share_is_noted_once(self):
+        found = [classify(name, KEY, (1.0, MeasureError("died")), {}) for name in ("state_bytes", "peak_bytes")]
+        assert notes(found) == ["broken: rls on numba, 2 metrics: died"]
+        assert summary(found[:1]) == "1 value: 1 broken"
 
     def test_json_holds_all(self):
         findings = json.loads(as_json(self.FOUND, "a", "b"))["findings"]

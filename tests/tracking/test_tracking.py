@@ -199,6 +199,13 @@ class TestWorkloads:
         with pytest.raises(workloads.Missing, match="is not in this commit"):
             workloads.Workload(*what)
 
+    def test_a_kernel_that_cannot_be_loaded_is_no_missing_one(self, monkeypatch, tmp_path):
+        (tmp_path / "unloadable_kernel.py").write_text("1 / 0")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setitem(registry().kernels, ("numpy", "lms"), "unloadable_kernel")
+        with pytest.raises(ob.UnavailableError, match="cannot be imported: ZeroDivisionError"):
+            workloads.Workload("lms", "numpy").create()
+
 
 class TestAsv:
     @pytest.fixture

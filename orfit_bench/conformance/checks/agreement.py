@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,6 +15,7 @@ from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensur
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.conformance.variants import Variant, variants
+from orfit_bench.errors import with_place
 from orfit_bench.spec import LINEAR, Integer, Model
 from orfit_bench.spec.law import to_numpy64
 
@@ -68,7 +70,7 @@ def needs_models(context: CheckContext) -> str:
     """The kernel must learn models of any number of outputs."""
     if context.method.traits.labels:
         return "a model has an output for each class"
-    return "" if context.supports("models") else "it learns only the linear model"
+    return "" if context.allows("models") else "it learns only the linear model"
 
 
 @check(needs_reference, numbers="any")
@@ -114,7 +116,7 @@ def agrees_with_batch_solution(context: CheckContext) -> Deviation:
 @check(needs_batch_solution, all_variants=False)
 def batch_solution_exists(context: CheckContext) -> None:
     """The declared batch solution is not None for some settings of the method."""
-    found = (replace(context, variant=variant) for variant in variants(context.method, context.backend.name))
+    found = (replace(context, variant=variant) for variant in variants(context.method))
     linear = [one for one in found if _is_linear(one) and not one.lacking]
     ensure(
         any(_from_batch(one, n, d) for one in linear for n, d in SHAPES),
@@ -133,6 +135,12 @@ def _from_batch(context: CheckContext, n: int, d: int) -> Deviation | None:
         return None
     weights = learner.array(context.method.state.weights)
     of = f"{context.method.state.weights} after {n} rows of {d} features"
+    shape = np.shape(expected)
+    ensure(
+        math.prod(shape) == weights.size,
+        f"{with_place(context.method.theory.batch)} returned shape {shape} as the batch solution for {n} rows of {d} "
+        f"features, want {weights.shape}, that of {context.method.state.weights}",
+    )
     return context.compare(chunk, (weights, np.asarray(expected).reshape(weights.shape)), of=of)
 
 

@@ -15,7 +15,7 @@ CUTS = (0, 0, 1, 2, 7, 7, 8, 20, 24)
 
 def needs_blocks(context: CheckContext) -> str:
     """The method must have a rule for blocks of rows."""
-    return "" if context.supports("blocks") else "it learns row by row and has no rule for a block"
+    return "" if context.allows("blocks") else "it learns row by row and has no rule for a block"
 
 
 def needs_predictions(context: CheckContext) -> str:

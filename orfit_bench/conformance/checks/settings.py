@@ -32,7 +32,7 @@ def settings_have_effect(context: CheckContext) -> None:
 
 def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
     """Whether some value of a setting changes the result with some of the variants that do not set it themselves."""
-    for variant in variants(context.method, context.backend.name):
+    for variant in variants(context.method):
         if name not in variant.settings and not replace(context, variant=variant).lacking:
             before = _outcome(context, variant)
             for value in values:

@@ -13,7 +13,7 @@ from orfit_bench.conformance.rows import Chunk
 
 def needs_smoother(context: CheckContext) -> str:
     """The method must be a filter whose kernel has `rts_smooth`."""
-    return "" if context.supports("smoothing") else "it has no smoother"
+    return "" if context.allows("smoothing") else "it has no smoother"
 
 
 def needs_smoother_and_reference(context: CheckContext) -> str:

@@ -113,7 +113,7 @@ def _predict(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
         return learner
     for n in (0, 1, 3):
         predictions = context.predict_raw(learner, chunk.X[:n])
-        ensure(len(predictions) == n, f"{len(predictions)} predictions for {n} rows")
+        ensure(predictions.shape[0] == n, f"{predictions.shape[0]} predictions for {n} rows")
         ensure(dtype_name(predictions) == learner.dtype.name, f"predictions are of {dtype_name(predictions)}")
         predictions[...] = 7
     return learner

@@ -6,7 +6,7 @@ commit does not have, and shown as n/a.
 """
 
 from .exactness import FLOOR, stored_trajectory, trajectory_deviation
-from .names import BACKENDS, FULL_SIZES, METHODS, QUICK_SIZE, Missing, pairs
+from .names import BACKENDS, FULL_SIZES, METHODS, QUICK_SIZE, Missing, broken, pairs
 from .times import STARTS, reference_seconds, start_seconds
 from .workload import Workload
 
@@ -19,6 +19,7 @@ __all__ = [
     "STARTS",
     "Missing",
     "Workload",
+    "broken",
     "pairs",
     "reference_seconds",
     "start_seconds",

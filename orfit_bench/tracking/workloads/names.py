@@ -27,3 +27,10 @@ def pairs() -> dict[tuple[str, str], str]:
             owners = {known.suppliers[key] for key in (("kernels", (backend, method)), ("methods", method))}
             found[method, backend] = " ".join(sorted(owner.rpartition(" ")[0] for owner in owners))
     return found
+
+
+def broken() -> dict[str, str]:
+    """Return why plugins cannot be loaded, by distribution."""
+    from orfit_bench.plugins.registry import registry
+
+    return {plugin.distribution: plugin.reason for plugin in registry().plugins if plugin.state == "broken"}

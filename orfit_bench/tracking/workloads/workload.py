@@ -54,6 +54,8 @@ class Workload:
         try:
             return ob.create(self.method, backend=self.backend, **settings)
         except ob.UnavailableError as error:
+            if error.__cause__:  # the kernel is there, and cannot be loaded
+                raise
             raise Missing(str(error)) from error
 
     def initialized(self) -> Any:
