@@ -39,6 +39,15 @@ def test_arrays_of_the_backend_are_taken_and_checked() -> None:
             ob.create("lms", backend="strict", dtype="float32").partial_fit(xp.asarray([[1e300]]), xp.asarray([0.0]))
 
 
+@pytest.mark.integration
+def test_whole_kit_uses_the_standard_only() -> None:
+    pytest.importorskip("array_api_strict")
+    pytest.importorskip("array_api_compat")
+    with example("strict"):
+        report = conform("lms", backends=["strict"], dtypes=["float64"])
+    assert report.passed, str(report)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("backend", ["strict", "torch"])
