@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -150,9 +151,10 @@ def say(text: str, err: bool = False) -> None:
 def say_command(before: str, command: str) -> None:
     """Print a command that can be copied: a line that is longer than the terminal is wide goes on after a backslash."""
     width, text = width_of(), (before + command).translate(CONTROLS)
-    if width and command == shlex.join(command.split()):  # no quotes, within which a line cannot be broken
-        lines = textwrap.wrap(text, width - 2, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-        text = text if len(text) <= width else " \\\n".join(lines)
+    if width and len(text) > width and command == shlex.join(command.split()):  # in quotes a line cannot be broken
+        kept = re.sub(r"(--[\w-]+) (?!-)", "\\1\xa0", text)  # an option and its value stay in one line
+        lines = textwrap.wrap(kept, width - 2, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        text = " \\\n".join(lines).replace("\xa0", " ")
     click.echo(text)
 
 

@@ -22,6 +22,7 @@ def test_long_command_can_be_copied_from_a_narrow_terminal(monkeypatch, capsys):
     say_command("  repeat: ", command)
     output = capsys.readouterr().out
     assert max(map(len, output.splitlines())) <= 80
+    assert output.splitlines()[-1] == "    --check agrees_with_batch_solution"
     assert shlex.split(output.replace("\\\n", "")) == ["repeat:", *command.split()]
     say_command("", quoted := "orfit-bench conform 'a b' " + "--check any_chunking " * 5)
     assert capsys.readouterr().out == f"{quoted}\n"
