@@ -125,10 +125,10 @@ def check_plugins(names: Sequence[str] = ()) -> tuple[int, list[str]]:
     }
     found = []
     for plugin in registry().plugins:
-        whole = not names or bool({plugin.name, plugin.distribution} & set(names))
+        is_named = not names or bool({plugin.name, plugin.distribution} & set(names))
         offers = {**plugin.offers, "models": plugin.models}
         for kind, check in checks.items():
-            found += [check(item) for item in offers.get(kind, ()) if whole or item.name in names]
+            found += [check(item) for item in offers.get(kind, ()) if is_named or item.name in names]
     return len(found), [fault for faults in found for fault in faults]
 
 

@@ -40,7 +40,7 @@ def test_arrays_of_the_backend_are_taken_and_checked() -> None:
 
 
 @pytest.mark.integration
-def test_whole_kit_uses_the_standard_only() -> None:
+def test_all_checks_use_the_standard_only() -> None:
     pytest.importorskip("array_api_strict")
     pytest.importorskip("array_api_compat")
     with example("strict"):

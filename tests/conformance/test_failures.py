@@ -26,7 +26,7 @@ def test_checks_with_one_cause_are_one_message() -> None:
     assert messages(*same) == ["3 checks of m on b: E (kernel.py:3)"]
 
 
-def test_many_failures_beside_one_that_explains_them_are_named_only() -> None:
+def test_many_failures_that_another_may_explain_are_only_named() -> None:
     first, own = failed("result_depends_only_on_seed"), failed("z", cause="E (kernel.py:3)")
     others = [failed(f"check_{i}") for i in range(MAX_CONSEQUENCES + 1)]
     names = ", ".join(r.check for r in others)
