@@ -23,7 +23,7 @@ from orfit_bench.bench.selection import (
     with_defaults,
 )
 from orfit_bench.errors import UnavailableError, suggest
-from orfit_bench.learners.arguments import DTYPES
+from orfit_bench.learners.arguments import REAL_DTYPES
 from orfit_bench.learners.factory import RANDOM_STATE
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method, Stream
@@ -101,8 +101,8 @@ class Suite:
             raise TypeError(f"settings={self.settings!r}: want a table of tables, by the names of methods and streams")
         if not self.seeds:
             raise ValueError("a suite requires at least one seed")
-        if self.dtype not in DTYPES:
-            raise ValueError(f"dtype={self.dtype!r}: want one of {', '.join(DTYPES)}")
+        if self.dtype not in REAL_DTYPES:
+            raise ValueError(f"dtype={self.dtype!r}: want one of {', '.join(REAL_DTYPES)}; runs compare real numbers")
 
     def config(self) -> dict[str, Any]:
         """Return the suite as JSON values, with all defaults except the sizes of streams."""

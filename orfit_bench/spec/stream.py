@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
@@ -41,6 +42,19 @@ class Data:
     """Row numbers at which the tasks begin, with the end: task i is rows tasks[i] to tasks[i + 1]."""
     feature_names: tuple[str, ...] = ()
     """The names of the columns of X, where they have any."""
+
+    def check(self) -> None:
+        """ValueError unless y has a target for each row, and the tasks are parts of the rows, in order."""
+        n = len(self.X)
+        if self.y is not None and len(self.y) != n:
+            raise ValueError(f"y: got {len(self.y)} targets, want {n}, one for each row of X")
+        if not self.tasks:
+            return
+        integers = all(isinstance(row, Integral) and not isinstance(row, bool) for row in self.tasks)
+        if not integers or not all(a < b for a, b in zip((-1, *self.tasks), self.tasks, strict=False)):
+            raise ValueError(f"tasks: got {self.tasks}, want increasing row numbers")
+        if self.tasks[0] != 0 or self.tasks[-1] != n:
+            raise ValueError(f"tasks: got {self.tasks}, want the rows at which tasks begin, from 0, and the end, {n}")
 
     def cut(self, start: int, stop: int) -> Rows:
         """The rows from start to before stop."""
@@ -81,7 +95,14 @@ class Stream:
 
     def load(self, **settings: object) -> Data:
         """Make the data. TypeError for an unknown setting, ValueError outside a range."""
-        return self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
+        data = self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
+        if not isinstance(data, Data):
+            raise TypeError(f"stream {self.name!r}: make returned {type(data).__name__}, want Data(X, y, ...)")
+        try:
+            data.check()
+        except ValueError as error:
+            raise ValueError(f"stream {self.name!r}: {error}") from None
+        return data
 
     @staticmethod
     def from_file(

@@ -18,7 +18,7 @@ MIN_SQUARE_ROWS = 256
 Products of blocks of rows with a matrix never did (docs/performance.md): they always use one thread.
 """
 MIN_OPERATIONS = 5e5
-"""Operations below which changing the limit takes longer than it saves."""
+"""Operations below which OpenBLAS takes one thread anyway, or two cost less than changing the limit (17 us)."""
 
 
 _lock = Lock()

@@ -1,0 +1,52 @@
+"""What a stream delivers is checked when it is loaded."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orfit_bench.bench import Suite
+from orfit_bench.spec import Data, Stream
+
+X, y = np.ones((6, 2)), np.arange(6.0)
+
+
+@pytest.mark.parametrize("tasks", [(), (0, 6), (0, 2, 6), tuple(np.array([0, 1, 6]))])
+def test_tasks_cover_the_rows_in_order(tasks: tuple[int, ...]) -> None:
+    assert Stream("mine", "", lambda: Data(X, y, tasks=tasks)).load().tasks == tasks
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        ((0, 3), "want the rows at which tasks begin, from 0, and the end, 6"),
+        ((2, 6), "from 0, and the end, 6"),
+        ((0, 3, 9), "from 0, and the end, 6"),
+        ((0, 4, 2, 6), "want increasing row numbers"),
+        ((0, 2, 2, 6), "want increasing row numbers"),
+        ((0, 2.5, 6), "want increasing row numbers"),
+        (("a",), "want increasing row numbers"),
+        ((False, 6), "want increasing row numbers"),
+    ],
+)
+def test_other_tasks_are_refused(tasks: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=r"stream 'mine': tasks: got \(.*" + message):
+        Stream("mine", "", lambda: Data(X, y, tasks=tasks)).load()
+
+
+def test_a_target_for_each_row_is_wanted() -> None:
+    with pytest.raises(ValueError, match="stream 'mine': y: got 5 targets, want 6, one for each row of X"):
+        Stream("mine", "", lambda: Data(X, y[:-1])).load()
+
+
+def test_what_is_no_data_is_refused() -> None:
+    with pytest.raises(TypeError, match=re.escape("stream 'mine': make returned tuple, want Data(X, y, ...)")):
+        Stream("mine", "", lambda: (X, y)).load()  # type: ignore[arg-type, return-value]
+
+
+def test_a_run_of_complex_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match="want one of float64, float32; runs compare real numbers"):
+        Suite(dtype="complex128")
