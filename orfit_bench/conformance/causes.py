@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import orfit_bench
+from orfit_bench.errors import UnavailableError
 
 MAX_MESSAGE = 200
 """Characters of an error message in a result."""
@@ -22,8 +23,8 @@ STANDARD = sysconfig.get_paths()["stdlib"]
 def describe(error: BaseException) -> str:
     """An error in one line, with the line of the author's code that raised it."""
     message = " ".join(str(error).split())
-    if len(message) > MAX_MESSAGE:  # for example a compiler's; the command that repeats the check shows all of it
-        message = f"{message[:MAX_MESSAGE]} ..."
+    if len(message) > MAX_MESSAGE and not isinstance(error, UnavailableError):  # which ends with the author's line
+        message = f"{message[:MAX_MESSAGE]} ..."  # for example a compiler's; repeating the check shows all of it
     return f"{type(error).__name__}: {message}".removesuffix(": ") + place(error)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from orfit_bench.conformance.causes import describe
 from orfit_bench.conformance.check import CHECKS, SMOKE
 from orfit_bench.conformance.plan import Pair, plan_pair, validate_selection
 from orfit_bench.conformance.result import FAILED, CheckResult, PlannedCheck, Report
 from orfit_bench.conformance.runner import KernelInfo, Progress, kernel_info, make_result, not_run, run_check
-from orfit_bench.conformance.verdict import make_report
-from orfit_bench.jobs.notes import describe_error
+from orfit_bench.conformance.verdict import NO_CHECKS, make_report
 from orfit_bench.jobs.processes import START_SECONDS, Call, Process, cores, open_processes, spread
 from orfit_bench.learners.arguments import DTYPES
 from orfit_bench.plugins.registry import registry
@@ -80,6 +80,8 @@ def conform_isolated(
         named = [*names, *backends]
         arguments = (plan, run.in_order(), bool(only), None, named, exit_first, not (named or only))
         report: Report = processes[0].call(Call(make_report, arguments, START_SECONDS))
+    if problems and not plan:  # which say why
+        report = replace(report, problems=[line for line in report.problems if not line.startswith(NO_CHECKS)])
     return replace(report, problems=[*report.problems, *problems], allow_unproven=allow_unproven)
 
 
@@ -108,7 +110,7 @@ def _load_and_plan(backend: str, method: str, *selection: Any) -> tuple[list[Pla
     try:
         return plan_pair(backend, method, *selection), kernel_info(backend, method)
     except BaseException as error:  # anybody's code, loaded for the first time
-        return describe_error(error)
+        return describe(error)
 
 
 class Run:

@@ -15,6 +15,8 @@ from orfit_bench.spec import REFERENCE
 
 CATALOGUE = "orfit-bench"
 """The distribution whose methods a complete backend supports."""
+NO_CHECKS = "no checks ran"
+"""How the problem of a run begins in which nothing was checked."""
 MAX_LISTED = 5
 """Checks that did not run, of which each is listed."""
 
@@ -90,7 +92,7 @@ def _not_run(plan: Sequence[PlannedCheck], results: Sequence[CheckResult], named
     ran = [r for r in results if r.status != SKIPPED]
     if not ran:
         reason = "no planned check was run" if plan else _why_nothing_is_planned(named)
-        yield "no checks ran: " + (results[0].reason if results else reason)
+        yield f"{NO_CHECKS}: " + (results[0].reason if results else reason)
         return
     methods, backends = {r.method for r in ran}, {r.backend for r in ran}
     for method in dict.fromkeys(item.method for item in plan if item.method not in methods):

@@ -149,3 +149,10 @@ def test_command_and_function_have_the_same_time_limit():
     assert cli_conform.TIMEOUT == isolated.TIMEOUT
     assert "ten times as long" in " ".join(invoke("--help").output.split())
     assert isolated.SLOW_FACTOR == 10
+
+
+def test_kernel_that_ends_its_process_while_it_is_loaded_is_the_only_problem(here):
+    result = call(here, "conform", "sgd", "--backend", "fragile")
+    assert result.returncode == 1
+    problems = [line for line in result.stdout.splitlines() if line.startswith("problem: ")]
+    assert problems == ["problem: sgd on fragile cannot be checked: the worker process ended with exit code 5"]
