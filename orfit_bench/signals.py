@@ -154,7 +154,8 @@ class DelayLine:
         values = np.asarray(sample)
         wanted = "fiub" if self._buffer.dtype.kind == "f" else "fiubc"
         if values.dtype.kind not in wanted:
-            raise TypeError(f"sample: got dtype {values.dtype}, want numbers that {self._buffer.dtype} holds")
+            hint = ": make the line with dtype='complex128'" if values.dtype.kind == "c" else ""
+            raise TypeError(f"sample: got dtype {values.dtype}, want numbers that {self._buffer.dtype} holds{hint}")
         if values.shape != (self._width,) and not (self._width == 1 and values.shape == ()):
             raise ValueError(f"sample: got shape {values.shape}, want ({self._width},), one number a channel")
         if not np.isfinite(values).all():

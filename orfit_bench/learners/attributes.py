@@ -108,7 +108,8 @@ class Attributes:
         """The state. Raises ValueError before the first chunk."""
         if self._state is None:
             raise ValueError(
-                f"{self.method.name} has seen no chunk yet: call partial_fit first (a chunk without rows is enough)"
+                f"{self.method.name} has seen no chunk yet: call partial_fit first "
+                "(a chunk without rows, X of shape (0, d), is enough)"
             )
         self._usable()
         return self._state

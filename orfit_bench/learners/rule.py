@@ -141,10 +141,12 @@ class Rule(Configuration):
 
     def divergence(self, step: int, row: int) -> DivergedError:
         """The error of a step that was not applied and began at this row of the call."""
+        smaller = "take a smaller step_size, " if "step_size" in self.settings else ""
         return DivergedError(
             f"{self.method.name} diverged at step {step}, row {row} of this call: the step would not be "
             f"finite, or its numbers have too few digits left, so it was not applied; the state before it is kept. "
-            f"Scale the data, or choose other settings ({', '.join(self.settings) or 'this method has none'})",
+            f"Scale the data, as a pipeline can (standardize), {smaller}or choose other settings "
+            f"({', '.join(self.settings) or 'this method has none'})",
             step,
             row,
         )

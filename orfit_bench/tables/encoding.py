@@ -90,14 +90,14 @@ class Encoding:
             row, j = np.argwhere(~np.isfinite(X))[0]
             raise ValueError(
                 f"{self.source}: column {self.names[j]!r} is {X[row, j]} in row {first + row}: want finite numbers; "
-                f"leave out or correct these rows, or drop the column (--drop)"
+                f"leave out or correct these rows, or drop the column (--drop, or drop=[...])"
             )
         return X
 
     def _refuse_missing(self, name: str, row: int) -> None:
         raise ValueError(
             f"{self.source}: column {name!r} has no value in row {row}: ask for indicators of missing values "
-            f"(--indicators), drop the column (--drop), or fill it"
+            f"(--indicators, or indicators=True), drop the column (--drop, or drop=[...]), or fill it"
         )
 
 

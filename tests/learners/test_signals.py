@@ -161,3 +161,8 @@ def test_a_copied_line_goes_on_by_itself(carry: str, pushed: int, channels: int,
         row = line.push(u[t])
         np.testing.assert_array_equal(row, want[t])
         assert row.dtype == dtype
+
+
+def test_a_complex_sample_in_a_real_line_is_answered_with_the_dtype() -> None:
+    with pytest.raises(TypeError, match="want numbers that float64 holds: make the line with dtype='complex128'"):
+        ob.DelayLine(3).push(1 + 1j)
