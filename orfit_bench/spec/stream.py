@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from orfit_bench.errors import with_place
 from orfit_bench.spec.kinds import KindName
 from orfit_bench.spec.setting import Setting, check_settings
 
@@ -97,7 +98,8 @@ class Stream:
         """Make the data. TypeError for an unknown setting, ValueError outside a range."""
         data = self.make(**check_settings(f"stream {self.name!r}", self.settings, settings))
         if not isinstance(data, Data):
-            raise TypeError(f"stream {self.name!r}: make returned {type(data).__name__}, want Data(X, y, ...)")
+            returned = f"{with_place(self.make)} returned {type(data).__name__}"
+            raise TypeError(f"stream {self.name!r}: {returned}, want Data(X, y, ...)")
         try:
             data.check()
         except ValueError as error:

@@ -21,15 +21,15 @@ METRIC = Metric("m", "", "", "", "", "lower", lambda record: 1.0)
     [
         (lambda: Data(X, Y, tasks=(0, 2, 6)), None),
         (lambda: Data(X + next(COUNT), Y), "two loads give different X"),
-        (lambda: Data(X, Y, tasks=(0, 3)), "do not cover the 6 rows"),
-        (lambda: Data(X, Y, tasks=(0, 4, 2, 6)), "do not cover the 6 rows"),
-        (lambda: Data(X, Y[:5]), "6 rows of X and 5 targets"),
+        (lambda: Data(X, Y, tasks=(0, 3)), "from 0, and the end, 6"),
+        (lambda: Data(X, Y, tasks=(0, 4, 2, 6)), "want increasing row numbers"),
+        (lambda: Data(X, Y[:5]), "got 5 targets, want 6"),
         (lambda: Data(X, Y, test=(np.ones((3, 4)), Y[:3])), "test has X of shape"),
         (lambda: Data(X * np.nan, Y), "not finite"),
         (lambda: Data(X), "y is None"),
         (lambda: 1 / 0, "ZeroDivisionError"),
         (lambda: None, "<lambda> (test_declarations.py:"),
-        (lambda: (X, Y), "returned tuple, want Data(X, y)"),
+        (lambda: (X, Y), "returned tuple, want Data(X, y, ...)"),
     ],
 )
 def test_streams(data, found):
