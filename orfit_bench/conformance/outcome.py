@@ -84,7 +84,12 @@ def _reasons(skipped: Sequence[tuple[str, str]]) -> str:
 
 
 def _each(skipped: Sequence[tuple[str, str]]) -> str:
-    return "; ".join(f"{variant}: {reason}" for variant, reason in skipped)
+    """Each reason once, with the first of the variants for which it holds."""
+    variants: dict[str, list[str]] = {}
+    for variant, reason in skipped:
+        variants.setdefault(reason, []).append(variant)
+    more = {reason: f" and {len(found) - 1} more" if len(found) > 1 else "" for reason, found in variants.items()}
+    return "; ".join(f"{found[0]}{more[reason]}: {reason}" for reason, found in variants.items())
 
 
 def _run_function(one: Check, context: CheckContext) -> Deviation | Note | None:

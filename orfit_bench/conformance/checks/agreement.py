@@ -137,7 +137,7 @@ def _from_batch(context: CheckContext, n: int, d: int) -> Deviation | None:
     of = f"{context.method.state.weights} after {n} rows of {d} features"
     shape = np.shape(expected)
     ensure(
-        math.prod(shape) == weights.size,
+        math.prod(shape) == math.prod(weights.shape),
         f"{with_place(context.method.theory.batch)} returned shape {shape} as the batch solution for {n} rows of {d} "
         f"features, want {weights.shape}, that of {context.method.state.weights}",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def cost_is_of_declared_size(context: CheckContext) -> None:
     says = f"with {d} features a row takes {counted:.0f} counted operations, Cost.flops declares {flops:.0f}"
     ensure(counted <= MORE * max(flops, 1), f"{says}: at least {1 / MORE:.0%} of the count are wanted")
     ensure(flops <= LESS * max(counted, 1), f"{says}: at most {LESS} times the count is wanted")
-    entries = sum(int(a.size) for a in arrays_of(context.train(chunk)))
+    entries = sum(math.prod(a.shape) for a in arrays_of(context.train(chunk)))
     least, most = min(entries, d) / LESS, LESS * (3 * counted + entries + d)
     ensure(
         least <= floats <= most,
@@ -77,7 +78,7 @@ def state_is_of_declared_size_at_many_features(context: CheckContext) -> None:
     learner = context.initialize(context.rows(n=1, d=MANY))
     cost, arguments = context.method.theory.cost, _arguments(context, MANY, rows=1)
     declared = max(cost.floats(*arguments), cost.flops(*arguments))
-    entries = sum(int(a.size) for a in arrays_of(learner))
+    entries = sum(math.prod(a.shape) for a in arrays_of(learner))
     ensure(entries <= MORE * declared, f"with {MANY} features {entries} numbers are kept, the cost is {declared:.0f}")
 
 
@@ -93,7 +94,7 @@ def row_of_many_features_costs_as_declared(context: CheckContext) -> None:
     says = f"a row of {MANY} features takes {Counted.flops:.0f} counted operations, Cost.flops declares {flops:.0f}"
     ensure(Counted.flops <= BOTH * max(flops, 1), f"{says}: at least a share of 1/{BOTH} of the count is wanted")
     ensure(flops <= BOTH * max(Counted.flops, 1), f"{says}: at most {BOTH} times the count is wanted")
-    least = min(MANY, sum(int(a.size) for a in arrays_of(learner))) / LESS
+    least = min(MANY, sum(math.prod(a.shape) for a in arrays_of(learner))) / LESS
     ensure(floats >= least, f"a row of {MANY} numbers is read, Cost.floats declares {floats:.0f} numbers")
 
 
