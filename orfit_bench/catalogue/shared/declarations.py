@@ -21,7 +21,7 @@ P_LOSES_PRECISION = PrecisionWarning(
     "precision_lost",
     "half of the digits of P are lost: P grows in directions that the rows rarely excite (wind-up), the rows are "
     "large compared with the prior, or columns are sums of others, such as those of all values of a category beside "
-    "an intercept. Remedies: a forgetting factor nearer 1, a larger ridge, scaled data, fewer columns",
+    "an intercept. Remedies: a forgetting factor nearer 1, a larger ridge, fewer features, scaled data",
 )
 
 
