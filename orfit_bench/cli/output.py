@@ -123,7 +123,7 @@ def _fit(table: Table, out: Console) -> tuple[Table, list[str]]:
     """The table with the columns that fit, and the headings of the others; the console becomes as wide as it needs."""
     from rich.measure import Measurement
 
-    from orfit_bench.report.table import keep_words, spread, without_columns
+    from orfit_bench.report.table import fix_widths, keep_words, without_columns
 
     endless = out.options.update(max_width=100_000)
 
@@ -137,7 +137,7 @@ def _fit(table: Table, out: Console) -> tuple[Table, list[str]]:
         table, left_out = without_columns(table, lambda part: least_width(part) <= width)
     least = least_width(table)
     widen(out, least)
-    spread(table, out.width - least)
+    fix_widths(table, out.width - least)
     return table, left_out
 
 

@@ -53,7 +53,7 @@ def keep_words(table: Table) -> None:
         column.min_width = longest
 
 
-def spread(table: Table, spare: int) -> None:
+def fix_widths(table: Table, spare: int) -> None:
     """Fix the widths of all columns: the least ones, and `spare` more characters for those that wrap.
 
     rich would narrow the widest columns below their least widths, and then cut the line.

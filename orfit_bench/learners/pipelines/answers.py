@@ -40,7 +40,7 @@ class Answers(Attributes):
                [1.  ]])
         """
         if self.position is None:
-            raise TypeError(f"weights: {self._stays or 'no step standardizes: use pipeline.learner.array'}")
+            raise TypeError(f"weights: {self._refusal or 'no step standardizes: use pipeline.learner.array'}")
         if self.position.current is None:
             raise ValueError("weights: the pipeline has learned no row yet")
         return weight_history.as_they_come(self.learner, self.position.current)
@@ -71,7 +71,10 @@ class Answers(Attributes):
 
     def _transformed(self, X: Any) -> Array:
         if self.n_features is None:
-            raise ValueError("the pipeline has seen no chunk yet: call partial_fit first (a chunk of no rows will do)")
+            raise ValueError(
+                "the pipeline has seen no chunk yet: call partial_fit first "
+                "(a chunk without rows, X of shape (0, d), is enough)"
+            )
         rows, _ = self._rows(X)
         if self.position is not None:
             return Intercept().transform(self.position.rows(rows, standardizer_of(self.transforms)))

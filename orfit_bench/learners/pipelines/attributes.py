@@ -32,8 +32,8 @@ class Attributes:
         self.learner: Any = learner  # its verbs depend on its kind
         self.n_features, self.feature_names = n_features, tuple(names)
         standardizes = any(isinstance(t, Standardizer) for t in transforms)
-        self._stays: str = refusal(transforms, learner)
-        self.position = (position or Position()) if standardizes and not self._stays else None
+        self._refusal: str = refusal(transforms, learner)
+        self.position = (position or Position()) if standardizes and not self._refusal else None
 
     @property
     def classes_(self) -> Array:

@@ -50,7 +50,7 @@ class Pipeline(Saving):
         if not hasattr(self.learner, "weight_history"):
             raise TypeError(f"weight_history: learners of {self.learner.method.name} have none")
         if self.position is None:
-            raise TypeError(f"weight_history: {self._stays or 'no step standardizes: use pipeline.learner'}")
+            raise TypeError(f"weight_history: {self._refusal or 'no step standardizes: use pipeline.learner'}")
         work = self.copy()
         try:
             history = weight_history.record(work, NamedValues(*self._rows(X)), y, every)
@@ -76,8 +76,8 @@ class Pipeline(Saving):
             if learned.error is not None:
                 raise learned.error
             return learned.found
-        if given.get("sample_weight") is not None and self._stays:
-            raise TypeError(f"sample_weight: this pipeline has no rule for the weight of a row: {self._stays}")
+        if given.get("sample_weight") is not None and self._refusal:
+            raise TypeError(f"sample_weight: this pipeline has no rule for the weight of a row: {self._refusal}")
         transforms, Z = self._learned(rows)
         seen = self.n_samples_seen_
         try:
@@ -130,8 +130,8 @@ class Pipeline(Saving):
         check_alike(self, other)
         if not (self.n_samples_seen_ and other.n_samples_seen_):
             return self._with_the_rows_of(other)
-        if self._stays:
-            raise ValueError(f"merge: each pipeline learned its rows by moments of its own, and {self._stays}")
+        if self._refusal:
+            raise ValueError(f"merge: each pipeline learned its rows by moments of its own, and {self._refusal}")
         merged = tuple(a.merge(b) for a, b in zip(self.transforms, other.transforms, strict=True))
         if self.position is None or other.position is None:
             self.learner.merge(other.learner)

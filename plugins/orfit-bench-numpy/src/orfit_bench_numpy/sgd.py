@@ -13,8 +13,9 @@ from scipy.linalg import norm
 from scipy.special import expit
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.loops import Array, keep_finite
+from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
+from orfit_bench_numpy import lms
 
 
 def cross_entropy_slope(E: Array, Y: Array, p: Params) -> Array:
@@ -124,17 +125,6 @@ def move(s: State, g: Array, p: Params) -> bool:
     return descend_along(s, ahead(s, p), g, p)
 
 
-@keep_finite
-def learn_plain_rows(w: Array, X: Array, y: Array, p: Params, out: Array | None) -> int:
-    """Steps of one row with one output by the loss (y - f)^2 / 2 alone: w (d,), x (d,)."""
-    for i, x in enumerate(X):
-        f = x.dot(w)
-        if out is not None:
-            out[i] = f
-        w -= p.step_size[i] * (f - y[i]) * x.conj()  # w_t - gamma_t g_t with g_t = x l'(y, x^H w), l' = f - y
-    return len(X)
-
-
 def is_plain(s: State, p: Params) -> bool:
     """Whether a step is the gradient of one row's square loss, without momentum, average, penalty or projection."""
     return (
@@ -149,7 +139,7 @@ def is_plain(s: State, p: Params) -> bool:
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
     """Each b rows A are the gradients of a step, y - A v its errors; predictions are the average's."""
     if Y.shape[1] == 1 and is_plain(s, p):
-        return learn_plain_rows(s, X, Y[:, 0], p, None if out is None else out[:, 0])
+        return lms.learn_rows(s, X, Y[:, 0], p, None if out is None else out[:, 0])  # w_t - gamma_t g_t: l' = f - y
     b = p.batch_size
     for i in range(0, len(X), b):
         A, y, params = X[i : i + b], Y[i : i + b], p if len(X) == b else p.at(i // b)
