@@ -42,6 +42,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 HOME = Path(os.environ.get("ORFIT_BENCH_VENV", ROOT / ".venv"))
 PLUGINS = sorted((ROOT / "plugins").iterdir())
+INSTALLED = ("orfit-bench-numba", "orfit-bench-numpy", *["orfit-bench-cupy"] * bool(shutil.which("nvidia-smi")))
+"""The plugins that a user installs by the README; extras for developers bring the others."""
 CODE = ["orfit_bench", "orfit_bench_pytest.py", "plugins", "tests", "benchmarks", "dev.py"]
 
 
@@ -77,15 +79,13 @@ def set_up(*extras: str) -> None:
         venv.create(HOME, with_pip=True)
     extras = tuple(sorted(set(extras) | (set(have) if seen == digest else set())))
     host = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
-    editable = [part for path in (host, *PLUGINS) for part in ("-e", str(path))]
+    plugins = [path for path in PLUGINS if extras or path.name in INSTALLED]
+    editable = [part for path in (host, *plugins) for part in ("-e", str(path))]
     pip = ("-m", "pip", "install", "-q", "--disable-pip-version-check")
     # Builds are not isolated: once for all plugins, instead of an environment for each. Setuptools builds dependencies
     # that publish no wheel; the one that venv brings cannot.
     python(*pip, "hatchling", "editables", "setuptools>=77")
-    python(*pip, "--no-build-isolation", "--no-compile", *editable)
-    folder = subprocess.check_output([binary(HOME, "python"), "-c", "import numpy; print(*numpy.__path__)"], text=True)
-    compiling = ("-m", "compileall", "-q", "-j", "0", "-x", r"[/\\]tests[/\\]")  # on all cores, which pip does on one
-    subprocess.call([binary(HOME, "python"), *compiling, str(Path(folder.strip()).parent)])  # some are no valid Python
+    python(*pip, "--no-build-isolation", "--no-compile", *editable)  # a quarter of the modules is ever imported
     stamp.write_text(" ".join([digest, *extras]))
 
 
@@ -116,7 +116,6 @@ def slow(*arguments: str) -> None:
 def pytest(marked: str, *arguments: str) -> None:
     """Run the tests with these marks on all cores, one thread each; `-n 0` among the arguments runs them in turn."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start processes, which would compile all modules
     python("-m", "pytest", "-m", marked, "-n", "auto", *arguments)
 
 
@@ -289,6 +288,7 @@ def main() -> None:
         "ci": ci,
         "python": lambda *arguments: (set_up("test", "dev"), python(*arguments)),
     }
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # every process would compile all modules that it imports
     command, *arguments = sys.argv[1:] or ["help"]
     if command not in commands:
         sys.exit(__doc__)

@@ -198,10 +198,11 @@ class LinearizedKernel:
     def _inputs(self, w: Array, x: Array) -> tuple[Array, ...]:
         """What each layer takes in (rows, inputs)."""
         rows = [layers.inputs(self._model, w[:, 0], row, len(self._shapes)) for row in x]
-        return tuple(
-            self._xp.stack([self._checked(found[k], f"layers(w, x)[{k}]", (n,)) for found in rows])
+        checked = [
+            [self._checked(found[k], f"layers(w, x)[{k}]", (n,)) for found in rows]
             for k, (n, _) in enumerate(self._shapes)
-        )
+        ]
+        return tuple(parts[0][None, ...] if len(parts) == 1 else self._xp.stack(parts) for parts in checked)
 
     def _checked(self, value: object, what: str, shape: tuple[int, ...]) -> Array:
         return check_array(value, f"model {self._model.name!r}: {what}", shape, self._dtype, self._xp)

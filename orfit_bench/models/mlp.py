@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
+from itertools import accumulate
 from math import sqrt
 from operator import index
 from typing import Any
@@ -78,15 +79,8 @@ class Network:
 
     def matrices(self, w: Array, d: int) -> list[Array]:
         """The layers' matrices, views of w."""
-        *before, (n, _) = self.shapes(d, 1)
-        c, more = divmod(w.shape[0] - sum(k * m for k, m in before), n)
-        if more or c < 1:
-            raise ValueError(f"{self.name}: {w.shape[0]} parameters fit no number of outputs on {d} features")
-        xp, start, found = w.__array_namespace__(), 0, []
-        for k, m in (*before, (n, c)):
-            found.append(xp.reshape(w[start : start + k * m], (k, m)))
-            start += k * m
-        return found
+        xp = w.__array_namespace__()
+        return [xp.reshape(w[start:end], shape) for start, end, shape in _parts(self, w.shape[0], d)]
 
     def with_outputs(self, w: Array, d: int, source: Sequence[int]) -> Array:
         """The parameters with other columns of the last matrix: column k was column source[k], zero for -1."""
@@ -140,8 +134,10 @@ class Network:
         """
         xp, found, slope = x.__array_namespace__(), [], None
         for Theta in matrices:
-            one = [xp.ones((*x.shape[:-1], 1), dtype=x.dtype)] if self.bias else []
-            found.append((xp.concat([x, *one], axis=-1), slope))
+            a = xp.empty((*x.shape[:-1], x.shape[-1] + self.bias), dtype=x.dtype)
+            a[..., : x.shape[-1]] = x
+            a[..., x.shape[-1] :] = 1
+            found.append((a, slope))
             if Theta is not matrices[-1]:
                 z = self._sums(x, Theta)
                 x, slope = (f(xp, z) for f in ACTIVATIONS[self.activation])
@@ -149,6 +145,18 @@ class Network:
 
     def _sums(self, X: Array, Theta: Array) -> Array:
         return X @ Theta[:-1, :] + Theta[-1, :] if self.bias else X @ Theta
+
+
+@lru_cache(maxsize=64)
+def _parts(net: Network, p: int, d: int) -> tuple[tuple[int, int, tuple[int, int]], ...]:
+    """Where the matrix of each layer starts and ends among p parameters on d features, and its shape."""
+    *before, (n, _) = net.shapes(d, 1)
+    c, more = divmod(p - sum(k * m for k, m in before), n)
+    if more or c < 1:
+        raise ValueError(f"{net.name}: {p} parameters fit no number of outputs on {d} features")
+    shapes = (*before, (n, c))
+    ends = accumulate(k * m for k, m in shapes)
+    return tuple((end - k * m, end, (k, m)) for (k, m), end in zip(shapes, ends, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

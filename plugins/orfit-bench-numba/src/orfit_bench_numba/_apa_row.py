@@ -12,7 +12,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._precision_guard import copy, dot
 from orfit_bench_numba._sliding_apa import (
     add_scaled,
     append_row,
@@ -55,7 +55,7 @@ def learn_row(
         g[j], f = two_products(rows[j + 1], x, w)
         e[j] = targets[j + 1, 0] - f
     g[last], f = two_products(x, x, w)
-    G[last] = g
+    copy(G[last], g)
     total += g[last]
     square += append_row(T, g, u, last, eps, max_size)
     e[last] = y - f
@@ -69,11 +69,11 @@ def learn_row(
     for j in range(last):
         if accurate:
             add_scaled(w, step * z[j], rows[j + 1])
-        rows[j] = rows[j + 1]
-        targets[j] = targets[j + 1]
+        copy(rows[j], rows[j + 1])
+        targets[j, 0] = targets[j + 1, 0]
     if accurate:
         add_scaled(w, step * z[last], x)
-    rows[last] = x
+    copy(rows[last], x)
     targets[last, 0] = y
     return 1
 

@@ -252,7 +252,8 @@ def step_pseudo_inverse(w: Array, J: Array, E: Array, step: Scalar, eps: Scalar,
         gain = J.dtype.type(0)
         if sigma[k] > cut * sigma[0]:
             gain = 1 / (sigma[k] + eps / size / size / sigma[k])
-        z[k] *= gain
+        for j in range(z.shape[1]):
+            z[k, j] *= gain
     return apply_move(w, np.dot(Wt.T, z), step)
 
 

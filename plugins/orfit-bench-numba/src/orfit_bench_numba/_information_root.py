@@ -17,7 +17,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._precision_guard import copy, dot
 
 
 def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -49,12 +49,14 @@ def learn_root_rows(
             e[k] = Y[t, k] - e[k]
         kept, source = one if directional else np.sqrt(ff), R
         if directional and ff != one and scale(X[t], x) >= least and project(R, x, u):
-            B[:], source = R, B
+            source = B
+            for i in range(d):
+                copy(B[i], R[i])
             if ff < one:
                 remove_direction(B, u, v, ff)
             else:  # information is added along the row
                 add_direction(B, u, v, np.sqrt(ff - one))
-        x[:] = X[t]
+        copy(x, X[t])
         if not rotate_row(source, B, kept, x, e, b):
             learned = t
             break
@@ -65,7 +67,8 @@ def learn_root_rows(
         if not np.isfinite(b).all():
             learned = t
             break
-        W[:] = b
+        for k in range(outputs):
+            copy(W[k], b[k])
         R, B = B, R
     if learned % 2:  # the last R is in the second array
         for i in range(d):

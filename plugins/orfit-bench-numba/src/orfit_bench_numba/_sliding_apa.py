@@ -16,6 +16,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._precision_guard import copy
 
 MAX_INVERSE = 64.0
 """Largest inverse of A A', relative to that of orthogonal rows of equal length; digits lost: its square root."""
@@ -54,7 +55,8 @@ def learn_rows(
     square, learned = W.dtype.type(0), len(X)
     for j in range(m):
         np.dot(A[: j + 1], A[j], g[: j + 1])
-        squares[j], G[j] = g[j], g
+        squares[j] = g[j]
+        copy(G[j], g)
         square += append_row(T, g, u, j, eps, max_size)
         for a in range(c):
             E[a, j] = b[j, a] - np.dot(A[j], W[a])
@@ -74,7 +76,8 @@ def learn_rows(
         if old > 0:
             np.dot(A[len(A) - old :], x, g[:old])
         np.dot(X[i + old - m : i + 1], x, g[old : m + 1])
-        squares[m], G[m] = g[m], g
+        squares[m] = g[m]
+        copy(G[m], g)
         square += append_row(T, g, u, m, eps, max_size)
         safe, accurate = judge_window(square, squares[: m + 1].sum(), eps, max_condition, G, T_0, u, m + 1, max_size)
         for a in range(c):
