@@ -169,7 +169,7 @@ def asv(*arguments: str) -> None:
 
 def freeze() -> None:
     """Write the reference trajectories."""
-    set_up()
+    set_up("test")
     python("-m", "orfit_bench.tracking", "freeze")
 
 

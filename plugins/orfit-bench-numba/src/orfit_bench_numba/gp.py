@@ -1,7 +1,7 @@
 """Gradient projection, layer by layer (survey, (GP)): step off the span of the layer's past inputs.
 
-A layer with n inputs, m outputs and k directions costs 8 k n m flops a row for the projected step and 8 k n for the new
-direction, all in matrix products. Writes the weights and the bases.
+A layer with n inputs, m outputs and k directions costs 8 k n + 2 n m flops a row for the projected step, since Delta_l
+is the layer's input a times a row, and 8 k n for the new direction. Writes the weights and the bases.
 """
 
 import math
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.layers import layer_fields, layer_matrices, used_rows
+from orfit_bench.kernels.layers import layer_fields, layer_matrices, project_off, propagated_errors
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
@@ -17,16 +17,12 @@ from orfit_bench_numba._truncated_basis import reorthonormalize
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
-    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l the layer's part of J'E."""
+    """Theta_l <- Theta_l + step (I - U_l'U_l) Delta_l, Delta_l = a e' the layer's part of J'E."""
     w, step = s.w.copy(), p.step_size[0]
-    parts = zip(
-        layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), strict=True
-    )
-    for Theta, Delta, basis in parts:
-        U = used_rows(basis)
-        for _ in range(2):  # once leaves eps Delta in the span of U
-            Delta -= U.T @ (U @ Delta)
-        Theta += step * Delta
+    parts = layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "basis", p), p.inputs
+    for Theta, Delta, basis, a in zip(*parts, strict=True):
+        rest, e = project_off(basis[: count_rows(basis)], a.T), propagated_errors(a[0], Delta)
+        Theta += rest @ (step * e)
     if not np.isfinite(w).all():
         return False
     s.w[...] = w
@@ -40,7 +36,7 @@ def store(s: Any, J: Any, p: Any) -> None:
     for basis, sigma, a in zip(layer_fields(s, "basis", p), values, p.inputs, strict=True):
         if not np.isfinite(np.abs(a).max() * a.shape[1] ** 0.5):
             continue  # then the next step is not finite either, or the previous layer is constant there
-        U, Q = used_rows(basis), np.empty_like(a)
+        U, Q = basis[: count_rows(basis)], np.empty_like(a)
         R = np.array([[new_direction(U, a[0], Q[0])]])
         if not R.any():
             Q, R = Q[:0], R[:0]
@@ -48,6 +44,15 @@ def store(s: Any, J: Any, p: Any) -> None:
             basis[len(U) : len(U) + len(Q)] = Q
         else:
             keep_leading(basis, sigma, U, Q, U @ a.T, R, p.t)
+
+
+@compiled("W")
+def count_rows(basis: Array) -> Any:
+    """The number of rows before the first one of zeros."""
+    for i in range(len(basis)):
+        if not np.any(basis[i]):
+            return i
+    return len(basis)
 
 
 @compiled("W r w")
