@@ -17,6 +17,7 @@ from orfit_bench.state.state import Bound, LearnerState
 if TYPE_CHECKING:
     from orfit_bench.learners.rule import Rule
 
+FLOATS = (float, np.floating)
 MAX_INTEGER = 2**53
 """Integers up to this size are exact as float64; the general path refuses larger ones."""
 
@@ -57,22 +58,32 @@ def _bind_row(
     learn: Callable[[Array, float], int],
     record: Callable[[LearnerState], None] | None,
 ) -> Callable[[LearnerState, object, object], bool]:
-    arrays, dtype, shape, ndarray = state.arrays, rule.dtype, (state.sizes.n_features,), np.ndarray
-    acquire, release = state.in_use.acquire, state.in_use.release
+    arrays, dtype, d, strides, ndarray = (
+        state.arrays,
+        rule.dtype,
+        state.sizes.n_features,
+        (rule.dtype.itemsize,),
+        np.ndarray,
+    )
+    take_permit, give_permit = state.permit.pop, state.permit.append
 
     def learn_row(state: LearnerState, x: object, y: object) -> bool:
-        if type(y) is int and -MAX_INTEGER <= y <= MAX_INTEGER:
+        if not isinstance(y, FLOATS):
+            if type(y) is not int or not -MAX_INTEGER <= y <= MAX_INTEGER:
+                return False
             y = float(y)
         if (
-            not (type(y) is float or isinstance(y, (float, np.floating)))
-            or type(x) is not ndarray
+            type(x) is not ndarray
             or x.dtype is not dtype
-            or x.shape != shape
-            or not x.flags.c_contiguous
+            or x.strides != strides  # of one dimension, and contiguous
+            or len(x) != d
             or state.arrays is not arrays
             or state.interrupted
-            or not acquire(False)  # another thread learns
         ):
+            return False
+        try:
+            take_permit()
+        except IndexError:  # another thread learns
             return False
         try:
             if learn(x, y) != 1:  # type: ignore[arg-type]  # NumPy's numbers are as good
@@ -81,7 +92,7 @@ def _bind_row(
             state.interrupted = type(error).__name__
             raise
         finally:
-            release()
+            give_permit(None)
         state.n_steps += 1
         state.n_samples += 1
         if record:
@@ -99,7 +110,7 @@ def _bind_rows(
     record: Callable[[LearnerState], None] | None,
 ) -> Callable[[LearnerState, object, object, bool], Array | None]:
     arrays, dtype, d = state.arrays, rule.dtype, state.sizes.n_features
-    acquire, release, nothing = state.in_use.acquire, state.in_use.release, np.empty(0, dtype)
+    take_permit, give_permit, nothing = state.permit.pop, state.permit.append, np.empty(0, dtype)
 
     def learn_rows(state: LearnerState, X: object, y: object, predict: bool) -> Array | None:
         if type(X) is not np.ndarray or type(y) is not np.ndarray or y.ndim != 1:
@@ -116,17 +127,20 @@ def _bind_rows(
             or not (X.flags.c_contiguous and y.flags.c_contiguous)
             or state.arrays is not arrays
             or state.interrupted
-            or not acquire(False)
         ):
             return None
         out = np.empty(n, dtype) if predict else nothing
+        try:
+            take_permit()
+        except IndexError:  # another thread learns
+            return None
         try:
             learned = learn(X, y, out)
         except BaseException as error:
             state.interrupted = type(error).__name__
             raise
         finally:
-            release()
+            give_permit(None)
         if learned < 0:
             return None
         state.n_steps += learned

@@ -17,22 +17,24 @@ from orfit_bench.state.state import LearnerState, Sizes
 
 
 class exclusive:  # used as a context manager, which costs half of one made by contextlib
-    """Lock a state while its rows are learned. Raises RuntimeError if another thread learns in it."""
+    """Hold the permit of a state while its rows are learned. Raises RuntimeError if another thread learns in it."""
 
-    __slots__ = ("_lock",)
+    __slots__ = ("_permit",)
 
     def __init__(self, state: LearnerState) -> None:
-        self._lock = state.in_use
+        self._permit = state.permit
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(False):
+        try:
+            self._permit.pop()
+        except IndexError:
             raise RuntimeError(
                 "this learner is learning in another thread: use one learner in each thread, and merge them, or guard "
                 "its calls by a lock"
-            )
+            ) from None
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self._permit.append(None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -120,7 +120,11 @@ class SingleRow:
 
     def _learn(self, state: LearnerState | None, x: object, Y: Array) -> bool:
         X = self.as_rows(state, x, self._checks_x)
-        if X is None or state is None or not state.in_use.acquire(False):  # another thread learns
+        if X is None or state is None or not state.permit:
+            return False
+        try:
+            state.permit.pop()
+        except IndexError:  # another thread learns
             return False
         rule, t = self._rule, state.n_steps + 1
         try:
@@ -140,7 +144,7 @@ class SingleRow:
                     state.interrupted = type(error).__name__
                     raise
         finally:
-            state.in_use.release()
+            state.permit.append(None)
         if learned < 0:  # the kernel found that x is not finite
             return False
         if not learned:

@@ -141,20 +141,21 @@ def test_a_row_that_diverges_in_a_chunk_is_named(method: str, place: int, same_s
 def test_a_learner_that_learns_in_another_thread_refuses_rows(method: str, rows: int, same_state: Same) -> None:
     learner, (X, y) = begun(method), make_rows(rows)
     before = learner.copy()
-    with learner.live_state.in_use:
-        for call in (lambda: learner.partial_fit(X, y), lambda: learner.learn_one(X[0], y[0])):
-            errors: list[BaseException] = []
+    learner.live_state.permit.pop()  # as a thread that learns
+    for call in (lambda: learner.partial_fit(X, y), lambda: learner.learn_one(X[0], y[0])):
+        errors: list[BaseException] = []
 
-            def act(call: Callable[[], Any] = call, errors: list[BaseException] = errors) -> None:
-                try:
-                    call()
-                except RuntimeError as error:
-                    errors.append(error)
+        def act(call: Callable[[], Any] = call, errors: list[BaseException] = errors) -> None:
+            try:
+                call()
+            except RuntimeError as error:
+                errors.append(error)
 
-            thread = threading.Thread(target=act)
-            thread.start()
-            thread.join()
-            assert "learning in another thread" in str(errors[0])
+        thread = threading.Thread(target=act)
+        thread.start()
+        thread.join()
+        assert "learning in another thread" in str(errors[0])
+    learner.live_state.permit.append(None)
     same_state(learner, before)
 
 
