@@ -113,6 +113,10 @@ class DelayLine:
         self._start = len(self._buffer) - self._length
         self._buffer[self._start : self._start + len(held)] = held
 
+    def __repr__(self) -> str:
+        taps, dtype = self._length // self._width, str(self._buffer.dtype)
+        return f"DelayLine({taps=}, channels={self._width}, {dtype=})"
+
     def copy(self) -> DelayLine:
         """An independent line that holds the same samples."""
         return copy.copy(self)

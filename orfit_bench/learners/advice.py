@@ -82,6 +82,8 @@ def _about_kind(method: Method, name: str) -> str:
         return f"these methods learn subspaces and have it: {_methods(lambda m: not m.traits.supervised)}"
     if name in VARIANCES:
         return VARIANCES[name]
+    if name == "smooth":
+        return f"these methods are filters and have it: {_methods(lambda m: bool(m.traits.smoothing))}"
     if not method.traits.supervised and name in (*OF_WEIGHTS, "predict", "predict_one", "score"):
         return "it learns a subspace of rows without targets, components_; transform gives the coordinates of rows"
     return ""

@@ -72,13 +72,17 @@ def _longest_line(column: Column) -> int:
 
 
 def without_columns(table: Table, fits: Callable[[Table], bool]) -> tuple[Table, list[str]]:
-    """The table with as many columns as fit, and the headings of the others; the whole table if none of these helps."""
+    """The table with as many columns as fit, and the headings of the others; the whole table if none of these helps.
+
+    Columns without a number go first.
+    """
     shown, left_out = table, list[str]()
     headings = [str(column.header) for column in table.columns]
-    for heading in DROPPED_FIRST:
+    empty = [str(column.header) for column in table.columns if {str(cell) for cell in column.cells} == {"n/a"}]
+    for heading in (*empty, *DROPPED_FIRST):
         if fits(shown):
             return shown, left_out
-        if heading in headings:
+        if heading in headings and heading not in left_out:
             left_out.append(heading)
             shown = _with_columns(table, [name for name in headings if name not in left_out])
     return (shown, left_out) if fits(shown) else (table, [])

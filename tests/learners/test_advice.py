@@ -72,6 +72,8 @@ def test_what_the_advice_names_is_there():
     assert learner("kalman").array("mean").shape == (3, 1)
     with pytest.raises(AttributeError, match="class_rls, softmax"):
         _ = estimator("rls").predict_proba
+    with pytest.raises(AttributeError, match="these methods are filters and have it: kalman"):
+        _ = learner("rls").smooth
 
 
 def test_variances_follow_by_the_formulas_of_the_advice():

@@ -166,3 +166,8 @@ def test_a_copied_line_goes_on_by_itself(carry: str, pushed: int, channels: int,
 def test_a_complex_sample_in_a_real_line_is_answered_with_the_dtype() -> None:
     with pytest.raises(TypeError, match="want numbers that float64 holds: make the line with dtype='complex128'"):
         ob.DelayLine(3).push(1 + 1j)
+
+
+def test_a_line_shows_what_makes_another_one():
+    line = ob.DelayLine(3, channels=2, dtype="complex128")
+    assert repr(line) == "DelayLine(taps=3, channels=2, dtype='complex128')"
