@@ -23,15 +23,16 @@ MAX_INTEGER = 2**53
 
 
 def bind(rule: Rule, state: LearnerState, p: Any) -> None:
-    """Bind the functions that the kernel offers for rows with one output whose parameters differ from p by t only."""
+    """Bind the functions that the kernel offers for rows without or with one target, whose p differs by t only."""
     if state.bound and state.bound.arrays is state.arrays:
         return
-    make_row, make_rows = (getattr(rule.kernel, name, None) for name in ("bind_row", "bind_rows"))
-    learn_row = make_row(state.arrays, p) if make_row else None
-    learn_rows = make_rows(state.arrays, p) if make_rows else None
-    if learn_row:
+    make_sample, make_row, make_rows = (getattr(rule.kernel, f"bind_{n}", None) for n in ("sample", "row", "rows"))
+    if make_sample and (learn_sample := make_sample(state.arrays, p)):
+        state.bound = Bound(state.arrays, _bind_sample(rule, state, learn_sample), _learn_no_rows)
+    if make_row and (learn_row := make_row(state.arrays, p)):
         record = _make_record(rule, state)
         one = _bind_row(rule, state, learn_row, record)
+        learn_rows = make_rows(state.arrays, p) if make_rows else None
         state.bound = Bound(state.arrays, one, _bind_rows(rule, state, one, learn_rows, record))
 
 
@@ -50,6 +51,46 @@ def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], No
             rule.warn_of_lost_precision(state)
 
     return record
+
+
+def _learn_no_rows(state: LearnerState, X: object, y: object, predict: bool) -> Array | None:
+    """Leave all chunks to the general path."""
+    return None
+
+
+def _bind_sample(
+    rule: Rule, state: LearnerState, learn: Callable[[Array, int], int]
+) -> Callable[[LearnerState, object, object], bool]:
+    arrays, dtype, d, strides = state.arrays, rule.dtype, state.sizes.n_features, (rule.dtype.itemsize,)
+    take_permit, give_permit = state.permit.pop, state.permit.append
+
+    def learn_row(state: LearnerState, x: object, _: object) -> bool:
+        if (
+            type(x) is not np.ndarray
+            or x.dtype is not dtype
+            or x.strides != strides  # of one dimension, and contiguous
+            or len(x) != d
+            or state.arrays is not arrays
+            or state.interrupted
+        ):
+            return False
+        try:
+            take_permit()
+        except IndexError:  # another thread learns
+            return False
+        try:
+            if learn(x, state.n_steps + 1) != 1:
+                return False
+        except BaseException as error:
+            state.interrupted = type(error).__name__
+            raise
+        finally:
+            give_permit(None)
+        state.n_steps += 1
+        state.n_samples += 1
+        return True
+
+    return learn_row
 
 
 def _bind_row(

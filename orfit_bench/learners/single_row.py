@@ -34,7 +34,8 @@ class SingleRow:
         self._warning_field = warning if any(f.name == warning for f in self._layout.fields) else ""
         p = rule.constant_parameters(sizes)
         self._is_constant, self._p = p is not None, p
-        self._can_bind = self._y_is_1d and self._is_constant and hasattr(rule.kernel, "bind_row")
+        offered = ("bind_row",) if self._y_is_1d else () if self._n_outputs else ("bind_sample",)
+        self._can_bind = self._is_constant and any(hasattr(rule.kernel, name) for name in offered)
         self._x_shape = (self._n_features,)
         fields = rule.method.state
         answers_by_weights = not (self._is_dynamic or fields.predict or fields.solution)

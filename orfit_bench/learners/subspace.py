@@ -60,8 +60,12 @@ class Subspace(Learner):
         if sample_weight is not None:
             weighting.require(self.method)
         row = self._single_row
-        if row and type(X) is np.ndarray and X.shape[:1] == (1,) and row.learn_row(self._state, X[0]):
-            return self
+        if row and type(X) is np.ndarray and X.shape[:1] == (1,):
+            state = self._state
+            if state and (bound := state.bound) and X.ndim == 2 and bound.learn_row(state, X[0], None):
+                return self
+            if row.learn_row(state, X[0]):
+                return self
         rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
@@ -91,9 +95,12 @@ class Subspace(Learner):
         >>> abs(pca.learn_one([2.0, 0.0]).learn_one([1.0, 0.0]).components_).round(3)
         array([[1., 0.]])
         """
-        row = self._single_row
-        if row and row.learn_row(self._state, x):
-            return self
+        state = self._state
+        if state is not None:
+            if (bound := state.bound) and bound.learn_row(state, x, None):
+                return self
+            if (row := self._single_row) and row.learn_row(state, x):
+                return self
         state = self._usable()
         X = read_one_row(state, x, self.rule.namespace)
         rows = without_targets(self.rule, state, X, look=not self.rule.kernel_checks_rows)

@@ -105,6 +105,9 @@ class Kernel(Protocol):
         changed nothing and leaves the row to `learn`. None where there is no such function for these settings.
         """
 
+    def bind_sample(self, s: State, p: Params) -> Callable[[Array, int], int] | None:
+        """Optional, for methods without targets: as `bind_row`, a function learn(x, t) for a row and its step t."""
+
     def bind_rows(self, s: State, p: Params) -> Callable[[Array, Array, Array], int] | None:
         """Optional, beside `bind_row` and under the same conditions: learn(X, y, out) for rows X (n, d) with y (n,).
 

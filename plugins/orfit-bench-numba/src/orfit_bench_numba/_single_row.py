@@ -13,7 +13,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._delayed_rank1 import update_inverse_gram
-from orfit_bench_numba._orthonormal_row import row_times
+from orfit_bench_numba._orthonormal_row import add_products, row_times
 from orfit_bench_numba._precision_guard import dot
 
 
@@ -47,12 +47,14 @@ def learn_sanger(C: Array, G: Array, y: Array, step: Scalar) -> Any:
     return True
 
 
-@compiled("W W r f")
-def learn_implicit(C: Array, inverse: Array, y: Array, step: Scalar) -> Any:
+@compiled("W W f r")
+def learn_implicit(C: Array, inverse: Array, step: Scalar, y: Array) -> Any:
     """C <- C + step / (1 + step |x|^2) r x', and the inverse of C'C."""
     (d, k), one = C.shape, C.dtype.type(1)
     c, x, u, r = np.zeros(k, C.dtype), np.empty(k, C.dtype), np.empty(k, C.dtype), np.empty(d, C.dtype)
-    size = add_products(C, y, c)
+    add_products(C, y, c)
+    numbers = C.reshape(C.size)
+    size = dot(numbers, numbers)
     np.dot(inverse, c, x)
     np.dot(inverse, x, u)
     rho = np.sqrt(subtract_projection(C, y, x, r))
@@ -65,17 +67,6 @@ def learn_implicit(C: Array, inverse: Array, y: Array, step: Scalar) -> Any:
     update_inverse_gram(inverse, x, u, weight)
     add_outer(C, gain, r, x)
     return True
-
-
-@inline
-def add_products(C: Array, y: Array, c: Array) -> Any:
-    """c <- c + C'y; returns |C|^2."""
-    size = C.dtype.type(0)
-    for i in range(len(y)):
-        size += row_times(C, i, C[i])
-        for j in range(len(c)):
-            c[j] += C[i, j] * y[i]
-    return size
 
 
 @inline_reordered

@@ -20,22 +20,24 @@ Rule = Callable[[Any, Array, Any], bool]
 """rule(s, A, p): one step on the rows A; returns False if it was not applied."""
 Rows = Callable[[Any, Array, Any, int], int]
 """rows(s, X, p, i): learn X from row i on, one row a step; returns how many, up to one that needs the rule."""
-Row = Callable[[Any, Array, Any], bool]
-"""row(s, y, p): learn one row in place; returns False, and changes nothing, where `rows` has to learn it."""
+Row = Callable[[Array], bool]
+"""row(y): learn one row in place; returns False, and changes nothing, where `rows` has to learn it."""
+Bind = Callable[[Any, Any], Row]
+"""bind(s, p): the function that learns one row in the arrays of s, at the step size of p."""
 RENEWAL_PERIOD = 1000
 """Most rows after which a basis is orthonormalized again, to remove the accumulated rounding."""
 
 
-def make_learn(rule: Rule, rows: Rows, row: Row, period: int = RENEWAL_PERIOD) -> Callable[..., int]:
-    """Make `learn` from a rule, `rows`, its fast form for steps of one row, and `row`, that for a call with one.
+def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., int]:
+    """Make `learn` from a rule, `rows`, its fast form for steps of one row, and `bind`, that for a call with one.
 
-    Rounding errors of `row` are removed by `rows`, every `period` steps. Complex rows are all learned by the rule.
+    Rounding errors of single rows are removed by `rows`, every `period` steps. The rule learns all complex rows.
     """
 
     def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         i, N = 0, p.batch_size
         is_fast = N == 1 and s.basis.dtype.kind == "f"
-        if is_fast and len(X) == 1 and (p.t - 1) % period and row(s, X[0], p):
+        if is_fast and len(X) == 1 and (p.t - 1) % period and bind(s, p)(X[0]):
             return 1
         with limit_blas_threads(4.0 * X.size * s.basis.shape[1]):
             while i < len(X):
@@ -48,6 +50,18 @@ def make_learn(rule: Rule, rows: Rows, row: Row, period: int = RENEWAL_PERIOD) -
         return len(X)
 
     return learn
+
+
+def make_bind_sample(bind: Bind, period: int = RENEWAL_PERIOD) -> Callable[..., Callable[[Array, int], int] | None]:
+    """Make `bind_sample` of a kernel, whose `learn` learns the rows at which rounding errors are removed."""
+
+    def bind_sample(s: Any, p: Any) -> Callable[[Array, int], int] | None:
+        if p.batch_size > 1 or s.basis.dtype.kind != "f":
+            return None
+        row = bind(s, p)
+        return lambda y, t: row(y) if (t - 1) % period else 0
+
+    return bind_sample
 
 
 def transposed_copy(C: Array) -> Array:

@@ -8,6 +8,8 @@ Reads X and the steps, writes C and the inverse; allocates C', k^2 and 4 d numbe
 `_delayed_rank1`, plus 8 k^2 flops. A call with one row copies nothing, see `_single_row`.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +25,10 @@ from orfit_bench_numba._delayed_rank1 import (
     update_inverse_gram,
 )
 from orfit_bench_numba._single_row import learn_implicit
-from orfit_bench_numba._subspace import make_learn, transposed_copy
+from orfit_bench_numba._subspace import make_bind_sample, make_learn, transposed_copy
 from orfit_bench_numpy.implicit_krasulina import RENEWAL_PERIOD, rule, step
 
-__all__ = ["learn", "step"]
+__all__ = ["bind_sample", "learn", "step"]
 
 COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
@@ -76,9 +78,10 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
     return learned
 
 
-def learn_row(s: Any, y: Array, p: Any) -> bool:
-    """Learn one row; not the first one, which computes the inverse."""
-    return bool(learn_implicit(s.basis, s.inverse, y, p.step_size[0]))
+def bind(s: Any, p: Any) -> Callable[[Array], bool]:
+    """A function that learns one row; not the first one, which computes the inverse."""
+    return partial(learn_implicit.entry_point(s.basis.dtype), s.basis, s.inverse, float(p.step_size[0]))
 
 
-learn = make_learn(rule, learn_rows, learn_row)
+learn = make_learn(rule, learn_rows, bind)
+bind_sample = make_bind_sample(bind)

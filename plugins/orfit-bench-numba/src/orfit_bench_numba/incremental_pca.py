@@ -11,6 +11,8 @@ left to the loop every DELAY rows, which makes it orthonormal again. A row too s
 each step of several rows, is learned by the rule of the reference.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,10 @@ from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_learn, orthonormalize
+from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_bind_sample, make_learn, orthonormalize
 from orfit_bench_numpy.incremental_pca import rule, step
 
-__all__ = ["learn", "step"]
+__all__ = ["bind_sample", "learn", "step"]
 
 COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
@@ -153,15 +155,15 @@ def rotate_basis(Q: Array, S: Array, k: int, rank: int) -> None:
             S[j, m] = 1 if j == m else 0
 
 
-def learn_row(s: Any, y: Array, p: Any) -> bool:
-    """Learn one row by a rotation of the basis, once it is full."""
-    info = np.finfo(y.dtype)
-    limits = max(len(s.basis), len(s.singular_values) + 1) * info.eps, info.tiny / info.eps**2, info.max
-    return bool(rotate_by_row(s.basis, s.singular_values, y, *limits))
+def bind(s: Any, p: Any) -> Callable[[Array], bool]:
+    """A function that learns one row by a rotation of the basis, once it is full."""
+    U, sigma, info = s.basis, s.singular_values, np.finfo(s.basis.dtype)
+    limits = max(len(U), len(sigma) + 1) * info.eps, info.tiny / info.eps**2, info.max
+    return partial(rotate_by_row.entry_point(U.dtype), U, sigma, *map(float, limits))
 
 
-@compiled("W w r f f f")
-def rotate_by_row(U: Array, sigma: Array, y: Array, cut: float, least: float, most: float) -> Any:
+@compiled("W w f f f r")
+def rotate_by_row(U: Array, sigma: Array, cut: float, least: float, most: float, y: Array) -> Any:
     """[U Sigma, y] = [U, u] [[Sigma, U'y], [0, rho]]; returns False, and changes nothing, if the rank is below k."""
     (d, k), kind = U.shape, U.dtype
     n, wide, energy = k + 1, 64, np.dot(y, y)
@@ -196,4 +198,5 @@ def rotate_by_row(U: Array, sigma: Array, y: Array, cut: float, least: float, mo
     return True
 
 
-learn = make_learn(rule, learn_rows, learn_row, DELAY)
+learn = make_learn(rule, learn_rows, bind, DELAY)
+bind_sample = make_bind_sample(bind, DELAY)

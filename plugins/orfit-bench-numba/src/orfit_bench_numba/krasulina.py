@@ -22,11 +22,11 @@ from orfit_bench_numba._delayed_rank1 import (
     multiply_basis,
     update_inverse_gram,
 )
-from orfit_bench_numba._orthonormal_row import learn_krasulina
-from orfit_bench_numba._subspace import make_delayed_rows, make_learn
+from orfit_bench_numba._orthonormal_row import bind_krasulina
+from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
 from orfit_bench_numpy.krasulina import rule, step
 
-__all__ = ["learn", "step"]
+__all__ = ["bind_sample", "learn", "step"]
 
 COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
@@ -56,4 +56,5 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
     return learned
 
 
-learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e2), learn_krasulina)
+learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e2), bind_krasulina)
+bind_sample = make_bind_sample(bind_krasulina)

@@ -15,12 +15,12 @@ from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
-from orfit_bench_numba._orthonormal_row import learn_oja
+from orfit_bench_numba._orthonormal_row import bind_oja
 from orfit_bench_numba._precision_guard import copy
-from orfit_bench_numba._subspace import make_delayed_rows, make_learn
+from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
 from orfit_bench_numpy.oja import rule, step
 
-__all__ = ["fleet_learn", "learn", "step"]
+__all__ = ["bind_sample", "fleet_learn", "learn", "step"]
 
 COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
@@ -48,7 +48,8 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
 
 
 # only the square root of the growth is lost: there is no inverse
-learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e4), learn_oja)
+learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e4), bind_oja)
+bind_sample = make_bind_sample(bind_oja)
 
 
 fleet_learn = make_fleet_learn(learn)

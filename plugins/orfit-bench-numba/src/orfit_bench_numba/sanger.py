@@ -10,6 +10,7 @@ Reads X and the steps, writes C; allocates Q', k^2 and 4 d numbers a call. Cost 
 with one row takes x from the Cholesky factor of C'C where that is as exact: d k^2 flops more, but no copy of C.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,14 @@ from orfit_bench_numba._single_row import learn_sanger
 from orfit_bench_numba._subspace import (
     RENEWAL_PERIOD,
     growth_limits,
+    make_bind_sample,
     make_learn,
     orthonormalize,
     transposed_copy,
 )
 from orfit_bench_numpy.sanger import rule, step
 
-__all__ = ["learn", "step"]
+__all__ = ["bind_sample", "learn", "step"]
 
 COMPLEX = True
 """Complex rows are learned by the rule of the reference."""
@@ -97,9 +99,11 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
     return learned
 
 
-def learn_row(s: Any, y: Array, p: Any) -> bool:
-    """Learn one row by the Cholesky factor of C'C, unless C is too ill-conditioned."""
-    return bool(learn_sanger(s.basis, s.basis.T @ s.basis, y, p.step_size[0]))
+def bind(s: Any, p: Any) -> Callable[[Array], bool]:
+    """A function that learns one row by the Cholesky factor of C'C, unless C is too ill-conditioned."""
+    C, entry, step = s.basis, learn_sanger.entry_point(s.basis.dtype), float(p.step_size[0])
+    return lambda y: entry(C, C.T @ C, y, step)
 
 
-learn = make_learn(rule, learn_rows, learn_row)
+learn = make_learn(rule, learn_rows, bind)
+bind_sample = make_bind_sample(bind)
