@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
+from orfit_bench_numba._precision_guard import copy, dot
 
 
 @inline
@@ -32,7 +33,7 @@ def multiply_basis(V: Array, R: Array, P: Array, m: int, y: Array, c: Array) -> 
     for j in range(len(c)):
         c[j] = P[m, j]
     for i in range(m):
-        a = np.dot(R[i], y)
+        a = dot(R[i], y)
         for j in range(len(c)):
             c[j] += a * V[i, j]
 
@@ -40,22 +41,44 @@ def multiply_basis(V: Array, R: Array, P: Array, m: int, y: Array, c: Array) -> 
 @inline
 def compute_residual(B: Array, V: Array, R: Array, m: int, inverse: Array, y: Array, c: Array, x: Array) -> Any:
     """x <- C^+ y and row m of R <- r = y - C x, for c = C'y and inverse = (C'C)^-1; returns |r|."""
-    r = R[m]
-    np.dot(inverse, c, x)
-    np.dot(x, B, r)
-    for j in range(len(r)):
-        r[j] = y[j] - r[j]
+    r, k = R[m], len(B)
+    multiply(inverse, c, x)
+    copy(r, y)
+    fours = k // 4 * 4
+    for j in range(0, fours, 4):
+        subtract_four(r, x[j], B[j], x[j + 1], B[j + 1], x[j + 2], B[j + 2], x[j + 3], B[j + 3])
+    for j in range(fours, k):
+        subtract(r, x[j], B[j])
     for i in range(m):
-        a = np.dot(V[i], x)
-        for j in range(len(r)):
-            r[j] -= a * R[i, j]
-    return np.sqrt(np.dot(r, r))
+        subtract(r, dot(V[i], x), R[i])
+    return np.sqrt(dot(r, r))
+
+
+@inline
+def multiply(A: Array, x: Array, u: Array) -> None:
+    """u <- A x, for a small A without the cost of a call to BLAS."""
+    for j in range(len(A)):
+        u[j] = dot(A[j], x)
+
+
+@inline
+def subtract(r: Array, a: Scalar, b: Array) -> None:
+    """r <- r - a b."""
+    for j in range(len(r)):
+        r[j] -= a * b[j]
+
+
+@inline_reordered
+def subtract_four(r: Array, p: Scalar, a: Array, q: Scalar, b: Array, s: Scalar, c: Array, t: Scalar, d: Array) -> None:
+    """r <- r - p a - q b - s c - t d, in one pass over r."""
+    for j in range(len(r)):
+        r[j] -= (p * a[j] + q * b[j]) + (s * c[j] + t * d[j])
 
 
 @inline
 def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> None:
     """(C'C)^-1 becomes that of C'C + weight^2 v v' (Sherman-Morrison), for u = (C'C)^-1 v, which is overwritten."""
-    scale = weight / np.sqrt(v.dtype.type(1) + weight * np.dot(v, u) * weight)
+    scale = weight / np.sqrt(v.dtype.type(1) + weight * dot(v, u) * weight)
     for k in range(len(u)):
         u[k] *= scale
     for k in range(len(u)):

@@ -21,9 +21,11 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     apply_delayed,
     compute_residual,
+    multiply,
     multiply_basis,
     update_inverse_gram,
 )
+from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._single_row import learn_implicit
 from orfit_bench_numba._subspace import make_bind_sample, make_learn, transposed_copy
 from orfit_bench_numpy.implicit_krasulina import RENEWAL_PERIOD, rule, step
@@ -63,12 +65,12 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
             apply_delayed(B, V, R, P, X, i)
         multiply_basis(V, R, P, m, y, c)
         rho = compute_residual(B, V, R, m, inverse, y, c, x)
-        energy = g * np.dot(x, x)
+        energy = g * dot(x, x)
         gain = g / (one + energy)
         weight = gain * rho
-        np.dot(inverse, x, u)
-        size += weight * np.dot(x, x) * weight
-        if not (energy < np.inf and size < np.inf and 0 <= weight * np.dot(x, u) * weight < np.inf):
+        multiply(inverse, x, u)
+        size += weight * dot(x, x) * weight
+        if not (energy < np.inf and size < np.inf and 0 <= weight * dot(x, u) * weight < np.inf):
             learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
             break
         update_inverse_gram(inverse, x, u, weight)

@@ -23,6 +23,7 @@ from orfit_bench_numba._delayed_rank1 import (
     update_inverse_gram,
 )
 from orfit_bench_numba._orthonormal_row import bind_krasulina
+from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
 from orfit_bench_numpy.krasulina import rule, step
 
@@ -44,8 +45,8 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
             apply_delayed(B, V, R, P, X, i)
         multiply_basis(V, R, P, m, y, c)
         gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
-        size += gain * np.dot(c, c) * gain
-        growth *= max(one, (g + g) * np.dot(c, x) - one)
+        size += gain * dot(c, c) * gain
+        growth *= max(one, (g + g) * dot(c, x) - one)
         if not size * growth <= (several if i else single):
             learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
             break

@@ -22,9 +22,11 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     apply_delayed,
     compute_residual,
+    multiply,
     multiply_basis,
     update_inverse_gram,
 )
+from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._single_row import learn_sanger
 from orfit_bench_numba._subspace import (
     RENEWAL_PERIOD,
@@ -84,14 +86,14 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
             apply_delayed(B, V, R, P, X, i)
         multiply_basis(V, R, P, m, y, c)
         gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
-        np.dot(F, x, u)
+        multiply(F, x, u)
         np.dot(u, F, v)
-        size += gain * np.dot(v, v) * gain
-        growth *= max(one, (g + g) * np.dot(u, u) - one)
+        size += gain * dot(v, v) * gain
+        growth *= max(one, (g + g) * dot(u, u) - one)
         if not size * growth <= (several if i else single):
             learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
             break
-        np.dot(inverse, v, u)
+        multiply(inverse, v, u)
         update_inverse_gram(inverse, v, u, gain)
         for j in range(len(c)):
             V[m, j] = g * v[j]
