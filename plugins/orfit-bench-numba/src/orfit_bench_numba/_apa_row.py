@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._precision_guard import copy, dot
+from orfit_bench_numba._products import multiply, two_products
 from orfit_bench_numba._sliding_apa import (
     add_scaled,
     append_row,
@@ -76,36 +77,3 @@ def learn_row(
     copy(rows[last], x)
     targets[last, 0] = y
     return 1
-
-
-@inline
-def multiply(A: Array, x: Array, g: Array) -> None:
-    """g <- A x, four rows of A at a time."""
-    fours = len(A) // 4 * 4
-    for j in range(0, fours, 4):
-        g[j], g[j + 1], g[j + 2], g[j + 3] = four_products(x, A[j], A[j + 1], A[j + 2], A[j + 3])
-    for j in range(fours, len(A)):
-        g[j] = dot(x, A[j])
-
-
-@inline_reordered
-def four_products(x: Array, a: Array, b: Array, c: Array, d: Array) -> Any:
-    """x'a, x'b, x'c and x'd."""
-    zero = x.dtype.type(0)
-    xa, xb, xc, xd = zero, zero, zero, zero
-    for i in range(len(x)):
-        xa += x[i] * a[i]
-        xb += x[i] * b[i]
-        xc += x[i] * c[i]
-        xd += x[i] * d[i]
-    return xa, xb, xc, xd
-
-
-@inline_reordered
-def two_products(a: Array, x: Array, w: Array) -> Any:
-    """a'x and a'w."""
-    ax, aw = a.dtype.type(0), a.dtype.type(0)
-    for i in range(len(a)):
-        ax += a[i] * x[i]
-        aw += a[i] * w[i]
-    return ax, aw

@@ -17,6 +17,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy
+from orfit_bench_numba._products import multiply
 
 MAX_INVERSE = 64.0
 """Largest inverse of A A', relative to that of orthogonal rows of equal length; digits lost: its square root."""
@@ -54,12 +55,12 @@ def learn_rows(
     G, T_0 = np.zeros_like(T), np.zeros_like(T)
     square, learned = W.dtype.type(0), len(X)
     for j in range(m):
-        np.dot(A[: j + 1], A[j], g[: j + 1])
+        multiply(A[: j + 1], A[j], g[: j + 1])
         squares[j] = g[j]
         copy(G[j], g)
         square += append_row(T, g, u, j, eps, max_size)
         for a in range(c):
-            E[a, j] = b[j, a] - np.dot(A[j], W[a])
+            E[a, j] = b[j, a] - dot(A[j], W[a], len(W[a]))
     for i in range(len(X)):
         x = X[i]
         if m == order:
@@ -74,14 +75,14 @@ def learn_rows(
             square, m = drop_first_row(T, u), m - 1
         old = max(0, m - i)
         if old > 0:
-            np.dot(A[len(A) - old :], x, g[:old])
-        np.dot(X[i + old - m : i + 1], x, g[old : m + 1])
+            multiply(A[len(A) - old :], x, g[:old])
+        multiply(X[i + old - m : i + 1], x, g[old : m + 1])
         squares[m] = g[m]
         copy(G[m], g)
         square += append_row(T, g, u, m, eps, max_size)
         safe, accurate = judge_window(square, squares[: m + 1].sum(), eps, max_condition, G, T_0, u, m + 1, max_size)
         for a in range(c):
-            out[i, a] = np.dot(x, W[a]) + dot(g, C[a], m)
+            out[i, a] = dot(x, W[a], len(x)) + dot(g, C[a], m)
             E[a, m] = Y[i, a] - out[i, a]
             safe = safe and apply_inverse(T, E[a], Z[a], m + 1) * abs(step[i]) < max_size
             if safe and not accurate:
@@ -209,8 +210,8 @@ def refine(T: Array, A: Array, X: Array, e: Array, eps: Scalar, z: Array, r: Arr
     add_rows(change, A, X, z)
     for _ in range(MAX_REFINEMENTS):
         if len(A) > 0:
-            np.dot(A, change, r[: len(A)])
-        np.dot(X, change, r[len(A) : m])
+            multiply(A, change, r[: len(A)])
+        multiply(X, change, r[len(A) : m])
         for j in range(m):
             r[j] = e[j] - r[j] - eps * z[j]
         moved, size = apply_inverse(T, r, dz, m), z.dtype.type(0)
