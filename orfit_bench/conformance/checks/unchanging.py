@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import ensure
+from orfit_bench.conformance.check import Violation, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
@@ -107,7 +107,7 @@ def _refuse_outputs(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
         learner.merge(other)
     except (ValueError, TypeError):
         return learner
-    ensure(False, "a learner with another output was merged")
+    raise Violation("a learner with another output was merged")
 
 
 def _no_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
