@@ -1,4 +1,4 @@
-"""`orfit-bench mutants`: change kernels in one place at a time, and list the changes that no check notices."""
+"""`orfit-bench mutants`: change code in one place at a time, and list the changes that no check notices."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ OUTPUT = Path("mutants")
     "modules",
     multiple=True,
     metavar="NAME",
-    help="Change this module only, e.g. my_plugin.helpers; may be repeated. Default: the kernels, and what they use "
-    "from the same package.",
+    help="Change this module only, e.g. my_plugin.helpers, or learner code such as orfit_bench.learners.rule or the "
+    "package orfit_bench.state; may be repeated. Default: the kernels, and what they use from the same package.",
 )
 @click.option("--seed", default=0, show_default=True, metavar="S", help="Seed of the data and the learners.")
 @click.option(
@@ -80,16 +80,16 @@ def mutants_command(
     fresh: bool,
     fail_under: float | None,
 ) -> None:
-    """Test whether the conformance checks would notice mistakes in kernels.
+    """Test whether the conformance checks would notice mistakes in kernels or in learner code.
 
     NAME is a method, a backend, a plugin or a distribution. Each mutant is a kernel with one operator, comparison,
     number, branch or statement changed. The checks run on it until one fails: the mutant is killed. Survivors are
     listed with file, line and change. Each either computes the same as the kernel, or shows that a law or a check is
-    missing.
+    missing. With --module, mutants of learner code are judged by the checks of NAME: choose a quick kernel.
 
     Every mutant is judged in a child process with a time limit. Verdicts are stored at once: the same command resumes
     after an interruption, and judges only what has changed since the last run. Survivors are judged again once a file
-    of the package has changed.
+    of the package or of the checks has changed.
 
     \b
     Examples:
@@ -97,6 +97,7 @@ def mutants_command(
       orfit-bench mutants rls --backend numpy --fail-under 90
       orfit-bench mutants numba --sample 200
       orfit-bench mutants rls --backend numpy --module orfit_bench.kernels.guards
+      orfit-bench mutants lms --backend numpy --module orfit_bench.learners.rule
 
     Exit status: 0; 1 if fewer than --fail-under percent were killed; 2 for a usage error, for example a kernel that
     fails a check unchanged; 130 if interrupted.

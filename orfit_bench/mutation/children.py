@@ -6,30 +6,24 @@ too much memory ends alone.
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
+import importlib
 import json
 import os
 import signal
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from orfit_bench.conformance.plan import plan_checks
 from orfit_bench.conformance.result import FAILED, PASSED, UNPROVEN, PlannedCheck
 from orfit_bench.conformance.runner import run_check
 from orfit_bench.mutation.mutants import Mutant
+from orfit_bench.mutation.processes import Child, Say, fork, time_limit
+from orfit_bench.mutation.replacing import ensure_replaceable, replace
 from orfit_bench.mutation.sources import Source, find_sources
 
-MAX_BYTES = 8 * 2**30
-"""Limit on the memory of a child, where the system has one."""
-LINES = "lines.jsonl"
 START_SECONDS = 60.0
 """Time limit for importing the plugins."""
 
@@ -49,81 +43,6 @@ class Timed(NamedTuple):
 
     check: PlannedCheck
     seconds: float
-
-
-class Child(NamedTuple):
-    """A forked process and its temporary folder, which has a file with the lines that it reports."""
-
-    pid: int
-    folder: tempfile.TemporaryDirectory[str]
-
-    def ended(self) -> tuple[str, int] | None:
-        """The lines that it reported and its status; None while it runs."""
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        return self._read(status) if pid else None
-
-    def wait(self) -> tuple[str, int]:
-        """Wait for its end."""
-        return self._read(os.waitpid(self.pid, 0)[1])
-
-    def kill(self) -> None:
-        """End it."""
-        os.kill(self.pid, signal.SIGKILL)
-        self.wait()
-
-    def _read(self, status: int) -> tuple[str, int]:
-        lines = Path(self.folder.name, LINES)
-        text = lines.read_text(encoding="utf-8") if lines.exists() else ""
-        self.folder.cleanup()
-        return text, status
-
-
-Say = Callable[[Any], None]
-
-
-def fork(work: Callable[[Say, Path], None]) -> Child:
-    """Start a child that calls work(say, folder); say(value) sends a value as a line of JSON."""
-    if not hasattr(os, "fork"):
-        raise OSError("mutants are judged in forked processes, which this system does not have")
-    folder = tempfile.TemporaryDirectory(prefix="orfit-bench-mutant-")
-    path = Path(folder.name)
-    if pid := os.fork():
-        return Child(pid, folder)
-    with (path / LINES).open("a", encoding="utf-8") as file:
-
-        def say(value: Any) -> None:
-            file.write(json.dumps(value) + "\n")
-            file.flush()
-
-        try:
-            _confine(path)
-            work(say, path)
-        except BaseException as error:
-            say({"error": f"{type(error).__name__}: {error}"})
-        finally:
-            os._exit(0)
-
-
-def _confine(folder: Path) -> None:
-    """Silence the process, limit its memory, and keep machine code of mutants out of the user's cache."""
-    silent = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(silent, stream)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder / "numba")
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """End the process, compiled code included, unless the block ends in time."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def find(question: Question) -> list[Source]:
@@ -164,22 +83,20 @@ def measure(question: Question) -> list[Timed]:
 def judge(mutant: Mutant, checks: Sequence[Timed]) -> Child:
     """Start a child that runs the checks on a mutant until one fails.
 
-    Raises RuntimeError if this process has imported the module, which children could then not replace.
+    Raises RuntimeError if this process has imported the module of a kernel, or a plugin that uses a module of the
+    host, which children could then not replace.
     """
-    if mutant.module in sys.modules:
-        raise RuntimeError(
-            f"{mutant.module} was imported in this process before: judge mutants in a new process, before anything "
-            "that loads the plugins"
-        )
+    ensure_replaceable(mutant.module)
 
     def work(say: Say, folder: Path) -> None:
         with time_limit(START_SECONDS):
-            _replace(mutant.module, mutant.code, folder)
+            replace(mutant.module, mutant.code, folder)
             importlib.import_module(mutant.module)
+            kit = importlib.import_module("orfit_bench.conformance.runner")  # of the changed host, if it was changed
         for check, seconds in checks:
             say({"running": check.label})
             with time_limit(10 + 10 * seconds):
-                result = run_check(check)
+                result = kit.run_check(check)
             if result.status != PASSED:
                 say({"killed": check.label, "reason": result.reason})
                 return
@@ -220,25 +137,3 @@ def _answers(child: Child) -> list[Any]:
     if status:
         raise ValueError(f"the process that checks the unchanged kernel died (status {status})")
     return lines
-
-
-def _replace(module: str, code: str, folder: Path) -> None:
-    """From now on importing the module runs this code instead of its file."""
-    path = folder / f"{module.rpartition('.')[2]}.py"
-    path.write_text(code, encoding="utf-8")
-    sys.meta_path.insert(0, _Replacement(module, path))
-
-
-class _Replacement:
-    """A finder of one module, whose code is in another file."""
-
-    def __init__(self, module: str, path: Path) -> None:
-        self._module, self._path = module, path
-
-    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> Any:
-        """The specification of the replaced module; None for every other."""
-        if name != self._module:
-            return None
-        original = importlib.machinery.PathFinder.find_spec(name, path)
-        places = original.submodule_search_locations if original else None
-        return importlib.util.spec_from_file_location(name, self._path, submodule_search_locations=places)

@@ -1,4 +1,4 @@
-"""Judge all mutants of kernels in parallel; each verdict is stored at once, so that a killed run resumes."""
+"""Judge all mutants of some code in parallel; each verdict is stored at once, so that a killed run resumes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from orfit_bench import __version__
+from orfit_bench import __version__, conformance
 from orfit_bench.jobs.journal import Journal
 from orfit_bench.jobs.keys import make_key
 from orfit_bench.mutation import children
-from orfit_bench.mutation.children import Child, Question, Timed
+from orfit_bench.mutation.children import Question, Timed
+from orfit_bench.mutation.host import is_of_host
 from orfit_bench.mutation.mutants import Mutant, make_mutants
+from orfit_bench.mutation.processes import Child
 from orfit_bench.mutation.sources import Source
 
 Progress = Callable[[int, int, "MutantResult | None"], None]
@@ -72,13 +74,16 @@ class MutationReport(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval (Wilson) of the percentage of all mutants, of which these are a sample."""
+        """The 95 % confidence interval of the percentage of all mutants, of which these are a sample."""
         n = len(self.results)
-        if n == self.total:
-            return self.score, self.score
-        share, z = self.score / 100, 1.96
-        middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-        return 100 * (middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)
+        return (self.score, self.score) if n == self.total else interval(n - len(self.survivors), n)
+
+
+def interval(hits: int, n: int) -> tuple[float, float]:
+    """The 95 % confidence interval (Wilson) of a percentage of which a random sample had `hits` of n."""
+    share, z = hits / n, 1.96
+    middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return 100 * (middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)
 
 
 def run_mutants(
@@ -93,7 +98,7 @@ def run_mutants(
     output: Path = Path("mutants"),
     progress: Progress = lambda done, total, result: None,
 ) -> MutationReport:
-    """Mutate kernels, run the conformance kit on each mutant, and report which ones no check notices.
+    """Mutate kernels or learners, run the conformance kit on each mutant, and report which ones no check notices.
 
     Parameters
     ----------
@@ -104,7 +109,8 @@ def run_mutants(
     dtypes : sequence of {"float64", "float32", "complex128", "complex64"}
         The dtypes in which the kit runs, where a method learns such numbers.
     modules : sequence of str
-        Mutate these modules only; by default those with the kernels and, in the same package, what they use.
+        Mutate these modules only; by default those with the kernels and, in the same package, what they use. Also
+        modules and packages of the learner code that all kernels use, such as "orfit_bench.learners.rule".
     seed : int
         Seed of the data and the learners.
     sample : int, optional
@@ -134,12 +140,12 @@ def run_mutants(
     sources = children.find(question)
     if not sources:
         raise ValueError("no kernel is selected")
-    mutants = {_key(m, question): (m, source) for source in sources for m in make_mutants(source)}
+    mutants = {make_mutant_key(m, source, question): (m, source) for source in sources for m in make_mutants(source)}
     total = len(mutants)
     chosen = set(sorted(mutants)[: total if sample is None else sample])  # keys are digests: their order is random
     mutants = {key: item for key, item in mutants.items() if key in chosen}
     journal = Journal(output, {"orfit_bench": __version__})
-    kept = _read_results(journal, _digest_of_tests(sources))
+    kept = _read_results(journal, digest_of_tests(sources))
     done = {key: kept[key] for key in mutants if key in kept}
     resumed = len(done)
     progress(resumed, len(mutants), None)
@@ -151,7 +157,7 @@ def run_mutants(
             while waiting and len(pool.running) < workers:
                 pool.start(*waiting.pop(0))
             for key, result in pool.ended():
-                journal.write({"key": key, "tests": _digest_of_tests(sources), **asdict(result)})
+                journal.write({"key": key, "tests": digest_of_tests(sources), **asdict(result)})
                 done[key] = result
                 progress(len(done), len(mutants), result)
             time.sleep(0.01)
@@ -189,20 +195,23 @@ class _Pool:
             child.kill()
 
 
-def _key(mutant: Mutant, question: Question) -> str:
+def make_mutant_key(mutant: Mutant, source: Source, question: Question) -> str:
+    """A key of the changed code and of what judges it: for learner code also the kernels, which can be any."""
     code = hashlib.sha256(mutant.code.encode()).hexdigest()
-    return make_key([mutant.module, code, sorted(question.dtypes), question.seed])
+    judges = [sorted(source.pairs)] if is_of_host(mutant.module) else []
+    return make_key([mutant.module, code, sorted(question.dtypes), question.seed, *judges])
 
 
-def _digest_of_tests(sources: Sequence[Source]) -> str:
-    """A key of everything beside the kernels that decides: the files of their packages, laws among them."""
+def digest_of_tests(sources: Sequence[Source]) -> str:
+    """A key of everything beside the code that decides: the kit, and the files of the packages, laws among them."""
     folders = {Path(source.path).parent for source in sources}
-    files = sorted(file for folder in folders for file in folder.glob("*.py"))
+    kit = Path(conformance.__file__).parent
+    files = sorted({*kit.rglob("*.py"), *(file for folder in folders for file in folder.glob("*.py"))})
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _read_results(journal: Journal, tests: str) -> dict[str, MutantResult]:
-    """The verdicts of earlier runs. A survivor is judged again once a file beside the kernels has changed."""
+    """The verdicts of earlier runs. A survivor is judged again once the kit or a file beside the code has changed."""
     records: dict[str, dict[str, Any]] = journal.read()
     fields = tuple(MutantResult.__dataclass_fields__)
     return {

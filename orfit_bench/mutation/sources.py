@@ -1,4 +1,4 @@
-"""Where the code of kernels is: the modules to mutate, and the lines of their functions."""
+"""Where the code of kernels and of learners is: the modules to mutate, and the lines of their functions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from orfit_bench.mutation.host import PACKAGES, is_of_host, modules_of
 from orfit_bench.plugins.registry import registry
 
 Pair = tuple[str, str]
@@ -19,7 +20,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file with code of kernels.
+    """A file with code of kernels or of learners.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class Source:
     lines : list of (int, int)
         The first and last lines, counted from 1, that may be changed.
     pairs : list of (str, str)
-        The backends and methods whose kernels use the file.
+        The backends and methods that use the file.
     """
 
     module: str
@@ -46,11 +47,22 @@ class Source:
 def find_sources(pairs: Collection[Pair], names: Collection[str] = ()) -> list[Source]:
     """The files of these kernels and of helpers in the same package; with `names`, the modules of these names.
 
+    A name may also be that of a module or package of learner code, which all of the kernels use.
+
     Raises
     ------
     ValueError
         If no kernel uses a module that was named, or a kernel has no source file.
     """
+    shared = [module for name in names if is_of_host(name) for module in modules_of(name)]
+    of_learners = [Source(m, str(_path(m)), _lines(m, None), sorted(pairs)) for m in dict.fromkeys(shared)]
+    names = [name for name in names if not is_of_host(name)]
+    if shared and not names:
+        return of_learners
+    return of_learners + _sources_of_kernels(pairs, names)
+
+
+def _sources_of_kernels(pairs: Collection[Pair], names: Collection[str]) -> list[Source]:
     kernels = {(backend, method): registry().kernel(backend, method) for backend, method in sorted(pairs)}
     users: dict[str, list[Pair]] = {}
     for pair, kernel in kernels.items():
@@ -59,7 +71,9 @@ def find_sources(pairs: Collection[Pair], names: Collection[str] = ()) -> list[S
             if module in names or (not names and _package(module) == _package(home)):
                 users.setdefault(module, []).append(pair)
     if unused := sorted(set(names) - set(users)):
-        raise ValueError(f"none of the kernels uses a module {unused[0]!r}")
+        raise ValueError(
+            f"none of the kernels uses a module {unused[0]!r}, and it is not learner code: {', '.join(PACKAGES)}"
+        )
     own = {_home(kernel): kernel for kernel in kernels.values()}
     return [Source(m, str(_path(m)), _lines(m, own.get(m)), users[m]) for m in sorted(users)]
 

@@ -1,6 +1,18 @@
 """Learners with one fault each: in a kernel, in a declaration, or in the code that is common to all learners."""
 
-from faults import authors, copies, declarations, fleets, hosts, numbers, states, steps
+from faults import authors, copies, decisions, declarations, fleets, hosts, numbers, states, steps
 from faults.fault import FAULTS, Fault
 
-__all__ = ["FAULTS", "Fault", "authors", "copies", "declarations", "fleets", "hosts", "numbers", "states", "steps"]
+__all__ = [
+    "FAULTS",
+    "Fault",
+    "authors",
+    "copies",
+    "decisions",
+    "declarations",
+    "fleets",
+    "hosts",
+    "numbers",
+    "states",
+    "steps",
+]

@@ -23,9 +23,9 @@ from faults.reference_learner import (
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.parameters import ParameterMaker
 from orfit_bench.spec import Merge
-from orfit_bench.state import dataset, files, merging
+from orfit_bench.state import binary, dataset, files, merging
 
-merge, copy = Learner.merge, Learner.copy
+merge, copy, decode = Learner.merge, Learner.copy, binary.decode
 to_dataset, from_dataset, read = dataset.to_dataset, dataset.from_dataset, files.read
 
 
@@ -121,6 +121,17 @@ fault(
     "saved_state_continues_identically",
     "any_order_of_operations",
     host=(files, "read", lambda path: _in_half(read(path))),
+)
+fault(
+    "read_from_bytes_in_half_precision",
+    "from_bytes rounds the arrays to half precision",
+    "bytes_continue_identically",
+    "any_order_of_operations",
+    host=(
+        binary,
+        "decode",
+        lambda data: decode(data)._replace(arrays=_in_half(("", decode(data).arrays))[1]),
+    ),
 )
 fault(
     "average_is_the_first",

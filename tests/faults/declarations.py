@@ -193,5 +193,6 @@ fault(
     "state_matches_declaration",
     "any_order_of_operations",
     "dtype_is_preserved",
+    "bytes_continue_identically",
     backend=replace(ON_NUMPY, asnumpy=lambda a: np.array(a).astype(a.dtype.newbyteorder())),
 )

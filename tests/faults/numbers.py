@@ -98,7 +98,7 @@ def a_row_too_large_is_skipped(s, X, Y, p, out):
     return len(X)
 
 
-@faulty_learn("overflowing_step_is_refused", "no_step_is_skipped_silently")
+@faulty_learn("overflowing_step_is_refused", "no_step_is_skipped_silently", "refused_step_is_named")
 def one_row_too_few_is_reported(s, X, Y, p, out):
     """When a row is refused, the returned number of learned rows is too small by one."""
     learned = plain(s, X, Y, p, out)
@@ -137,6 +137,7 @@ fault(
     "no_step_is_skipped_silently",
     "restored_state_continues_identically",
     "saved_state_continues_identically",
+    "bytes_continue_identically",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("correction", (), "n / (n - 1)"))}),
     kernel=KernelModule(learn=_corrected),
 )

@@ -158,6 +158,7 @@ fault(
     "any_order_of_operations",
     "restored_state_continues_identically",
     "saved_state_continues_identically",
+    "bytes_continue_identically",
     "predicting_changes_nothing",
     kernel=Hidden(),
     message="a copy (whatever the kernel needs later must be a field of the state)",
@@ -174,7 +175,7 @@ fault(
 )
 
 
-@faulty_learn("rows_are_counted", "any_number_of_steps_is_possible")
+@faulty_learn("rows_are_counted", "any_number_of_steps_is_possible", "refused_step_is_named")
 def says_twice_the_rows(s, X, Y, p, out):
     """Twice the number of learned rows is returned."""
     learned = plain(s, X, Y, p, out)

@@ -1,7 +1,9 @@
-"""How many checks of the kit notice a fault: those of tests/faults, and mutants of the NumPy reference.
+"""How many checks of the kit notice a fault: those of tests/faults, and mutants of kernels or of learner code.
 
-`python3 dev.py redundancy lms rls --mutants 40` judges mutants of the kernels of these methods, drawn at random: first
-by all checks until one notices it, then by all others until a second one does.
+`python3 dev.py redundancy lms rls --backend numba --mutants 40` judges mutants of the kernels of these methods, drawn
+at random: by all checks until one notices it, then by the others until a second one does. `--module
+orfit_bench.learners.rule` (which may be repeated, and may be a package) judges mutants of learner code by the checks of
+these methods. Verdicts are kept in the folder redundancy.journal, from which the next run resumes.
 """
 
 from __future__ import annotations
@@ -9,60 +11,145 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from orfit_bench import __version__
+from orfit_bench.jobs.journal import Journal
 from orfit_bench.mutation import children
 from orfit_bench.mutation.children import Question, Timed
 from orfit_bench.mutation.mutants import Mutant, make_mutants
+from orfit_bench.mutation.run import digest_of_tests, interval, make_mutant_key
+from orfit_bench.mutation.sources import Source
+
+WANTED = 2
+"""So many different checks have to notice a mutant."""
+IMPORT = "import"
+"""What notices a mutant that cannot be imported, which no check has to."""
 
 
-def first_to_notice(mutant: Mutant, checks: Sequence[Timed]) -> str:
-    """The label of the check that notices a mutant, "" if none does."""
-    return children.verdict(*children.judge(mutant, checks).wait())[1]
+class Drawn(NamedTuple):
+    """A mutant of the sample, its file and its key in the journal."""
+
+    mutant: Mutant
+    source: Source
+    key: str
 
 
-def noticing(mutant: Mutant, checks: Sequence[Timed]) -> list[str]:
-    """The names of the checks that notice a mutant: none, the first, or the first and another one."""
-    names: list[str] = []
-    for _ in range(2):
-        others = [timed for timed in checks if timed.check.check not in names]
-        label = first_to_notice(mutant, others)
-        found = [timed.check.check for timed in others if timed.check.label == label]
-        if label and not found:  # the import failed
-            return ["import", "import"]
-        names += found[:1]
-        if not found:
-            break
-    return names
+class Trial:
+    """A mutant that is being judged, by one child after the other, until two different checks have noticed it."""
+
+    def __init__(self, mutant: Mutant, checks: Sequence[Timed]) -> None:
+        self.names: list[str] = []
+        """The checks that have noticed it."""
+        self._mutant, self._checks = mutant, checks
+        self._child = children.judge(mutant, checks)
+
+    def ended(self) -> bool:
+        """Whether all has been tried; starts the next child where one has ended."""
+        if (end := self._child.ended()) is None:
+            return False
+        label = children.verdict(*end)[1]
+        self.names, self._checks = after(label, self.names, self._checks)
+        if not (label and self._checks and len(self.names) < WANTED):
+            return True
+        self._child = children.judge(self._mutant, self._checks)
+        return False
+
+    def kill(self) -> None:
+        """End the child."""
+        self._child.kill()
 
 
-def main() -> int:
-    """Judge a sample of mutants, and print how many checks notice each."""
-    parser = argparse.ArgumentParser(prog="dev.py redundancy", description=__doc__)
-    parser.add_argument("methods", nargs="*", default=["lms", "rls"])
-    parser.add_argument("--mutants", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
-    question = Question(chosen.methods, ["numpy"], ["float64"], (), chosen.seed)
-    sources = children.find(question)
+def after(label: str, names: Sequence[str], checks: Sequence[Timed]) -> tuple[list[str], list[Timed]]:
+    """The checks that have noticed a mutant, once the one of this label did, and those that are still to be run.
+
+    The checks before it passed, and run no more; neither does the same check with other methods.
+    """
+    if not label:
+        return list(names), []
+    place = next((i for i, timed in enumerate(checks) if timed.check.label == label), None)
+    if place is None:
+        return [IMPORT] * WANTED, []
+    name = checks[place].check.check
+    return [*names, name], [timed for timed in checks[place + 1 :] if timed.check.check != name]
+
+
+def judge_all(drawn: Sequence[Drawn], checks: Sequence[Timed], workers: int) -> Iterator[tuple[Drawn, list[str]]]:
+    """The names of the checks that notice each mutant, at most two, in the order in which they are known."""
+    waiting, running, kills = list(drawn), dict[str, tuple[Drawn, Trial]](), Counter[str]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                one = waiting.pop(0)
+                own = [timed for timed in checks if (timed.check.backend, timed.check.method) in one.source.pairs]
+                own.sort(key=lambda timed: (-kills[timed.check.check], timed.seconds))
+                running[one.key] = one, Trial(one.mutant, own)
+            for key, (one, trial) in list(running.items()):
+                if trial.ended():
+                    del running[key]
+                    kills.update(trial.names)
+                    yield one, trial.names
+            time.sleep(0.01)
+    finally:
+        for _, trial in running.values():
+            trial.kill()
+
+
+def draw(question: Question, sources: Sequence[Source], n: int) -> tuple[list[Drawn], int]:
+    """A random sample of the mutants, and the number of all."""
     mutants = [(mutant, source) for source in sources for mutant in make_mutants(source)]
-    sample = random.Random(chosen.seed).sample(mutants, min(chosen.mutants, len(mutants)))
-    checks = sorted(children.measure(question), key=lambda timed: timed.seconds)
-    counts: Counter[int] = Counter()
-    for mutant, source in sample:
-        own = [timed for timed in checks if (timed.check.backend, timed.check.method) in source.pairs]
-        names = noticing(mutant, own)
-        counts[len(names)] += 1
-        if len(names) < 2:
-            noticed = names[0] if names else "no check"
-            print(f"{mutant.module}:{mutant.line}: {mutant.before} -> {mutant.after}: {noticed}", flush=True)
-    total = counts.total()
-    print(
-        f"{total} of {len(mutants)} mutants: {counts[2]} noticed by two checks, {counts[1]} by one, {counts[0]} by none"
+    sample = random.Random(question.seed).sample(mutants, min(n, len(mutants)))
+    return [Drawn(mutant, source, make_mutant_key(mutant, source, question)) for mutant, source in sample], len(mutants)
+
+
+def known_verdicts(journal: Journal, tests: str) -> dict[str, list[str]]:
+    """The verdicts of earlier runs; a mutant that few checks noticed is judged again once the checks have changed."""
+    records: dict[str, dict[str, Any]] = journal.read()
+    return {
+        key: record["names"]
+        for key, record in records.items()
+        if len(record["names"]) >= WANTED or record["tests"] == tests
+    }
+
+
+def run(question: Question, n: int, workers: int, output: Path) -> str:
+    """Judge a sample, print each mutant that fewer than two checks notice, and return the counts."""
+    sources = children.find(question)
+    drawn, total = draw(question, sources, n)
+    journal, tests = Journal(output, {"orfit_bench": __version__}), digest_of_tests(sources)
+    kept = known_verdicts(journal, tests)
+    found = [(one, kept[one.key]) for one in drawn if one.key in kept]
+    waiting = [one for one in drawn if one.key not in kept]
+    for one, names in found:
+        report(one.mutant, names)
+    for one, names in judge_all(waiting, children.measure(question) if waiting else [], workers):
+        journal.write({"key": one.key, "names": names, "tests": tests})
+        found.append((one, names))
+        report(one.mutant, names)
+    return summary(Counter(len(names) for _, names in found), total)
+
+
+def report(mutant: Mutant, names: Sequence[str]) -> None:
+    """Print a mutant that fewer than two checks notice."""
+    if len(names) < WANTED:
+        noticed = names[0] if names else "no check"
+        print(f"{mutant.module}:{mutant.line}: {mutant.before} -> {mutant.after}: {noticed}", flush=True)
+
+
+def summary(counts: Counter[int], total: int) -> str:
+    """The counts of mutants that two checks, one and none notice, with the interval for all mutants."""
+    n = counts.total()
+    if not n:
+        return "0 mutants: there is nothing to change"
+    low, high = interval(counts[WANTED], n) if n < total else (100 * counts[WANTED] / n,) * 2
+    return (
+        f"{n} of {total} mutants: {counts[2]} noticed by two checks, {counts[1]} by one, {counts[0]} by none; "
+        f"by two: {100 * counts[2] / n:.0f} %, of all mutants, with 95 % confidence, {low:.0f} to {high:.0f} %"
     )
-    print(faults())
-    return 0
 
 
 def faults() -> str:
@@ -71,6 +158,28 @@ def faults() -> str:
 
     counts = Counter(len(fault.noticed_by) > 1 for fault in FAULTS.values())
     return f"{counts.total()} faults: {counts[True]} noticed by several checks, {counts[False]} by a single one"
+
+
+def main() -> int:
+    """Judge a sample of mutants, and print how many checks notice each."""
+    parser = argparse.ArgumentParser(
+        prog="dev.py redundancy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("methods", nargs="*", default=["lms", "rls"])
+    parser.add_argument("--backend", default="numpy", help="the backend whose kernels judge, or are judged")
+    parser.add_argument("--module", action="append", default=[], help="change this module only")
+    parser.add_argument("--mutants", type=int, default=40, help="judge so many, drawn at random")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the rows")
+    parser.add_argument("--workers", type=int, default=2, help="judge so many at the same time")
+    parser.add_argument("--output", type=Path, default=Path("redundancy"), help="verdicts are kept in OUTPUT.journal")
+    chosen = parser.parse_args()
+    question = Question(chosen.methods, [chosen.backend], ["float64"], chosen.module, chosen.seed)
+    try:
+        print(run(question, chosen.mutants, chosen.workers, chosen.output))
+    except ValueError as error:
+        parser.error(str(error))
+    print(faults())
+    return 0
 
 
 if __name__ == "__main__":

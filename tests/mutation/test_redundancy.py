@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from helpers import redundancy
+from helpers.redundancy import IMPORT, Trial, after, known_verdicts, summary
 
 from orfit_bench.conformance.result import PlannedCheck
+from orfit_bench.jobs.journal import Journal
 from orfit_bench.mutation.children import Timed
 from orfit_bench.mutation.mutants import Mutant
 
@@ -18,11 +22,23 @@ CHECKS = [
 ]
 
 
+class Noticed:
+    """A child in which the first check of some names notices a mutant."""
+
+    def __init__(self, names: Sequence[str], checks: Sequence[Timed]) -> None:
+        self._label = next((timed.check.label for timed in checks if timed.check.check in names), "")
+
+    def ended(self) -> tuple[str, int]:
+        killed = f'{{"killed": "{self._label}", "reason": ""}}' if self._label else '{"survived": 1}'
+        return killed, 0
+
+
 @pytest.mark.parametrize(
     ("notice", "found"),
     [
         ((), []),
         (("row_by_row",), ["row_by_row"]),
+        (("any_chunking",), ["any_chunking"]),
         (("row_by_row", "any_chunking"), ["row_by_row", "any_chunking"]),
         (("one_row", "row_by_row", "any_chunking"), ["one_row", "row_by_row"]),
     ],
@@ -30,17 +46,38 @@ CHECKS = [
 def test_a_check_counts_once_however_many_methods_it_judges(
     monkeypatch: pytest.MonkeyPatch, notice: Sequence[str], found: list[str]
 ) -> None:
-    def judge(mutant: Mutant, checks: Sequence[Timed]) -> str:
-        return next((timed.check.label for timed in checks if timed.check.check in notice), "")
+    monkeypatch.setattr(redundancy.children, "judge", lambda mutant, checks: Noticed(notice, checks))
+    trial = Trial(Mutant("kernel", 1, "+", "-", ""), CHECKS)
+    while not trial.ended():
+        pass
+    assert trial.names == found
 
-    monkeypatch.setattr(redundancy, "first_to_notice", judge)
-    assert redundancy.noticing(Mutant("kernel", 1, "+", "-", ""), CHECKS) == found
+
+def test_checks_that_passed_are_not_run_again() -> None:
+    names, rest = after("row_by_row of lms on numpy (float64)", [], CHECKS)
+    assert names == ["row_by_row"]
+    assert [timed.check.check for timed in rest] == ["any_chunking"] * 2
 
 
-def test_a_mutant_that_cannot_be_imported_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redundancy, "first_to_notice", lambda mutant, checks: "the import")
-    assert len(redundancy.noticing(Mutant("kernel", 1, "+", "-", ""), CHECKS)) == 2
+def test_a_mutant_that_cannot_be_imported_is_noticed() -> None:
+    assert after("the import", [], CHECKS) == ([IMPORT] * 2, [])
+
+
+def test_a_mutant_that_few_checks_noticed_is_judged_again_once_the_checks_have_changed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "redundancy", {})
+    verdicts = {"a": ["one_row"], "b": ["one_row", "row_by_row"], "c": []}
+    for key, names in verdicts.items():
+        journal.write({"key": key, "names": names, "tests": "old"})
+    assert known_verdicts(journal, "old") == verdicts
+    assert known_verdicts(journal, "new") == {"b": verdicts["b"]}
+
+
+def test_the_summary_has_an_interval_for_all_mutants() -> None:
+    text = summary(Counter({2: 45, 1: 2, 0: 3}), 900)
+    assert text.startswith("50 of 900 mutants: 45 noticed by two checks, 2 by one, 3 by none; by two: 90 %")
+    assert text.endswith("79 to 96 %")
+    assert summary(Counter({2: 4}), 4).endswith("100 to 100 %")
 
 
 def test_faults_are_counted() -> None:
-    assert redundancy.faults() == "93 faults: 90 noticed by several checks, 3 by a single one"
+    assert redundancy.faults() == "98 faults: 95 noticed by several checks, 3 by a single one"

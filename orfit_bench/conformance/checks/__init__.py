@@ -5,6 +5,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     chunks,
     combining,
     costs,
+    decisions,
     equivariance,
     evidence,
     extreme_values,
@@ -25,4 +26,5 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     state,
     surroundings,
     turns,
+    unlike,
 )

@@ -15,7 +15,7 @@ from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, bytes_of, host_arrays_of, layout_of
 from orfit_bench.conformance.rows import bits
-from orfit_bench.learners.restoring import load, restore
+from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.spec import REFERENCE
 from orfit_bench.spec.law import to_numpy64
 
@@ -73,6 +73,12 @@ def saved_state_continues_identically(context: CheckContext) -> None:
             return load(Path(folder, "state.npz"), **context.model)
 
     _ensure_continues(context, through_file, "saved and loaded")
+
+
+@check(numbers="any")
+def bytes_continue_identically(context: CheckContext) -> None:
+    """A learner from `to_bytes` and `from_bytes` has the same state, also after further rows, bit by bit."""
+    _ensure_continues(context, lambda learner: from_bytes(learner.to_bytes(), **context.model), "read from bytes")
 
 
 @check(needs_reference, numbers="any")

@@ -9,18 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import ensure
+from orfit_bench.conformance.check import Violation, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.restoring import from_bytes, load, restore
-from orfit_bench.spec import REFERENCE
+from orfit_bench.spec import LINEAR, REFERENCE
 from orfit_bench.spec.arrays import dtype_name
 
 
 def needs(name: str, context: CheckContext) -> str:
     """Why an operation is not tried; empty if it is."""
+    if name == OTHER_OUTPUTS:
+        return _is_not_merged(context)
     return context.reference_missing if name == THROUGH_REFERENCE else ""
+
+
+def _is_not_merged(context: CheckContext) -> str:
+    """Why learners of other numbers of outputs are not offered for a merge; empty if they are."""
+    merges = context.method.combine.merge and context.method.traits.numbers and context.rows().y is not None
+    if not merges or context.variant.settings or context.variant.outputs is not None:
+        return "only with the default settings of methods that merge"
+    return "" if context.variant.model is LINEAR else "a model has its own outputs"
 
 
 def to_buffer(a: Array, number: int) -> Array:
@@ -87,6 +97,19 @@ def _malformed(X: Array, sized: bool) -> Iterator[tuple[str, Array]]:
     yield "rows with NaN", X
 
 
+def _refuse_outputs(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner after it was to be merged with one that has another output."""
+    if learner.live_state is None or learner.pending or chunk.y is None:
+        return learner
+    both = chunk.cut(0, context.batch_size)._replace(y=np.column_stack([chunk.y, chunk.y])[: context.batch_size])
+    other = context.train(both)
+    try:
+        learner.merge(other)
+    except (ValueError, TypeError):
+        return learner
+    raise Violation("a learner with another output was merged")
+
+
 def _no_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     known, before = learner.live_state is not None, learner.to_bytes()
     context.learn(learner, chunk.cut(0, 0))
@@ -101,9 +124,12 @@ def _too_large(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     try:
         with np.errstate(all="ignore"):
             context.learn(copy, chunk.cut(0, 1)._replace(X=largest.X))
-    except DivergedError:
+    except DivergedError as error:
         if not (learner.pending or learner.live_state is None):
             ensure(copy.to_bytes() == before, "a refused row changed the learner")
+            next_step = learner.state().attrs["t"] + 1
+            ensure(error.step == next_step, f"step {next_step} was refused, the error says step {error.step}")
+            ensure(error.row == 0, f"the only row was refused, the error says row {error.row}")
     return learner
 
 
@@ -120,6 +146,7 @@ def _predict(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 THROUGH_REFERENCE = "reference and back"
+OTHER_OUTPUTS = "merge with other outputs"
 UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     "copy": _copy,
     "file": _through_file,
@@ -128,6 +155,7 @@ UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     THROUGH_REFERENCE: _through_reference,
     "state": _state,
     "refused rows": _refuse,
+    OTHER_OUTPUTS: _refuse_outputs,
     "no rows": _no_rows,
     "too large a row": _too_large,
     "predict": _predict,

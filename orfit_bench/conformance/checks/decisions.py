@@ -1,0 +1,140 @@
+"""What is decided where two answers are as good, at a kink of a loss, and what is said of a step that is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import rows_until_refusal
+from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
+from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.errors import DivergedError
+
+SMALL_STEPS = 3
+"""So many steps come before the one that is refused."""
+
+
+def needs_labels(context: CheckContext) -> str:
+    """The method must learn labels."""
+    return "" if context.method.traits.labels else "the method learns no labels"
+
+
+@check()
+def refused_step_is_named(context: CheckContext) -> None:
+    """The error of a refused step has its number, the row of the call at which it begins, and the settings' names.
+
+    A method that learns rows of any size has nothing to name.
+    """
+    B = context.batch_size
+    known = (SMALL_STEPS - 1) * B + B // 2  # with batches, rows are pending when the call begins
+    chunk = context.rows(n=2 * SMALL_STEPS * B)
+    X = chunk.X.copy()
+    X[SMALL_STEPS * B] = np.finfo(context.dtype).max / 2
+    chunk = chunk.with_rows(X)
+    learner = context.train(chunk.cut(0, known))
+    try:
+        with np.errstate(all="ignore"):
+            context.learn(learner, chunk.cut(known, len(X)))
+    except DivergedError as error:
+        _ensure_named(context, learner, error, chunk, known)
+
+
+def _ensure_named(context: CheckContext, learner: Any, error: DivergedError, chunk: Chunk, known: int) -> None:
+    """The error must fit the rows that were learned, `known` of them before the call."""
+    small, learned = SMALL_STEPS * context.batch_size, (error.step - 1) * context.batch_size
+    row = max(0, learned - known)
+    ensure(learned >= small, f"step {error.step} is said to be refused, but the first {small} rows are small")
+    ensure(error.row == row, f"step {error.step} begins at row {row} of the call, the error says row {error.row}")
+    seen = learner.n_samples_seen_
+    ensure(seen == learned, f"{seen} rows seen after step {error.step} was refused, want {learned}")
+    again = rows_until_refusal(context, context.create(), chunk.cut(0, learned))
+    ensure(again == learned, f"step {error.step} is said to be refused, but an earlier one is, at row {again}")
+    missing = [name for name in learner.settings if name not in str(error)]
+    ensure(not missing, f"the error of a refused step does not name the setting {missing and missing[0]}: {error}")
+
+
+def needs_numbers(context: CheckContext) -> str:
+    """The method must learn the linear model and predict numbers."""
+    return needs_linear_predictions(context) or ("labels are no numbers" if context.method.traits.labels else "")
+
+
+@check(needs_numbers)
+def exact_prediction_is_not_corrected(context: CheckContext) -> None:
+    """Targets of zero leave weights of zero as they are, where targets on either side of zero pull either way.
+
+    There a loss may have a kink, at which other subgradients than zero would be as good.
+    """
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    row, name = context.rows(n=1), context.method.state.weights
+    chunks = [_repeated(context, row, y) for y in (1, -1, 0)]
+    if not all(context.accepts(chunk) for chunk in chunks) or _starts_elsewhere(context, chunks[0]):
+        return
+    up, down, exact = (context.train(chunk) for chunk in chunks)
+    if not (context.predict(up, row.X).real > 0).all() or not (context.predict(down, row.X).real < 0).all():
+        return
+    weights = host_arrays_of(exact)[name]
+    ensure(
+        not weights.any(),
+        f"{name} changed by up to {np.abs(weights).max(initial=0):.1e} in a step whose predictions were exact: zeros",
+    )
+
+
+def _repeated(context: CheckContext, row: Chunk, y: float) -> Chunk:
+    """The rows of one step: this row with this target, again and again."""
+    assert row.y is not None
+    targets = np.full((context.batch_size, *row.y.shape[1:]), y, row.y.dtype)
+    return Chunk(frozen(np.repeat(row.X, context.batch_size, axis=0)), frozen(targets), {})
+
+
+def _starts_elsewhere(context: CheckContext, chunk: Chunk) -> bool:
+    """Whether the weights of a new learner are not zeros, or it has none."""
+    start = host_arrays_of(context.initialize(chunk)).get(context.method.state.weights)
+    return start is None or bool(start.any())
+
+
+@check(needs_labels)
+def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
+    """Of the classes with the largest score, the one that was seen first is predicted, for many rows and for one."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    chunk = context.rows()
+    assert chunk.y is not None
+    rows = np.vstack([np.zeros((1, FEATURES), chunk.X.dtype), chunk.X[:4]])
+    for order in (["b", "c", "a"], ["c", "a", "b"]):
+        learner = context.create().partial_fit(np.zeros((3, FEATURES), chunk.X.dtype), order)
+        _ensure_first(context, learner, rows, order)
+    seen = list(dict.fromkeys(chunk.y.tolist()))
+    _ensure_first(context, context.train(chunk), rows, seen)
+
+
+def _ensure_first(context: CheckContext, learner: Any, rows: Array, order: Sequence[str]) -> None:
+    """The learner must predict the first class of largest score, given the order in which it saw them."""
+    scores = context.predict(learner, rows)
+    want = [order[i] for i in scores.argmax(axis=1)]
+    for name, got in (
+        ("predict", learner.predict(rows).tolist()),
+        ("predict_one", [learner.predict_one(x) for x in rows]),
+    ):
+        i = next((i for i in range(len(rows)) if got[i] != want[i]), 0)
+        ensure(got[i] == want[i], f"{name} says {got[i]!r}, want {want[i]!r}: scores {scores[i]} of {', '.join(order)}")
+
+
+@check(needs_labels)
+def later_class_needs_a_larger_score(context: CheckContext) -> None:
+    """The label that is predicted for a row changes, while rows are learned, to one with a larger score only."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    chunk = context.rows()
+    rows = np.vstack([np.zeros((1, FEATURES), chunk.X.dtype), chunk.X[:4]])
+    learner, before = context.create(), [""] * len(rows)
+    for i in range(len(chunk.X)):
+        context.learn(learner, chunk.cut(i, i + 1))
+        scores, known = context.predict(learner, rows), learner.classes_.tolist()
+        after = learner.predict(rows).tolist()
+        for row, old, new in zip(scores, before, after, strict=True):
+            larger = not old or old == new or row[known.index(new)] > row[known.index(old)]
+            ensure(larger, f"after row {i} the label changed from {old!r} to {new!r}: scores {row} of {known}")
+        before = after

@@ -1,0 +1,69 @@
+"""Learners that must not be merged or averaged, since they differ in what they learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.checks.merging import needs_average, needs_merge
+from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.rows import frozen
+from orfit_bench.learners.averaging import average
+
+BATCH = 3
+
+
+def needs_combination(context: CheckContext) -> str:
+    """The method must declare a rule for merging, or an average."""
+    return needs_merge(context) and needs_average(context)
+
+
+@check(needs_combination, all_variants=False)
+def unlike_learners_are_not_combined(context: CheckContext) -> None:
+    """Merging or averaging learners of other sizes, dtypes or starts, or with pending rows, changes neither."""
+    for what, one, other in _unlike(context):
+        before = one.copy(), other.copy()
+        for name, act in _acts(context, one, other):
+            try:
+                act()
+            except (ValueError, TypeError) as error:
+                ensure(str(error), f"{name} of learners with {what}: the error has no message")
+            else:
+                ensure(False, f"learners with {what} were combined by {name}, want a ValueError")
+            for learner, old in zip((one, other), before, strict=True):
+                context.ensure_identical(learner, old, f"after {name} of learners with {what} was refused")
+
+
+def _acts(context: CheckContext, one: Any, other: Any) -> Iterator[tuple[str, Any]]:
+    """The ways of the method to combine two learners."""
+    if context.method.combine.merge:
+        yield "merge", lambda: one.merge(other)
+        yield "merge", lambda: other.merge(one)
+    if context.method.combine.averages:
+        yield "average", lambda: average([one, other])
+
+
+def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
+    """What differs, and two trained learners."""
+    chunk = context.rows(n=4 * context.batch_size)
+
+    def one() -> Any:
+        return context.train(chunk)
+
+    yield "other numbers of features", one(), context.train(context.rows(n=len(chunk.X), d=FEATURES + 1))
+    if context.supports("float32") and context.dtype == "float64":
+        yield (
+            "other dtypes",
+            one(),
+            context.train(chunk.numbers(lambda a: frozen(a.astype("float32"))), dtype="float32"),
+        )
+    if chunk.y is not None and context.method.traits.numbers and chunk.y.ndim == 1:
+        both = chunk._replace(y=frozen(np.column_stack([chunk.y, chunk.y])))
+        if context.accepts(both):
+            yield "other numbers of outputs", one(), context.train(both)
+    if any(setting.name == "batch_size" for setting in context.method.settings):
+        full, rest = (context.train(context.rows(n=n), batch_size=BATCH) for n in (BATCH, BATCH + 1))
+        yield "pending rows", full, rest
