@@ -1,12 +1,13 @@
 """Learners with one fault each: in a kernel, in a declaration, or in the code that is common to all learners."""
 
-from faults import authors, copies, decisions, declarations, fleets, hosts, numbers, states, steps
+from faults import authors, boundaries, copies, decisions, declarations, fleets, hosts, numbers, states, steps
 from faults.fault import FAULTS, Fault
 
 __all__ = [
     "FAULTS",
     "Fault",
     "authors",
+    "boundaries",
     "copies",
     "decisions",
     "declarations",

@@ -187,6 +187,7 @@ fault(
     "idle_setting",
     "a setting does nothing",
     "settings_have_effect",
+    "opposite_ends_of_ranges_differ",
     method=change(PLAIN, settings=(Setting("leakage", Number(0, 1), 0.5, "how fast weights are forgotten"),)),
     message="nothing depends on leakage (tried 0.25, 0.75): use it in the kernel, or remove it",
 )
@@ -194,6 +195,7 @@ fault(
     "batch_solution_of_nothing",
     "the declared batch solution is always None",
     "batch_solution_exists",
+    "first_step_equals_batch_solution",
     method=change(PLAIN, theory={"batch": lambda X, Y, w0, settings: None}),
     message="the batch solution is None for all 2 settings that were tried",
 )

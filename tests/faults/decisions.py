@@ -45,6 +45,16 @@ fault(
     host=(SGD, "SLOPES", {**SGD.SLOPES, "absolute": lambda E, Y, p: np.where(E >= 0, -1.0, 1.0).astype(E.dtype)}),
 )
 
+fault(
+    "hinge_at_the_margin_has_a_slope",
+    "where a prediction is exactly at the margin of the hinge, the subgradient is that of one before it",
+    "step_at_a_margin_is_zero",
+    "law_zero_subgradient_at_kinks",
+    method=METHODS["sgd"],
+    kernel=SGD,
+    host=(SGD, "SLOPES", {**SGD.SLOPES, "hinge": lambda E, Y, p: -Y * np.heaviside(Y * E, 1)}),
+)
+
 
 def _last_of_tied(self: Any, scores: Any) -> Any:
     found = self._with_classes(scores)

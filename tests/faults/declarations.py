@@ -170,6 +170,7 @@ fault(
     "not_compiled",
     "the backend declares that it compiles, but has no compiled signature",
     "kernel_is_compiled",
+    "same_rows_compile_nothing_more",
     backend=replace(ON_NUMPY, compiled=lambda kernel: []),
 )
 fault(

@@ -2,6 +2,7 @@
 
 from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its checks in
     agreement,
+    boundaries,
     chunks,
     combining,
     costs,
@@ -25,6 +26,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     smoothing,
     state,
     surroundings,
+    ties,
     turns,
     unlike,
 )

@@ -108,7 +108,7 @@ def agrees_with_batch_solution(context: CheckContext) -> Deviation:
     """After whole steps the weights equal the batch solution that the method declares."""
     time_varying = context.variant.model is not LINEAR or context.variant.time_varying
     skip_if(time_varying, "batch solutions are of linear models without a transition")
-    found = [deviation for n, d in SHAPES if (deviation := _from_batch(context, n, d))]
+    found = [deviation for n, d in SHAPES if (deviation := batch_solution_deviation(context, n, d))]
     skip_if(not found, "there is no batch solution for these settings")
     return worst(found)
 
@@ -117,15 +117,16 @@ def agrees_with_batch_solution(context: CheckContext) -> Deviation:
 def batch_solution_exists(context: CheckContext) -> None:
     """The declared batch solution is not None for some settings of the method."""
     found = (replace(context, variant=variant) for variant in variants(context.method))
-    linear = [one for one in found if _is_linear(one) and not one.lacking]
+    linear = [one for one in found if is_linear(one) and not one.lacking]
     ensure(
-        any(_from_batch(one, n, d) for one in linear for n, d in SHAPES),
+        any(batch_solution_deviation(one, n, d) for one in linear for n, d in SHAPES),
         f"the batch solution is None for all {len(linear)} settings that were tried, so it is compared with nothing: "
         f"let it return the weights, or leave it out of the declaration",
     )
 
 
-def _from_batch(context: CheckContext, n: int, d: int) -> Deviation | None:
+def batch_solution_deviation(context: CheckContext, n: int, d: int) -> Deviation | None:
+    """The deviation of the weights from the batch solution after n rows; None if it is None for these settings."""
     assert context.method.theory.batch
     chunk = context.rows(n=context.batch_size * max(1, n // context.batch_size), d=d)
     learner = context.train(chunk)
@@ -171,14 +172,14 @@ def inverse_gram_deviation(context: CheckContext, learner: Any, chunk: Chunk) ->
 def linear_model_agrees_with_rows(context: CheckContext) -> Deviation:
     """A linear model given by its gradients and errors is learned like the rows themselves."""
     chunk = context.rows()
-    skip_if(not _is_linear(context) or chunk.y is None or chunk.y.ndim != 1, "it compares linear models of one output")
+    skip_if(not is_linear(context) or chunk.y is None or chunk.y.ndim != 1, "it compares linear models of one output")
     return context.compare(chunk, (_train_explicit(context, chunk, 1), context.train(chunk)))
 
 
 @check(needs_models)
 def separate_gradients_agree_with_shared(context: CheckContext) -> Deviation:
     """A linear model of two outputs gets the same weights whether the outputs share their gradients or not."""
-    skip_if(not _is_linear(context) or context.variant.outputs != 2, "it compares linear models of two outputs")
+    skip_if(not is_linear(context) or context.variant.outputs != 2, "it compares linear models of two outputs")
     counts = {s.name for s in context.method.settings if isinstance(s.type, Integer)}
     skip_if(counts & set(context.variant.settings), "a limit on gradients means something else for separate gradients")
     chunk, name = context.rows(), context.method.state.weights
@@ -187,7 +188,8 @@ def separate_gradients_agree_with_shared(context: CheckContext) -> Deviation:
     return context.compare(chunk, (separate.reshape(shared.shape), shared), of=name)
 
 
-def _is_linear(context: CheckContext) -> bool:
+def is_linear(context: CheckContext) -> bool:
+    """Whether rows are learned by the linear model, without a transition for each."""
     return context.variant.model is LINEAR and not context.variant.time_varying
 
 

@@ -15,6 +15,8 @@ from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.rows import Array, Chunk, frozen
 from orfit_bench.errors import DivergedError
 
+MARGIN = 2.0**-6
+"""How far predictions are before or beyond the target."""
 SMALL_STEPS = 3
 """So many steps come before the one that is refused."""
 
@@ -95,6 +97,34 @@ def _starts_elsewhere(context: CheckContext, chunk: Chunk) -> bool:
     """Whether the weights of a new learner are not zeros, or it has none."""
     start = host_arrays_of(context.initialize(chunk)).get(context.method.state.weights)
     return start is None or bool(start.any())
+
+
+@check(needs_numbers)
+def step_at_a_margin_is_zero(context: CheckContext) -> None:
+    """Where predictions beyond the target 1 need no correction and those before it do, that of exactly 1 needs none.
+
+    There a hinge has its kink, at which other subgradients than zero would be as good.
+    """
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    X = np.zeros_like(context.rows(n=1).X)
+    X[0, 0] = 1  # so that the prediction is the first weight, exactly
+    chunk = _repeated(context, context.rows(n=1).with_rows(X), 1)
+    if not context.accepts(chunk) or _starts_elsewhere(context, chunk):
+        return
+    before, at, beyond = (_changes_from(context, chunk, f) for f in (1 - MARGIN, 1.0, 1 + MARGIN))
+    ensure(beyond or not before or not at, "predictions beyond 1 are left as they are, but one of exactly 1 is not")
+
+
+def _changes_from(context: CheckContext, chunk: Chunk, prediction: float) -> bool:
+    """Whether a step changes the weights, from weights with this prediction."""
+    name = context.method.state.weights
+    start = np.zeros_like(host_arrays_of(context.initialize(chunk))[name])
+    start[0] = prediction
+    try:
+        learner = context.train(chunk, initial_weights=start)
+    except ValueError:  # the weights must lie in a ball, or follow from other fields
+        return False
+    return not np.array_equal(host_arrays_of(learner)[name], start)
 
 
 @check(needs_labels)

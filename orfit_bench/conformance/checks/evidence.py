@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.context import FEATURES, CheckContext
 from orfit_bench.conformance.inspection import arrays_of, layout_of, state_of
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec.arrays import array_type
@@ -81,11 +82,31 @@ def arrays_are_on_device(context: CheckContext) -> None:
 
 @check(needs_compiler, all_variants=False)
 def kernel_is_compiled(context: CheckContext) -> None:
-    """After learning, the kernel has compiled signatures."""
+    """After learning rows at once and one by one, the kernel has compiled signatures."""
+    chunk = context.rows()
+    learner = context.train(chunk)  # a kernel may leave many rows at once to a library of matrix products
+    for i in range(len(chunk.X)):
+        context.learn(learner, chunk.cut(i, i + 1))
+    ensure(_signatures(context), "no compiled signature after learning")
+
+
+@check(needs_compiler, all_variants=False)
+def same_rows_compile_nothing_more(context: CheckContext) -> None:
+    """The first learner of a stream of single rows compiles what the next one uses."""
+    chunk, counts = context.rows(n=4, d=2 * FEATURES), []
+    for _ in range(2):
+        learner = context.create()
+        for i in range(len(chunk.X)):
+            context.learn(learner, chunk.cut(i, i + 1))
+        counts.append(len(_signatures(context)))
+    ensure(counts[0], "single rows are learned by code that is not compiled")
+    ensure(counts[0] == counts[1], f"{counts[0]} compiled signatures became {counts[1]} by the same rows")
+
+
+def _signatures(context: CheckContext) -> Sequence[str]:
+    """What is compiled so far of the kernel."""
     assert context.backend.compiled
-    context.train(context.rows())
-    signatures = context.backend.compiled(registry().kernel(context.backend.name, context.method.name))
-    ensure(signatures, "no compiled signature after learning")
+    return context.backend.compiled(registry().kernel(context.backend.name, context.method.name))
 
 
 @check(needs_complete_backend, all_variants=False)

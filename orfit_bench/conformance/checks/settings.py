@@ -34,10 +34,10 @@ def _has_effect(context: CheckContext, name: str, values: list[Any]) -> bool:
     """Whether some value of a setting changes the result with some of the variants that do not set it themselves."""
     for variant in variants(context.method):
         if name not in variant.settings and not replace(context, variant=variant).lacking:
-            before = _outcome(context, variant)
+            before = outcome(context, variant)
             for value in values:
                 changed = replace(variant, settings={**variant.settings, name: value})
-                if _differ(_outcome(context, changed), before):
+                if differ(outcome(context, changed), before):
                     return True
     return False
 
@@ -47,7 +47,8 @@ def _offered(context: CheckContext, setting: Setting) -> list[Any]:
     return [v for v in others(setting) if not replace(context, variant=Variant({setting.name: v})).lacking]
 
 
-def _outcome(context: CheckContext, variant: Variant) -> Outcome:
+def outcome(context: CheckContext, variant: Variant) -> Outcome:
+    """What a learner with a variant of the settings has after a stream."""
     other = replace(context, variant=variant)
     try:
         chunk = other.rows()
@@ -58,7 +59,8 @@ def _outcome(context: CheckContext, variant: Variant) -> Outcome:
     return {**host_arrays_of(learner), "predictions": predictions, "pending": learner.pending}
 
 
-def _differ(one: Outcome, other: Outcome) -> bool:
+def differ(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes differ in any number."""
     if one is None or other is None:
         return (one is None) != (other is None)
     return one.keys() != other.keys() or not all(np.array_equal(one[name], other[name]) for name in one)

@@ -1,0 +1,141 @@
+"""Boundaries: the ends of the ranges of settings, and calls that end where a batch or a memory is just full."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import assert_learns
+from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if, worst
+from orfit_bench.conformance.checks.agreement import batch_solution_deviation, is_linear, needs_batch_solution
+from orfit_bench.conformance.checks.settings import differ, outcome
+from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.inspection import layout_of
+from orfit_bench.conformance.variants import Variant, variants
+from orfit_bench.spec import Integer, Number, NumberOrSchedule, Setting
+
+MORE = 3
+"""So many rows follow after a boundary."""
+
+
+# ---------------------------------------------------------------------- settings
+
+
+def closed_ends(setting: Setting) -> list[Any]:
+    """The finite ends that belong to the range of a number."""
+    match setting.type:
+        case Integer(low, high) | Number(low, high) | NumberOrSchedule(low, high):
+            return [end for end in (low, high) if end is not None and np.isfinite(end) and end in setting.type]
+    return []
+
+
+def needs_ends(context: CheckContext) -> str:
+    """A setting must be a number of which the range has an end."""
+    return "" if any(map(closed_ends, context.method.settings)) else "no setting has a number at an end of its range"
+
+
+@check(needs_ends, all_variants=False)
+def ends_of_ranges_are_learned(context: CheckContext) -> Deviation:
+    """With each setting at an end of its range, rows are learned in calls of any size, as by the reference."""
+    found = []
+    for setting in context.method.settings:
+        for end in closed_ends(setting):
+            other = replace(context, variant=replace(context.variant, settings={setting.name: end}, guaranteed=True))
+            if not other.lacking:
+                found += _learned(other)
+    skip_if(not found, "such rows are refused")
+    return worst(found)
+
+
+def _learned(context: CheckContext) -> list[Deviation]:
+    """The deviation after some rows; none where they may be refused, or such settings need another start."""
+    try:
+        return [assert_learns(context, context.rows(n=3 * context.batch_size))]
+    except (NotApplicable, ValueError):
+        return []
+
+
+@check(all_variants=False, once=True)
+def opposite_ends_of_ranges_differ(context: CheckContext) -> None:
+    """A number of which the range has two ends gives other results at, or next to, one end than at the other."""
+    for setting in context.method.settings:
+        ends = _both_ends(setting)
+        same = bool(ends) and all(_equal_at(context, v, setting.name, ends) for v in variants(context.method))
+        ensure(not same, f"{setting.name}={ends} give the same results: use it in the kernel, or remove it")
+
+
+def _both_ends(setting: Setting) -> list[Any]:
+    """Two numbers of the range of a setting, one at or near each of its ends; none if an end is open."""
+    if (
+        not isinstance(setting.type, Number | NumberOrSchedule)
+        or not np.isfinite([setting.type.low, setting.type.high]).all()
+    ):
+        return []
+    low, high = setting.type.low, setting.type.high
+    near = (high - low) / 1024
+    return [end if end in setting.type else inside for end, inside in ((low, low + near), (high, high - near))]
+
+
+def _equal_at(context: CheckContext, variant: Variant, name: str, ends: list[Any]) -> bool:
+    """Whether two values of a setting give the same with a variant of the others."""
+    both = [replace(variant, settings={**variant.settings, name: end}) for end in ends]
+    if any(replace(context, variant=one).lacking for one in both):
+        return True
+    return not differ(*(outcome(context, one) for one in both))
+
+
+# ---------------------------------------------------------------------- calls
+
+
+@check(numbers="any")
+def calls_end_at_boundaries(context: CheckContext) -> Deviation:
+    """Calls that end just before, at and after a full batch or memory give the state of a call for each row."""
+    ends = sorted(_boundaries(context))
+    chunk = context.rows(n=ends[-1] + MORE)
+    X = chunk.X.copy()
+    X[0] = 0
+    chunk = chunk.with_rows(X)
+    stepwise, pairs = context.initialize(chunk), []
+    for i in range(ends[-1] + 1):
+        if i in ends:
+            learner = context.train(chunk.cut(0, i))
+            _ensure_counted(learner, i, context.batch_size)
+            pairs.append((learner, stepwise.copy()))
+        context.learn(stepwise, chunk.cut(i, i + 1))
+    return context.compare(chunk, *pairs, exact=context.is_exact)
+
+
+def _boundaries(context: CheckContext) -> set[int]:
+    """Numbers of rows around a full batch and a full memory."""
+    B, growth = context.batch_size, context.method.state.growth
+    ends = {0, 1, B - 1, B, B + 1}
+    if growth:
+        learner = context.initialize(context.rows())
+        limit = growth.limit(learner.settings, layout_of(learner).sizes_of_layer(1))
+        ends |= {limit - 1, limit, limit + 1} if limit else set()
+    return ends
+
+
+def _ensure_counted(learner: Any, n: int, batch_size: int) -> None:
+    """The counts of a learner of n rows."""
+    seen, pending = learner.n_samples_seen_, learner.pending
+    ensure(seen == n, f"{seen} rows seen after {n}")
+    ensure(pending == n % batch_size, f"{pending} rows are pending after {n} in batches of {batch_size}")
+
+
+# ---------------------------------------------------------------------- the first step
+
+
+@check(needs_batch_solution, all_variants=False)
+def first_step_equals_batch_solution(context: CheckContext) -> Deviation:
+    """After the first step, on one feature and on several, the weights equal a batch solution that is not None."""
+    found = []
+    for variant in variants(context.method):
+        one = replace(context, variant=variant)
+        if is_linear(one) and not one.lacking:
+            found += [batch_solution_deviation(one, one.batch_size, d) for d in (1, FEATURES)]
+    known = [deviation for deviation in found if deviation]
+    ensure(known, f"the batch solution of the first step is None for all {len(found)} settings and sizes")
+    return worst(known)
