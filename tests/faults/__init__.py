@@ -1,6 +1,18 @@
 """Learners with one fault each: in a kernel, in a declaration, or in the code that is common to all learners."""
 
-from faults import authors, boundaries, copies, decisions, declarations, fleets, hosts, numbers, states, steps
+from faults import (
+    authors,
+    boundaries,
+    copies,
+    decisions,
+    declarations,
+    fleets,
+    hosts,
+    numbers,
+    single_rows,
+    states,
+    steps,
+)
 from faults.fault import FAULTS, Fault
 
 __all__ = [
@@ -14,6 +26,7 @@ __all__ = [
     "fleets",
     "hosts",
     "numbers",
+    "single_rows",
     "states",
     "steps",
 ]

@@ -23,6 +23,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     settings,
     shapes,
     side_effects,
+    single_rows,
     smoothing,
     state,
     surroundings,

@@ -1,0 +1,171 @@
+"""Rows that are learned and predicted one at a time, as arrays or with names, and bytes that were damaged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.learners.restoring import from_bytes, restore
+
+NAMED = 6
+"""So many rows are learned with names."""
+
+
+def needs_single_rows(context: CheckContext) -> str:
+    """The learners must have `learn_one`."""
+    has = hasattr(context.create(), "learn_one")
+    return "" if has else "its learners have no learn_one"
+
+
+def learn_one(learner: Any, x: Any, chunk: Chunk, i: int) -> None:
+    """Learn x, the row i or the same with names."""
+    if chunk.y is None:
+        learner.learn_one(x)
+    else:
+        learner.learn_one(x, chunk.y[i])
+
+
+def partial_fit(learner: Any, chunk: Chunk, i: int) -> None:
+    """Learn the row i as rows."""
+    row = chunk.cut(i, i + 1)
+    if row.y is None:
+        learner.partial_fit(row.X)
+    else:
+        learner.partial_fit(row.X, row.y)
+
+
+def predict_one(context: CheckContext, learner: Any, x: Array) -> Any:
+    """The prediction for one row, or its projection."""
+    return learner.predict_one(x) if context.method.traits.supervised else learner.transform(x[None])[0]
+
+
+@check(needs_single_rows, numbers="any")
+def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
+    """`learn_one` changes the state as `partial_fit` with this row, and `predict_one` says what `predict` says."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    chunk = context.rows()
+    one, rows = context.create(), context.create()
+    for i in range(len(chunk.X)):
+        learn_one(one, chunk.X[i], chunk, i)
+        partial_fit(rows, chunk, i)
+        ensure(one.pending == rows.pending, f"{one.pending} rows are pending after {i + 1}, want {rows.pending}")
+    ensure(one.n_samples_seen_ == len(chunk.X), f"{one.n_samples_seen_} rows seen after {len(chunk.X)}")
+    _ensure_refused(one, chunk)
+    pairs: list[tuple[Any, Any]] = [(one, rows)]
+    if not context.method.traits.labels:
+        asnumpy = one.backend.asnumpy
+        alone = [np.asarray(asnumpy(predict_one(context, one, x))) for x in chunk.X]
+        together = one.predict(chunk.X) if context.method.traits.supervised else one.transform(chunk.X)
+        pairs.append((np.array(alone), np.asarray(asnumpy(together))))
+    return context.compare(chunk, *pairs, exact=context.is_exact)
+
+
+def _ensure_refused(learner: Any, chunk: Chunk) -> None:
+    """A row that is not finite raises ValueError and changes nothing."""
+    before, x = learner.to_bytes(), chunk.X[0].copy()
+    x[-1] = np.inf
+    try:
+        learn_one(learner, x, chunk, 0)
+    except ValueError:
+        ensure(learner.to_bytes() == before, "learn_one refused a row and changed the learner")
+    else:
+        ensure(False, "learn_one accepts a row that is not finite")
+
+
+# ---------------------------------------------------------------------- names
+
+
+def _named(x: Array, backwards: bool) -> dict[str, float]:
+    """A row with names, in the order of the columns or backwards."""
+    items = [(f"column {j}", float(value)) for j, value in enumerate(x)]
+    return dict(reversed(items) if backwards else items)
+
+
+def _learn_named(context: CheckContext, chunk: Chunk) -> Any:
+    """A learner of rows with names, every other one backwards."""
+    learner = context.create()
+    for i in range(NAMED):
+        learn_one(learner, _named(chunk.X[i], i % 2 == 1), chunk, i)
+    return learner
+
+
+@check(needs_single_rows, all_variants=False)
+def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
+    """Rows with names, whose entries come in any order, give the state of rows without; other names are refused."""
+    chunk = context.rows()
+    learner, plain = _learn_named(context, chunk), context.create()
+    for i in range(NAMED):
+        partial_fit(plain, chunk, i)
+    before = learner.to_bytes()
+    for what, wrong in (
+        ("another name", {"other": 1.0} | dict(list(_named(chunk.X[0], False).items())[1:])),
+        ("a name more", _named(chunk.X[0], False) | {"other": 1.0}),
+    ):
+        try:
+            learn_one(learner, wrong, chunk, 0)
+        except ValueError:
+            ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
+        else:
+            ensure(False, f"a row with {what} is accepted")
+    return context.compare(chunk, (learner, plain))
+
+
+@check(needs_single_rows, all_variants=False)
+def names_are_kept(context: CheckContext) -> None:
+    """A copy, a restored state and bytes have the names of the columns, and learn rows in any order as before."""
+    chunk = context.rows()
+    learner = _learn_named(context, chunk)
+    names = [f"column {j}" for j in range(chunk.X.shape[1])]
+    others = {
+        "a copy": learner.copy(),
+        "a restored state": restore(learner.state(), **context.model),
+        "bytes": from_bytes(learner.to_bytes(), **context.model),
+    }
+    learn_one(learner, _named(chunk.X[NAMED], False), chunk, NAMED)
+    for what, other in others.items():
+        ensure(other.feature_names_in_.tolist() == names, f"{what} has the names {other.feature_names_in_.tolist()}")
+        learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
+        context.ensure_identical(other, learner, f"{what} learns a row with its entries in another order")
+
+
+# ---------------------------------------------------------------------- bytes
+
+
+def _ensure_bytes_refused(context: CheckContext, data: bytes, what: str) -> None:
+    """Reading these bytes must raise ValueError."""
+    try:
+        from_bytes(data, **context.model)
+    except ValueError as error:
+        ensure(str(error), f"{what}: the error has no message")
+    else:
+        ensure(False, f"{what}: a learner was read")
+
+
+@check(all_variants=False)
+def changed_bytes_are_refused(context: CheckContext) -> None:
+    """Of the bytes of a learner, a changed bit anywhere raises ValueError."""
+    data = context.train(context.rows()).to_bytes()
+    for place in {*range(40), *np.linspace(0, len(data) - 1, 40, dtype=int).tolist()}:
+        for bit in (1, 128):
+            changed = bytearray(data)
+            changed[place] ^= bit
+            _ensure_bytes_refused(context, bytes(changed), f"bit {bit} of byte {place} changed")
+
+
+@check(all_variants=False)
+def cut_bytes_are_refused(context: CheckContext) -> None:
+    """The bytes of a learner raise ValueError where some are missing at the end or in the middle, or more follow."""
+    data, other = (context.train(context.rows(n=n)).to_bytes() for n in (5, 7))
+    n = len(data)
+    for what, cut in (
+        *((f"{k} of {n} bytes", data[:k]) for k in (0, 1, n // 2, n - 1)),
+        ("a byte more", data + b"\0"),
+        ("two learners", data + other),
+        ("the middle is missing", data[: n // 3] + data[n // 3 + 8 :]),
+        ("another end", data[: n // 2] + other[n // 2 :]),
+    ):
+        _ensure_bytes_refused(context, bytes(cut), what)

@@ -1,0 +1,39 @@
+"""Faults of rows that are learned one at a time, of their names, and of bytes that are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faults.fault import fault
+from orfit_bench.learners.regressor import Regressor
+from orfit_bench.state import binary
+from orfit_bench.tables import columns
+
+learn_one = Regressor.learn_one
+
+
+def _absolute(self: Any, x: Any, y: Any, **more: Any) -> Any:
+    return learn_one(self, x, abs(y), **more)
+
+
+fault(
+    "learn_one_loses_the_sign",
+    "learn_one learns the absolute value of the target",
+    "learn_one_equals_partial_fit",
+    "named_rows_are_learned_in_any_order",
+    host=(Regressor, "learn_one", _absolute),
+)
+fault(
+    "names_are_not_put_in_order",
+    "the entries of a row with names are taken in the order in which they come",
+    "named_rows_are_learned_in_any_order",
+    "names_are_kept",
+    host=(columns, "arrange", lambda names, known, width, argument: (range(len(names)), known or tuple(names))),
+)
+fault(
+    "bytes_are_not_checked",
+    "bytes are read without a look at their length, version and checksum",
+    "changed_bytes_are_refused",
+    "cut_bytes_are_refused",
+    host=(binary, "_check", lambda view: None),
+)
