@@ -25,10 +25,10 @@ MORE = 3
 
 def closed_ends(setting: Setting) -> list[Any]:
     """The finite ends that belong to the range of a number."""
-    match setting.type:
-        case Integer(low, high) | Number(low, high) | NumberOrSchedule(low, high):
-            return [end for end in (low, high) if end is not None and np.isfinite(end) and end in setting.type]
-    return []
+    interval: Any = setting.type
+    if not isinstance(interval, Integer | Number | NumberOrSchedule):
+        return []
+    return [end for end in (interval.low, interval.high) if end is not None and np.isfinite(end) and end in interval]
 
 
 def needs_ends(context: CheckContext) -> str:
