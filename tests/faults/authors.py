@@ -231,6 +231,7 @@ fault(
     "merge_misspells_a_field",
     "a merge returns a field that the method does not declare",
     "merges_as_declared",
+    "names_are_kept",
     "merge_leaves_other_unchanged",
     "merge_uses_every_field",
     "any_order_of_operations",

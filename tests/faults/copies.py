@@ -83,6 +83,7 @@ fault(
     "copy_shares_a_field",
     "a copy shares a field on which no prediction depends",
     "copy_is_independent",
+    "calls_end_at_boundaries",
     "any_order_of_operations",
     method=WITH_LAST,
     kernel=KernelModule(learn=_notes_the_last),
@@ -112,6 +113,7 @@ fault(
     "restored_in_half_precision",
     "restore rounds the arrays to half precision",
     "restored_state_continues_identically",
+    "names_are_kept",
     "any_order_of_operations",
     host=(dataset, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
@@ -126,6 +128,7 @@ fault(
     "read_from_bytes_in_half_precision",
     "from_bytes rounds the arrays to half precision",
     "bytes_continue_identically",
+    "names_are_kept",
     "any_order_of_operations",
     host=(
         binary,

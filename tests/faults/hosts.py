@@ -80,6 +80,7 @@ fault(
     "nonfinite_rows_are_accepted",
     "rows with NaN or infinities are passed to the kernel",
     "nonfinite_input_is_refused",
+    "learn_one_equals_partial_fit",
     "any_order_of_operations",
     host=(validation, "check_finite", lambda value, name, names=(): None),
 )

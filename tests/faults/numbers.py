@@ -47,7 +47,7 @@ def learns_the_opposite_of_each_target(s, X, Y, p, out):
     return plain(s, X, -Y, p, out)
 
 
-@faulty_learn("rows_of_zeros", "rows_of_any_scale_count")
+@faulty_learn("calls_end_at_boundaries", "rows_of_zeros", "rows_of_any_scale_count")
 def divides_by_the_row(s, X, Y, p, out):
     """Normalized LMS that divides by x'x, also for a row of zeros."""
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
@@ -133,6 +133,7 @@ fault(
     "infinite_correction_of_one_row",
     "the state contains n / (n - 1), which is infinite after one row",
     "one_row",
+    "calls_end_at_boundaries",
     "huge_and_tiny_scales",
     "no_step_is_skipped_silently",
     "restored_state_continues_identically",

@@ -155,6 +155,7 @@ fault(
     "hidden",
     Hidden.__doc__,
     "copy_continues_identically",
+    "names_are_kept",
     "any_order_of_operations",
     "restored_state_continues_identically",
     "saved_state_continues_identically",
@@ -175,7 +176,12 @@ fault(
 )
 
 
-@faulty_learn("rows_are_counted", "any_number_of_steps_is_possible", "refused_step_is_named")
+@faulty_learn(
+    "named_rows_are_learned_in_any_order",
+    "rows_are_counted",
+    "any_number_of_steps_is_possible",
+    "refused_step_is_named",
+)
 def says_twice_the_rows(s, X, Y, p, out):
     """Twice the number of learned rows is returned."""
     learned = plain(s, X, Y, p, out)

@@ -70,6 +70,7 @@ fault(
     "doubled_step",
     "every step is twice as large as declared",
     "agrees_with_batch_solution",
+    "first_step_equals_batch_solution",
     "law_closed_form",
     method=change(
         LINEAR_LMS, theory={"laws": tuple(law for law in METHODS["lms"].theory.laws if law.name == "closed_form")}

@@ -28,7 +28,8 @@ def closed_ends(setting: Setting) -> list[Any]:
     interval: Any = setting.type
     if not isinstance(interval, Integer | Number | NumberOrSchedule):
         return []
-    return [end for end in (interval.low, interval.high) if end is not None and np.isfinite(end) and end in interval]
+    ends: tuple[Any, Any] = interval.low, interval.high
+    return [end for end in ends if end is not None and np.isfinite(end) and end in interval]
 
 
 def needs_ends(context: CheckContext) -> str:

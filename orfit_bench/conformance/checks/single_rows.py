@@ -10,6 +10,7 @@ from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.learners.restoring import from_bytes, restore
+from orfit_bench.spec import LINEAR
 
 NAMED = 6
 """So many rows are learned with names."""
@@ -87,19 +88,26 @@ def _named(x: Array, backwards: bool) -> dict[str, float]:
 
 def _learn_named(context: CheckContext, chunk: Chunk) -> Any:
     """A learner of rows with names, every other one backwards."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
     learner = context.create()
     for i in range(NAMED):
         learn_one(learner, _named(chunk.X[i], i % 2 == 1), chunk, i)
     return learner
 
 
-@check(needs_single_rows, all_variants=False)
+def _learn_unnamed(context: CheckContext, chunk: Chunk) -> Any:
+    """A learner of the same rows without names."""
+    learner = context.create()
+    for i in range(NAMED):
+        partial_fit(learner, chunk, i)
+    return learner
+
+
+@check(needs_single_rows)
 def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
     """Rows with names, whose entries come in any order, give the state of rows without; other names are refused."""
     chunk = context.rows()
-    learner, plain = _learn_named(context, chunk), context.create()
-    for i in range(NAMED):
-        partial_fit(plain, chunk, i)
+    learner, plain = _learn_named(context, chunk), _learn_unnamed(context, chunk)
     before = learner.to_bytes()
     for what, wrong in (
         ("another name", {"other": 1.0} | dict(list(_named(chunk.X[0], False).items())[1:])),
@@ -114,9 +122,12 @@ def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
     return context.compare(chunk, (learner, plain))
 
 
-@check(needs_single_rows, all_variants=False)
+@check(needs_single_rows)
 def names_are_kept(context: CheckContext) -> None:
-    """A copy, a restored state and bytes have the names of the columns, and learn rows in any order as before."""
+    """A copy, a restored state and bytes have the names of the columns, and learn rows in any order as before.
+
+    So has a learner that was merged with one that knows none.
+    """
     chunk = context.rows()
     learner = _learn_named(context, chunk)
     names = [f"column {j}" for j in range(chunk.X.shape[1])]
@@ -130,6 +141,10 @@ def names_are_kept(context: CheckContext) -> None:
         ensure(other.feature_names_in_.tolist() == names, f"{what} has the names {other.feature_names_in_.tolist()}")
         learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
         context.ensure_identical(other, learner, f"{what} learns a row with its entries in another order")
+    rule = context.method.combine.merge
+    if rule and not context.variant.settings and not rule.refuses(learner.settings, context.variant.model is LINEAR):
+        merged = learner.merge(_learn_unnamed(context, chunk))
+        ensure(merged.feature_names_in_.tolist() == names, "a merge with a learner without names forgets the names")
 
 
 # ---------------------------------------------------------------------- bytes
