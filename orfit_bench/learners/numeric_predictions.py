@@ -89,7 +89,8 @@ class NumericPredictions(Learner):
         if row and (prediction := row.predict_number(self._state, x)) is not None:
             return prediction
         X = self._question_about_one(x)
-        return self._shaped(self.rule.predict(self._begun(), X))[0]
+        found = self._shaped(self.rule.predict(self._begun(), X))
+        return found[0] if found.ndim == 1 else found[0, ...]  # as the array API standard wants it
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Probabilities of classes, for `sgd` with the logistic loss or the cross-entropy.

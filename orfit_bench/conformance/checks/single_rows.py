@@ -39,9 +39,11 @@ def partial_fit(learner: Any, chunk: Chunk, i: int) -> None:
         learner.partial_fit(row.X, row.y)
 
 
-def predict_one(context: CheckContext, learner: Any, x: Array) -> Any:
-    """The prediction for one row, or its projection."""
-    return learner.predict_one(x) if context.method.traits.supervised else learner.transform(x[None])[0]
+def predict_one(context: CheckContext, learner: Any, x: Array) -> Array:
+    """The prediction for one row, or its projection, in host memory."""
+    supervised = context.method.traits.supervised
+    found = np.asarray(learner.backend.asnumpy(learner.predict_one(x) if supervised else learner.transform(x[None])))
+    return found if supervised else np.asarray(found[0])
 
 
 @check(needs_single_rows, numbers="any")
@@ -58,10 +60,9 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     _ensure_refused(one, chunk)
     pairs: list[tuple[Any, Any]] = [(one, rows)]
     if not context.method.traits.labels:
-        asnumpy = one.backend.asnumpy
-        alone = [np.asarray(asnumpy(predict_one(context, one, x))) for x in chunk.X]
         together = one.predict(chunk.X) if context.method.traits.supervised else one.transform(chunk.X)
-        pairs.append((np.array(alone), np.asarray(asnumpy(together))))
+        alone = np.array([predict_one(context, one, x) for x in chunk.X])
+        pairs.append((alone, np.asarray(one.backend.asnumpy(together))))
     return context.compare(chunk, *pairs, exact=context.is_exact)
 
 
