@@ -128,6 +128,7 @@ fault(
     "read_from_bytes_in_half_precision",
     "from_bytes rounds the arrays to half precision",
     "bytes_continue_identically",
+    "pickle_continues_identically",
     "names_are_kept",
     "any_order_of_operations",
     host=(

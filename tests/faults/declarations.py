@@ -192,6 +192,7 @@ fault(
     "swapped_bytes",
     "the conversion to NumPy swaps the bytes",
     "state_matches_declaration",
+    "pickle_continues_identically",
     "names_are_kept",
     "any_order_of_operations",
     "dtype_is_preserved",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from faults.fault import fault
+from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.regressor import Regressor
+from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.state import binary
 from orfit_bench.tables import columns
 
@@ -36,4 +38,21 @@ fault(
     "changed_bytes_are_refused",
     "cut_bytes_are_refused",
     host=(binary, "_check", lambda view: None),
+)
+
+
+def _pickled_in_half(self: Any) -> tuple[Any, ...]:
+    half = self.copy()
+    for a in half.live_state.arrays:
+        if a.dtype.kind == "f":
+            a[...] = a.astype("float16")
+    return from_bytes, (half.to_bytes(),)
+
+
+fault(
+    "pickled_in_half_precision",
+    "pickling keeps three digits",
+    "pickle_continues_identically",
+    "names_are_kept",
+    host=(Learner, "__reduce__", _pickled_in_half),
 )

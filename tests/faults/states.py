@@ -155,6 +155,7 @@ fault(
     "hidden",
     Hidden.__doc__,
     "copy_continues_identically",
+    "pickle_continues_identically",
     "names_are_kept",
     "any_order_of_operations",
     "restored_state_continues_identically",

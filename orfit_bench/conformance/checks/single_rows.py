@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
 
 @check(needs_single_rows)
 def names_are_kept(context: CheckContext) -> None:
-    """A copy, a restored state and bytes have the names of the columns, and learn rows in any order as before.
+    """A copy, a restored state, bytes and a pickle have the names of the columns, and learn rows in any order.
 
     So has a learner that was merged with one that knows none.
     """
@@ -136,6 +137,7 @@ def names_are_kept(context: CheckContext) -> None:
         "a copy": learner.copy(),
         "a restored state": restore(learner.state(), **context.model),
         "bytes": from_bytes(learner.to_bytes(), **context.model),
+        "a pickle": pickle.loads(pickle.dumps(learner)),
     }
     learn_one(learner, _named(chunk.X[NAMED], False), chunk, NAMED)
     for what, other in others.items():

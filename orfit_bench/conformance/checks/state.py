@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -79,6 +80,12 @@ def saved_state_continues_identically(context: CheckContext) -> None:
 def bytes_continue_identically(context: CheckContext) -> None:
     """A learner from `to_bytes` and `from_bytes` has the same state, also after further rows, bit by bit."""
     _ensure_continues(context, lambda learner: from_bytes(learner.to_bytes(), **context.model), "read from bytes")
+
+
+@check(numbers="any")
+def pickle_continues_identically(context: CheckContext) -> None:
+    """A learner from a pickle has the same state, also after further rows, bit by bit."""
+    _ensure_continues(context, lambda learner: pickle.loads(pickle.dumps(learner)), "read from a pickle")
 
 
 @check(needs_reference, numbers="any")
