@@ -26,22 +26,17 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
     NOT_FINITE if X or y is not finite; then nothing has changed.
     """
     one, trace = w.dtype.type(1), w.dtype.type(0)
-    eps = np.finfo(type(one)).eps
     if not (is_finite(X.reshape(-1)) and is_finite(y)):
         return NOT_FINITE
     w_before, P_before, u = w.copy(), P.copy(), np.empty_like(w)
     learned = len(X)
     for i in range(len(w)):
         trace += P[i, i]
-    least, most = ff * (one - np.sqrt(eps)), ff / eps ** (2 / 3)  # of a variance that `judge` accepts
     for t in range(len(X)):
-        x = X[t]
-        multiply(P, x, u)
-        along, f, energy = inner_products(x, u, w)
-        s = ff + along
+        safe, f, s = measure_row(P, X[t], u, w, trace, ff)
         if len(out):
             out[t] = f
-        if not (is_clearly_safe(energy, trace, s, min(one, ff)) and least <= s <= most):
+        if not safe:
             learned = t
             break
         trace = update(P, w, u, (y[t] - f) / s, one / s, one / ff)
@@ -50,6 +45,18 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
     copy(w, w_before)
     copy(P.reshape(-1), P_before.reshape(-1))
     return 0
+
+
+@inline
+def measure_row(P: Array, x: Array, u: Array, w: Array, trace: Scalar, ff: Scalar) -> Any:
+    """u <- P x; whether the row is clearly safe for a P of this trace, f = x'w, and s = ff + x'P x."""
+    one = w.dtype.type(1)
+    eps = np.finfo(type(one)).eps
+    least, most = ff * (one - np.sqrt(eps)), ff / eps ** (2 / 3)  # of a variance that `judge` accepts
+    multiply(P, x, u)
+    along, f, energy = inner_products(x, u, w)
+    s = ff + along
+    return is_clearly_safe(energy, trace, s, min(one, ff)) and least <= s <= most, f, s
 
 
 @inline_reordered
