@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline_reordered
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
 
 LARGEST_GROWTH = 100.0
 """Of |C x|^2, by a row that is learned here: its square root is lost of the digits."""
@@ -32,11 +32,17 @@ def learn_krasulina(s: Any, y: Array, p: Any) -> bool:
 @compiled("W r f b")
 def learn_orthonormal(C: Array, y: Array, step: Scalar, is_residual: bool) -> Any:
     """Learn y; returns False, and changes nothing, where it would lose digits or a number is not finite."""
+    return rotate(C, y, step, is_residual, np.empty((4, C.shape[1]), C.dtype), np.empty(len(C), C.dtype))
+
+
+@inline
+def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: Array) -> Any:
+    """See `learn_orthonormal`; room (4, k) and r (d,) are work space."""
     d, k = C.shape
     one, zero = C.dtype.type(1), C.dtype.type(0)
-    room, r = np.zeros((4, k), C.dtype), np.empty(d, C.dtype)
     c, keep, add, scale = room[0], room[1], room[2], room[3]
     energy, size, left = zero, zero, zero
+    c[:] = 0
     for i in range(d):
         for j in range(k):
             c[j] += C[i, j] * y[i]
