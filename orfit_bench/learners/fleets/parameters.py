@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.filtering.dynamics import StepModel
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
@@ -38,7 +39,7 @@ class FleetParameters:
         setattr(self, setting, value)
         return value
 
-    @property
+    @ComputedOnce
     def step_model(self) -> StepModel:
         """The parameters of the filters with an entry for each of `members`, or one where all share it."""
         found = self._members.step_model(self._state.sizes)
