@@ -68,7 +68,7 @@ def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
     left = R + np.where(motion.has_transition, np.inf, ((x[:, None] @ motion.regained)[:, 0] * x).sum(axis=1))
     max_error = np.where(motion.has_transition, 0.01, 1)
     V, deviation, accepted, degraded = measure_innovations(P, x, R, left, max_error)
-    seen: Array = ~np.isnan(y).any(axis=1)
+    seen: Any = ~np.isnan(y).any(axis=1)
     e = np.where(seen[:, None], y - f, 0) / deviation[:, None]
     V = np.where(seen[:, None], V, 0)
     mean = theta + V[:, :, None] * e[:, None, :]  # theta + K e
