@@ -8,13 +8,21 @@ import pytest
 import orfit_bench as ob
 from orfit_bench.conformance import conform
 
-METHODS = ("rls", "class_rls", "lms", "nlms")
+METHODS = ("rls", "class_rls", "lms", "nlms", "ridge", "kalman", "oja", "apa")
 pytestmark = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
 SETTINGS = {
     "rls": {"forgetting_factor": [0.9 + 0.1 * (i % 2) for i in range(30)], "ridge": 0.1},
     "class_rls": {"forgetting_factor": 0.99},
     "lms": {"step_size": [0.01 * (1 + i % 3) for i in range(30)]},
     "nlms": {"step_size": 0.5, "eps": [0.1 * (i % 2) for i in range(30)]},
+    "ridge": {"forgetting_factor": [0.98 + 0.02 * (i % 3) for i in range(30)]},
+    "kalman": {
+        "transition": [0.9 + 0.05 * (i % 3) for i in range(30)],
+        "process_noise": [0.1 * (i % 2) for i in range(30)],
+        "observation_noise": [0.1 + 0.1 * (i % 4) for i in range(30)],
+    },
+    "oja": {"step_size": [0.01 * (1 + i % 3) for i in range(30)]},
+    "apa": {"projection_order": 2, "step_size": 0.5, "eps": [0.1 * (i % 2) for i in range(30)]},
 }
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
 """Sums of some ten numbers come in another order, and P of rls grows the difference by its condition number."""
@@ -30,11 +38,15 @@ def rows(rng, n, d, labels, dtype):
 
 def learned(method, backend, dtype, d):
     rng = np.random.default_rng(d)
-    fleet = ob.fleet(method, 30, backend=backend, dtype=dtype, **SETTINGS[method])
+    given = {"n_components": min(d, 3)} if method == "oja" else {}
+    fleet = ob.fleet(method, 30, backend=backend, dtype=dtype, **SETTINGS[method], **given)
     found = []
     for n in (200, 1, 57):
         X, y, which = rows(rng, n, d, method == "class_rls", dtype)
-        found.append(fleet.prequential(X, y, which=which))
+        if method in ("oja", "ridge"):  # predictions of ridge are computed on the host
+            fleet.partial_fit(X, y, which=which)
+        else:
+            found.append(fleet.prequential(X, y, which=which))
     return fleet, found
 
 
