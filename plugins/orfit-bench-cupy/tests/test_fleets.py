@@ -7,6 +7,7 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
+from orfit_bench_cupy import _fleets
 
 METHODS = ("rls", "class_rls", "lms", "nlms", "ridge", "kalman", "oja", "apa")
 pytestmark = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
@@ -114,13 +115,30 @@ def test_rounding_marks_the_members_whose_digits_it_takes(in_place):
         assert fleet.state()["precision_lost"].values.tolist() == [1, 0]
 
 
-def test_a_call_is_one_launch(in_place):
-    X, y = np.random.default_rng(0).standard_normal((2, 40, 50, 3)), np.zeros((40, 50))
-    fleet = ob.fleet("rls", 40, backend=in_place).partial_fit(X[0], y)
-    counts = ob.backends()[in_place].namespace().COUNTS
+@pytest.mark.parametrize("method", METHODS)
+def test_a_call_is_one_launch(in_place, method, monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((2, 40, 50, 8)), np.zeros((40, 50), int)
+    fleet = ob.fleet(method, 40, backend=in_place, **({"projection_order": 2, "eps": 1e-3} if method == "apa" else {}))
+    fleet.partial_fit(X[0], y)
+    launched, counts = [], ob.backends()[in_place].namespace().COUNTS
+    launch = _fleets.Call.launch
+    monkeypatch.setattr(
+        _fleets.Call, "launch", lambda call, name, *rest: launched.append(name) or launch(call, name, *rest)
+    )
     before = counts.copy()
     fleet.partial_fit(X[1], y)
-    assert (counts - before).launches <= 4  # the kernel, and zeros for what it counts
+    assert len(launched) == 1
+    assert (counts - before).launches <= 5  # the kernel, and zeros for what it counts
+
+
+def test_a_member_goes_on_after_a_row_that_the_host_learned(in_place, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((2, 1010, 4))
+    X[1, 500] *= 1e8  # this row would lose digits
+    launched, launch = [], _fleets.Call.launch
+    monkeypatch.setattr(_fleets.Call, "launch", lambda call, *rest: launched.append(call.places) or launch(call, *rest))
+    ours, theirs = (ob.fleet("oja", 2, backend=b, n_components=2).partial_fit(X) for b in (in_place, "numba"))
+    assert [list(places) for places in launched] == [[0, 1], [0, 1], [1]]  # 1 stops at rows 500 and 1000, 0 at 1000
+    np.testing.assert_allclose(ours.state()["basis"].values, theirs.state()["basis"].values, atol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore")
