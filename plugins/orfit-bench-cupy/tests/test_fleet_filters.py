@@ -56,3 +56,13 @@ def test_filters_without_noise_learn_on_the_host(in_place):
     (ours, f), (theirs, want) = (learned(b, settings, 3, 1, [0.1] * (N - 1) + [0.0]) for b in (in_place, "numba"))
     np.testing.assert_allclose(f, want, atol=1e-12)
     np.testing.assert_allclose(ours["covariance"].values, theirs["covariance"].values, atol=1e-12)
+
+
+def test_a_transition_refuses_what_a_state_at_rest_accepts(in_place):
+    X, y = np.ones((2, 2, 2)), np.ones((2, 2))
+    settings = {"initial_covariance": 1e14, "transition": [0.999, 1.0], "observation_noise": 1.0}
+    for backend in (in_place, "numba"):  # half of the digits are lost along (1, 1), and some 98 % of them
+        fleet = ob.fleet("kalman", 2, backend=backend, **settings)
+        with pytest.warns(ob.AccuracyWarning), pytest.raises(ob.DivergedError) as caught:
+            fleet.partial_fit(X, y)
+        assert caught.value.members == (0,)

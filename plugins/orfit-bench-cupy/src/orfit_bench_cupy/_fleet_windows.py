@@ -38,7 +38,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
     """The rows of apa; where a window may have as many rows as features or more, on the host."""
     d, r, order = X.shape[1], Y.shape[1], int(p.projection_order[0]) if len(p.members) else 0
-    room = d * r + order * (d + r) + r + order * (2 * order + 2 * r + 1) + 1
+    room = d * r + order * (d + r) + r + order * (2 * order + 2 * r + 1)
     if not (0 < order <= d and has_room(room, X)):
         found: Host = learn_on_host(apa.fleet_learn, s, X, Y, p, out)
         return found

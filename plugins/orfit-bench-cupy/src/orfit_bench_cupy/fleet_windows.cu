@@ -4,7 +4,7 @@
 // the host learns it by another way.
 // w (m, d, r), rows (m, order, d), targets (m, order, r), counts (m,), the oldest row of a window first; steps (n,),
 // eps (m,). In shared memory the new row takes the place of the oldest, `next`: the solution does not depend on the
-// order of the rows. It holds (order + 1)(d + r) + d r - d + order (2 order + 2 r + 1) + 1 numbers.
+// order of the rows. It holds order (d + r) + d r + r + order (2 order + 2 r + 1) numbers.
 ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, long long* counts, const REAL* X, const REAL* Y,
                     const long long* bounds, const REAL* steps, const REAL* eps, long long* learned, REAL* out,
                     int predicts, int d, int r, int order, REAL max_inverse, REAL max_ratio,
@@ -12,7 +12,7 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, long long* counts, const
     SHARED(memory);
     const long long j = BLOCK;
     REAL *W = memory, *A = W + d * r, *b = A + order * d, *f = b + order * r, *G = f + r, *T = G + order * order;
-    REAL *e = T + order * order, *z = e + order * r, *u = z + order * r, *flag = u + order;
+    REAL *e = T + order * order, *z = e + order * r, *u = z + order * r;
     int n = counts[j], next = n % order;
     EACH(i, d * r) W[i] = w[j * d * r + i];
     EACH(i, n * d) A[i] = rows[j * order * d + i];
@@ -24,8 +24,6 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, long long* counts, const
     for (; row < bounds[2 * j + 1]; row++) {
         const REAL *x = X + row * d, step = steps[row];
         const int k = n < order ? n + 1 : order;
-        FIRST_THREAD flag[0] = 1;
-        BARRIER;
         EACH(c, r) {
             REAL sum = 0;
             for (int i = 0; i < d; i++) sum += x[i] * W[i * r + c];
@@ -33,10 +31,9 @@ ENTRY learn_windows(REAL* w, REAL* rows, REAL* targets, long long* counts, const
             if (predicts) out[row * r + c] = sum;
         }
         EACH(a, k) u[a] = product(a == next ? x : A + a * d, x, d);
-        EACH(i, d * r) if (!(fabs(W[i]) < max_size * max_size * max_size)) flag[0] = 0;
         BARRIER;
         // a square beyond the limits leaves the row to the host before the window changes
-        if (flag[0] == 0 || !(1 / max_size < u[next] && u[next] < max_size)) break;
+        if (!(1 / max_size < u[next] && u[next] < max_size)) break;
         EACH(q, k * r) {
             const int a = q / r, c = q % r;
             REAL sum = f[c];
