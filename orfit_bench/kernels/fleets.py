@@ -36,6 +36,32 @@ def make_fleet_learn(learn: Learn) -> FleetLearn:
     return fleet_learn
 
 
+def learn_with_rest(
+    advance: Callable[[Array, Array], None], learn: Learn, s: Any, X: Array, Y: Array, p: Any, out: Array | None
+) -> Array:
+    """Learn the rows of members by `advance`; a row that it leaves, by `learn` of the member alone.
+
+    advance(places, learned) goes on from row learned[j] of members[j], for each j of `places`, as far as it can.
+    """
+    learned, counts = np.zeros(len(p.members), np.int64), np.diff(p.starts)
+    places = np.flatnonzero(counts)
+    while len(places):
+        advance(places, learned)
+        left = places[learned[places] < counts[places]]
+        went_on = [_learn_row(learn, s, X, Y, p, out, int(j), int(learned[j])) for j in left]
+        places = left[np.array(went_on, bool)]
+        learned[places] += 1
+        places = places[learned[places] < counts[places]]
+    return learned
+
+
+def _learn_row(learn: Learn, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: int, k: int) -> bool:
+    """Learn row k of members[j] by the kernel of one learner."""
+    row, i = slice(int(p.starts[j]) + k, int(p.starts[j]) + k + 1), int(p.members[j])
+    one = type(s)(*(a[i, ...] for a in s))
+    return bool(learn(one, X[row], Y[row], p.of(j).at(k), None if out is None else out[row]) == 1)
+
+
 def rounds(starts: Array) -> Iterator[tuple[Array, Array]]:
     """The k-th row of every member that has one, for k = 0, 1, ...: places of the members, and their rows."""
     counts = np.diff(starts)

@@ -90,6 +90,8 @@ class Members:
         """
         setting = next(s for s in self.shared.method.settings if s.name == name)
         own = self.varying.get(name, ())
+        if not len(members):
+            return np.empty(0, self.shared.dtype)
         given = [own[i] for i in members.tolist()] if own else [self.shared.settings[name]]
         given = [no_limit(setting) if value is None else value for value in given]
         if not isinstance(given[0], Schedule):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import FleetLearn
+from orfit_bench.kernels.information import weights_of_rows
 from orfit_bench.spec.arrays import to_host
 from orfit_bench_cupy._fleets import Call, has_room, learn_on_host
 from orfit_bench_cupy._transfers import Array, Host
 from orfit_bench_numba import ridge
-from orfit_bench_numba._ridge_fleets import weights_of_rows
 
 
 def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
@@ -23,7 +23,11 @@ def learn_information(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> 
         return found
     call, keeps_l = Call(X, Y, p, None), has_room(room + d * d, X)
     L, m = call.upload(s.information), call.upload(s.moment)
-    more = call.numbers(np.minimum(p.forgetting_factor, 1)), call.numbers(weights_of_rows(p)), call.learned
+    more = (
+        call.numbers(np.minimum(p.forgetting_factor, 1)),
+        call.numbers(weights_of_rows(p.forgetting_factor, p.t, p.starts)),
+        call.learned,
+    )
     learned = call.launch("learn_information", (L, m), more, room + keeps_l * d * d, np.int32(keeps_l))
     call.download(s.information, L)
     call.download(s.moment, m)

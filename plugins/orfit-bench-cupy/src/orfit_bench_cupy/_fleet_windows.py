@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import learn_with_rest
 from orfit_bench_cupy._fleets import LANES, Call, has_room, learn_on_host
 from orfit_bench_cupy._transfers import Array, Host
 from orfit_bench_numba import apa, oja
-from orfit_bench_numba._fleets import learn_all
-from orfit_bench_numba._orthonormal_row import LARGEST_GROWTH
-from orfit_bench_numba._sliding_apa import MAX_CONDITION, MAX_INVERSE
-from orfit_bench_numba._subspace import RENEWAL_PERIOD
+
+LARGEST_GROWTH = 100.0
+"""Of |C x|^2, by a row that the kernel of oja learns: its square root is lost of the digits."""
+RENEWAL_PERIOD = 1000
+"""Rows after which a basis is orthonormalized on the host."""
+MAX_INVERSE = 64.0
+"""Largest inverse of A A', relative to that of orthogonal rows of equal length, by which the kernel of apa solves."""
+MAX_CONDITION = 1e6
+"""Largest condition number of a window that is not solved by an SVD, in float64."""
 
 
 def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
@@ -32,7 +38,7 @@ def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Ho
         learned[places] += call.launch("learn_subspaces", (C,), (*more, call.learned), room + keeps_c * d * k, *limits)
         call.download(s.basis, C)
 
-    return learn_all(advance, partial(learn_on_host, oja.learn), s, X, Y, p, out)
+    return learn_with_rest(advance, partial(learn_on_host, oja.learn), s, X, Y, p, out)
 
 
 def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
@@ -59,4 +65,4 @@ def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host
         call.download(s.targets, targets[:, : s.rows.shape[1]])
         call.download(s.count[:, 0], counts)
 
-    return learn_all(advance, partial(learn_on_host, apa.learn), s, X, Y, p, out)
+    return learn_with_rest(advance, partial(learn_on_host, apa.learn), s, X, Y, p, out)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
+from orfit_bench.kernels.fleets import learn_with_rest, make_fleet_learn
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._fleets import learn_all, on_threads
+from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._sequential_rls import max_abs
 from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, slide
 
@@ -96,6 +96,6 @@ def make_apa_fleet_learn(learn: Any) -> Any:
             on_threads(act, len(places), 4.0 * X.size * order)
             s.w[...], s.count[:, 0] = W.transpose(0, 2, 1), count
 
-        return learn_all(advance, learn, s, X, Y, p, out)
+        return learn_with_rest(advance, learn, s, X, Y, p, out)
 
     return fleet_learn

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import learn_with_rest
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._fleets import learn_all, on_threads
+from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._orthonormal_row import rotate
 from orfit_bench_numba._subspace import RENEWAL_PERIOD
 
@@ -52,6 +53,6 @@ def make_oja_fleet_learn(learn: Any) -> Any:
             given = s.basis, X, p.members, p.starts, places, p.t, step, learned, RENEWAL_PERIOD
             on_threads(lambda begin, end: learn_members(*given, begin, end), len(places), work)
 
-        return learn_all(advance, learn, s, X, Y, p, out)
+        return learn_with_rest(advance, learn, s, X, Y, p, out)
 
     return fleet_learn

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
+from orfit_bench.kernels.information import weights_of_rows
 from orfit_bench_numba._arrays import Array, Indices
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._fleets import on_threads
@@ -55,19 +56,17 @@ def make_ridge_fleet_learn(learn: Any) -> Any:
             found: Indices = one_by_one(s, X, Y, p, out)
             return found
         learned, kept = np.zeros(len(p.members), np.int64), np.minimum(p.forgetting_factor, 1).astype(X.dtype)
-        given = X, Y, p.members, p.starts, kept, weights_of_rows(p).astype(X.dtype), learned
+        given = (
+            X,
+            Y,
+            p.members,
+            p.starts,
+            kept,
+            weights_of_rows(p.forgetting_factor, p.t, p.starts).astype(X.dtype),
+            learned,
+        )
         work = 2.0 * X.size * X.shape[1]
         on_threads(lambda begin, end: learn_members(s.information, s.moment, *given, begin, end), len(learned), work)
         return learned
 
     return fleet_learn
-
-
-def weights_of_rows(p: Any) -> Array:
-    """The weight (n,) of each row: 1, or ff^-t in step t for a forgetting factor above 1."""
-    weights = np.ones(int(p.starts[-1]))
-    for j in np.flatnonzero(p.forgetting_factor > 1):
-        rows = slice(int(p.starts[j]), int(p.starts[j + 1]))
-        t = int(p.t[j]) + np.arange(rows.stop - rows.start, dtype=float)
-        weights[rows] = p.forgetting_factor[j] ** -t
-    return weights
