@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault
-from faults.reference_learner import PLAIN, WEIGHTS, KernelModule, block, plain
+from faults.reference_learner import PLAIN, STEP, WEIGHTS, KernelModule, block, plain
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.spec import Field, PrecisionWarning, Setting
 from orfit_bench.spec.types import Number
 
 correct = make_fleet_learn(plain)
-LEAKS = change(PLAIN, settings=(Setting("leakage", Number(0, 1), 0.9, "what is left of the weights before a row"),))
+RATED = change(PLAIN, settings=(Setting("rate", Number(0, 1), 0.9, "what the size of a step is multiplied by"),))
 LOST = Field("lost", (), "1 once the weights are large")
 WARNS = change(PLAIN, state={"fields": (WEIGHTS, LOST), "warning": PrecisionWarning("lost", "the weights are large")})
 
@@ -46,7 +47,7 @@ class _Shared:
 
     def of(self, j: int) -> Any:
         """The parameters of the rows of members[j]."""
-        return _With(self._p.of(j), leakage=self._p.of(0).leakage)
+        return _With(self._p.of(j), rate=self._p.of(0).rate)
 
 
 class _With:
@@ -60,19 +61,27 @@ class _With:
         return getattr(self._p, name)
 
 
-def _leaks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
-    """The correct kernel of LEAKS: the weights shrink before each row."""
+def _rated_step(s: Any, A: Any, Y: Any, p: Any) -> bool:
+    """The step of RATED."""
+    w = s.w + s.w.dtype.type(STEP * p.rate) * A.T @ (Y - A @ s.w)
+    if np.isfinite(w).all():
+        s.w[...] = w
+    return bool(np.isfinite(w).all())
+
+
+def _rated(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The correct kernel of RATED."""
     for i in range(len(X)):
-        row, before = slice(i, i + 1), s.w.copy()
-        s.w *= s.w.dtype.type(p.leakage)
-        if not plain(s, X[row], Y[row], p.at(i), None if out is None else out[row]):
-            s.w[...] = before
+        row = slice(i, i + 1)
+        if out is not None:
+            out[row] = X[row] @ s.w
+        if not _rated_step(s, X[row], Y[row], p):
             return i
     return len(X)
 
 
 def _shares_settings(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
-    return make_fleet_learn(_leaks)(s, X, Y, _Shared(p), out)
+    return make_fleet_learn(_rated)(s, X, Y, _Shared(p), out)
 
 
 def _stops_all_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
@@ -96,8 +105,9 @@ fault(
     "members_share_settings",
     "every member of a fleet has the settings of the first",
     "fleet_members_follow_their_own_settings",
-    method=LEAKS,
-    kernel=KernelModule(learn=_leaks, step=block, fleet_learn=_shares_settings),
+    "fleet_members_leave_and_return",
+    method=RATED,
+    kernel=KernelModule(learn=_rated, step=_rated_step, fleet_learn=_shares_settings),
 )
 fault(
     "one_member_stops_the_fleet",

@@ -74,7 +74,7 @@ FACTORS = (1.0, 0.98, 0.95, 0.9)
 """The settings of the members, relative to those of the variant."""
 
 
-def _own_settings(context: CheckContext) -> list[dict[str, object]]:
+def own_settings(context: CheckContext) -> list[dict[str, object]]:
     """Settings for each member, which differ in every number that may be smaller."""
     found: list[dict[str, object]] = [{} for _ in range(MEMBERS)]
     values = context.create().settings
@@ -96,7 +96,7 @@ def _own_settings(context: CheckContext) -> list[dict[str, object]]:
 def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
     """Members whose settings differ equal learners with these settings; a call without rows changes nothing."""
     _alone(context)
-    settings = _own_settings(context)
+    settings = own_settings(context)
     skip_if(not settings[0], "no setting is a number that may be smaller")
     alone, chunk = [context.create(**own) for own in settings], context.rows(n=6 * MEMBERS)
     fleet = stack(alone)

@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.checks.chunks import needs_batch_size
-from orfit_bench.conformance.checks.fleets import MEMBERS, needs_fleets
+from orfit_bench.conformance.checks.fleets import MEMBERS, needs_fleets, own_settings
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
 from orfit_bench.conformance.context import ROWS, CheckContext
 from orfit_bench.conformance.rows import Chunk
@@ -72,7 +72,7 @@ def fleet_members_leave_and_return(context: CheckContext) -> Deviation:
     """Members that leave a fleet and return in another order learn as if alone, even if one diverges."""
     skip_if(context.batch_size > 1, "fleets learn row by row")
     chunk = context.rows(n=2 * MEMBERS)
-    alone = [context.create() for _ in range(MEMBERS)]
+    alone = [context.create(**own) for own in own_settings(context)]
     members = alone  # of the fleet, in the order of `alone`
     info = np.finfo(context.dtype)
     for turn, (member, size) in enumerate([(0, 1.0), (1, float(info.eps) ** -0.4), (2, float(info.max) / 8), (0, 1.0)]):
