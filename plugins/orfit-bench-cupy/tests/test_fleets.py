@@ -174,7 +174,7 @@ def test_a_member_goes_on_after_a_row_that_the_host_learned(in_place, monkeypatc
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_kit_accepts_them(in_place, method):
-    only = ["fleet_equals_learners", "fleet_members_diverge_alone"]
+    only = ["fleet_equals_learners", "fleet_members_diverge_alone", "fleet_members_follow_their_own_settings"]
     only += ["fleet_members_lose_precision_alone"] * (method in ("rls", "class_rls", "kalman"))
     report = conform(method, backends=[in_place], only=only)
     assert report.passed, str(report)
