@@ -14,10 +14,10 @@ from orfit_bench.kernels.guards import Limits
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
-from orfit_bench_numba._few_features import measure_row, update
+from orfit_bench_numba._few_features import accepted_variances, inner_products, multiply, update
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._gradient import add_multiple, is_step_finite
-from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._precision_guard import dot, is_clearly_safe
 from orfit_bench_numba._sequential_rls import apply_row
 
 
@@ -46,9 +46,10 @@ def learn_members(
     for j in range(begin, end):
         i, factor = members[j], ff[j]
         limits = Limits(factor, one / 100 if factor < 1 else one, largest)
+        least, most = accepted_variances(factor)
         trace = sum_diagonal(P[i])
         for t in range(starts[j], starts[j + 1]):
-            safe, f, s = measure_row(P[i], X[t], u, W[i, 0], trace, factor)
+            safe, f, s = measure_row(P[i], X[t], u, W[i, 0], trace, factor, least, most)
             for k in range(len(z)):
                 if k:
                     f = dot(X[t], W[i, k])
@@ -64,6 +65,15 @@ def learn_members(
                     break
                 trace = sum_diagonal(P[i])
             learned[j] += 1
+
+
+@inline
+def measure_row(P: Array, x: Array, u: Array, w: Array, trace: Scalar, ff: Scalar, least: Scalar, most: Scalar) -> Any:
+    """u <- P x; whether the row is clearly safe for a P of this trace, f = x'w, and s = ff + x'P x."""
+    multiply(P, x, u)
+    along, f, energy = inner_products(x, u, w)
+    s = ff + along
+    return is_clearly_safe(energy, trace, s, min(w.dtype.type(1), ff)) and least <= s <= most, f, s
 
 
 @inline

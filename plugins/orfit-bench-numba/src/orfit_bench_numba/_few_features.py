@@ -32,11 +32,15 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
     learned = len(X)
     for i in range(len(w)):
         trace += P[i, i]
+    least, most = accepted_variances(ff)
     for t in range(len(X)):
-        safe, f, s = measure_row(P, X[t], u, w, trace, ff)
+        x = X[t]
+        multiply(P, x, u)  # not in a helper with what follows, which would take a third longer
+        along, f, energy = inner_products(x, u, w)
+        s = ff + along
         if len(out):
             out[t] = f
-        if not safe:
+        if not (is_clearly_safe(energy, trace, s, min(one, ff)) and least <= s <= most):
             learned = t
             break
         trace = update(P, w, u, (y[t] - f) / s, one / s, one / ff)
@@ -48,15 +52,10 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
 
 
 @inline
-def measure_row(P: Array, x: Array, u: Array, w: Array, trace: Scalar, ff: Scalar) -> Any:
-    """u <- P x; whether the row is clearly safe for a P of this trace, f = x'w, and s = ff + x'P x."""
-    one = w.dtype.type(1)
-    eps = np.finfo(type(one)).eps
-    least, most = ff * (one - np.sqrt(eps)), ff / eps ** (2 / 3)  # of a variance that `judge` accepts
-    multiply(P, x, u)
-    along, f, energy = inner_products(x, u, w)
-    s = ff + along
-    return is_clearly_safe(energy, trace, s, min(one, ff)) and least <= s <= most, f, s
+def accepted_variances(ff: Scalar) -> Any:
+    """The least and the largest variance that `judge` accepts."""
+    eps = np.finfo(type(ff)).eps
+    return ff * (1 - np.sqrt(eps)), ff / eps ** (2 / 3)
 
 
 @inline_reordered
