@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.information import forgetting_weights, is_solvable, least_norm
-from orfit_bench_cupy._fleets import NO_FLEETS
+from orfit_bench_cupy._fleet_information import learn_information as fleet_learn
 from orfit_bench_cupy._transfers import Array, fetch, run_on_host
 from orfit_bench_numba import ridge
 
-LACKS = NO_FLEETS
+__all__ = ["fleet_learn", "learn", "solve", "step"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -175,6 +175,14 @@ def learn_rows(
 
     Without it, returns NOT_FINITE if w is not finite at the end.
     """
+    return take_steps_of_outputs(w, X, Y, step, eps, tiny, normalized, out, careful)
+
+
+@inline
+def take_steps_of_outputs(
+    w: Array, X: Array, Y: Array, step: Array, eps: Scalar, tiny: Scalar, normalized: bool, out: Array, careful: bool
+) -> Any:
+    """See `learn_rows`."""
     n, p = X.shape
     c = w.shape[1]
     e, scaled = np.empty(c, w.dtype), np.empty(p, w.dtype)
