@@ -1,5 +1,6 @@
 """The backend's code on a strict stand-in for CuPy (standin/cupy), where there is no device."""
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 from helpers.quick import mark_slow
 
 import orfit_bench as ob
-from orfit_bench_cupy import BACKEND, METHODS
+from orfit_bench_cupy import BACKEND, METHODS, _triangular
 
 STANDIN = Path(__file__).resolve().parent / "standin"
 
@@ -33,6 +34,7 @@ cupy = imported("cupy_standin", STANDIN / "cupy" / "__init__.py")
 device = imported(
     "orfit_bench_cupy_device_on_standin", importlib.util.find_spec("orfit_bench_cupy._device").origin, cupy=cupy
 )
+_triangular.provide(cupy, importlib.import_module("cupy_standin._triangular").solve_triangular)
 IN_PLACE = replace(
     BACKEND,
     name="cupy-on-numpy",

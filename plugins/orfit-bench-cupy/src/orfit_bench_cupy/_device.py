@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from functools import cache
@@ -9,6 +10,8 @@ from typing import Any
 
 import cupy
 from numpy.typing import NDArray
+
+from orfit_bench_cupy import _triangular
 
 if not hasattr(
     cupy.ndarray, "__array_namespace__"
@@ -20,6 +23,14 @@ STAGED = 64 * 2**20
 PRECISION = ("CUPY_TF32", "CUPY_ACCELERATORS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATION_STRATEGY")
 """Environment variables that change the precision of products, recorded with every result."""
 _chosen = threading.local()
+
+
+def solve_triangular(*arguments: Any, **options: Any) -> Any:
+    """CuPy's function of this name, imported on first call: its module loads cuBLAS."""
+    return importlib.import_module("cupyx.scipy.linalg").solve_triangular(*arguments, **options)
+
+
+_triangular.provide(cupy, solve_triangular)
 
 
 def choose(which: str) -> None:
