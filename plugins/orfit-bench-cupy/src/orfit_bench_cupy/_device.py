@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 from numpy.typing import NDArray
 
-from orfit_bench_cupy import _triangular
+from orfit_bench_cupy import _libraries
 
 if not hasattr(
     cupy.ndarray, "__array_namespace__"
@@ -30,7 +30,12 @@ def solve_triangular(*arguments: Any, **options: Any) -> Any:
     return importlib.import_module("cupyx.scipy.linalg").solve_triangular(*arguments, **options)
 
 
-_triangular.provide(cupy, solve_triangular)
+def syrk(*arguments: Any, **options: Any) -> Any:
+    """CuPy's function of this name, imported on first call: its module loads cuBLAS."""
+    return importlib.import_module(f"{cupy.__name__}.cublas").syrk(*arguments, **options)
+
+
+_libraries.provide(cupy, _libraries.Libraries(solve_triangular, syrk))
 
 
 def choose(which: str) -> None:

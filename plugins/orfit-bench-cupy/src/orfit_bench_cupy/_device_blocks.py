@@ -13,8 +13,8 @@ import numpy as np
 
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
 from orfit_bench_cupy._block_kernels import BlockKernels
+from orfit_bench_cupy._libraries import solve_lower
 from orfit_bench_cupy._transfers import Array, Host, fetch
-from orfit_bench_cupy._triangular import solve_lower
 
 
 class DeviceBlocks:

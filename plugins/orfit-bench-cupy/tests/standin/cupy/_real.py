@@ -57,12 +57,13 @@ def bound(name: str, real: Any, act: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def declared(path: str) -> Callable[..., Any]:
-    """The only public function of a file beside CuPy's package, without its body: the module loads CUDA's libraries."""
+def declared(path: str, name: str) -> Callable[..., Any]:
+    """A function of a file beside CuPy's package, without its body, since the module loads CUDA's libraries."""
     source = (Path(REAL.__file__).parents[1] / path).read_text()
-    (function,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    function = next(node for node in functions if node.name == name)
     function.decorator_list, function.body = [], [ast.Pass()]
     found: dict[str, Any] = {}
     exec(compile(ast.fix_missing_locations(ast.Module([function], [])), path, "exec"), found)
-    act: Callable[..., Any] = found[function.name]
+    act: Callable[..., Any] = found[name]
     return act

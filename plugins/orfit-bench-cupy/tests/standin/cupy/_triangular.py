@@ -41,5 +41,7 @@ def _solve_triangular(
 
 
 solve_triangular = bound(
-    "scipy.linalg.solve_triangular", declared("cupyx/scipy/linalg/_solve_triangular.py"), _solve_triangular
+    "scipy.linalg.solve_triangular",
+    declared("cupyx/scipy/linalg/_solve_triangular.py", "solve_triangular"),
+    _solve_triangular,
 )
