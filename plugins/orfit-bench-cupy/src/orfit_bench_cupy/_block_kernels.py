@@ -17,7 +17,7 @@ TILE, PITCH, LANES = 32, 33, 32
 """As in `blocks.cu`."""
 THREADS = 256
 FACTOR_ERROR = 4
-"""Rounding of L L' - K that is allowed, in b eps sqrt(K_ii K_jj); of a Cholesky factor it is below 2."""
+"""Rounding of L L' - K that is allowed, in b eps sqrt(K_ii K_jj); of a Cholesky factor it is at most 1."""
 
 
 def source() -> str:
