@@ -125,7 +125,7 @@ def test_targets_near_the_largest_number_are_learned_on_the_host(device, monkeyp
 
 @pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
 @pytest.mark.parametrize("block", [0, 2, 4])
-def test_lost_digits_of_a_block_are_told(device, monkeypatch, block):
+def test_lost_digits_of_a_block_are_reported(device, monkeypatch, block):
     X, y = rows("rls", "float64")
     X[block * ROWS] *= 3e6  # its variance shrinks by more than eps^(-1/3)
     states = [

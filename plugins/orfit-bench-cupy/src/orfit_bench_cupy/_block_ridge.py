@@ -7,11 +7,23 @@ V^(1/2) X w = A C^-1 m, so that one triangular solve of [V^(1/2) X; m'] serves b
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from orfit_bench.kernels.information import is_solvable
 from orfit_bench_cupy._libraries import solve_lower
 from orfit_bench_cupy._transfers import Array, fetch
+
+MOST_ROWS = 512
+RANGE = math.log(1e3)
+"""Logarithm of the ratio of weights within a block."""
+
+
+def block_size(d: int, ff: float) -> int:
+    """Rows of a block: its factorization of d^3 / 3 flops then takes no more than its products; fewer by forgetting."""
+    rows = min(max(d // 2, 32), MOST_ROWS)
+    return rows if ff == 1 else max(1, min(rows, int(RANGE / abs(math.log(ff)))))
 
 
 def factor_information(L: Array) -> tuple[Array, Array, Array]:

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.information import forgetting_weights, is_solvable, least_norm
-from orfit_bench_cupy._block_ridge import factor_information, precision, predict_block
+from orfit_bench_cupy._block_ridge import block_size, factor_information, precision, predict_block
 from orfit_bench_cupy._block_rls import MIN_FEATURES
 from orfit_bench_cupy._fleets import NO_FLEETS
 from orfit_bench_cupy._libraries import add_products
 from orfit_bench_cupy._transfers import Array, fetch, run_on_host
 from orfit_bench_numba import ridge
-from orfit_bench_numba._block_ridge import block_size
 
 LACKS = NO_FLEETS
 
