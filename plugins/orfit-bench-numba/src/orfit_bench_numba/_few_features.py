@@ -13,7 +13,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._gradient import NOT_FINITE, is_finite
+from orfit_bench_numba._finite import NOT_FINITE, is_finite
 from orfit_bench_numba._precision_guard import copy, is_clearly_safe
 
 MAX_FEATURES = 32

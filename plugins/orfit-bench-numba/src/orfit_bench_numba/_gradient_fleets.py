@@ -9,7 +9,8 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._fleets import on_threads
-from orfit_bench_numba._gradient import apply_row, dot_products, take_steps_of_outputs
+from orfit_bench_numba._gradient import apply_row, dot_products
+from orfit_bench_numba._gradient_outputs import take_steps_of_outputs
 
 
 @compiled("W R r I I r r b I w i i")

@@ -14,7 +14,7 @@ import numpy as np
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._gradient import is_finite
+from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
 from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, multiply_symmetric, scale_errors
 from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle

@@ -4,7 +4,8 @@ from typing import Any
 
 from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._gradient import learn_by_gradient, step_gradient
+from orfit_bench_numba._gradient import learn_by_gradient
+from orfit_bench_numba._gradient_blocks import step_gradient
 from orfit_bench_numba._gradient_fleets import make_gradient_fleet_learn
 
 CHECKS_ROWS = True

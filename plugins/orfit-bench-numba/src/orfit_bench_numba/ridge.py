@@ -16,7 +16,7 @@ from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_ridge import block_size, predict_block
-from orfit_bench_numba._gradient import NOT_FINITE
+from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
 from orfit_bench_numba._ridge_rows import add_rows
 from orfit_bench_numba._threads import limit_blas_threads
