@@ -63,7 +63,7 @@ def test_a_mutant_that_cannot_be_imported_is_noticed() -> None:
     assert after("the import", [], CHECKS) == ([IMPORT] * 2, [])
 
 
-def test_a_mutant_is_judged_again_when_the_checks_have_changed(tmp_path: Path) -> None:
+def test_changed_checks_judge_again_what_few_noticed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "redundancy", {})
     verdicts = {"a": ["one_row"], "b": ["one_row", "row_by_row"], "c": []}
     for key, names in verdicts.items():
