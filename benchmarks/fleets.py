@@ -10,7 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +77,35 @@ def large() -> None:
     print(f"{1e3 * found['memory']:.1f} ms: {share:.0f} % of the memory limit")
 
 
+METHODS: dict[str, dict[str, Any]] = {
+    "lms": {"step_size": 0.05},
+    "nlms": {},
+    "apa": {"projection_order": 3},
+    "rls": {},
+    "ridge": {},
+    "kalman": {"transition": 0.99, "process_noise": 0.1},
+    "class_rls": {},
+    "oja": {"n_components": 2},
+}
+"""Methods that learn fleets, with settings."""
+
+
+def ticks(method: str, backend: str) -> Callable[[], object]:
+    """A function that learns a row for each of 1,000 members of 8 features, another one in each call."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((8, 1000, 1, 8)), rng.standard_normal((8, 1000, 1))
+    targets: Any = [None] * 8 if method == "oja" else (y > 0).astype(int) if method == "class_rls" else y
+    fleet, turns = ob.fleet(method, 1000, backend=backend, **METHODS[method]), cycle(zip(X, targets, strict=True))
+    return lambda: fleet.partial_fit(*next(turns))
+
+
+def methods() -> None:
+    """1,000 members of 8 features: a row for each, by every method that learns fleets."""
+    for method in METHODS:
+        found = measure({backend: ticks(method, backend) for backend in ("numpy", "numba")}, 20)
+        print(f"N = 1,000, d = 8, {method}: " + ", ".join(f"{n} {1e3 * t:.2f} ms" for n, t in found.items()))
+
+
 def chunks() -> None:
     """10,000 members of 8 features that learn 64 rows in a call, on every backend that can: transfers are included."""
     rng = np.random.default_rng(0)
@@ -88,5 +119,6 @@ def chunks() -> None:
 
 if __name__ == "__main__":
     small()
+    methods()
     large()
     chunks()

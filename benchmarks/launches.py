@@ -18,7 +18,9 @@ CASES = [
     ("orfit", 20_000, {"memory": 50}, (1, 256)),
     ("rls", 1024, {}, (1, 256)),
     ("rls", 1024, {"forgetting_factor": 0.8}, (12,)),
+    ("rls", 2048, {}, (1024,)),
     ("kalman", 1024, {"observation_noise": 0.1}, (1, 256)),
+    ("ridge", 1024, {}, (256,)),
     ("kalman", 420, {"transition": 0.9, "process_noise": 0.1}, (1, 16)),
 ]
 HEAD = (

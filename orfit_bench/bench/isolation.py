@@ -69,7 +69,7 @@ class CellProcesses:
         self._resources.close()
 
     def expect(self, kernels: Iterable[Kernel]) -> None:
-        """Name kernels that will be used, so that they are imported and compiled only once."""
+        """Name kernels that will be used, so that they are imported and loaded only once."""
         self._kernels = sorted(set(kernels))
 
     def run(self, cell: Cell, limits: Limits, timed: bool) -> Answer:
@@ -144,9 +144,9 @@ def prepare(kernels: list[Kernel]) -> Kernel | None:
         if known.backends[backend].memory:  # it counts the memory of a device
             continue
         try:
-            kernel, compile_kernel = known.kernel(backend, method), known.backends[backend].compile
-            if compile_kernel:
-                compile_kernel(kernel, dtype)
+            kernel, load_kernel = known.kernel(backend, method), known.backends[backend].load
+            if load_kernel:
+                load_kernel(kernel, dtype)
         except Exception:  # its cell records why
             continue
         if fingerprint.changed(_loaded[0]):

@@ -17,6 +17,8 @@ Learn = Callable[[Any, Array, Array, Any, Array | None], int]
 FleetLearn = Callable[[Any, Array, Array, Any, Array | None], Array]
 Step = Callable[[Any, Array, Array, Any, Array, Array], Array]
 """step(s, x, e, p, j, row): members j learn a row each, x (m, d) with errors e (m, r); returns which applied it."""
+StepOnTargets = Callable[[Any, Array, Array, Any, Array, Array, Array | None], Array]
+"""step(s, x, y, p, j, row, out): the same with targets y (m, r); predictions go to out[row] unless out is None."""
 
 
 def make_fleet_learn(learn: Learn) -> FleetLearn:
@@ -34,6 +36,32 @@ def make_fleet_learn(learn: Learn) -> FleetLearn:
     return fleet_learn
 
 
+def learn_with_rest(
+    advance: Callable[[Array, Array], None], learn: Learn, s: Any, X: Array, Y: Array, p: Any, out: Array | None
+) -> Array:
+    """Learn the rows of members by `advance`; a row that it leaves, by `learn` of the member alone.
+
+    advance(places, learned) goes on from row learned[j] of members[j], for each j of `places`, as far as it can.
+    """
+    learned, counts = np.zeros(len(p.members), np.int64), np.diff(p.starts)
+    places = np.flatnonzero(counts)
+    while len(places):
+        advance(places, learned)
+        left = places[learned[places] < counts[places]]
+        went_on = [_learn_row(learn, s, X, Y, p, out, int(j), int(learned[j])) for j in left]
+        places = left[np.array(went_on, bool)]
+        learned[places] += 1
+        places = places[learned[places] < counts[places]]
+    return learned
+
+
+def _learn_row(learn: Learn, s: Any, X: Array, Y: Array, p: Any, out: Array | None, j: int, k: int) -> bool:
+    """Learn row k of members[j] by the kernel of one learner."""
+    row, i = slice(int(p.starts[j]) + k, int(p.starts[j]) + k + 1), int(p.members[j])
+    one = type(s)(*(a[i, ...] for a in s))
+    return bool(learn(one, X[row], Y[row], p.of(j).at(k), None if out is None else out[row]) == 1)
+
+
 def rounds(starts: Array) -> Iterator[tuple[Array, Array]]:
     """The k-th row of every member that has one, for k = 0, 1, ...: places of the members, and their rows."""
     counts = np.diff(starts)
@@ -45,6 +73,18 @@ def rounds(starts: Array) -> Iterator[tuple[Array, Array]]:
 def make_batched_learn(step: Step) -> FleetLearn:
     """`fleet_learn` of a linear model from a step that all members take at once; a member that is refused stops."""
 
+    def step_on_targets(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+        f = (x[:, None] @ s.w)[:, 0]
+        if out is not None:
+            out[row] = f
+        return step(s, x, y - f, p, j, row)
+
+    return make_batched_rounds(step_on_targets)
+
+
+def make_batched_rounds(step: StepOnTargets) -> FleetLearn:
+    """`fleet_learn` from a step on targets that all members take at once; a member that is refused stops."""
+
     def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
         learned, running = np.zeros(len(p.members), np.int64), np.ones(len(p.members), bool)
         for j, row in rounds(p.starts):
@@ -53,11 +93,7 @@ def make_batched_learn(step: Step) -> FleetLearn:
             i = p.members[j]
             everyone = len(i) == p.size
             part = s if everyone else type(s)(*(a[i] for a in s))
-            x = X[row]
-            f = (x[:, None] @ part.w)[:, 0]
-            if out is not None:
-                out[row] = f
-            applied = step(part, x, Y[row] - f, p, j, row)
+            applied = step(part, X[row], Y[row], p, j, row, out)
             if not everyone:
                 for field, a in zip(s, part, strict=True):
                     field[i] = a

@@ -26,6 +26,16 @@ def forgetting_weights(ff: float, t: int, steps: int) -> tuple[float, Array]:
     return 1.0, ff ** -np.arange(t, t + steps, dtype=float)
 
 
+def weights_of_rows(ff: Array, t: Array, starts: Array) -> Array:
+    """The weight (n,) of each row of a fleet: 1, or ff^-t in step t for a forgetting factor ff above 1.
+
+    ff and t (m,) are the factors of the members and their first steps; their rows are starts[j] to starts[j + 1].
+    """
+    of = np.repeat(np.arange(len(ff)), np.diff(starts))
+    steps = (t - starts[:-1])[of] + np.arange(len(of), dtype=float)
+    return np.where(ff[of] > 1, ff[of] ** -steps, 1.0)
+
+
 def add_products(L: Array, X: Array, factor: float) -> None:
     """L <- factor L + X^H X in place for rows X (n, p), the lower triangle only: p^2 flops a row."""
     _syrk(L.dtype.char)(

@@ -23,11 +23,16 @@ def orthonormal_factor(C: Array) -> Array | None:
     For a C that grew out of an orthonormal matrix and shrank in no direction: then the error of Q is at most eps |R|,
     which may be at most 0.01.
     """
+    Q, accurate = orthonormal_factors(C)
+    return Q if accurate else None
+
+
+def orthonormal_factors(C: Array) -> tuple[Array, Array]:
+    """The Q of each C (..., d, k), and which of them have enough digits."""
     Q, R = np.linalg.qr(C)
-    if not np.finfo(C.dtype).eps * np.abs(R).max() <= 0.01:  # also refuses NaN and inf
-        return None
-    signed: Array = Q * np.copysign(1, np.diagonal(R).real)  # which LAPACK makes real
-    return signed
+    accurate = np.finfo(C.dtype).eps * np.abs(R).max(axis=(-2, -1)) <= 0.01  # also refuses NaN and inf
+    signs = np.copysign(1, np.diagonal(R, axis1=-2, axis2=-1).real)  # which LAPACK makes real
+    return Q * signs[..., None, :], accurate
 
 
 def inverse_gram(C: Array) -> Array | None:
@@ -45,9 +50,15 @@ def regularized_inverse(A: Array, eps: float) -> Array:
 
     Singular values up to sqrt(machine eps) of the largest count as zero.
     """
-    size = max(np.abs(A).max(), 1)  # so that neither a singular value nor its square overflows
-    V, sigma, Wt = np.linalg.svd(A / size, full_matrices=False)
-    nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[0]
-    gain = np.divide(1, sigma + eps / size / size / sigma, out=np.zeros_like(sigma), where=nonzero)
-    inverse: Array = (Wt.conj().T * gain) @ (V.conj().T / size)
+    return regularized_inverses(A, np.asarray(eps, A.real.dtype))
+
+
+def regularized_inverses(A: Array, eps: Array) -> Array:
+    """The same (..., p, k) for each A (..., k, p), with eps (...)."""
+    size = np.maximum(np.abs(A).max(axis=(-2, -1)), 1)[..., None]  # so that no singular value nor its square overflows
+    V, sigma, Wt = np.linalg.svd(A / size[..., None], full_matrices=False)
+    nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[..., :1]
+    added = eps[..., None] / size / size / sigma
+    gain = np.divide(1, sigma + added, out=np.zeros_like(sigma), where=nonzero)
+    inverse: Array = (Wt.conj().mT * gain[..., None, :]) @ (V.conj().mT / size[..., None])
     return inverse

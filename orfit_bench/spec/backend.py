@@ -46,6 +46,8 @@ class Backend:
     """The signatures of a kernel module that are compiled so far; None for a backend without a compiler."""
     compile: Callable[[Any, str], None] | None = None
     """Compile a kernel module for a dtype and cache it for later processes; None if nothing is cached."""
+    load: Callable[[Any, str], None] | None = None
+    """Load what is cached of a kernel module for a dtype, and compile nothing; None if nothing is cached."""
     complete: bool = False
     """Whether it has kernels for all methods of the catalogue with all their capabilities but complex numbers."""
 

@@ -69,6 +69,13 @@ class FleetParams(Protocol):
     def size(self) -> int:
         """N."""
 
+    @property
+    def step_model(self) -> Any:
+        """Of filters: an orfit_bench.learners.filtering.dynamics.StepModel with an entry for each of `members`.
+
+        Entries lie in host memory; there is one where all members share it.
+        """
+
     def of(self, j: int, /) -> Params:
         """The parameters of the rows of members[j] as `learn` gets them."""
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault
-from faults.reference_learner import PLAIN, WEIGHTS, KernelModule, block, plain
+from faults.reference_learner import PLAIN, STEP, WEIGHTS, KernelModule, block, plain
 from orfit_bench.kernels.fleets import make_fleet_learn
-from orfit_bench.spec import Field, PrecisionWarning
+from orfit_bench.spec import Field, PrecisionWarning, Setting
+from orfit_bench.spec.types import Number
 
 correct = make_fleet_learn(plain)
+RATED = change(PLAIN, settings=(Setting("rate", Number(0, 1), 0.9, "what the size of a step is multiplied by"),))
 LOST = Field("lost", (), "1 once the weights are large")
 WARNS = change(PLAIN, state={"fields": (WEIGHTS, LOST), "warning": PrecisionWarning("lost", "the weights are large")})
 
@@ -36,6 +39,51 @@ def _mixes_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
     return learned
 
 
+class _Shared:
+    """The parameters of a fleet, in which every member has those of the first that gets rows."""
+
+    def __init__(self, p: Any) -> None:
+        self.members, self.starts, self._p = p.members, p.starts, p
+
+    def of(self, j: int) -> Any:
+        """The parameters of the rows of members[j]."""
+        return _With(self._p.of(j), rate=self._p.of(0).rate)
+
+
+class _With:
+    """Parameters with another value of a setting."""
+
+    def __init__(self, p: Any, **values: Any) -> None:
+        self._p = p
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._p, name)
+
+
+def _rated_step(s: Any, A: Any, Y: Any, p: Any) -> bool:
+    """The step of RATED."""
+    w = s.w + s.w.dtype.type(STEP * p.rate) * A.T @ (Y - A @ s.w)
+    if np.isfinite(w).all():
+        s.w[...] = w
+    return bool(np.isfinite(w).all())
+
+
+def _rated(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The correct kernel of RATED."""
+    for i in range(len(X)):
+        row = slice(i, i + 1)
+        if out is not None:
+            out[row] = X[row] @ s.w
+        if not _rated_step(s, X[row], Y[row], p):
+            return i
+    return len(X)
+
+
+def _shares_settings(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+    return make_fleet_learn(_rated)(s, X, Y, _Shared(p), out)
+
+
 def _stops_all_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
     before = s.w.copy()
     learned = correct(s, X, Y, p, out)
@@ -52,6 +100,14 @@ fault(
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_mixes_members),
+)
+fault(
+    "members_share_settings",
+    "every member of a fleet has the settings of the first",
+    "fleet_members_follow_their_own_settings",
+    "fleet_members_leave_and_return",
+    method=RATED,
+    kernel=KernelModule(learn=_rated, step=_rated_step, fleet_learn=_shares_settings),
 )
 fault(
     "one_member_stops_the_fleet",

@@ -59,7 +59,7 @@ def test_what_judges_and_what_starts_processes_is_no_learner_code() -> None:
     assert not any(map(is_of_host, ["orfit_bench", "orfit_bench.conformance", "orfit_bench.spec", "orfit_bench.jobs"]))
 
 
-def test_verdicts_on_learner_code_hold_for_the_kernels_that_judged() -> None:
+def test_verdicts_on_learner_code_are_kept_with_the_kernels() -> None:
     question = Question([], [], ["float64"], [], 0)
 
     def key(module: str, *pairs: tuple[str, str]) -> str:

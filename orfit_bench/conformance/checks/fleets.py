@@ -13,6 +13,7 @@ from orfit_bench.conformance.rows import Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
 from orfit_bench.plugins.registry import registry
+from orfit_bench.schedules import Constant
 from orfit_bench.spec import LINEAR
 from orfit_bench.spec.capability import fleet_absence
 
@@ -67,6 +68,47 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
             context.learn(learner, chunk.map(partial(np.take, indices=rows, axis=0)))
     _learn(fleet, chunk.X, chunk.y, which)
     return worst([even, _compare(context, fleet, alone, chunk, "rows of unequal number")])
+
+
+FACTORS = (1.0, 0.98, 0.95, 0.9)
+"""The settings of the members, relative to those of the variant."""
+
+
+def own_settings(context: CheckContext) -> list[dict[str, object]]:
+    """Settings for each member, which differ in every number that may be smaller."""
+    found: list[dict[str, object]] = [{} for _ in range(MEMBERS)]
+    values = context.create().settings
+    for setting in context.method.settings:
+        value = values[setting.name]
+        number = value.value if isinstance(value, Constant) else value
+        if not (isinstance(number, float | np.ndarray) and np.ndim(number) == 0 and 0 < number < np.inf):
+            continue
+        try:
+            own = [setting.check(factor * float(number)) for factor in FACTORS]
+        except ValueError:
+            continue
+        for settings, one in zip(found, own, strict=True):
+            settings[setting.name] = one
+    return found
+
+
+@check(needs_fleets)
+def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
+    """Members whose settings differ equal learners with these settings; a call without rows changes nothing."""
+    _alone(context)
+    settings = own_settings(context)
+    skip_if(not settings[0], "no setting is a number that may be smaller")
+    alone, chunk = [context.create(**own) for own in settings], context.rows(n=6 * MEMBERS)
+    fleet = stack(alone)
+    which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
+    none = chunk.cut(0, 0)
+    for rows, of in ((chunk, which), (none, which[:0]), (chunk, which[::-1])):
+        _learn(fleet, rows.X, rows.y, of)
+        for i, learner in enumerate(alone):
+            mine = np.flatnonzero(of == i)
+            if len(mine):
+                context.learn(learner, rows.map(partial(np.take, indices=mine, axis=0)))
+    return _compare(context, fleet, alone, chunk, "settings of their own")
 
 
 def needs_fleets_that_warn(context: CheckContext) -> str:

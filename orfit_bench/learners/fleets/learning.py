@@ -38,11 +38,9 @@ def count_steps(members: Members, state: FleetState, rows: FleetRows, learned: A
     if not hasattr(state.arrays, "moved"):
         return
     stepped = (learned > 0) & (before + learned > 1)  # never before the very first row
-    for i in rows.members[stepped] if members.varying else rows.members[:0]:
-        if members.rule(int(i)).is_dynamic(state.sizes):
-            state.arrays.moved[i] = 1
-    if not members.varying and members.shared.is_dynamic(state.sizes):
-        state.arrays.moved[rows.members[stepped]] = 1
+    moves = members.step_model(state.sizes).is_dynamic.any(axis=1)  # of each member, or of all
+    moving = rows.members[stepped]
+    state.arrays.moved[moving[moves[moving]] if len(moves) > 1 else moving[moves.repeat(len(moving))]] = 1
 
 
 def describe_divergence(members: Members, state: FleetState, rows: FleetRows, learned: Array) -> DivergedError | None:

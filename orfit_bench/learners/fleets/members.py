@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.learners.computed_once import ComputedOnce
+from orfit_bench.learners.filtering.dynamics import StepModel
+from orfit_bench.learners.filtering.rule import FilterRule
+from orfit_bench.learners.fleets.motion import stack_models
 from orfit_bench.learners.parameters import no_limit
 from orfit_bench.learners.rule import Rule
 from orfit_bench.schedules import Schedule
@@ -64,6 +67,22 @@ class Members:
             self._rules[i] = replace(self.shared, settings=self.settings(i), random_state=seed)
         return self._rules[i]
 
+    @ComputedOnce
+    def _step_models(self) -> dict[Sizes, StepModel]:
+        return {}
+
+    def step_model(self, sizes: Sizes) -> StepModel:
+        """The parameters of the filters, in host memory: an entry for each member, or one where all share it.
+
+        TypeError where the members are no filters.
+        """
+        if not isinstance(self.shared, FilterRule):
+            raise TypeError(f"{self.shared.method.name} is no filter")
+        if sizes not in self._step_models:
+            rules: list[Any] = [self.rule(i) for i in range(self.size if self.varying else 1)]
+            self._step_models[sizes] = stack_models([rule.constant_parameters(sizes) for rule in rules])
+        return self._step_models[sizes]
+
     def values(self, name: str, members: HostArray, times: HostArray, rows: HostArray) -> HostArray:
         """A setting as kernels get it: a value for each of `members` (m,), or of a schedule one for each row.
 
@@ -71,6 +90,8 @@ class Members:
         """
         setting = next(s for s in self.shared.method.settings if s.name == name)
         own = self.varying.get(name, ())
+        if not len(members):
+            return np.empty(0, self.shared.dtype)
         given = [own[i] for i in members.tolist()] if own else [self.shared.settings[name]]
         given = [no_limit(setting) if value is None else value for value in given]
         if not isinstance(given[0], Schedule):

@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.learners.computed_once import ComputedOnce
+from orfit_bench.learners.filtering.dynamics import StepModel
 from orfit_bench.learners.fleets.members import Members
 from orfit_bench.learners.fleets.rows import FleetRows
 from orfit_bench.learners.fleets.state import FleetState
 from orfit_bench.schedules import Schedule
 from orfit_bench.state.state import LearnerState
+
+PER_MEMBER = ("transition", "process_noise", "observation_noise", "is_dynamic")
+"""What a filter's parameters have for each member."""
 
 
 class FleetParameters:
@@ -33,6 +38,15 @@ class FleetParameters:
         value = self._members.values(setting, self.members, times, of)
         setattr(self, setting, value)
         return value
+
+    @ComputedOnce
+    def step_model(self) -> StepModel:
+        """The parameters of the filters with an entry for each of `members`, or one where all share it."""
+        found = self._members.step_model(self._state.sizes)
+        if len(self.members) == self.size:
+            return found
+        entries = {name: getattr(found, name) for name in PER_MEMBER}
+        return found._replace(**{name: a[self.members] for name, a in entries.items() if a is not None and len(a) > 1})
 
     def of(self, j: int) -> Any:
         """The parameters of the rows of members[j], as `learn` of one learner gets them."""

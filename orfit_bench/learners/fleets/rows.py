@@ -119,6 +119,8 @@ def as_numbers(
 ) -> HostArray:
     """A C-order array of dtype with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column."""
     array: HostArray = validation.as_real(value, name, dtype)
+    if validation.has_finite_sum(array):
+        return array
     bad = np.isinf(array) if gaps else ~np.isfinite(array)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])

@@ -1,5 +1,6 @@
 """The backend's code on a strict stand-in for CuPy (standin/cupy), where there is no device."""
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 from helpers.quick import mark_slow
 
 import orfit_bench as ob
-from orfit_bench_cupy import BACKEND, METHODS
+from orfit_bench_cupy import BACKEND, METHODS, _libraries
 
 STANDIN = Path(__file__).resolve().parent / "standin"
 
@@ -32,6 +33,13 @@ def imported(name, path, **places):
 cupy = imported("cupy_standin", STANDIN / "cupy" / "__init__.py")
 device = imported(
     "orfit_bench_cupy_device_on_standin", importlib.util.find_spec("orfit_bench_cupy._device").origin, cupy=cupy
+)
+_libraries.provide(  # as `_device` does where the stand-in has CuPy's name
+    cupy,
+    _libraries.Libraries(
+        importlib.import_module("cupy_standin._triangular").solve_triangular,
+        importlib.import_module("cupy_standin.cublas").syrk,
+    ),
 )
 IN_PLACE = replace(
     BACKEND,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from orfit_bench.kernels.guards import forgetting_limits
-from orfit_bench_cupy import _block_rls, _covariance, gp, owm
+from orfit_bench_cupy import _covariance, gp, owm
+from orfit_bench_cupy._device_blocks import DeviceBlocks
 from orfit_bench_numba import _covariance as numba_covariance
 
 from .conftest import IN_PLACE
@@ -27,6 +28,12 @@ def covariance(size, shape):
 def there(*arrays):
     """Copies on the device; numbers without dimensions stay in host memory."""
     return [IN_PLACE.asarray(a) if a.ndim else a.copy() for a in arrays]
+
+
+def learn_block(P, w, rows, targets, noise, limits):
+    """Whether three rows are learned as a block on the device, and whether half of the digits are lost."""
+    learned, degraded = DeviceBlocks(P, w, rows, targets, noise, limits, None, 3).learn([slice(0, 3)])
+    return bool(learned), degraded
 
 
 def same(got, want, size):
@@ -56,15 +63,16 @@ def test_a_step_comes_to_what_it_does_on_the_host(size, ff, shape, rows):
 def test_a_block_is_learned_only_where_the_host_refuses_no_row(size, ff, shape):
     limits, noise = forgetting_limits(ff, np.dtype(float)), np.full(3, ff)
     P, w, lost = covariance(size, shape), W.copy(), np.zeros(())
-    mine = there(P, w, lost)
-    learned = _block_rls.learn_block(mine[0], mine[1], *there(X[:3], Y[:3]), noise, limits, mine[2], None)
+    mine = there(P, w)
+    learned, degraded = learn_block(*mine, *there(X[:3], Y[:3]), noise, limits)
     if not learned:
         assert (mine[0].get() == P).all()
+        assert (mine[1].get() == w).all()
         return
     assert numba_covariance.learn_rows(P, w, X[:3], Y[:3], noise, lost, None, limits) == 3
-    assert mine[2] == lost
+    assert degraded == lost
     if size < 1e13:
-        same(mine[:2], (P, w), size)
+        same(mine, (P, w), size)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -74,9 +82,7 @@ def test_a_covariance_that_no_row_visits_grows_to_the_edge_of_the_floats(ff, app
     P[-1, -1] = np.finfo(float).max / 5
     parts = there(P, W, rows, Y[:3], np.zeros(()))
     assert _covariance.learn_step(*parts[:4], ff * np.eye(3), parts[4], limits) == applied
-    P, w, rows, y, lost = there(P, W, rows, Y[:3], np.zeros(()))
-    block = _block_rls.learn_block(P, w, rows, y, np.full(3, ff), limits, lost, None)
-    assert block == applied
+    assert learn_block(*there(P, W, rows, Y[:3]), np.full(3, ff), limits)[0] == applied
 
 
 def test_a_layer_that_takes_nothing_in_propagates_nothing():

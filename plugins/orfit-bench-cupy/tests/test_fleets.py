@@ -7,14 +7,23 @@ import pytest
 
 import orfit_bench as ob
 from orfit_bench.conformance import conform
+from orfit_bench_cupy import _fleets
 
-METHODS = ("rls", "class_rls", "lms", "nlms")
+METHODS = ("rls", "class_rls", "lms", "nlms", "ridge", "kalman", "oja", "apa")
 pytestmark = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
 SETTINGS = {
     "rls": {"forgetting_factor": [0.9 + 0.1 * (i % 2) for i in range(30)], "ridge": 0.1},
     "class_rls": {"forgetting_factor": 0.99},
     "lms": {"step_size": [0.01 * (1 + i % 3) for i in range(30)]},
     "nlms": {"step_size": 0.5, "eps": [0.1 * (i % 2) for i in range(30)]},
+    "ridge": {"forgetting_factor": [0.98 + 0.02 * (i % 3) for i in range(30)]},
+    "kalman": {
+        "transition": [0.9 + 0.05 * (i % 3) for i in range(30)],
+        "process_noise": [0.1 * (i % 2) for i in range(30)],
+        "observation_noise": [0.1 + 0.1 * (i % 4) for i in range(30)],
+    },
+    "oja": {"step_size": [0.01 * (1 + i % 3) for i in range(30)]},
+    "apa": {"projection_order": 2, "step_size": 0.5, "eps": [0.1 * (i % 2) for i in range(30)]},
 }
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}
 """Sums of some ten numbers come in another order, and P of rls grows the difference by its condition number."""
@@ -30,11 +39,15 @@ def rows(rng, n, d, labels, dtype):
 
 def learned(method, backend, dtype, d):
     rng = np.random.default_rng(d)
-    fleet = ob.fleet(method, 30, backend=backend, dtype=dtype, **SETTINGS[method])
+    given = {"n_components": min(d, 3)} if method == "oja" else {}
+    fleet = ob.fleet(method, 30, backend=backend, dtype=dtype, **SETTINGS[method], **given)
     found = []
     for n in (200, 1, 57):
         X, y, which = rows(rng, n, d, method == "class_rls", dtype)
-        found.append(fleet.prequential(X, y, which=which))
+        if method in ("oja", "ridge"):  # predictions of ridge are computed on the host
+            fleet.partial_fit(X, y, which=which)
+        else:
+            found.append(fleet.prequential(X, y, which=which))
     return fleet, found
 
 
@@ -74,14 +87,44 @@ def test_members_too_wide_for_shared_memory_learn_on_the_host(in_place):
 def test_members_diverge_alone(in_place):
     X, y = np.ones((3, 4, 2)), np.ones((3, 4))
     X[1, 2] = np.finfo(float).max
-    for method in ("rls", "lms"):
+    for method in ("rls", "lms", "ridge", "kalman"):
         fleet = ob.fleet(method, 3, backend=in_place)
         with pytest.raises(ob.DivergedError) as caught:
             fleet.partial_fit(X, y)
         assert caught.value.members == (1,)
         assert fleet.n_samples_seen_.tolist() == [4, 2, 4]
         assert fleet[1].n_samples_seen_ == 2
-        assert np.array_equal(fleet[0].array("w"), fleet[2].array("w"))
+        first, _, last = fleet.predict(X)
+        assert np.array_equal(first, last)
+
+
+@pytest.mark.parametrize("method", ["rls", "lms", "nlms", "ridge", "kalman", "apa"])
+def test_members_stop_before_their_weights_overflow(in_place, method):
+    X, y = np.tile(np.eye(2), (3, 1, 1)), np.ones((3, 2))
+    X[1, 1], y[1] = X[1, 0], [1.7e308, 1.7e308 if method == "ridge" else -1.7e308]
+    settings = {"apa": {"projection_order": 1}, "lms": {"step_size": 1.0}}.get(method, {})
+    for backend in (in_place, "numba"):
+        fleet = ob.fleet(method, 3, backend=backend, **settings)
+        with pytest.raises(ob.DivergedError) as caught:
+            fleet.partial_fit(X, y)
+        assert caught.value.members == (1,)
+        assert fleet.n_samples_seen_.tolist() == [2, 1, 2]
+
+
+def test_windows_that_count_as_dependent_learn_on_the_host(in_place):
+    X, y = np.array([[[1.0, 0.0], [1.0, 1e-9]]]), np.array([[1.0, 5.0]])  # regularized, the small direction would count
+    ours, theirs = (
+        ob.fleet("apa", 1, backend=b, projection_order=2, eps=1.0).partial_fit(X, y).state()["w"].values
+        for b in (in_place, "numpy")
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-14)
+
+
+def test_a_window_of_tiny_rows_stops_before_its_weights_overflow(in_place):
+    fleet = ob.fleet("apa", 2, backend=in_place, projection_order=1, eps=0.0)
+    with pytest.raises(ob.DivergedError) as caught:
+        fleet.partial_fit(np.array([[[1e-30]], [[1.0]]]), np.array([[1e300], [1.0]]))
+    assert caught.value.members == (0,)
 
 
 def test_a_forgotten_direction_is_refused_before_it_overflows(in_place):
@@ -102,20 +145,37 @@ def test_rounding_marks_the_members_whose_digits_it_takes(in_place):
         assert fleet.state()["precision_lost"].values.tolist() == [1, 0]
 
 
-def test_a_call_is_one_launch(in_place):
-    X, y = np.random.default_rng(0).standard_normal((2, 40, 50, 3)), np.zeros((40, 50))
-    fleet = ob.fleet("rls", 40, backend=in_place).partial_fit(X[0], y)
-    counts = ob.backends()[in_place].namespace().COUNTS
+@pytest.mark.parametrize("method", METHODS)
+def test_a_call_is_one_launch(in_place, method, monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((2, 40, 50, 8)), np.zeros((40, 50), int)
+    fleet = ob.fleet(method, 40, backend=in_place, **({"projection_order": 2, "eps": 1e-3} if method == "apa" else {}))
+    fleet.partial_fit(X[0], y)
+    launched, counts = [], ob.backends()[in_place].namespace().COUNTS
+    launch = _fleets.Call.launch
+    monkeypatch.setattr(
+        _fleets.Call, "launch", lambda call, name, *rest: launched.append(name) or launch(call, name, *rest)
+    )
     before = counts.copy()
     fleet.partial_fit(X[1], y)
-    assert (counts - before).launches <= 4  # the kernel, and zeros for what it counts
+    assert len(launched) == 1
+    assert (counts - before).launches <= 5  # the kernel, and zeros for what it counts
+
+
+def test_a_member_goes_on_after_a_row_that_the_host_learned(in_place, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((2, 1010, 4))
+    X[1, 500] *= 1e3  # this row would lose digits
+    launched, launch = [], _fleets.Call.launch
+    monkeypatch.setattr(_fleets.Call, "launch", lambda call, *rest: launched.append(call.places) or launch(call, *rest))
+    ours, theirs = (ob.fleet("oja", 2, backend=b, n_components=2).partial_fit(X) for b in (in_place, "numba"))
+    assert [list(places) for places in launched] == [[0, 1], [0, 1], [1]]  # 1 stops at rows 500 and 1000, 0 at 1000
+    np.testing.assert_allclose(ours.state()["basis"].values, theirs.state()["basis"].values, atol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_kit_accepts_them(in_place, method):
-    only = ["fleet_equals_learners", "fleet_members_diverge_alone"]
-    only += ["fleet_members_lose_precision_alone"] * method.endswith("rls")
+    only = ["fleet_equals_learners", "fleet_members_diverge_alone", "fleet_members_follow_their_own_settings"]
+    only += ["fleet_members_lose_precision_alone"] * (method in ("rls", "class_rls", "kalman"))
     report = conform(method, backends=[in_place], only=only)
     assert report.passed, str(report)
     assert report.counts["passed"] >= 2 * len(only)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import orfit_bench_cupy as plugin
-from orfit_bench_cupy import _fleets, _symmetric
+from orfit_bench_cupy import _block_kernels, _fleets, _symmetric
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 SOURCE = """
@@ -66,23 +66,41 @@ def test_a_wrong_expression_does_not_compile(nvrtc):
 
 @pytest.mark.parametrize("real", ["double", "float"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_kernels_of_fleets_compile(nvrtc, architecture, real):
+@pytest.mark.parametrize("kernel", _fleets.SOURCES)
+def test_kernels_of_fleets_compile(nvrtc, kernel, architecture, real):
     options = [option.encode() for option in (*_fleets.FLAGS, f"-DREAL={real}")]
-    status, log = compiled(nvrtc, _fleets.source(), architecture, *options)
+    status, log = compiled(nvrtc, _fleets.source(kernel), architecture, *options)
     assert status == 0, log
     assert "warning" not in log, log
 
 
 def test_a_wrong_kernel_of_fleets_does_not_compile(nvrtc):
-    source = _fleets.source().replace("const REAL by = 1 / ff;", "")
+    source = _fleets.source("learn_covariances").replace("const REAL by = 1 / ff;", "")
     status, log = compiled(nvrtc, source, "sm_90", *(f.encode() for f in _fleets.FLAGS), b"-DREAL=double")
     assert status != 0
     assert '"by" is undefined' in log
 
 
+@pytest.mark.parametrize("real", ["double", "float"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_kernels_of_blocks_compile(nvrtc, architecture, real):
+    options = [option.encode() for option in (*_block_kernels.FLAGS, f"-DREAL={real}")]
+    status, log = compiled(nvrtc, _block_kernels.source(), architecture, *options)
+    assert status == 0, log
+    assert "warning" not in log, log
+
+
+def test_a_wrong_kernel_of_blocks_does_not_compile(nvrtc):
+    source = _block_kernels.source().replace("const bool gap = gaps[j];", "", 1)
+    status, log = compiled(nvrtc, source, "sm_90", *(f.encode() for f in _block_kernels.FLAGS), b"-DREAL=double")
+    assert status != 0
+    assert '"gap" is undefined' in log
+
+
 def test_there_is_no_other_cuda_source():
     raw = re.compile(r"Raw(Kernel|Module)|(Elementwise|Reduction)Kernel|cupyx\.jit|fuse\(|__global__")
     for path in Path(plugin.__file__).parents[1].rglob("*"):
-        assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin") or path.name == "fleets.cu", path
-        if path.suffix == ".py" and path.name not in ("_symmetric.py", "_fleets.py"):
+        sources = ("blocks.cu", "fleets.cu", *_fleets.SOURCES.values())
+        assert path.suffix not in (".cu", ".cuh", ".ptx", ".cubin") or path.name in sources, path
+        if path.suffix == ".py" and path.name not in ("_symmetric.py", "_fleets.py", "_block_kernels.py"):
             assert not raw.search(path.read_text()), path

@@ -194,3 +194,21 @@ def test_a_cache_that_cannot_be_read_is_named_and_replaced(tmp_path):
         assert done.stderr.count("it was removed, and kernels are compiled again") == 1, done.stderr
         done = subprocess.run([sys.executable, "-c", code], env=where, check=True, capture_output=True, text=True)
         assert done.stderr == ""
+
+
+def test_loading_compiles_nothing_and_finds_what_another_process_compiled(tmp_path):
+    script = (
+        "import sys, numpy as np\n"
+        "from orfit_bench.plugins.registry import registry\n"
+        "backend, kernel = registry().backends['numba'], registry().kernel('numba', 'greedy')\n"
+        "getattr(backend, sys.argv[1])(kernel, sys.argv[2])\n"
+        "print(len(backend.compiled(kernel)))\n"
+    )
+
+    def count(act: str, dtype: str) -> int:
+        here = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        call = [sys.executable, "-c", script, act, dtype]
+        return int(subprocess.run(call, env=here, capture_output=True, text=True, check=True).stdout)
+
+    assert count("load", "float32") == 0
+    assert count("compile", "float32") == count("load", "float32") > 0

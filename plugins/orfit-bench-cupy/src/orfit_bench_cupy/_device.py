@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from functools import cache
@@ -9,6 +10,8 @@ from typing import Any
 
 import cupy
 from numpy.typing import NDArray
+
+from orfit_bench_cupy import _libraries
 
 if not hasattr(
     cupy.ndarray, "__array_namespace__"
@@ -20,6 +23,19 @@ STAGED = 64 * 2**20
 PRECISION = ("CUPY_TF32", "CUPY_ACCELERATORS", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATION_STRATEGY")
 """Environment variables that change the precision of products, recorded with every result."""
 _chosen = threading.local()
+
+
+def solve_triangular(*arguments: Any, **options: Any) -> Any:
+    """CuPy's function of this name, imported on first call: its module loads cuBLAS."""
+    return importlib.import_module("cupyx.scipy.linalg").solve_triangular(*arguments, **options)
+
+
+def syrk(*arguments: Any, **options: Any) -> Any:
+    """CuPy's function of this name, imported on first call: its module loads cuBLAS."""
+    return importlib.import_module(f"{cupy.__name__}.cublas").syrk(*arguments, **options)
+
+
+_libraries.provide(cupy, _libraries.Libraries(solve_triangular, syrk))
 
 
 def choose(which: str) -> None:

@@ -6,19 +6,22 @@ memory, with one transfer a chunk.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import NO_LIMITS, is_singular
 from orfit_bench_cupy._block_rls import MIN_FEATURES, learn_on_host, learn_rows
 from orfit_bench_cupy._covariance import learn_step
-from orfit_bench_cupy._fleets import NO_FLEETS
+from orfit_bench_cupy._fleet_information import learn_filters
 from orfit_bench_cupy._smoother import smooth
 from orfit_bench_cupy._transfers import Array, Host, fetch, is_finite, run_on_host
 from orfit_bench_numba import kalman
 
-LACKS = NO_FLEETS | {"form=square_root": "it needs a QR factorization a row; numpy has the form"}
+__all__ = ["fleet_learn", "learn", "predict_step", "rts_smooth", "step", "update"]
+LACKS = {"form=square_root": "it needs a QR factorization a row; numpy has the form"}
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -137,3 +140,11 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
     kalman.rts_smooth([fetch(f)[0] for f in F], *found)
     for a, new in zip((m, P), found[2:], strict=True):
         a[...] = a.__array_namespace__().asarray(new)
+
+
+def learn_member(s: Any, X: Host, Y: Host, p: Any, out: Host | None) -> int:
+    """The rows of one member of a fleet in host memory."""
+    return int(kalman.learn(s, X, Y, host_parameters(p, np.resize(fetch(p.observation_noise)[0], len(X))), out))
+
+
+fleet_learn = partial(learn_filters, make_fleet_learn(learn_member))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orfit_bench_cupy._fleets import learn_gradients
+from orfit_bench_cupy._fleet_kernels import learn_gradients
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_cupy._transfers import Array, Host
 from orfit_bench_numba import nlms

@@ -1,7 +1,8 @@
 """Ridge regression in information form (thesis, eq. 2.2; survey, eq. 9): L = X'WX + prior and m = X'WY, w = L^-1 m.
 
-A chunk takes two matrix products on the device, and the solution a factorization there. Predictions before each row
-are computed in host memory, as are chunks in which a number may overflow.
+A chunk takes a product of one triangle and one of a matrix on the device, and the solution a factorization there. For
+predictions before each row, every block takes a factorization, and the host waits for it. In host memory are computed
+chunks in which a number may overflow, predictions of few features, and blocks whose predictions lose precision.
 """
 
 from __future__ import annotations
@@ -11,18 +12,37 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.information import forgetting_weights, is_solvable, least_norm
-from orfit_bench_cupy._fleets import NO_FLEETS
+from orfit_bench_cupy._block_ridge import block_size, factor_information, precision, predict_block
+from orfit_bench_cupy._block_rls import MIN_FEATURES
+from orfit_bench_cupy._fleet_information import learn_information as fleet_learn
+from orfit_bench_cupy._libraries import add_products
 from orfit_bench_cupy._transfers import Array, fetch, run_on_host
 from orfit_bench_numba import ridge
 
-LACKS = NO_FLEETS
+__all__ = ["fleet_learn", "learn", "solve", "step"]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
-    if out is None and is_bounded(s, X, Y):
-        add(s, X, Y, *forgetting_weights(p.forgetting_factor, p.t, len(X)))
-        return len(X)
+    ff, d = p.forgetting_factor, len(s.information)
+    if not len(X):
+        return 0
+    if (out is not None and d < MIN_FEATURES) or not is_bounded(s, X, Y):
+        return learn_on_host(s, X, Y, p, out)
+    size = len(X) if out is None else block_size(d, ff)
+    for done in range(0, len(X), size):
+        rows, t = slice(done, done + size), p.t + done
+        if out is None or predict_block(s.information, s.moment, X[rows], Y[rows], ff, t, out[rows]):
+            add(s, X[rows], Y[rows], *forgetting_weights(ff, t, len(X[rows])))
+            continue
+        learned = learn_on_host(s, X[rows], Y[rows], p._replace(t=t), out[rows])
+        if learned < len(X[rows]):
+            return done + learned
+    return len(X)
+
+
+def learn_on_host(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Learn the rows by the Numba kernel in host memory."""
     predictions = None if out is None else np.empty(out.shape, out.dtype)
     learned = int(run_on_host(s, lambda t, x, y: ridge.learn(t, x, y, p, predictions), X, Y))
     if out is not None:
@@ -44,13 +64,13 @@ def solve(s: Any) -> tuple[Array, float]:
     L, m = s.information, s.moment
     xp = L.__array_namespace__()
     diagonal = xp.diagonal(L)
-    pivots, sizes = fetch(xp.diagonal(xp.linalg.cholesky(L)), diagonal)  # reads the lower triangle
+    sizes, *found = fetch(diagonal, *factor_information(L)[1:])
     if not sizes.any():
         return xp.zeros_like(m), 1.0  # no row, and no prior
-    precision = float((pivots**2 / sizes).min()) if np.isfinite(pivots).all() else 0.0
-    if is_solvable(L, precision):
-        return xp.ascontiguousarray(xp.linalg.solve(L + L.T - xp.diag(diagonal), m)), precision
-    return xp.asarray(least_norm(*fetch(L, m))), precision
+    least = precision(*found)
+    if is_solvable(L, least):
+        return xp.ascontiguousarray(xp.linalg.solve(xp.tril(L) + xp.tril(L, -1).T, m)), least
+    return xp.asarray(least_norm(*fetch(L, m))), least
 
 
 def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) -> None:
@@ -59,7 +79,7 @@ def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) 
     if (weights != 1).any():
         root = xp.asarray(np.sqrt(weights).astype(X.dtype))[:, None]
         X, Y = root * X, root * Y
-    L[...] = kept * L + xp.tril(X.T @ X)
+    add_products(L, X, kept)
     m[...] = kept * m + X.T @ Y
 
 

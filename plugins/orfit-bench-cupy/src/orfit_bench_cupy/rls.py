@@ -7,7 +7,7 @@ import numpy as np
 from orfit_bench.kernels.guards import forgetting_limits
 from orfit_bench_cupy._block_rls import learn_rows
 from orfit_bench_cupy._covariance import learn_step
-from orfit_bench_cupy._fleets import learn_covariances
+from orfit_bench_cupy._fleet_kernels import learn_covariances
 from orfit_bench_cupy._reduced_coordinates import ReducedKernel
 from orfit_bench_cupy._transfers import Array, Host, run_on_host
 from orfit_bench_numba import rls

@@ -41,10 +41,18 @@ def _signatures(kernel: Any) -> list[str]:
 
 
 def _compile_all(kernel: Any, dtype: str) -> None:
-    number = np.dtype(dtype)
-    for function in _functions(kernel):
-        if function.is_complex == (number.kind == "c"):
-            function.compile(number)
+    for function in _functions_for(kernel, dtype):
+        function.compile(np.dtype(dtype))
+
+
+def _load_all(kernel: Any, dtype: str) -> None:
+    for function in _functions_for(kernel, dtype):
+        function.load(np.dtype(dtype))
+
+
+def _functions_for(kernel: Any, dtype: str) -> list[Any]:
+    """The compiled functions of a kernel that take numbers of a dtype."""
+    return [function for function in _functions(kernel) if function.is_complex == (np.dtype(dtype).kind == "c")]
 
 
 def _probe() -> str:
@@ -76,6 +84,7 @@ BACKEND = Backend(
     device="cpu",
     compiled=_signatures,
     compile=_compile_all,
+    load=_load_all,
     complete=True,
 )
 

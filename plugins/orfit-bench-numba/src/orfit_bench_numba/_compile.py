@@ -79,6 +79,18 @@ class Compiled:
             patience.cancel()
         return version
 
+    def load(self, dtype: Any) -> None:
+        """Load the version for a dtype where it is on disk, which `compile` would do too."""
+        if dtype not in self._versions and self._is_on_disk():
+            self.compile(dtype)
+
+    def _is_on_disk(self) -> bool:
+        """Whether this function has machine code, for some dtype, that is newer than the package."""
+        folder, code = numba.njit(**FLAGS)(self._function).stats.cache_path, self._function.__code__
+        name = f"{Path(code.co_filename).stem}.{self._function.__qualname__}-{code.co_firstlineno}.*.nbi"
+        written = [file.stat().st_mtime for file in Path(folder).glob(name)] if folder else []
+        return bool(written) and max(written) >= max(file.stat().st_mtime for file in package_files())
+
     def _load_or_compile(self, signature: tuple[Any, ...]) -> Any:
         """The version for a signature. A cache on disk that cannot be read is named, removed and made anew."""
         version = numba.njit(**FLAGS)(self._function)
@@ -143,10 +155,15 @@ def remove_cache(folder: str | None, error: Exception) -> bool:
     return bool(files)
 
 
+def package_files() -> list[Path]:
+    """The files on which machine code depends: those of this package and of the named tuples of its functions."""
+    folders = Path(__file__).parent, Path(guards.__file__).parent
+    return sorted(file for folder in folders for file in folder.glob("*.py"))
+
+
 def stamp_package(version: Any) -> None:
     """Recompile when any file of the package has changed: Numba itself checks only the file of the function."""
-    folders = Path(__file__).parent, Path(guards.__file__).parent  # guards has the named tuples of compiled functions
-    files = sorted(file for folder in folders for file in folder.glob("*.py"))
+    files = package_files()
     if hasattr(version._cache, "_cache_file"):  # private to Numba, which offers no public way
         version._cache._cache_file._source_stamp = [(f.name, f.stat().st_mtime, f.stat().st_size) for f in files]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._gradient import NOT_FINITE, is_finite
+from orfit_bench_numba._finite import NOT_FINITE, is_finite
 from orfit_bench_numba._precision_guard import copy, is_clearly_safe
 
 MAX_FEATURES = 32
@@ -26,17 +26,16 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
     NOT_FINITE if X or y is not finite; then nothing has changed.
     """
     one, trace = w.dtype.type(1), w.dtype.type(0)
-    eps = np.finfo(type(one)).eps
     if not (is_finite(X.reshape(-1)) and is_finite(y)):
         return NOT_FINITE
     w_before, P_before, u = w.copy(), P.copy(), np.empty_like(w)
     learned = len(X)
     for i in range(len(w)):
         trace += P[i, i]
-    least, most = ff * (one - np.sqrt(eps)), ff / eps ** (2 / 3)  # of a variance that `judge` accepts
+    least, most = accepted_variances(ff)
     for t in range(len(X)):
         x = X[t]
-        multiply(P, x, u)
+        multiply(P, x, u)  # not in a helper with what follows, which would take a third longer
         along, f, energy = inner_products(x, u, w)
         s = ff + along
         if len(out):
@@ -50,6 +49,13 @@ def learn_safe_rows(P: Array, w: Array, ff: Scalar, X: Array, y: Array, out: Arr
     copy(w, w_before)
     copy(P.reshape(-1), P_before.reshape(-1))
     return 0
+
+
+@inline
+def accepted_variances(ff: Scalar) -> Any:
+    """The least and the largest variance that `judge` accepts."""
+    eps = np.finfo(type(ff)).eps
+    return ff * (1 - np.sqrt(eps)), ff / eps ** (2 / 3)
 
 
 @inline_reordered

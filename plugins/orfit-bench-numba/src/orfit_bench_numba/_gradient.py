@@ -15,9 +15,8 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-
-NOT_FINITE = -1
-"""What `learn` returns for a chunk with a row that is not finite: one such number makes all weights so."""
+from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_step_finite
+from orfit_bench_numba._gradient_outputs import divide_into, learn_several_outputs, normalizer
 
 
 def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
@@ -32,20 +31,6 @@ def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None
         return int(learn_row(w, step[0], eps, normalized, X[0], Y[0, 0]))
     predictions = np.empty(0, X.dtype) if out is None else out.reshape(-1)
     return int(learn_rows_single_output(w, step, eps, normalized, X, Y.reshape(-1), predictions))
-
-
-def learn_several_outputs(
-    w: Array, X: Array, Y: Array, step: Array, eps: float, normalized: bool, out: Array | None
-) -> int:
-    """The same for w (p, c) with c > 1."""
-    info, predictions, before = np.finfo(X.dtype), np.empty((0, 0), X.dtype) if out is None else out, w.copy()
-    how = (step, eps, info.tiny / info.eps, normalized, predictions)
-    if learn_rows(w, X, Y, *how, False) == len(X):
-        return len(X)
-    w[...] = before
-    if not np.isfinite(X).all():
-        return NOT_FINITE
-    return int(learn_rows(w, X, Y, *how, True))
 
 
 def bind_row(s: Any, step: float, eps: float | None) -> Callable[[Array, float], int]:
@@ -165,128 +150,3 @@ def add_multiple(w: Array, a: Scalar, x: Array) -> None:
     """w <- w + a x."""
     for j in range(len(w)):
         w[j] += a * x[j]
-
-
-@compiled("W R R r f f b W b")
-def learn_rows(
-    w: Array, X: Array, Y: Array, step: Array, eps: Scalar, tiny: Scalar, normalized: bool, out: Array, careful: bool
-) -> Any:
-    """Learn row by row; returns how many were learned. With `careful`, stops before w would not be finite.
-
-    Without it, returns NOT_FINITE if w is not finite at the end.
-    """
-    n, p = X.shape
-    c = w.shape[1]
-    e, scaled = np.empty(c, w.dtype), np.empty(p, w.dtype)
-    for i in range(n):
-        x, gain, size = X[i], step[i], w.dtype.type(1)
-        np.dot(x, w, e)
-        for k in range(c if len(out) else 0):
-            out[i, k] = e[k]
-        if normalized:
-            energy, size = normalizer(x, np.dot(x, x), eps, tiny)
-            gain /= energy
-            if size != 1:
-                divide_into(scaled, x, size)
-                x = scaled
-        for k in range(c):
-            e[k] = (Y[i, k] - e[k]) / size * gain
-        if careful:
-            for k in range(c):
-                if not stays_finite(w[:, k], w.dtype.type(1), x, e[k]):
-                    return i
-        for j in range(p):
-            for k in range(c):
-                w[j, k] += x[j] * e[k]
-    return n if careful or is_finite(w.reshape(-1)) else NOT_FINITE
-
-
-@inline_reordered
-def is_step_finite(w: Array, a: Scalar, x: Array) -> Any:
-    """Whether all of w + a x is finite, without a branch."""
-    nothing = w.dtype.type(0)
-    for j in range(len(w)):
-        nothing += (w[j] + a * x[j]) * 0
-    return nothing == 0
-
-
-@inline_reordered
-def is_finite(w: Array) -> Any:
-    """Whether all of w is finite."""
-    nothing = w.dtype.type(0)
-    for j in range(len(w)):
-        nothing += w[j] * 0
-    return nothing == 0
-
-
-@inline
-def normalizer(x: Array, square: Scalar, eps: Scalar, tiny: Scalar) -> Any:
-    """(eps + x'x) / size^2 and size: 1, or max |x_j| if the square overflows or underflows.
-
-    Infinite for a row of zeros, which changes nothing.
-    """
-    one = x.dtype.type(1)
-    energy = eps + square
-    if tiny < energy < np.inf:
-        return energy, one
-    size = x.dtype.type(0)
-    for j in range(len(x)):
-        size = max(size, abs(x[j]))
-    if size == 0:
-        return one / size, one
-    energy = eps / size / size
-    for j in range(len(x)):
-        energy += (x[j] / size) * (x[j] / size)
-    return energy, size
-
-
-@inline
-def divide_into(scaled: Array, x: Array, size: Scalar) -> None:
-    """scaled <- x / size."""
-    for j in range(len(x)):
-        scaled[j] = x[j] / size
-
-
-@inline
-def stays_finite(w: Array, keep: Scalar, x: Array, a: Scalar) -> Any:
-    """Whether all of keep w + a x is finite."""
-    finite = True
-    for j in range(len(w)):
-        finite &= np.isfinite(keep * w[j] + a * x[j])
-    return finite
-
-
-@compiled("W R R f")
-def step_gradient(w: Array, J: Array, E: Array, step: Scalar) -> Any:
-    """w <- w + step J'E; if that is not finite, return False and change nothing."""
-    return apply_move(w, np.dot(J.T, E), step)
-
-
-@compiled("W R R f f f")
-def step_pseudo_inverse(w: Array, J: Array, E: Array, step: Scalar, eps: Scalar, cut: Scalar) -> Any:
-    """w <- w + step J'(J J' + eps I)^+ E by the SVD of J; singular values up to `cut` of the largest count as zero."""
-    size = np.abs(J).max()  # after division, no square of a singular value overflows
-    if size == 0:
-        return True
-    V, sigma, Wt = np.linalg.svd(J / size, False)
-    z = np.dot(V.T, E / size)
-    for k in range(len(sigma)):
-        gain = J.dtype.type(0)
-        if sigma[k] > cut * sigma[0]:
-            gain = 1 / (sigma[k] + eps / size / size / sigma[k])
-        for j in range(z.shape[1]):
-            z[k, j] *= gain
-    return apply_move(w, np.dot(Wt.T, z), step)
-
-
-@inline
-def apply_move(w: Array, move: Array, step: Scalar) -> Any:
-    """w <- w + step move; if that is not finite, return False and change nothing."""
-    for i in range(len(w)):
-        for k in range(w.shape[1]):
-            if not np.isfinite(w[i, k] + step * move[i, k]):
-                return False
-    for i in range(len(w)):
-        for k in range(w.shape[1]):
-            w[i, k] += step * move[i, k]
-    return True

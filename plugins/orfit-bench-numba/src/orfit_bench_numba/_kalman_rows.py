@@ -14,7 +14,7 @@ import numpy as np
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._gradient import is_finite
+from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
 from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, multiply_symmetric, scale_errors
 from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
@@ -55,15 +55,41 @@ def learn_moving_rows(
 
     n_before is the number of rows before this call; the state does not move before the very first row.
     """
+    work = allocate(W, max(motion[1].shape[1], motion[3].shape[1]))
+    return move_rows(P, W, X, Y, noise, motion, n_before, scale, degraded, out, records, work)
+
+
+@inline
+def allocate(W: Array, size: int) -> Any:
+    """Work space for means W (c, d), and for matrices of motion (size, size)."""
+    N, tile = np.empty((size, size), W.dtype), np.empty(112 * size, W.dtype)
+    return N, tile, np.empty(W.shape, W.dtype), np.empty((6, max(W.shape)), W.dtype)
+
+
+@inline
+def move_rows(
+    P: Array,
+    W: Array,
+    X: Array,
+    Y: Array,
+    noise: Array,
+    motion: Motion,
+    n_before: int,
+    scale: Array,
+    degraded: Array,
+    out: Array,
+    records: tuple[Array, Array, Array, Array],
+    work: tuple[Array, Array, Array, Array],
+) -> Any:
+    """See `learn_moving_rows`; with the work space of `allocate`."""
     n, d = X.shape
     f, F, q, Q, moves, U = motion
     m_pred, P_pred, m_corrected, P_corrected = records
     zero = P.dtype.type(0)
     one: Any = P.dtype.type(1)
     size = max(F.shape[1], Q.shape[1])
-    N, tile = np.empty((size, size), P.dtype), np.empty(112 * size, P.dtype)
-    A, z, u, v = np.empty(W.shape, P.dtype), np.empty(len(W), P.dtype), np.empty(d, P.dtype), np.empty(d, P.dtype)
-    g, h, diagonal = np.empty(d, P.dtype), np.empty(d, P.dtype), np.empty(d, P.dtype)
+    N, tile, A, room = work
+    z, u, v, g, h, diagonal = room[0, : len(W)], room[1, :d], room[2, :d], room[3, :d], room[4, :d], room[5, :d]
     for t in range(n):
         x, F_t, Q_t, moved = X[t], F[t % len(F)], Q[t % len(Q)], n_before + t > 0
         has_transition, has_noise = moves[t % len(moves), 0] > 0, moves[t % len(moves), 1] > 0

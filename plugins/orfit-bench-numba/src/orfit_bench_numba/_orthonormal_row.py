@@ -36,10 +36,16 @@ def bind_krasulina(s: Any, p: Any) -> Callable[[Array], bool]:
 @compiled("W f b r")
 def learn_orthonormal(C: Array, step: Scalar, is_residual: bool, y: Array) -> Any:
     """Learn y; returns False, and changes nothing, where it would lose digits or a number is not finite."""
+    return rotate(C, y, step, is_residual, np.empty((5, C.shape[1]), C.dtype), np.empty(len(C), C.dtype))
+
+
+@inline
+def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: Array) -> Any:
+    """See `learn_orthonormal`; room (5, k) and r (d,) are work space."""
     d, k = C.shape
     one, size = C.dtype.type(1), C.dtype.type(0)
-    room, r = np.zeros((5, k), C.dtype), np.empty(d, C.dtype)
     c, factors = room[0], (room[1], room[2], room[3], room[4])
+    c[:] = 0
     add_products(C, y, c)
     for j in range(k):
         size += c[j] * c[j]

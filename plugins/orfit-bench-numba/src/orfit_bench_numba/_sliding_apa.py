@@ -21,6 +21,10 @@ from orfit_bench_numba._products import multiply
 
 MAX_INVERSE = 64.0
 """Largest inverse of A A', relative to that of orthogonal rows of equal length; digits lost: its square root."""
+MAX_CONDITION = 1e6
+"""Largest condition number of a window that is not solved by an SVD: that of dependent rows is 10^8."""
+RENEWAL_PERIOD = 256
+"""Rows after which T is recomputed, since every update adds a rounding error."""
 MAX_REFINEMENTS = 4
 """Refinements of a solution; each reduces its error by the product of the condition number of A A' and rounding."""
 
@@ -43,6 +47,23 @@ def learn_rows(
     Stops before a row whose square or step is beyond max_size, or whose square is below its inverse, so that w stays
     finite; and before one with which the condition number of A may exceed max_condition (0: MAX_INVERSE decides).
     """
+    return slide(W, window, X, Y, step, out, order, eps, max_size, max_condition)
+
+
+@inline
+def slide(
+    W: Array,
+    window: tuple[Array, Array],
+    X: Array,
+    Y: Array,
+    step: Array,
+    out: Array,
+    order: int,
+    eps: Scalar,
+    max_size: Scalar,
+    max_condition: Scalar,
+) -> Any:
+    """See `learn_rows`."""
     A, b = window
     c, m = len(W), len(A)
     T, room, numbers = (

@@ -9,18 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.linalg import regularized_inverse
 from orfit_bench_numba import _complex_apa
+from orfit_bench_numba._apa_fleets import make_apa_fleet_learn
 from orfit_bench_numba._apa_row import learn_row, make_workspace
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._sliding_apa import learn_rows
+from orfit_bench_numba._sliding_apa import MAX_CONDITION, RENEWAL_PERIOD, learn_rows
 
 COMPLEX = True
-MAX_CONDITION = 1e6
-"""Largest condition number of a window that is not solved by an SVD: that of dependent rows is 10^8."""
-RENEWAL_PERIOD = 256
-"""Rows after which T is recomputed, since every update adds a rounding error."""
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -110,4 +106,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return True
 
 
-fleet_learn = make_fleet_learn(learn)
+fleet_learn = make_apa_fleet_learn(learn)

@@ -24,11 +24,11 @@ import numpy as np
 
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import regained_variance
-from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import NO_LIMITS, is_singular
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._exact_observations import learn_exactly
+from orfit_bench_numba._kalman_fleets import make_kalman_fleet_learn
 from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
 from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numba._smoother import rts_smooth
@@ -224,4 +224,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return learn_step(s.covariance, s.mean, J, E, R, s.precision_lost, limits, regained_variance(J, p))
 
 
-fleet_learn = make_fleet_learn(learn)
+fleet_learn = make_kalman_fleet_learn(learn, collect_motion, no_records)

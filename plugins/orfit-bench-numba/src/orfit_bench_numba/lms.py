@@ -4,8 +4,9 @@ from typing import Any
 
 from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._fleets import make_gradient_fleet_learn
-from orfit_bench_numba._gradient import learn_by_gradient, step_gradient
+from orfit_bench_numba._gradient import learn_by_gradient
+from orfit_bench_numba._gradient_blocks import step_gradient
+from orfit_bench_numba._gradient_fleets import make_gradient_fleet_learn
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -37,4 +38,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return bool(step_gradient(s.w, J, E, p.step_size[0]))
 
 
-fleet_learn = make_gradient_fleet_learn(learn, normalized=False)
+fleet_learn = make_gradient_fleet_learn(normalized=False)

@@ -6,8 +6,9 @@ import numpy as np
 
 from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._fleets import make_gradient_fleet_learn
-from orfit_bench_numba._gradient import learn_by_gradient, step_pseudo_inverse
+from orfit_bench_numba._gradient import learn_by_gradient
+from orfit_bench_numba._gradient_blocks import step_pseudo_inverse
+from orfit_bench_numba._gradient_fleets import make_gradient_fleet_learn
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -39,4 +40,4 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     return bool(step_pseudo_inverse(s.w, J, E, p.step_size[0], p.eps, np.finfo(J.dtype).eps ** 0.5))
 
 
-fleet_learn = make_gradient_fleet_learn(learn, normalized=True)
+fleet_learn = make_gradient_fleet_learn(normalized=True)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
+from orfit_bench_numba._oja_fleets import make_oja_fleet_learn
 from orfit_bench_numba._orthonormal_row import bind_oja
 from orfit_bench_numba._precision_guard import copy
 from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
@@ -52,4 +52,4 @@ learn = make_learn(rule, make_delayed_rows(learn_until_unsafe, 1e4), bind_oja)
 bind_sample = make_bind_sample(bind_oja)
 
 
-fleet_learn = make_fleet_learn(learn)
+fleet_learn = make_oja_fleet_learn(learn)

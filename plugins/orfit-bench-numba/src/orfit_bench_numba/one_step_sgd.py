@@ -6,7 +6,8 @@ import numpy as np
 
 from orfit_bench_numba import _gradient
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._gradient import learn_by_gradient, step_pseudo_inverse
+from orfit_bench_numba._gradient import learn_by_gradient
+from orfit_bench_numba._gradient_blocks import step_pseudo_inverse
 
 CHECKS_ROWS = True
 

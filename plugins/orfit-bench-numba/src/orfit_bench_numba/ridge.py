@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
-from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_ridge import block_size, predict_block
-from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._gradient import NOT_FINITE
+from orfit_bench_numba._finite import NOT_FINITE
+from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
+from orfit_bench_numba._ridge_rows import add_rows
 from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numpy.ridge import learn_rows
 
@@ -94,24 +94,4 @@ def add_block(L: Array, m: Array, X: Array, Y: Array, kept: float, weights: Arra
     m += X.conj().T @ Y
 
 
-@compiled("W W R R f r")
-def add_rows(L: Array, m: Array, X: Array, Y: Array, kept: Scalar, weights: Array) -> Any:
-    """L <- kept L + weight x x',  m <- kept m + weight x y' for every row; returns how many were added."""
-    for t in range(len(X)):
-        x, y, weight = X[t], Y[t], weights[t]
-        for i in range(len(x)):
-            scaled, finite = weight * x[i], np.isfinite(kept * L[i, i] + weight * x[i] * x[i])
-            for k in range(len(y)):
-                finite = finite and np.isfinite(kept * m[i, k] + scaled * y[k])
-            if not finite:
-                return t
-        for i in range(len(x)):
-            scaled = weight * x[i]
-            for j in range(i + 1):
-                L[i, j] = kept * L[i, j] + scaled * x[j]
-            for k in range(len(y)):
-                m[i, k] = kept * m[i, k] + scaled * y[k]
-    return len(X)
-
-
-fleet_learn = make_fleet_learn(learn)
+fleet_learn = make_ridge_fleet_learn(learn)

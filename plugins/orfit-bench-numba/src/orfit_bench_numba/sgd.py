@@ -16,7 +16,8 @@ import numpy as np
 from orfit_bench_numba import _complex_rows, _gradient
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._gradient import NOT_FINITE, learn_by_gradient, stays_finite
+from orfit_bench_numba._finite import NOT_FINITE, stays_finite
+from orfit_bench_numba._gradient import learn_by_gradient
 from orfit_bench_numpy.sgd import is_plain, slopes
 from orfit_bench_numpy.sgd import learn as learn_complex
 

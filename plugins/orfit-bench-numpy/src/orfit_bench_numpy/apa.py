@@ -3,11 +3,13 @@
 Shapes: A (k, p) the stored rows and the new ones, b (k, r) their targets, J (q, p) new rows, w (p, r).
 """
 
+from typing import Any
+
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
+from orfit_bench.kernels.fleets import make_batched_learn
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.linalg import regularized_inverse
+from orfit_bench.kernels.linalg import regularized_inverse, regularized_inverses
 from orfit_bench.kernels.loops import Array, make_learn
 from orfit_bench.spec.kernel import Params, State
 
@@ -30,4 +32,24 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 COMPLEX = True
 learn = make_learn(update)
-fleet_learn = make_fleet_learn(learn)
+
+
+def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
+    """A step of many members at once, those with windows of the same length: x (m, p) rows, e (m, r) errors."""
+    b_new, applied = e + (x[:, None] @ s.w)[:, 0], np.zeros(len(x), bool)
+    step, eps = p.step_size[row].astype(x.dtype), p.eps[j].astype(x.dtype)
+    for n in np.unique(s.count):
+        i = np.flatnonzero(s.count[:, 0] == n)
+        keep = min(n, s.rows.shape[1] - 1)
+        A = np.concatenate([s.rows[i, n - keep : n], x[i, None]], axis=1)  # (m, k, p)
+        b = np.concatenate([s.targets[i, n - keep : n], b_new[i, None]], axis=1)  # (m, k, r)
+        move = regularized_inverses(A, eps[i]) @ (b - A @ s.w[i])  # A'(A A' + eps I)^+ (b - A w)
+        w = s.w[i] + step[i, None, None] * move
+        finite = np.isfinite(w).all(axis=(1, 2))
+        i = i[finite]
+        s.w[i], s.rows[i, : keep + 1], s.targets[i, : keep + 1] = w[finite], A[finite], b[finite]
+        s.count[i], applied[i] = keep + 1, True
+    return applied
+
+
+fleet_learn = make_batched_learn(step_members)

@@ -14,6 +14,8 @@
 `predict_step` is the survey's (KF, arrow down), `update` its (KF, arrow right). The smoother is in `_rts_smoother`.
 """
 
+from typing import Any
+
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
@@ -23,6 +25,7 @@ from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._covariance_root import predict_root, update_root
+from orfit_bench_numpy._fleet_filters import fleet_has_formulas, learn_filters
 from orfit_bench_numpy._rts_smoother import rts_smooth
 from orfit_bench_numpy._safe_rows import learn_safe_rows
 
@@ -117,4 +120,9 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
-fleet_learn = make_fleet_learn(learn)
+learn_one_by_one = make_fleet_learn(learn)
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+    """All members at once; one after another with a root of Sigma, and where a row has no noise."""
+    return (learn_filters if fleet_has_formulas(s, p) else learn_one_by_one)(s, X, Y, p, out)

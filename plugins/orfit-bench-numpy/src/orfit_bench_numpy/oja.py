@@ -3,8 +3,12 @@
 Shapes: A (N, d) the rows of a step, the columns of Y = A^H in the paper; C (d, k).
 """
 
-from orfit_bench.kernels.fleets import make_fleet_learn
-from orfit_bench.kernels.linalg import orthonormal_factor
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.fleets import make_batched_rounds
+from orfit_bench.kernels.linalg import orthonormal_factor, orthonormal_factors
 from orfit_bench.kernels.loops import Array, make_subspace_learn, make_subspace_step
 from orfit_bench.spec.kernel import Params, State
 
@@ -22,4 +26,14 @@ def rule(s: State, A: Array, p: Params) -> bool:
 COMPLEX = True
 learn = make_subspace_learn(rule)
 step = make_subspace_step(rule)
-fleet_learn = make_fleet_learn(learn)
+
+
+def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+    """A step of many members at once: x (m, d) rows, s.basis (m, d, k)."""
+    C, c = s.basis, x[:, None] @ s.basis  # (m, 1, k): c = C'x
+    Q, applied = orthonormal_factors(C + p.step_size[row, None, None] * (x[:, :, None] @ c))  # QR(C + step x x'C)
+    np.copyto(C, Q, where=applied[:, None, None])
+    return applied
+
+
+fleet_learn = make_batched_rounds(step_members)

@@ -6,10 +6,11 @@ Shapes: L (p, p) information, its lower triangle, m (p, r) moment, w (p, r), X (
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_fleet_learn
+from orfit_bench.kernels.fleets import make_batched_rounds, make_fleet_learn
 from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
 from orfit_bench.kernels.loops import Array
@@ -83,4 +84,22 @@ def solve(s: State) -> tuple[Array, float]:
     return solve_normal_equations(s.information, s.moment)
 
 
-fleet_learn = make_fleet_learn(learn)
+def step_members(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+    """A step of many members at once, as `add_step`: x (m, p) rows, y (m, r), s.information (m, p, p)."""
+    ff, t = p.forgetting_factor[j], p.t[j] + (row - p.starts[j])
+    weight = np.where(ff > 1, ff ** -t.astype(float), 1).astype(x.dtype)[:, None]
+    kept = np.minimum(ff, 1).astype(x.dtype)[:, None, None]
+    L = kept * s.information + np.tril(x[:, :, None] * (weight * x)[:, None, :])  # ff L + x x'
+    m = kept * s.moment + x[:, :, None] * (weight * y)[:, None, :]  # ff m + x y'
+    applied: Array = np.isfinite(np.diagonal(L, axis1=1, axis2=2)).all(axis=1) & np.isfinite(m).all(axis=(1, 2))
+    np.copyto(s.information, L, where=applied[:, None, None])
+    np.copyto(s.moment, m, where=applied[:, None, None])
+    return applied
+
+
+learn_batched, learn_one_by_one = make_batched_rounds(step_members), make_fleet_learn(learn)
+
+
+def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Array:
+    """All members at once; one after another with predictions, each of which takes a factorization."""
+    return (learn_batched if out is None else learn_one_by_one)(s, X, Y, p, out)

@@ -21,7 +21,7 @@ from ._memory import POOL
 from ._modules import RawModule
 from ._real import REAL
 
-__version__ = "0 (NumPy in the place of a device)"
+__version__ = "0+numpy"  # xarray reads it
 __all__ = ["COUNTS", "ElementwiseKernel", "RawModule", "cuda", "get_default_memory_pool", "linalg", "ndarray"]
 
 

@@ -131,8 +131,15 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return compute("where", np.where, condition, x, y)
 
 
-def matmul(*args: Any, **options: Any) -> ndarray:
-    return multiply_matrices(*args)
+def matmul(a: Any, b: Any, *, out: Any = None) -> ndarray:
+    """A B, in an array of the same dtype and shape, in C order, without a copy."""
+    product = multiply_matrices(a, b)
+    if out is None:
+        return product
+    if (out.dtype, out.shape) != (product.dtype, product.shape) or not out.flags.c_contiguous:
+        raise ValueError(f"matmul: got out of {out.dtype} and shape {out.shape}, want {product.dtype} {product.shape}")
+    out._a[...] = product._a
+    return out
 
 
 def finfo(dtype: Any) -> Any:

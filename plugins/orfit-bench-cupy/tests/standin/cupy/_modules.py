@@ -20,7 +20,7 @@ COMPILER = shutil.which("g++") or shutil.which("clang++")
 PRELUDE = """
 #include <cmath>
 #include <vector>
-using std::fabs; using std::isfinite; using std::sqrt;
+using std::fabs; using std::isfinite; using std::isnan; using std::sqrt;
 static long long block_number;
 static double* block_memory;
 extern "C" void set_block(long long number, double* memory) { block_number = number; block_memory = memory; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import sys
@@ -29,7 +30,7 @@ def _installed() -> ModuleType:
 
 
 def _is_named_cupy(name: str) -> bool:
-    return name == "cupy" or name.startswith("cupy.")
+    return name.partition(".")[0] in ("cupy", "cupyx")
 
 
 def _is_here(name: str) -> bool:
@@ -54,3 +55,15 @@ def bound(name: str, real: Any, act: Callable[..., Any]) -> Callable[..., Any]:
         return act(*arguments, **options)
 
     return checked
+
+
+def declared(path: str, name: str) -> Callable[..., Any]:
+    """A function of a file beside CuPy's package, without its body, since the module loads CUDA's libraries."""
+    source = (Path(REAL.__file__).parents[1] / path).read_text()
+    functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    function = next(node for node in functions if node.name == name)
+    function.decorator_list, function.body = [], [ast.Pass()]
+    found: dict[str, Any] = {}
+    exec(compile(ast.fix_missing_locations(ast.Module([function], [])), path, "exec"), found)
+    act: Callable[..., Any] = found[name]
+    return act

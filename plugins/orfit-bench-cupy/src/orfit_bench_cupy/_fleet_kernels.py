@@ -1,0 +1,47 @@
+"""What each method gives to its kernel in CUDA; calls that the kernel has no room for learn on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.spec.arrays import to_host
+from orfit_bench_cupy._fleets import LANES, Call, has_room, learn_on_host
+from orfit_bench_cupy._transfers import Array, Host
+from orfit_bench_numba import lms, nlms, rls
+
+
+def learn_covariances(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+    """The rows of rls and class_rls: a member reads and writes its P once, in shared memory if that has room."""
+    room = X.shape[1] * Y.shape[1] + 3 * X.shape[1] + Y.shape[1] + 1
+    if not (hasattr(s, "P") and len(p.members) and has_room(room, X)):
+        found: Host = learn_on_host(rls.fleet_learn, s, X, Y, p, out)
+        return found
+    call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
+    P, w = call.upload(s.P), call.upload(s.w)
+    degraded = call.xp.zeros(len(p.members), dtype="int64")
+    keeps_p = has_room(room + call.d**2, X)
+    more = call.numbers(p.forgetting_factor), call.learned, degraded
+    numbers = (np.int32(keeps_p), *(call.dtype.type(a) for a in (info.eps, float(info.eps) ** (1 / 3), info.max)))
+    learned = call.launch("learn_covariances", (P, w), more, room + keeps_p * call.d**2, *numbers)
+    call.download(s.P, P)
+    call.download(s.w, w)
+    s.precision_lost[p.members[to_host(degraded) > 0]] = 1
+    return learned
+
+
+def learn_gradients(s: Any, X: Array, Y: Array, p: Any, eps: Host | None, out: Array | None) -> Host:
+    """The rows of lms, and of nlms with its eps (m,)."""
+    room = X.shape[1] * Y.shape[1] + X.shape[1] + LANES * (Y.shape[1] + 1) + Y.shape[1] + 1
+    if not (len(p.members) and has_room(room, X)):
+        found: Host = learn_on_host((lms if eps is None else nlms).fleet_learn, s, X, Y, p, out)
+        return found
+    call, info = Call(X, Y, p, out), np.finfo(np.dtype(X.dtype))
+    w = call.upload(s.w)
+    eps_or_zeros = np.zeros(len(p.members)) if eps is None else eps
+    more = call.numbers(p.step_size), call.numbers(eps_or_zeros), call.learned
+    numbers = np.int32(eps is not None), call.dtype.type(info.tiny / info.eps), call.dtype.type(info.max)
+    learned = call.launch("learn_gradients", (w,), more, room, *numbers)
+    call.download(s.w, w)
+    return learned

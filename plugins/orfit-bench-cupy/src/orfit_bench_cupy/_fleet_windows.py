@@ -1,0 +1,68 @@
+"""Fleets of oja and apa on the device. A row that a kernel leaves is learned on the host, then the member goes on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.fleets import learn_with_rest
+from orfit_bench_cupy._fleets import LANES, Call, has_room, learn_on_host
+from orfit_bench_cupy._transfers import Array, Host
+from orfit_bench_numba import apa, oja
+
+LARGEST_GROWTH = 100.0
+"""Of |C x|^2, by a row that the kernel of oja learns: its square root is lost of the digits."""
+RENEWAL_PERIOD = 1000
+"""Rows after which a basis is orthonormalized on the host."""
+MAX_INVERSE = 64.0
+"""Largest inverse of A A', relative to that of orthogonal rows of equal length, by which the kernel of apa solves."""
+MAX_CONDITION = 1e6
+"""Largest condition number of a window that is not solved by an SVD, in float64."""
+
+
+def learn_subspaces(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+    """The rows of oja."""
+    d, k = s.basis.shape[1:]
+    room = 4 * k + d + LANES * (k + 1)
+    if not has_room(room, X):
+        found: Host = learn_on_host(oja.fleet_learn, s, X, Y, p, out)
+        return found
+    keeps_c = has_room(room + d * k, X)
+
+    def advance(places: Host, learned: Host) -> None:
+        call = Call(X, Y, p, None, places, learned)
+        C, more = call.upload(s.basis), (call.numbers(p.step_size), call.indices((p.t - 1 + learned)[places]))
+        limits = np.int32(k), np.int32(keeps_c), np.int32(RENEWAL_PERIOD), call.dtype.type(LARGEST_GROWTH)
+        learned[places] += call.launch("learn_subspaces", (C,), (*more, call.learned), room + keeps_c * d * k, *limits)
+        call.download(s.basis, C)
+
+    return learn_with_rest(advance, partial(learn_on_host, oja.learn), s, X, Y, p, out)
+
+
+def learn_windows(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Host:
+    """The rows of apa; where a window may have as many rows as features or more, on the host."""
+    d, r, order = X.shape[1], Y.shape[1], int(p.projection_order[0]) if len(p.members) else 0
+    room = d * r + order * (d + r) + r + order * (2 * order + 2 * r + 1)
+    if not (0 < order <= d and has_room(room, X)):
+        found: Host = learn_on_host(apa.fleet_learn, s, X, Y, p, out)
+        return found
+    info = np.finfo(np.dtype(X.dtype))
+    condition = MAX_CONDITION if X.dtype.itemsize == 8 else 0.25 / float(info.eps) ** 0.5
+    missing = [(0, 0), (0, order - s.rows.shape[1]), (0, 0)]  # a window that is not full yet has less room
+
+    def advance(places: Host, learned: Host) -> None:
+        call = Call(X, Y, p, out, places, learned)
+        w, rows, targets = (call.upload(a) for a in (s.w, np.pad(s.rows, missing), np.pad(s.targets, missing)))
+        counts = call.upload(s.count[:, 0])
+        more = call.numbers(p.step_size), call.numbers(p.eps[places]), call.learned
+        limits = (call.dtype.type(a) for a in (MAX_INVERSE, condition**2, 2.0 ** (info.maxexp // 4)))
+        fields = w, rows, targets, counts
+        learned[places] += call.launch("learn_windows", fields, more, room, np.int32(order), *limits)
+        call.download(s.w, w)
+        call.download(s.rows, rows[:, : s.rows.shape[1]])
+        call.download(s.targets, targets[:, : s.rows.shape[1]])
+        call.download(s.count[:, 0], counts)
+
+    return learn_with_rest(advance, partial(learn_on_host, apa.learn), s, X, Y, p, out)

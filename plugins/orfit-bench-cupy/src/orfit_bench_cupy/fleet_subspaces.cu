@@ -1,0 +1,57 @@
+// Oja's rule (Krasulina paper, eq. 6), as orfit_bench_numba/_orthonormal_row.py: C <- QR(C + step y c') with c = C'y.
+// For an orthonormal C, (C + step y c')'(C + step y c') = I + growth c c', whose Cholesky factor is applied to a row of C
+// by one running sum. C (m, d, k), steps (n,), done (m,) the steps before these rows. Stops before a row that would
+// lose digits and before one in `period`, so that the host removes the accumulated rounding.
+// The shared memory holds 4 k + d + LANES (k + 1) numbers, and C if keeps_c.
+ENTRY learn_subspaces(REAL* C, const REAL* X, const REAL* Y, const long long* bounds, const REAL* steps,
+                      const long long* done, long long* learned, REAL* out, int predicts, int d, int r, int k,
+                      int keeps_c, int period, REAL largest_growth) {
+    SHARED(memory);
+    const long long j = BLOCK;
+    REAL *c = memory, *keep = c + k, *add = keep + k, *scale = add + k, *y = scale + k, *partial = y + d;
+    REAL *own = C + j * d * k, *B = keeps_c ? partial + LANES * (k + 1) : own;
+    if (keeps_c) EACH(i, d * k) B[i] = own[i];
+    long long row = bounds[2 * j];
+    for (; row < bounds[2 * j + 1]; row++) {
+        const long long before = done[j] + row - bounds[2 * j];
+        if (before > 0 && before % period == 0) break;
+        const REAL step = steps[row];
+        EACH(i, d) y[i] = X[row * d + i];
+        BARRIER;
+        EACH(q, LANES * (k + 1)) {  // the products of y with the columns of C, and with itself
+            const int a = q / LANES;
+            REAL sum = 0;
+            for (int i = q % LANES; i < d; i += LANES) sum += y[i] * (a < k ? B[i * k + a] : y[i]);
+            partial[q] = sum;
+        }
+        BARRIER;
+        EACH(a, k) c[a] = sum_lanes(partial + a * LANES);
+        BARRIER;
+        const REAL energy = sum_lanes(partial + k * LANES);
+        REAL size = 0, growth = step * (2 + step * energy);
+        for (int a = 0; a < k; a++) size += c[a] * c[a];
+        if (!(growth * size < largest_growth)) break;
+        FIRST_THREAD {
+            for (int a = 0; a < k; a++) {
+                const REAL grown = 1 + growth * c[a] * c[a];
+                scale[a] = 1 / sqrt(grown);
+                keep[a] = 1 / grown;
+                add[a] = growth * c[a] / grown;
+                growth /= grown;
+            }
+        }
+        BARRIER;
+        EACH(i, d) {
+            const REAL gain = step * y[i];
+            REAL total = 0;
+            for (int a = 0; a < k; a++) {
+                const REAL v = B[i * k + a] + gain * c[a];
+                B[i * k + a] = (v - c[a] * total) * scale[a];
+                total = keep[a] * total + add[a] * v;
+            }
+        }
+        BARRIER;
+    }
+    if (keeps_c) EACH(i, d * k) own[i] = B[i];
+    FIRST_THREAD learned[j] = row - bounds[2 * j];
+}

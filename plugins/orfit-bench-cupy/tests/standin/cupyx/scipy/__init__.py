@@ -1,0 +1,1 @@
+"""As SciPy is named there."""

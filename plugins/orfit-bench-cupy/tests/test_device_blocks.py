@@ -1,0 +1,179 @@
+"""Blocks of rows that the device learns without a wait, beside what the host's kernel leaves."""
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench_cupy import _block_rls
+from orfit_bench_cupy._block_kernels import BlockKernels
+
+from .conftest import cupy
+
+D, ROWS, BLOCKS = 70, 8, 5  # features: three tiles of shared memory, of which one is not full
+N = ROWS * BLOCKS - 3
+SETTINGS = [
+    ("rls", {"ridge": 0.1}),
+    ("rls", {"forgetting_factor": 0.8}),
+    ("class_rls", {"forgetting_factor": 0.98}),
+    ("kalman", {"observation_noise": 0.1}),
+    ("kalman", {"observation_noise": 0.1, "varying": True}),
+]
+REFUSED = {"none": (), "first": (0,), "middle": (2,), "last": (4,), "two": (1, 3), "neighbours": (1, 2)}
+REFUSED["all"] = tuple(range(BLOCKS))
+
+
+@pytest.fixture
+def device(in_place, monkeypatch):
+    """The backend, which takes these few features to be many."""
+    monkeypatch.setattr(_block_rls, "MIN_FEATURES", 1)
+    monkeypatch.setattr(_block_rls, "ROWS", ROWS)
+    return in_place
+
+
+def rows(method, dtype):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((N, D)).astype(dtype), rng.standard_normal((N, 2)).astype(dtype)
+    if method == "kalman":
+        Y[5::7, 0] = np.nan
+        Y[ROWS - 1 : ROWS + 1] = np.nan
+    return X, (np.arange(N) % 2 if method == "class_rls" else Y)
+
+
+def learned(backend, method, settings, dtype, X, y, predicts=True):
+    """The state after the rows, the predictions before each of them, and the row that was refused."""
+    settings = dict(settings)
+    given = {"observation_noise": np.linspace(0.1, 1, N)} if settings.pop("varying", False) else {}
+    learner = ob.create(method, backend=backend, dtype=dtype, **settings)
+    reported, row = None, None
+    try:
+        reported = getattr(learner, "prequential" if predicts else "partial_fit")(X, y, **given)
+    except ob.DivergedError as error:
+        row = error.row
+    found = learner.state()
+    state = {name: found[name].values for name in found.data_vars}
+    return state, learner.backend.asnumpy(reported) if predicts and row is None else None, row
+
+
+def same(mine, other, dtype):
+    (state, reported, row), (want_state, want, want_row) = mine, other
+    assert row == want_row
+    pairs = [(state[name], a) for name, a in want_state.items()] + ([] if want is None else [(reported, want)])
+    for a, b in pairs:
+        atol = 3e4 * np.finfo(dtype).eps * abs(np.asarray(b, float)).max(initial=0)
+        np.testing.assert_allclose(a, b, rtol=0, atol=atol)
+
+
+def refuse(monkeypatch, blocks):
+    """Refuse those of the blocks of a chunk, whatever their rows are; returns the sizes of what the host learned."""
+    judge, on_host, sizes = BlockKernels.judge_block, _block_rls.learn_on_host, []
+
+    def judge_block(self, found, given, out, verdicts, block, r, limits):
+        judge(self, found, given, out, verdicts, block, r, limits)
+        if current[block] in blocks:
+            verdicts[block] = 0
+
+    def learn(self, parts):
+        current[:] = [part.start // ROWS for part in parts]
+        return queue_learn(self, parts)
+
+    def learn_on_host(s, X, *more):
+        sizes.append(len(X))
+        return on_host(s, X, *more)
+
+    current, queue_learn = [], _block_rls.DeviceBlocks.learn
+    monkeypatch.setattr(BlockKernels, "judge_block", judge_block)
+    monkeypatch.setattr(_block_rls.DeviceBlocks, "learn", learn)
+    monkeypatch.setattr(_block_rls, "learn_on_host", learn_on_host)
+    return sizes
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+@pytest.mark.parametrize("predicts", [True, False], ids=["predictions", "no_predictions"])
+@pytest.mark.parametrize("refused", REFUSED)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("method", "settings"), SETTINGS, ids=str)
+def test_blocks_leave_what_the_host_leaves(device, monkeypatch, method, settings, dtype, refused, predicts):
+    X, y = rows(method, dtype)
+    want = learned("numba", method, settings, dtype, X, y, predicts)
+    sizes = refuse(monkeypatch, REFUSED[refused])
+    same(learned(device, method, settings, dtype, X, y, predicts), want, dtype)
+    if want[2] is None:
+        assert sizes == [min(ROWS, N - ROWS * i) for i in REFUSED[refused]]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("method", ["rls", "kalman"])
+@pytest.mark.parametrize("wild", [0, 20, N - 1])
+def test_a_row_that_the_host_refuses_ends_the_call(device, method, dtype, wild):
+    X, y = rows(method, dtype)
+    X[wild] = np.finfo(dtype).max / 8
+    mine, want = (learned(backend, method, {}, dtype, X, y) for backend in (device, "numba"))
+    assert want[2] == wild
+    same(mine, want, dtype)
+
+
+def test_targets_near_the_largest_number_are_learned_on_the_host(device, monkeypatch):
+    """The bound of the weights on the way is not met there, though no number overflows."""
+    X, y = rows("rls", "float64")
+    X, y[20], settings = 1e-3 * X, np.finfo(float).max / 200, {"observation_noise": 1e-6}
+    want = learned("numba", "kalman", settings, "float64", X, y)
+    sizes = refuse(monkeypatch, ())
+    same(learned(device, "kalman", settings, "float64", X, y), want, "float64")
+    assert want[2] is None
+    assert sizes[0] == ROWS
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+@pytest.mark.parametrize("block", [0, 2, 4])
+def test_lost_digits_of_a_block_are_reported(device, monkeypatch, block):
+    X, y = rows("rls", "float64")
+    X[block * ROWS] *= 3e6  # its variance shrinks by more than eps^(-1/3)
+    states = [
+        learned(backend, "rls", {}, "float64", X[: (block + 1) * ROWS], y[: (block + 1) * ROWS])[0]
+        for backend in (device, "numba")
+    ]
+    assert [state["precision_lost"] for state in states] == [1, 1]
+    monkeypatch.setattr(_block_rls, "learn_on_host", None)
+    assert learned(device, "rls", {}, "float64", X, y)[0]["precision_lost"] == 1
+
+
+def test_rows_in_another_order_of_memory(device):
+    X, y = rows("rls", "float64")
+    there = cupy.asarray(np.asfortranarray(X))
+    assert not there.flags.c_contiguous
+    mine, want = learned(device, "rls", {}, "float64", there, y), learned("numba", "rls", {}, "float64", X, y)
+    same(mine, want, "float64")
+
+
+@pytest.mark.parametrize(
+    ("d", "ff", "rows"), [(2047, 1.0, 128), (2048, 1.0, 512), (5000, 0.99, 229), (5000, 0.0001, 1)]
+)
+def test_rows_of_a_block(d, ff, rows):
+    """Forgetting takes at most one digit within a block."""
+    assert _block_rls.block_size(d, ff) == rows
+
+
+def test_blocks_of_many_rows(in_place, monkeypatch):
+    monkeypatch.setattr(_block_rls, "MANY_FEATURES", D)
+    monkeypatch.setattr(_block_rls, "MIN_FEATURES", 1)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((600, D)), rng.standard_normal(600)
+    sizes = []
+    monkeypatch.setattr(_block_rls, "learn_on_host", None)
+    judge = BlockKernels.judge_block
+    monkeypatch.setattr(BlockKernels, "judge_block", lambda *given: (sizes.append(len(given[1][0])), judge(*given)))
+    mine, want = (learned(backend, "rls", {}, "float64", X, y) for backend in (in_place, "numba"))
+    assert sizes == [512, 88]
+    same(mine, want, "float64")
+
+
+def test_after_a_refusal_no_more_blocks_are_enqueued_than_are_learned(device, monkeypatch):
+    """1, 2, 4, ... at once, so that many refused blocks cost about twice as much as one each."""
+    X, y = rows("rls", "float64")
+    refuse(monkeypatch, (0, 1))
+    enqueued, learn = [], _block_rls.DeviceBlocks.learn
+    monkeypatch.setattr(
+        _block_rls.DeviceBlocks, "learn", lambda s, parts: (enqueued.append(len(parts)), learn(s, parts))[1]
+    )
+    learned(device, "rls", {}, "float64", X, y)
+    assert enqueued == [BLOCKS, 1, 1, 2]

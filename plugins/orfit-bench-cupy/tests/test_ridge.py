@@ -1,0 +1,120 @@
+"""Ridge regression of many features on the device, beside what the host's kernel leaves."""
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench_cupy import _block_ridge, ridge
+from orfit_bench_cupy._libraries import add_products
+
+from .conftest import cupy
+
+D, N = 70, 150  # five blocks or more of 35 rows
+SETTINGS = [
+    {"ridge": 1.0},
+    {"ridge": 1e-3},
+    {"forgetting_factor": 0.9},  # also cuts the blocks
+    {"forgetting_factor": 1.05},
+    {"ridge": 0.0},  # not solvable at first
+]
+DTYPES = ["float64", "float32"]
+
+
+@pytest.fixture
+def device(in_place, monkeypatch):
+    """The backend, which takes these few features to be many."""
+    monkeypatch.setattr(ridge, "MIN_FEATURES", 1)
+    return in_place
+
+
+def rows(dtype):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((N, D)).astype(dtype), rng.standard_normal((N, 2)).astype(dtype)
+
+
+def learned(backend, settings, dtype, X, y, predicts=True):
+    """The state and the predictions after two calls, or the row of the second that was refused."""
+    learner, reported = ob.create("ridge", backend=backend, dtype=dtype, **settings), []
+    for part in (slice(0, 40), slice(40, None)):
+        try:
+            found = (learner.prequential if predicts else learner.partial_fit)(X[part], y[part])
+        except ob.DivergedError as error:
+            return learner, error.row
+        reported.append(learner.backend.asnumpy(found) if predicts else learner.backend.asnumpy(learner.predict(X)))
+    return learner, np.concatenate(reported)
+
+
+def same(mine, want, dtype, tolerance):
+    (learner, reported), (other, expected) = mine, want
+    pairs = [(reported, expected)]
+    state, wanted = learner.state(), other.state()
+    pairs += [(state[name].values, wanted[name].values) for name in wanted.data_vars]
+    for a, b in pairs:
+        atol = tolerance * np.finfo(dtype).eps * abs(np.asarray(b, float)).max(initial=0)
+        np.testing.assert_allclose(a, b, rtol=0, atol=atol)
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+@pytest.mark.parametrize("predicts", [True, False], ids=["predictions", "no_predictions"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_blocks_leave_what_the_host_leaves(device, settings, dtype, predicts):
+    X, y = rows(dtype)
+    mine, want = (learned(backend, settings, dtype, X, y, predicts) for backend in (device, "numba"))
+    same(mine, want, dtype, 3e4 if settings.get("ridge", 1.0) == 1 else 3e6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tame_rows_never_go_to_the_host(device, monkeypatch, dtype):
+    monkeypatch.delattr(ridge, "run_on_host")
+    X, y = rows(dtype)
+    learned(device, {"ridge": 1.0}, dtype, X, y)
+    ob.create("ridge", backend=device, ridge=1.0).prequential(X[:1], y[:1])
+
+
+def test_a_block_waits_once(device):
+    X, y = rows("float64")
+    learner, waits = ob.create("ridge", backend=device, ridge=1.0).partial_fit(X[:1], y[:1]), []
+    for n in (35, 70, 140):
+        before = cupy.COUNTS.copy()
+        learner.prequential(X[:n], y[:n])
+        waits.append((cupy.COUNTS - before).waits)
+    assert waits == [2, 3, 5]  # one for the chunk
+
+
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")
+def test_a_block_that_loses_precision_is_learned_on_the_host(device, monkeypatch):
+    """The energy of its rows against the prior is beyond eps^(-2/3) in one block."""
+    X, y = rows("float64")
+    X[80:90] *= 1e8
+    on_host, sizes = ridge.learn_on_host, []
+    monkeypatch.setattr(ridge, "learn_on_host", lambda s, X, *more: (sizes.append(len(X)), on_host(s, X, *more))[1])
+    mine, want = (learned(backend, {"ridge": 1.0}, "float64", X, y) for backend in (device, "numba"))
+    same(mine, want, "float64", 1e9)
+    assert sizes[0] == 35
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_only_one_triangle_is_written(dtype):
+    X = np.random.default_rng(0).standard_normal((5, 4)).astype(dtype)
+    L = cupy.asarray(np.arange(16, dtype=dtype).reshape(4, 4))
+    add_products(L, cupy.asarray(X), 0.5)
+    want = np.arange(16).reshape(4, 4) * 1.0
+    want[np.tri(4, dtype=bool)] = (0.5 * want + X.T @ X)[np.tri(4, dtype=bool)]
+    np.testing.assert_allclose(L.get(), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_failed_factorization_has_no_precision(dtype):
+    A = np.random.default_rng(0).standard_normal((70, 70)).astype(dtype)
+    L = A @ A.T + np.eye(70, dtype=dtype)
+    _, *found = _block_ridge.factor_information(cupy.asarray(L))
+    assert _block_ridge.precision(*(a.get() for a in found)) > 1e-4
+    for i in (0, 30, 69):
+        for value in (-L[i, i], np.nan, 0):
+            broken = L.copy()
+            broken[i, i] = value
+            _, *found = _block_ridge.factor_information(cupy.asarray(broken))
+            assert _block_ridge.precision(*(a.get() for a in found)) == 0
+    pivots, lengths = np.ones(3, dtype), np.array([0, 0, 1], dtype)  # whatever is left there looks like a factor
+    assert _block_ridge.precision(pivots, lengths) == 0

@@ -1,0 +1,121 @@
+"""Fleets of rls and class_rls: each member reads and writes its own P (d, d), 2 d^2 numbers of memory traffic a call.
+
+A row along which P clearly keeps its digits is learned as in `_few_features`, all others as in `_sequential_rls`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.fleets import make_fleet_learn
+from orfit_bench.kernels.guards import Limits
+from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._covariance import MIN_FEATURES
+from orfit_bench_numba._few_features import accepted_variances, inner_products, multiply, update
+from orfit_bench_numba._finite import is_step_finite
+from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._gradient import add_multiple
+from orfit_bench_numba._precision_guard import dot, is_clearly_safe
+from orfit_bench_numba._sequential_rls import apply_row
+
+
+@compiled("M M R R I I r w I W i i")
+def learn_members(
+    P: Array,
+    W: Array,
+    X: Array,
+    Y: Array,
+    members: Indices,
+    starts: Indices,
+    ff: Array,
+    degraded: Array,
+    learned: Indices,
+    out: Array,
+    begin: int,
+    end: int,
+) -> None:
+    """Learn the rows of members[begin:end] with these forgetting factors; counts them in `learned`.
+
+    W (N, c, d) holds the weights by output. A member stops before a row that is refused.
+    """
+    one: Any = P.dtype.type(1)
+    largest: Any = np.finfo(P.dtype).max / 4
+    z, u = np.empty(W.shape[1], P.dtype), np.empty(W.shape[2], P.dtype)
+    for j in range(begin, end):
+        i, factor = members[j], ff[j]
+        limits = Limits(factor, one / 100 if factor < 1 else one, largest)
+        least, most = accepted_variances(factor)
+        trace = sum_diagonal(P[i])
+        for t in range(starts[j], starts[j + 1]):
+            safe, f, s = measure_row(P[i], X[t], u, W[i, 0], trace, factor, least, most)
+            for k in range(len(z)):
+                if k:
+                    f = dot(X[t], W[i, k])
+                if len(out):
+                    out[t, k] = f
+                z[k] = Y[t, k] - f
+            if safe:
+                if not move_weights(W[i], z, u, s):
+                    break
+                trace = update(P[i], W[i, 0], u, z[0] / s, one / s, one / factor)
+            else:
+                if not apply_row(P[i], W[i], X[t], z, factor, factor, limits, degraded[i : i + 1]):
+                    break
+                trace = sum_diagonal(P[i])
+            learned[j] += 1
+
+
+@inline
+def measure_row(P: Array, x: Array, u: Array, w: Array, trace: Scalar, ff: Scalar, least: Scalar, most: Scalar) -> Any:
+    """u <- P x; whether the row is clearly safe for a P of this trace, f = x'w, and s = ff + x'P x."""
+    multiply(P, x, u)
+    along, f, energy = inner_products(x, u, w)
+    s = ff + along
+    return is_clearly_safe(energy, trace, s, min(w.dtype.type(1), ff)) and least <= s <= most, f, s
+
+
+@inline
+def sum_diagonal(P: Array) -> Any:
+    """The trace of P."""
+    trace = P.dtype.type(0)
+    for k in range(len(P)):
+        trace += P[k, k]
+    return trace
+
+
+@inline
+def move_weights(W: Array, z: Array, u: Array, s: Scalar) -> Any:
+    """w <- w + u z_k / s for all outputs but the first, whose weights `update` changes.
+
+    False, and nothing is changed, where a weight would not be finite, those of the first output included.
+    """
+    for k in range(len(z)):
+        if not is_step_finite(W[k], z[k] / s, u):
+            return False
+    for k in range(1, len(z)):
+        add_multiple(W[k], z[k] / s, u)
+    return True
+
+
+def make_covariance_fleet_learn(learn: Any) -> Any:
+    """`fleet_learn` of rls and class_rls; by `learn` for each member where that takes blocks or keeps a basis."""
+    one_by_one = make_fleet_learn(learn)
+
+    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+        if not hasattr(s, "P") or X.shape[1] >= MIN_FEATURES:
+            found: Indices = one_by_one(s, X, Y, p, out)
+            return found
+        learned = np.zeros(len(p.members), np.int64)
+        W = np.ascontiguousarray(s.w.transpose(0, 2, 1))  # w itself if it has one column
+        ff = p.forgetting_factor.astype(X.dtype)
+        predictions = np.empty((0, Y.shape[1]), X.dtype) if out is None else out
+        parts = s.P, W, X, Y, p.members, p.starts, ff, s.precision_lost, learned, predictions
+        on_threads(lambda begin, end: learn_members(*parts, begin, end), len(learned), 3.0 * X.size * X.shape[1])
+        if not np.may_share_memory(W, s.w):
+            s.w[...] = W.transpose(0, 2, 1)
+        return learned
+
+    return fleet_learn

@@ -1,0 +1,40 @@
+"""Whether numbers are finite, and stay so in a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._compile import inline, inline_reordered
+
+NOT_FINITE = -1
+"""What `learn` returns for a chunk with a row that is not finite: one such number makes all weights so."""
+
+
+@inline_reordered
+def is_step_finite(w: Array, a: Scalar, x: Array) -> Any:
+    """Whether all of w + a x is finite, without a branch."""
+    nothing = w.dtype.type(0)
+    for j in range(len(w)):
+        nothing += (w[j] + a * x[j]) * 0
+    return nothing == 0
+
+
+@inline_reordered
+def is_finite(w: Array) -> Any:
+    """Whether all of w is finite."""
+    nothing = w.dtype.type(0)
+    for j in range(len(w)):
+        nothing += w[j] * 0
+    return nothing == 0
+
+
+@inline
+def stays_finite(w: Array, keep: Scalar, x: Array, a: Scalar) -> Any:
+    """Whether all of keep w + a x is finite."""
+    finite = True
+    for j in range(len(w)):
+        finite &= np.isfinite(keep * w[j] + a * x[j])
+    return finite

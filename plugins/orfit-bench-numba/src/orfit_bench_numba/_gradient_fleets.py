@@ -1,0 +1,90 @@
+"""Fleets of lms and nlms: gradient steps, each member with its own weights, step sizes and eps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Indices, Scalar
+from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._gradient import apply_row, dot_products
+from orfit_bench_numba._gradient_outputs import take_steps_of_outputs
+
+
+@compiled("W R r I I r r b I w i i")
+def learn_members(
+    W: Array,
+    X: Array,
+    y: Array,
+    members: Indices,
+    starts: Indices,
+    step: Array,
+    eps: Array,
+    normalized: bool,
+    learned: Indices,
+    out: Array,
+    begin: int,
+    end: int,
+) -> None:
+    """Learn the rows of members[begin:end], with one output; counts them in `learned`.
+
+    W (N, d). A member stops before a row that would make its weights infinite.
+    """
+    for j in range(begin, end):
+        w = W[members[j]]
+        for t in range(starts[j], starts[j + 1]):
+            f, square = dot_products(w, X[t])
+            if len(out):
+                out[t] = f
+            if apply_row(w, step[t], eps[j], normalized, X[t], y[t] - f, square) != 1:
+                break
+            learned[j] += 1
+
+
+@compiled("M R R I I r r f b I W i i")
+def learn_members_of_outputs(
+    W: Array,
+    X: Array,
+    Y: Array,
+    members: Indices,
+    starts: Indices,
+    step: Array,
+    eps: Array,
+    tiny: Scalar,
+    normalized: bool,
+    learned: Indices,
+    out: Array,
+    begin: int,
+    end: int,
+) -> None:
+    """The same with several outputs, W (N, d, c)."""
+    for j in range(begin, end):
+        rows = slice(starts[j], starts[j + 1])
+        predictions = out[rows]
+        learned[j] = take_steps_of_outputs(
+            W[members[j]], X[rows], Y[rows], step[rows], eps[j], tiny, normalized, predictions, True
+        )
+
+
+def make_gradient_fleet_learn(normalized: bool) -> Any:
+    """`fleet_learn` of lms, or of nlms if normalized."""
+
+    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+        learned, dtype, info = np.zeros(len(p.members), np.int64), X.dtype, np.finfo(X.dtype)
+        eps = p.eps.astype(dtype) if normalized else np.zeros(len(learned), dtype)
+        given, step = (p.members, p.starts), p.step_size.astype(dtype)
+        act: Any
+        if Y.shape[1] == 1:
+            predictions = np.empty(0, dtype) if out is None else out[:, 0]
+            one = s.w[:, :, 0], X, Y[:, 0], *given, step, eps, normalized, learned, predictions
+            act = lambda begin, end: learn_members(*one, begin, end)  # noqa: E731
+        else:
+            table = np.empty((0, Y.shape[1]), dtype) if out is None else out
+            several = s.w, X, Y, *given, step, eps, info.tiny / info.eps, normalized, learned, table
+            act = lambda begin, end: learn_members_of_outputs(*several, begin, end)  # noqa: E731
+        on_threads(act, len(learned), 4.0 * X.size * Y.shape[1])
+        return learned
+
+    return fleet_learn

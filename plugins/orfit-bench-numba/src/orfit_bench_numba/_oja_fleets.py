@@ -1,0 +1,58 @@
+"""Fleets of oja: each member keeps its own C (d, k) orthonormal row by row, as in `_orthonormal_row`.
+
+A row that would lose digits there, and one in RENEWAL_PERIOD, is left to the kernel of one learner, which removes the
+accumulated rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.kernels.fleets import learn_with_rest
+from orfit_bench_numba._arrays import Array, Indices
+from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._fleets import on_threads
+from orfit_bench_numba._orthonormal_row import rotate
+from orfit_bench_numba._subspace import RENEWAL_PERIOD
+
+
+@compiled("M R I I I I r I i i i")
+def learn_members(
+    C: Array,
+    X: Array,
+    members: Indices,
+    starts: Indices,
+    places: Indices,
+    t: Indices,
+    step: Array,
+    learned: Indices,
+    period: int,
+    begin: int,
+    end: int,
+) -> None:
+    """Learn rows of members[j] for j of places[begin:end], from row learned[j] and step t[j] + learned[j] on."""
+    room, r = np.empty((5, C.shape[2]), C.dtype), np.empty(C.shape[1], C.dtype)
+    for j in places[begin:end]:
+        i = members[j]
+        while starts[j] + learned[j] < starts[j + 1]:
+            row, done = starts[j] + learned[j], t[j] + learned[j] - 1
+            if (done % period == 0 and done > 0) or not rotate(C[i], X[row], step[row], False, room, r):
+                break
+            learned[j] += 1
+
+
+def make_oja_fleet_learn(learn: Any) -> Any:
+    """`fleet_learn` of oja."""
+
+    def fleet_learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> Indices:
+        step, work = p.step_size.astype(X.dtype), 4.0 * X.size * s.basis.shape[2]
+
+        def advance(places: Indices, learned: Indices) -> None:
+            given = s.basis, X, p.members, p.starts, places, p.t, step, learned, RENEWAL_PERIOD
+            on_threads(lambda begin, end: learn_members(*given, begin, end), len(places), work)
+
+        return learn_with_rest(advance, learn, s, X, Y, p, out)
+
+    return fleet_learn

@@ -1,0 +1,37 @@
+"""Rows of ridge regression added to L and m one after another: d^2 flops and half a pass over L a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._compile import compiled, inline
+
+
+@compiled("W W R R f r")
+def add_rows(L: Array, m: Array, X: Array, Y: Array, kept: Scalar, weights: Array) -> Any:
+    """L <- kept L + weight x x',  m <- kept m + weight x y' for every row; returns how many were added."""
+    for t in range(len(X)):
+        if not add_row(L, m, X[t], Y[t], kept, weights[t]):
+            return t
+    return len(X)
+
+
+@inline
+def add_row(L: Array, m: Array, x: Array, y: Array, kept: Scalar, weight: Scalar) -> Any:
+    """The same for one row; False, and nothing is changed, where a number would not be finite."""
+    for i in range(len(x)):
+        scaled, finite = weight * x[i], np.isfinite(kept * L[i, i] + weight * x[i] * x[i])
+        for k in range(len(y)):
+            finite = finite and np.isfinite(kept * m[i, k] + scaled * y[k])
+        if not finite:
+            return False
+    for i in range(len(x)):
+        scaled = weight * x[i]
+        for j in range(i + 1):
+            L[i, j] = kept * L[i, j] + scaled * x[j]
+        for k in range(len(y)):
+            m[i, k] = kept * m[i, k] + scaled * y[k]
+    return True

@@ -1,0 +1,85 @@
+"""Fleets of Kalman filters in NumPy: a row of every member at once, by the formulas of `kalman`.
+
+Shapes for m members: x (m, d) rows, y (m, r) targets, theta (m, d, r), Sigma (m, d, d), A and Q (m, d, d), R (m,).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from orfit_bench.kernels.fleets import make_batched_rounds, measure_innovations
+from orfit_bench.kernels.loops import Array
+
+
+class Motion(NamedTuple):
+    """The motion before a row of m members; a matrix of one that does not move is the identity, or zero."""
+
+    A: Array
+    Q: Array
+    has_transition: Array
+    """By the settings (m,): a transition may enlarge an error, before the first row too."""
+    regained: Array
+    """The variance (m, d, d) that the process noise of the settings adds before the next step."""
+    moves: Array
+    """Whether the state moves before this row (m,)."""
+
+
+def fleet_has_formulas(s: Any, p: Any) -> bool:
+    """Whether every member keeps its covariance itself, and every row has noise."""
+    return len(p.members) > 0 and not hasattr(s, "root") and bool((p.step_model.observation_noise > 0).all())
+
+
+def motion_of(model: Any, j: Array, t: Array, like: Array) -> Motion:
+    """The motion of members j before their steps t (m,), of states like Sigma."""
+    dynamic = entries(model.is_dynamic, j)
+    by_transition, by_noise, moves = dynamic[:, 0], dynamic[:, 1], dynamic.any(axis=1) & (t > 1)
+    A, Q = (matrices(given, j, like) for given in (model.transition, model.process_noise))
+    regained, later = np.where(by_noise[:, None, None], Q, 0), t > 1  # no motion before the first row
+    A = np.where((later & by_transition)[:, None, None], A, np.eye(like.shape[1], dtype=like.dtype))
+    return Motion(A, np.where(later[:, None, None], regained, 0), by_transition, regained, moves)
+
+
+def entries(given: Array, j: Array) -> Array:
+    """The entries of members j of an array with one for each member, or one for all."""
+    return given[j] if len(given) > 1 else np.repeat(given, len(j), axis=0)
+
+
+def matrices(given: Array | None, j: Array, like: Array) -> Array:
+    """The entries of members j as matrices (m, d, d), from numbers, diagonals or matrices; None is zero."""
+    if given is None:
+        return np.zeros((len(j), *like.shape[1:]), like.dtype)
+    own = entries(given, j)
+    return own if own.ndim == 3 else own.reshape(len(j), 1, -1) * np.eye(like.shape[1], dtype=like.dtype)
+
+
+def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: Array | None) -> Array:
+    """Prediction, from the second step on, and correction, unless the row is missing (NaN); or neither."""
+    model = p.step_model
+    motion = motion_of(model, j, p.t[j] + (row - p.starts[j]), s.covariance)
+    A, Q = motion.A, motion.Q
+    theta, P = A @ s.mean, A @ s.covariance @ A.mT  # (KF, arrow down)
+    P = P / 2 + P.mT / 2 + Q
+    f = (x[:, None] @ theta)[:, 0]
+    if out is not None:
+        out[row] = f
+    R = entries(model.observation_noise, j).astype(x.dtype)
+    left = R + np.where(motion.has_transition, np.inf, ((x[:, None] @ motion.regained)[:, 0] * x).sum(axis=1))
+    max_error = np.where(motion.has_transition, 0.01, 1)
+    V, deviation, accepted, degraded = measure_innovations(P, x, R, left, max_error)
+    seen: Any = ~np.isnan(y).any(axis=1)
+    e = np.where(seen[:, None], y - f, 0) / deviation[:, None]
+    V = np.where(seen[:, None], V, 0)
+    mean = theta + V[:, :, None] * e[:, None, :]  # theta + K e
+    finite = np.isfinite(mean).all(axis=(1, 2)) & np.isfinite(P).all(axis=(1, 2))
+    applied: Array = finite & (accepted | ~seen)
+    covariance = P - V[:, :, None] * V[:, None, :]  # Sigma - K x'Sigma
+    np.copyto(s.mean, mean, where=applied[:, None, None])
+    np.copyto(s.covariance, covariance, where=applied[:, None, None])
+    np.copyto(s.scale, np.diagonal(P, axis1=1, axis2=2), where=(applied & motion.moves)[:, None])
+    s.precision_lost[applied & degraded & seen] = 1
+    return applied
+
+
+learn_filters = make_batched_rounds(step_filters)
