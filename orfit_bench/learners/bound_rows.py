@@ -61,36 +61,8 @@ def _learn_no_rows(state: LearnerState, X: object, y: object, predict: bool) -> 
 def _bind_sample(
     rule: Rule, state: LearnerState, learn: Callable[[Array, int], int]
 ) -> Callable[[LearnerState, object, object], bool]:
-    arrays, dtype, d, strides = state.arrays, rule.dtype, state.sizes.n_features, (rule.dtype.itemsize,)
-    take_permit, give_permit = state.permit.pop, state.permit.append
-
-    def learn_row(state: LearnerState, x: object, _: object) -> bool:
-        if (
-            type(x) is not np.ndarray
-            or x.dtype is not dtype
-            or x.strides != strides  # of one dimension, and contiguous
-            or len(x) != d
-            or state.arrays is not arrays
-            or state.interrupted
-        ):
-            return False
-        try:
-            take_permit()
-        except IndexError:  # another thread learns
-            return False
-        try:
-            if learn(x, state.n_steps + 1) != 1:
-                return False
-        except BaseException as error:
-            state.interrupted = type(error).__name__
-            raise
-        finally:
-            give_permit(None)
-        state.n_steps += 1
-        state.n_samples += 1
-        return True
-
-    return learn_row
+    one = _bind_row(rule, state, lambda x, t: learn(x, int(t)), None)  # the step in the place of a target
+    return lambda state, x, _: one(state, x, state.n_steps + 1)
 
 
 def _bind_row(

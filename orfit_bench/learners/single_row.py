@@ -121,7 +121,7 @@ class SingleRow:
 
     def _learn(self, state: LearnerState | None, x: object, Y: Array) -> bool:
         X = self.as_rows(state, x, self._checks_x)
-        if X is None or state is None or not state.permit:
+        if X is None or state is None:
             return False
         try:
             state.permit.pop()

@@ -59,13 +59,8 @@ class Subspace(Learner):
         """
         if sample_weight is not None:
             weighting.require(self.method)
-        row = self._single_row
-        if row and type(X) is np.ndarray and X.shape[:1] == (1,):
-            state = self._state
-            if state and (bound := state.bound) and X.ndim == 2 and bound.learn_row(state, X[0], None):
-                return self
-            if row.learn_row(state, X[0]):
-                return self
+        if type(X) is np.ndarray and X.shape[:1] == (1,) and self._learn_at_once(X[0]):
+            return self
         rows = without_targets(self.rule, self._usable(), X, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
@@ -95,17 +90,22 @@ class Subspace(Learner):
         >>> abs(pca.learn_one([2.0, 0.0]).learn_one([1.0, 0.0]).components_).round(3)
         array([[1., 0.]])
         """
-        state = self._state
-        if state is not None:
-            if (bound := state.bound) and bound.learn_row(state, x, None):
-                return self
-            if (row := self._single_row) and row.learn_row(state, x):
-                return self
+        if self._learn_at_once(x):
+            return self
         state = self._usable()
         X = read_one_row(state, x, self.rule.namespace)
         rows = without_targets(self.rule, state, X, look=not self.rule.kernel_checks_rows)
         self._update(rows, self.rule.learn, rows.X, rows.Y)
         return self
+
+    def _learn_at_once(self, x: object) -> bool:
+        """Learn x (d,) by the short path for one row; False if the general path has to learn or refuse it."""
+        state = self._state
+        if state is None:
+            return False
+        if (bound := state.bound) and bound.learn_row(state, x, None):
+            return True
+        return bool((row := self._single_row) and row.learn_row(state, x))
 
     def step(self, A: ArrayLike) -> Self:
         """Learn a block of rows as one step, whatever `batch_size` is.

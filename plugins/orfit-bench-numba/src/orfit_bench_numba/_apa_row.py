@@ -13,9 +13,8 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._precision_guard import copy, dot
-from orfit_bench_numba._products import multiply, two_products
+from orfit_bench_numba._products import add_multiple, multiply, two_products
 from orfit_bench_numba._sliding_apa import (
-    add_scaled,
     append_row,
     apply_inverse,
     judge_window,
@@ -66,14 +65,14 @@ def learn_row(
     if not accurate:
         if not refine(T, rows[1:], x.reshape((1, len(x))), e, eps, z, r, dz, change):
             return 0
-        add_scaled(w, step, change)
+        add_multiple(w, step, change)
     for j in range(last):
         if accurate:
-            add_scaled(w, step * z[j], rows[j + 1])
+            add_multiple(w, step * z[j], rows[j + 1])
         copy(rows[j], rows[j + 1])
         targets[j, 0] = targets[j + 1, 0]
     if accurate:
-        add_scaled(w, step * z[last], x)
+        add_multiple(w, step * z[last], x)
     copy(rows[last], x)
     targets[last, 0] = y
     return 1

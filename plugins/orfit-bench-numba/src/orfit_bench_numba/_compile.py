@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from threading import Timer
 from typing import Any, TypeVar
@@ -89,7 +90,7 @@ class Compiled:
         folder, code = numba.njit(**FLAGS)(self._function).stats.cache_path, self._function.__code__
         name = f"{Path(code.co_filename).stem}.{self._function.__qualname__}-{code.co_firstlineno}.*.nbi"
         written = [file.stat().st_mtime for file in Path(folder).glob(name)] if folder else []
-        return bool(written) and max(written) >= max(file.stat().st_mtime for file in package_files())
+        return bool(written) and max(written) >= last_change()
 
     def _load_or_compile(self, signature: tuple[Any, ...]) -> Any:
         """The version for a signature. A cache on disk that cannot be read is named, removed and made anew."""
@@ -159,6 +160,12 @@ def package_files() -> list[Path]:
     """The files on which machine code depends: those of this package and of the named tuples of its functions."""
     folders = Path(__file__).parent, Path(guards.__file__).parent
     return sorted(file for folder in folders for file in folder.glob("*.py"))
+
+
+@cache
+def last_change() -> float:
+    """When a file of the package was last changed, as this process found it."""
+    return max(file.stat().st_mtime for file in package_files())
 
 
 def stamp_package(version: Any) -> None:

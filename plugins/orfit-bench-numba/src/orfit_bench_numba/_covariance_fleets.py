@@ -17,8 +17,8 @@ from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._few_features import accepted_variances, inner_products, multiply, update
 from orfit_bench_numba._finite import is_step_finite
 from orfit_bench_numba._fleets import on_threads
-from orfit_bench_numba._gradient import add_multiple
 from orfit_bench_numba._precision_guard import dot, is_clearly_safe
+from orfit_bench_numba._products import add_multiple
 from orfit_bench_numba._sequential_rls import apply_row
 
 

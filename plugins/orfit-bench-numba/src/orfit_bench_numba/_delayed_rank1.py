@@ -17,6 +17,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
+from orfit_bench_numba._products import add_multiple, multiply
 
 
 @inline
@@ -48,24 +49,10 @@ def compute_residual(B: Array, V: Array, R: Array, m: int, inverse: Array, y: Ar
     for j in range(0, fours, 4):
         subtract_four(r, x[j], B[j], x[j + 1], B[j + 1], x[j + 2], B[j + 2], x[j + 3], B[j + 3])
     for j in range(fours, k):
-        subtract(r, x[j], B[j])
+        add_multiple(r, -x[j], B[j])
     for i in range(m):
-        subtract(r, dot(V[i], x), R[i])
+        add_multiple(r, -dot(V[i], x), R[i])
     return np.sqrt(dot(r, r))
-
-
-@inline
-def multiply(A: Array, x: Array, u: Array) -> None:
-    """u <- A x, for a small A without the cost of a call to BLAS."""
-    for j in range(len(A)):
-        u[j] = dot(A[j], x)
-
-
-@inline
-def subtract(r: Array, a: Scalar, b: Array) -> None:
-    """r <- r - a b."""
-    for j in range(len(r)):
-        r[j] -= a * b[j]
 
 
 @inline_reordered

@@ -17,6 +17,7 @@ from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._finite import NOT_FINITE, is_finite, is_step_finite
 from orfit_bench_numba._gradient_outputs import divide_into, learn_several_outputs, normalizer
+from orfit_bench_numba._products import add_multiple
 
 
 def learn_by_gradient(s: Any, X: Array, Y: Array, step: Array, eps: float | None, out: Array | None) -> int:
@@ -143,10 +144,3 @@ def take_steps(
         else:
             add_multiple(w, e * (here / energy), x)
     return len(X)
-
-
-@inline
-def add_multiple(w: Array, a: Scalar, x: Array) -> None:
-    """w <- w + a x."""
-    for j in range(len(w)):
-        w[j] += a * x[j]

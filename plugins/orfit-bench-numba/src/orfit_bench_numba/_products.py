@@ -1,12 +1,19 @@
-"""Products of a few rows with vectors, without calls to BLAS, each of which takes a tenth of a microsecond."""
+"""Products and multiples of a few rows, without calls to BLAS, each of which takes a tenth of a microsecond."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import dot
+
+
+@inline
+def add_multiple(w: Array, a: Scalar, x: Array) -> None:
+    """w <- w + a x."""
+    for j in range(len(w)):
+        w[j] += a * x[j]
 
 
 @inline

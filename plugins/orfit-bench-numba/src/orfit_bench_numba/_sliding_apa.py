@@ -17,7 +17,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy
-from orfit_bench_numba._products import multiply
+from orfit_bench_numba._products import add_multiple, multiply
 
 MAX_INVERSE = 64.0
 """Largest inverse of A A', relative to that of orthogonal rows of equal length; digits lost: its square root."""
@@ -86,7 +86,7 @@ def slide(
         x = X[i]
         if m == order:
             for a in range(c):
-                add_scaled(W[a], C[a, 0], row_at(A, X, i - m))
+                add_multiple(W[a], C[a, 0], row_at(A, X, i - m))
                 shift_left(E[a])
                 shift_left(C[a])
             shift_left(squares)
@@ -114,14 +114,14 @@ def slide(
         m += 1
         for a in range(c):
             if not accurate:  # C would be much larger than the change of w
-                add_scaled(W[a], step[i], changes[a])
+                add_multiple(W[a], step[i], changes[a])
             for j in range(m):
                 if accurate:
                     C[a, j] += step[i] * Z[a, j]
                 E[a, j] -= step[i] * (E[a, j] - eps * Z[a, j])
     for a in range(c):
         for j in range(m):
-            add_scaled(W[a], C[a, j], row_at(A, X, learned - m + j))
+            add_multiple(W[a], C[a, j], row_at(A, X, learned - m + j))
     return learned
 
 
@@ -155,13 +155,6 @@ def judge_window(
 def row_at(A: Array, X: Array, i: int) -> Any:
     """Row i of X; a negative i counts from the end of A."""
     return X[i] if i >= 0 else A[len(A) + i]
-
-
-@inline
-def add_scaled(w: Array, a: Scalar, x: Array) -> None:
-    """w <- w + a x."""
-    for j in range(len(w)):
-        w[j] += a * x[j]
 
 
 @inline
@@ -252,9 +245,9 @@ def refine(T: Array, A: Array, X: Array, e: Array, eps: Scalar, z: Array, r: Arr
 def add_rows(w: Array, A: Array, X: Array, z: Array) -> None:
     """w <- w + B'z for the rows B of A and X."""
     for j in range(len(A)):
-        add_scaled(w, z[j], A[j])
+        add_multiple(w, z[j], A[j])
     for j in range(len(X)):
-        add_scaled(w, z[len(A) + j], X[j])
+        add_multiple(w, z[len(A) + j], X[j])
 
 
 @inline

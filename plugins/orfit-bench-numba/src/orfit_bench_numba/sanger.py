@@ -22,11 +22,11 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     apply_delayed,
     compute_residual,
-    multiply,
     multiply_basis,
     update_inverse_gram,
 )
 from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._products import multiply
 from orfit_bench_numba._single_row import learn_sanger
 from orfit_bench_numba._subspace import (
     RENEWAL_PERIOD,
