@@ -14,11 +14,11 @@ from orfit_bench.kernels.guards import Limits
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
-from orfit_bench_numba._few_features import accepted_variances, inner_products, multiply, update
+from orfit_bench_numba._few_features import accepted_variances, inner_products, update
 from orfit_bench_numba._finite import is_step_finite
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._precision_guard import dot, is_clearly_safe
-from orfit_bench_numba._products import add_multiple
+from orfit_bench_numba._products import add_multiple, multiply
 from orfit_bench_numba._sequential_rls import apply_row
 
 
@@ -48,9 +48,8 @@ def learn_members(
         i, factor = members[j], ff[j]
         limits = Limits(factor, one / 100 if factor < 1 else one, largest)
         least, most = accepted_variances(factor)
-        trace = sum_diagonal(P[i])
         for t in range(starts[j], starts[j + 1]):
-            safe, f, s = measure_row(P[i], X[t], u, W[i, 0], trace, factor, least, most)
+            safe, f, s = measure_row(P[i], X[t], u, W[i, 0], factor, least, most)
             for k in range(len(z)):
                 if k:
                     f = dot(X[t], W[i, k])
@@ -60,18 +59,17 @@ def learn_members(
             if safe:
                 if not move_weights(W[i], z, u, s):
                     break
-                trace = update(P[i], W[i, 0], u, z[0] / s, one / s, one / factor)
-            else:
-                if not apply_row(P[i], W[i], X[t], z, factor, factor, limits, degraded[i : i + 1]):
-                    break
-                trace = sum_diagonal(P[i])
+                update(P[i], W[i, 0], u, z[0] / s, one / s, one / factor)
+            elif not apply_row(P[i], W[i], X[t], z, factor, factor, limits, degraded[i : i + 1]):
+                break
             learned[j] += 1
 
 
 @inline
-def measure_row(P: Array, x: Array, u: Array, w: Array, trace: Scalar, ff: Scalar, least: Scalar, most: Scalar) -> Any:
-    """u <- P x; whether the row is clearly safe for a P of this trace, f = x'w, and s = ff + x'P x."""
-    multiply(P, x, u)
+def measure_row(P: Array, x: Array, u: Array, w: Array, ff: Scalar, least: Scalar, most: Scalar) -> Any:
+    """u <- P x; whether the row is clearly safe, f = x'w, and s = ff + x'P x."""
+    multiply(P, x, u)  # reads P in order, so before its diagonal
+    trace = sum_diagonal(P)
     along, f, energy = inner_products(x, u, w)
     s = ff + along
     return is_clearly_safe(energy, trace, s, min(w.dtype.type(1), ff)) and least <= s <= most, f, s

@@ -15,6 +15,7 @@ from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._finite import NOT_FINITE, is_finite
 from orfit_bench_numba._precision_guard import copy, is_clearly_safe
+from orfit_bench_numba._products import multiply
 
 MAX_FEATURES = 32
 
@@ -56,16 +57,6 @@ def accepted_variances(ff: Scalar) -> Any:
     """The least and the largest variance that `judge` accepts."""
     eps = np.finfo(type(ff)).eps
     return ff * (1 - np.sqrt(eps)), ff / eps ** (2 / 3)
-
-
-@inline_reordered
-def multiply(P: Array, x: Array, u: Array) -> None:
-    """u <- P x."""
-    for i in range(len(u)):
-        total = x.dtype.type(0)
-        for j in range(len(x)):
-            total += P[i, j] * x[j]
-        u[i] = total
 
 
 @inline_reordered

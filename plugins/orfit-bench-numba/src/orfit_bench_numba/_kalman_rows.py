@@ -13,11 +13,21 @@ import numpy as np
 
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline, inline_reordered
-from orfit_bench_numba._finite import is_finite
+from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._moving_state import (
+    add_control,
+    correct_covariance,
+    entry,
+    fill_diagonal,
+    multiply_predicted,
+    predict_into,
+    predict_mean,
+    process_noise_along,
+    record_correction,
+    record_prediction,
+)
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
-from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, multiply_symmetric, scale_errors
-from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
+from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, scale_errors
 
 
 class Motion(NamedTuple):
@@ -59,6 +69,43 @@ def learn_moving_rows(
     return move_rows(P, W, X, Y, noise, motion, n_before, scale, degraded, out, records, work)
 
 
+@compiled("W W f R R b b w w r f")
+def learn_moving_row(
+    P: Array,
+    W: Array,
+    noise: Scalar,
+    transition: Array,
+    process_noise: Array,
+    has_transition: bool,
+    has_noise: bool,
+    scale: Array,
+    degraded: Array,
+    x: Array,
+    y: Scalar,
+) -> Any:
+    """Learn one row x with one target y, not the very first; returns 1, or 0 if it is refused and nothing has changed.
+
+    The transition and the process noise are (1, 0) if not given, (1, 1), (1, d) or (d, d). Ten arrays fewer than
+    `learn_moving_rows` has, which take half of a microsecond to pass.
+    """
+    numbers, moves, none = np.empty((2, 1), P.dtype), np.empty((1, 2), P.dtype), P.reshape(1, len(P), len(P))[:0]
+    numbers[0, 0], numbers[1, 0], moves[0, 0], moves[0, 1] = y, noise, has_transition, has_noise
+    f, F = split_entry(transition, len(x))
+    q, Q = split_entry(process_noise, len(x))
+    work = allocate(W, max(F.shape[1], Q.shape[1]))
+    motion, records = Motion(f, F, q, Q, moves, none), (none, none, none, none)
+    rows, Y, unused = x.reshape(1, len(x)), numbers[:1], numbers[:0]
+    return move_rows(P, W, rows, Y, numbers[1], motion, 1, scale, degraded, unused, records, work)
+
+
+@inline
+def split_entry(values: Array, d: int) -> Any:
+    """A number or a diagonal as (1, 1 or d) and no matrix, or no number and a matrix as (1, d, d)."""
+    if len(values) == d > 1:
+        return values[:0].reshape(1, 0), values.reshape(1, d, d)
+    return values, values[:0].reshape(1, 0, 0)
+
+
 @inline
 def allocate(W: Array, size: int) -> Any:
     """Work space for means W (c, d), and for matrices of motion (size, size)."""
@@ -84,140 +131,56 @@ def move_rows(
     """See `learn_moving_rows`; with the work space of `allocate`."""
     n, d = X.shape
     f, F, q, Q, moves, U = motion
-    m_pred, P_pred, m_corrected, P_corrected = records
-    zero = P.dtype.type(0)
+    zero: Any = P.dtype.type(0)
     one: Any = P.dtype.type(1)
-    size = max(F.shape[1], Q.shape[1])
     N, tile, A, room = work
     z, u, v, g, h, diagonal = room[0, : len(W)], room[1, :d], room[2, :d], room[3, :d], room[4, :d], room[5, :d]
     for t in range(n):
-        x, F_t, Q_t, moved = X[t], F[t % len(F)], Q[t % len(Q)], n_before + t > 0
-        has_transition, has_noise = moves[t % len(moves), 0] > 0, moves[t % len(moves), 1] > 0
-        fill_diagonal(g, f[t % len(f)], has_transition, one)
-        fill_diagonal(h, q[t % len(q)], has_noise, zero)
+        x, F_t, Q_t, moved = X[t], entry(F, t), entry(Q, t), entry(moves, t)
+        has_transition, has_noise = moved[0] > 0, moved[1] > 0
+        fill_diagonal(g, entry(f, t), has_transition, one)
+        fill_diagonal(h, entry(q, t), has_noise, zero)
         left, max_error = noise[t], one
         if has_transition:  # it moves variance here from other directions, and may amplify errors as forgetting does
             left, max_error = one * np.inf, one / 100
         elif has_noise:  # the least variance along x that the next row finds
             left += process_noise_along(Q_t, h, x)
-        if not moved:
+        if n_before + t == 0:
             has_transition = has_noise = False
             g[:] = 1
             h[:] = 0
         by_matrix = (has_transition and len(F_t) > 0) or (has_noise and len(Q_t) > 0)
-        if has_transition and len(F_t) > 0:  # A = W F'
-            np.dot(W, F_t.T, A)
-        else:
-            for k in range(len(W)):
-                for j in range(d):
-                    A[k, j] = W[k, j] * g[j]
-        if moved and len(U):
-            for k in range(len(W)):
-                for j in range(d):
-                    A[k, j] += U[t, k, j]
-        if by_matrix:  # u = (F P F' + Q) x
-            predict_into(N, P, g, h, F_t[: size * has_transition], Q_t[: size * has_noise], tile)
-            copy(v, x)
-            multiply_symmetric(N, v, u)
-        else:
-            for j in range(d):
-                v[j] = g[j] * x[j]
-            multiply_symmetric(P, v, u)
-            for j in range(d):
-                u[j] = g[j] * u[j] + h[j] * x[j]
-        if len(m_pred):
-            for i in range(d):
-                for k in range(len(W)):
-                    m_pred[t, i, k] = A[k, i]
-                for j in range(d):
-                    P_pred[t, i, j] = N[i, j] if by_matrix else P[i, j] * (g[i] * g[j])
-                if not by_matrix:
-                    P_pred[t, i, i] += h[i]
-        trace, widest = zero, zero
-        for j in range(d):
-            diagonal[j] = N[j, j] if by_matrix else P[j, j] * (g[j] * g[j]) + h[j]
-            trace += abs(diagonal[j])
-            widest = max(widest, abs(diagonal[j]))
-        good = widest < np.inf and not np.isnan(trace) and (not by_matrix or is_finite(N.reshape(-1)))
+        predict_mean(A, W, F_t[: len(F_t) * has_transition], g)
+        if len(U) and n_before + t > 0:
+            add_control(A, U[t])
+        if by_matrix:
+            predict_into(N, P, g, h, F_t[: len(F_t) * has_transition], Q_t[: len(Q_t) * has_noise], tile)
+        trace, finite = multiply_predicted(u, diagonal, P, N, x, g, h, v, by_matrix)
+        if len(records[0]):
+            record_prediction(records[0][t], records[1][t], A, P, N, g, h, by_matrix)
         for k in range(len(W)):
             z[k] = dot(x, A[k])
         if len(out):
             copy(out[t], z)
         missing, verdict = is_missing(Y[t]), ACCEPTED
-        v[:] = 0
         if missing:
             z[:] = 0
+            v[:] = 0
         else:
             limits = Limits(one, max_error, np.inf)
             verdict, gain, _ = judge_row(x, u, v, diagonal, trace, noise[t], left, one, limits)
             scale_errors(z, Y[t], gain)
-        if not (good and verdict != REFUSED and is_update_finite(A, v, z)):
+        if not (finite and verdict != REFUSED and is_update_finite(A, v, z)):
             return t
         if verdict == DEGRADED:
             degraded[0] = 1
+        if has_transition or has_noise:
+            copy(scale, diagonal)
+        if has_transition or has_noise or not missing:
+            correct_covariance(P, N, v, g, h, by_matrix)
         for k in range(len(W)):
             for j in range(d):
                 W[k, j] = A[k, j] + z[k] * v[j]
-        if has_transition or has_noise:
-            copy(scale, diagonal)
-        changed = has_transition or has_noise or not missing
-        for i in range(d if changed else 0):
-            v_i, g_i = v[i], g[i]
-            if by_matrix:
-                for j in range(d):
-                    P[i, j] = N[i, j] - v_i * v[j]
-            else:
-                for j in range(d):
-                    P[i, j] = P[i, j] * (g_i * g[j]) - v_i * v[j]
-                P[i, i] += h[i]
-        if len(m_pred):
-            for i in range(d):
-                for k in range(len(W)):
-                    m_corrected[t, i, k] = W[k, i]
-                for j in range(d):
-                    P_corrected[t, i, j] = P[i, j]
+        if len(records[0]):
+            record_correction(records[2][t], records[3][t], W, P)
     return n
-
-
-@compiled("W R R R")
-def predict_covariance(N: Array, P: Array, F: Array, Q: Array) -> None:
-    """N <- F P F' + Q; F of size 0 is the identity and Q of size 0 is zero."""
-    one, zero, tile = np.ones(len(P), P.dtype), np.zeros(len(P), P.dtype), np.empty(112 * len(P), P.dtype)
-    predict_into(N, P, one, zero, F, Q, tile)
-
-
-@inline
-def predict_into(N: Array, P: Array, g: Array, h: Array, F: Array, Q: Array, tile: Array) -> None:
-    """N <- F P F' + Q; F of size 0 is diag(g) and Q of size 0 is diag(h)."""
-    if len(F):
-        np.dot(F, P, N)
-        multiply_lower_triangle(N, F, tile)
-    for i in range(len(P)):
-        if len(F) == 0:
-            for j in range(i + 1):
-                N[i, j] = P[i, j] * (g[i] * g[j])
-        if len(Q):
-            for j in range(i + 1):
-                N[i, j] += Q[i, j]
-        else:
-            N[i, i] += h[i]
-    mirror_lower(N)
-
-
-@inline_reordered
-def process_noise_along(Q: Array, h: Array, x: Array) -> Any:
-    """x'Q x; Q of size 0 is diag(h)."""
-    total = x.dtype.type(0)
-    for i in range(len(x)):
-        along = h[i] * x[i]
-        for j in range(len(Q)):
-            along += Q[i, j] * x[j]
-        total += along * x[i]
-    return total
-
-
-@inline
-def fill_diagonal(g: Array, entry: Array, used: bool, other: Scalar) -> None:
-    """g <- entry, a number or a vector, if it is used and given, otherwise the number `other`."""
-    for j in range(len(g)):
-        g[j] = entry[j % len(entry)] if used and len(entry) else other

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._precision_guard import copy, dot
+from orfit_bench_numba._products import row_times
 
 LARGEST_GROWTH = 100.0
 """Of |C x|^2, by a row that is learned here: its square root is lost of the digits."""
@@ -121,12 +122,3 @@ def add_products(C: Array, y: Array, c: Array) -> None:
     for i in range(fours, len(y)):
         for j in range(len(c)):
             c[j] += C[i, j] * y[i]
-
-
-@inline_reordered
-def row_times(C: Array, i: int, c: Array) -> Any:
-    """Row i of C times c."""
-    total = C.dtype.type(0)
-    for j in range(len(c)):
-        total += C[i, j] * c[j]
-    return total

@@ -6,7 +6,6 @@ from typing import Any
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
-from orfit_bench_numba._precision_guard import dot
 
 
 @inline
@@ -20,23 +19,32 @@ def add_multiple(w: Array, a: Scalar, x: Array) -> None:
 def multiply(A: Array, x: Array, g: Array) -> None:
     """g <- A x, four rows of A at a time."""
     fours = len(A) // 4 * 4
-    for j in range(0, fours, 4):
-        g[j], g[j + 1], g[j + 2], g[j + 3] = four_products(x, A[j], A[j + 1], A[j + 2], A[j + 3])
-    for j in range(fours, len(A)):
-        g[j] = dot(x, A[j])
+    for i in range(0, fours, 4):
+        g[i], g[i + 1], g[i + 2], g[i + 3] = four_rows_times(A, i, x)
+    for i in range(fours, len(A)):
+        g[i] = row_times(A, i, x)
 
 
 @inline_reordered
-def four_products(x: Array, a: Array, b: Array, c: Array, d: Array) -> Any:
-    """x'a, x'b, x'c and x'd."""
+def four_rows_times(A: Array, i: int, x: Array) -> Any:
+    """Rows i to i + 3 of A times x."""
     zero = x.dtype.type(0)
-    xa, xb, xc, xd = zero, zero, zero, zero
-    for i in range(len(x)):
-        xa += x[i] * a[i]
-        xb += x[i] * b[i]
-        xc += x[i] * c[i]
-        xd += x[i] * d[i]
-    return xa, xb, xc, xd
+    a, b, c, d = zero, zero, zero, zero
+    for j in range(len(x)):
+        a += A[i, j] * x[j]
+        b += A[i + 1, j] * x[j]
+        c += A[i + 2, j] * x[j]
+        d += A[i + 3, j] * x[j]
+    return a, b, c, d
+
+
+@inline_reordered
+def row_times(A: Array, i: int, x: Array) -> Any:
+    """Row i of A times x, without a view of the row."""
+    total = A.dtype.type(0)
+    for j in range(len(x)):
+        total += A[i, j] * x[j]
+    return total
 
 
 @inline_reordered

@@ -13,8 +13,9 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._delayed_rank1 import update_inverse_gram
-from orfit_bench_numba._orthonormal_row import add_products, row_times
+from orfit_bench_numba._orthonormal_row import add_products
 from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._products import row_times
 
 
 @compiled("W W r f")

@@ -7,15 +7,15 @@ L' 1 d^3. Writes m and P; allocates three arrays of shape (d, d) once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs, pinvh
 
 from orfit_bench.kernels.guards import rounding_bound
-from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._small_smoother import smooth_small, weighted_sum_of_squares
 from orfit_bench_numba._symmetric import mirror_lower, multiply_lower_triangle
 from orfit_bench_numba._threads import limit_blas_threads
 
@@ -34,7 +34,7 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
     unit, x = np.empty(P.shape[1], P.dtype), np.random.default_rng(0).standard_normal((P.shape[1],)).astype(P.dtype)
     small = P.shape[1] <= MAX_SMALL
     least = 10 * rounding_bound(P[0]) if len(P) else 0.0
-    transitions = stack(F, P) if small else np.empty((0, 0, 0), P.dtype)
+    transitions = stack(F) if small and len(F) else np.empty((0, 0, 0), P.dtype)
     arrays, j, rested = (transitions, m_pred, P_pred, np.ascontiguousarray(scale)), len(F), rests.astype(P.dtype)
     with limit_blas_threads(7.0 * P.size * P.shape[1], P.shape[1]):
         while (j := j - 1) > 0:
@@ -54,13 +54,10 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
             add_symmetric_product(P[j - 1], G, H)
 
 
-def stack(F: Sequence[Array], P: Array) -> Array:
-    """The transitions as one array (n, d, d)."""
-    if len({id(A) for A in F[1:]}) != 1:
-        return np.stack(F) if len(F) else np.empty_like(P)
-    stacked = np.empty_like(P)
-    stacked[0], stacked[1:] = F[0], F[1]
-    return stacked
+def stack(F: Sequence[Array]) -> Array:
+    """The transitions as one array (n, d, d), or (1, d, d) if all from the second on are the same object."""
+    is_shared = len(F) > 1 and all(A is F[1] for A in F[1:])
+    return np.stack(F[1:2] if is_shared else F)
 
 
 def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> NDArray[np.bool_]:
@@ -70,107 +67,6 @@ def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> NDArray[np.bool_]
     for j in (np.flatnonzero((before == after).all(axis=1)) + 1).tolist():
         rests[j] = np.array_equal(P_pred[j], P[j - 1]) and np.array_equal(F[j], np.eye(len(F[j])))
     return rests
-
-
-@compiled("M M C C C R r i f")
-def smooth_small(
-    m: Array, P: Array, F: Array, m_pred: Array, P_pred: Array, scale: Array, rests: Array, j: int, least: Scalar
-) -> Any:
-    """Smooth from step j back, as `rts_smooth`; returns 0, or the step whose covariance is nearly singular."""
-    d = P.shape[1]
-    B, H, unit = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(d, P.dtype)
-    C, D, change = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(m.shape[1:], P.dtype)
-    while j > 0:
-        if rests[j] > 0:
-            for i in range(d):
-                for k in range(m.shape[2]):
-                    m[j - 1, i, k] = m[j, i, k] - (m_pred[j, i, k] - m[j - 1, i, k])
-                for k in range(d):
-                    P[j - 1, i, k] = P[j, i, k]
-            j -= 1
-            continue
-        for i in range(d):
-            most = max(P_pred[j, i, i], weighted_sum_of_squares(F[j, i], scale[j - 1]))
-            unit[i] = 1 / np.sqrt(most) if most > 0 else most * 0
-        np.dot(F[j], P[j - 1], B)
-        for i in range(d):
-            for k in range(d):
-                C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
-                D[i, k] = P[j, i, k] - P_pred[j, i, k]
-                B[i, k] *= unit[i]
-        if not factor(C) or not trace_of_inverse(C, H) * least < 1:
-            return j
-        solve_factored(C, B)
-        for i in range(d):
-            for k in range(d):
-                B[i, k] *= unit[i]
-            for k in range(m.shape[2]):
-                change[i, k] = m[j, i, k] - m_pred[j, i, k]
-        np.dot(D, B, H)
-        for i in range(d):
-            for k in range(d):
-                for n in range(i + 1):
-                    P[j - 1, i, n] += B[k, i] * H[k, n]
-                if k < m.shape[2]:
-                    for n in range(d):
-                        m[j - 1, i, k] += B[n, i] * change[n, k]
-            for k in range(d, m.shape[2]):
-                for n in range(d):
-                    m[j - 1, i, k] += B[n, i] * change[n, k]
-        mirror_lower(P[j - 1])
-        j -= 1
-    return 0
-
-
-@inline
-def factor(C: Array) -> Any:
-    """C <- its lower Cholesky factor; False if C is not positive definite."""
-    for i in range(len(C)):
-        for j in range(i + 1):
-            rest = C[i, j]
-            for k in range(j):
-                rest -= C[i, k] * C[j, k]
-            if i > j:
-                C[i, j] = rest / C[j, j]
-            elif rest > 0:
-                C[i, i] = np.sqrt(rest)
-            else:
-                return False
-    return True
-
-
-@inline
-def trace_of_inverse(C: Array, H: Array) -> Any:
-    """The trace of the inverse of C C', C lower triangular, at least 1 over its least eigenvalue. H is work space."""
-    total = C.dtype.type(0)
-    H[:] = 0
-    for i in range(len(C)):
-        H[i, i] = 1
-        for k in range(i):
-            for j in range(k + 1):
-                H[i, j] -= C[i, k] * H[k, j]
-        for j in range(i + 1):
-            H[i, j] /= C[i, i]
-            total += H[i, j] * H[i, j]
-    return total
-
-
-@inline
-def solve_factored(C: Array, B: Array) -> None:
-    """B <- (C C')^-1 B, C lower triangular."""
-    d = len(C)
-    for i in range(d):
-        for k in range(i):
-            for j in range(d):
-                B[i, j] -= C[i, k] * B[k, j]
-        for j in range(d):
-            B[i, j] /= C[i, i]
-    for i in range(d - 1, -1, -1):
-        for k in range(i + 1, d):
-            for j in range(d):
-                B[i, j] -= C[k, i] * B[k, j]
-        for j in range(d):
-            B[i, j] /= C[i, i]
 
 
 @compiled("W w R R r")
@@ -185,15 +81,6 @@ def scale_to_unit(C: Array, unit: Array, P: Array, F: Array, scale: Array) -> No
     for i in range(len(P)):
         for j in range(len(P)):
             C[i, j] = P[i, j] * unit[j] * unit[i]
-
-
-@inline_reordered
-def weighted_sum_of_squares(f: Array, scale: Array) -> Any:
-    """The sum of f_j^2 |scale_j|."""
-    total = f.dtype.type(0)
-    for j in range(len(f)):
-        total += f[j] * f[j] * abs(scale[j])
-    return total
 
 
 def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> None:

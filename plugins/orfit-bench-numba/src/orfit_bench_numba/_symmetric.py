@@ -7,9 +7,12 @@ from scipy.linalg import get_blas_funcs
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._products import multiply
 
 MAX_FEW_ROWS = 4
 """Rows of V up to which a pass over all of P is faster than half a pass and mirroring."""
+MAX_OWN_PRODUCTS = 24
+"""Size of matrices up to which products of rows take less time than calls of BLAS."""
 
 
 def downdate(P: Array, V: Array, ff: Scalar) -> None:
@@ -72,6 +75,28 @@ def mirror_lower(P: Array) -> None:
         for k in range(i, end):
             for j in range(i if end - i == 8 else 0, k):
                 P[j, k] = P[k, j]
+
+
+@inline
+def multiply_by_symmetric(F: Array, P: Array, N: Array) -> None:
+    """N <- F P, P symmetric."""
+    if len(P) > MAX_OWN_PRODUCTS:
+        np.dot(F, P, N)
+        return
+    for i in range(len(F)):
+        multiply(P, F[i], N[i])
+
+
+@inline
+def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
+    """The lower triangle of N <- that of F P F', P symmetric. tile is work space of 112 numbers a row."""
+    if len(P) > MAX_OWN_PRODUCTS:
+        np.dot(F, P, N)
+        multiply_lower_triangle(N, F, tile)
+        return
+    for i in range(len(P)):
+        multiply(P, F[i], tile[: len(P)])
+        multiply(F[: i + 1], tile[: len(P)], N[i])
 
 
 @inline

@@ -29,7 +29,8 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._kalman_fleets import make_kalman_fleet_learn
-from orfit_bench_numba._kalman_rows import learn_moving_rows, predict_covariance
+from orfit_bench_numba._kalman_rows import learn_moving_row, learn_moving_rows
+from orfit_bench_numba._moving_state import predict_covariance
 from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
@@ -61,24 +62,28 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
-    """The same for one row with one output; None without noise, and for matrices so large that BLAS may use threads."""
+    """The same for one row with one output; None without noise, and where a control or a root is given."""
     if p.observation_noise[0] == 0 or p.control is not None or hasattr(s, "root"):
         return None
     if not p.is_dynamic.any():
         return bind_row_at_rest(s, p)
-    noise, W, P = noise_of_rows(p, 1), s.mean.reshape(1, -1), s.covariance
-    motion = collect_motion(p, slice(0, 1), W)
-    if is_by_matrix(motion) and 3.0 * len(P) ** 3 >= MIN_OPERATIONS:
-        return None
-    entry, y_row, scale = learn_moving_rows.entry_point(P.dtype), np.empty((1, 1), P.dtype), s.scale
-    degraded, none = s.precision_lost.reshape(1), np.empty((0, 1), P.dtype)
-    unrecorded = no_records(P.dtype)
+    W, P, noise = s.mean.reshape(1, -1), s.covariance, float(p.observation_noise[0])
+    entry, (has_transition, has_noise) = learn_moving_row.entry_point(P.dtype), map(bool, p.is_dynamic[0])
+    F, Q = (
+        np.empty((1, 0), P.dtype) if M is None else M.reshape(-1, M.shape[-1]) for M in (p.transition, p.process_noise)
+    )
+    learn_row: Callable[[Array, float], int] = partial(
+        entry, P, W, noise, F, Q, has_transition, has_noise, s.scale, s.precision_lost.reshape(1)
+    )
+    operations = 3.0 * len(P) ** 3 * (len(F) > 1 or len(Q) > 1)
+    if operations < MIN_OPERATIONS:
+        return learn_row
 
-    def learn_row(x: Array, y: float) -> int:
-        y_row[0, 0] = y
-        return entry(P, W, x[None], y_row, noise, motion, 1, scale, degraded, none, unrecorded)  # type: ignore[no-any-return]
+    def learn_large_row(x: Array, y: float) -> int:
+        with limit_blas_threads(operations, len(P)):
+            return learn_row(x, y)
 
-    return learn_row
+    return learn_large_row
 
 
 def bind_row_at_rest(s: Any, p: Any) -> Callable[[Array, float], int]:

@@ -1,0 +1,139 @@
+"""The backward pass of the smoother for small states, as one compiled loop over the steps.
+
+For U = diag(unit): C = U P_pred U = L L', B = C^-1 U F P, the gain is B'U, and D = P - P_pred of the next step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._products import multiply
+from orfit_bench_numba._symmetric import mirror_lower, multiply_both_sides, multiply_by_symmetric
+
+
+@compiled("M M C C C R r i f")
+def smooth_small(
+    m: Array, P: Array, F: Array, m_pred: Array, P_pred: Array, scale: Array, rests: Array, j: int, least: Scalar
+) -> Any:
+    """Smooth from step j back, as `rts_smooth`; returns 0, or the step whose covariance is nearly singular."""
+    d = P.shape[1]
+    B, H, unit = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(d, P.dtype)
+    C, D, change = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty((m.shape[2], d), P.dtype)
+    tile, column = np.empty(112 * d, P.dtype), np.empty(d, P.dtype)
+    while j > 0:
+        if rests[j] > 0:
+            carry_back(m, P, m_pred, j)
+            j -= 1
+            continue
+        F_j = F[j if len(F) > 1 else 0]
+        for i in range(d):
+            most = max(P_pred[j, i, i], weighted_sum_of_squares(F_j[i], scale[j - 1]))
+            unit[i] = 1 / np.sqrt(most) if most > 0 else most * 0
+        multiply_by_symmetric(F_j, P[j - 1], B)
+        for i in range(d):
+            for k in range(d):
+                C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
+                D[i, k] = P[j, i, k] - P_pred[j, i, k]
+                B[i, k] *= unit[i]
+        if not factor(C) or not trace_of_inverse(C, H) * least < 1:
+            return j
+        solve_factored(C, B, column)
+        for i in range(d):
+            for k in range(d):
+                C[k, i] = B[i, k] * unit[i]  # the gain
+            for k in range(m.shape[2]):
+                change[k, i] = m[j, i, k] - m_pred[j, i, k]
+        for k in range(m.shape[2]):
+            multiply(C, change[k], unit)
+            for i in range(d):
+                m[j - 1, i, k] += unit[i]
+        multiply_both_sides(C, D, H, tile)
+        for i in range(d):
+            for k in range(i + 1):
+                P[j - 1, i, k] += H[i, k]
+        mirror_lower(P[j - 1])
+        j -= 1
+    return 0
+
+
+@inline
+def carry_back(m: Array, P: Array, m_pred: Array, j: int) -> None:
+    """To a state that did not move to step j: the same covariance, and the same mean apart from the control."""
+    for i in range(P.shape[1]):
+        for k in range(m.shape[2]):
+            m[j - 1, i, k] = m[j, i, k] - (m_pred[j, i, k] - m[j - 1, i, k])
+        for k in range(P.shape[1]):
+            P[j - 1, i, k] = P[j, i, k]
+
+
+@inline_reordered
+def factor(C: Array) -> Any:
+    """C <- its lower Cholesky factor, with 1 / L_ii on the diagonal; False if C is not positive definite."""
+    for i in range(len(C)):
+        for j in range(i + 1):
+            rest = C[i, j]
+            for k in range(j):
+                rest -= C[i, k] * C[j, k]
+            if i > j:
+                C[i, j] = rest * C[j, j]
+            elif rest > 0:
+                C[i, i] = 1 / np.sqrt(rest)
+            else:
+                return False
+    return True
+
+
+@inline
+def trace_of_inverse(C: Array, H: Array) -> Any:
+    """The trace of (L L')^-1, at least 1 over the least eigenvalue of L L'; C as by `factor`, H is work space."""
+    total = C.dtype.type(0)
+    for i in range(len(C)):
+        H[i] = 0
+        subtract_rows(H, i, C[i], 0, i)
+        H[i, i] = 1
+        for j in range(i + 1):
+            H[i, j] *= C[i, i]
+            total += H[i, j] * H[i, j]
+    return total
+
+
+@inline
+def solve_factored(C: Array, B: Array, column: Array) -> None:
+    """B <- (L L')^-1 B; C as by `factor`, column (d,) is work space."""
+    d = len(C)
+    for i in range(d):
+        subtract_rows(B, i, C[i], 0, i)
+        for j in range(d):
+            B[i, j] *= C[i, i]
+    for i in range(d - 1, -1, -1):
+        for k in range(i + 1, d):
+            column[k] = C[k, i]
+        subtract_rows(B, i, column, i + 1, d)
+        for j in range(d):
+            B[i, j] *= C[i, i]
+
+
+@inline_reordered
+def subtract_rows(B: Array, i: int, c: Array, begin: int, end: int) -> None:
+    """B[i] <- B[i] - the sum of c[k] B[k] for k from `begin` to `end`, four at a time."""
+    fours = begin + (end - begin) // 4 * 4
+    for k in range(begin, fours, 4):
+        c0, c1, c2, c3 = c[k], c[k + 1], c[k + 2], c[k + 3]
+        for j in range(B.shape[1]):
+            B[i, j] -= c0 * B[k, j] + c1 * B[k + 1, j] + c2 * B[k + 2, j] + c3 * B[k + 3, j]
+    for k in range(fours, end):
+        for j in range(B.shape[1]):
+            B[i, j] -= c[k] * B[k, j]
+
+
+@inline_reordered
+def weighted_sum_of_squares(f: Array, scale: Array) -> Any:
+    """The sum of f_j^2 |scale_j|."""
+    total = f.dtype.type(0)
+    for j in range(len(f)):
+        total += f[j] * f[j] * abs(scale[j])
+    return total
