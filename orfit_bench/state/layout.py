@@ -16,6 +16,9 @@ from orfit_bench.spec.arrays import copy_of, native_dtype
 from orfit_bench.spec.backend import Backend
 from orfit_bench.spec.kernel import State
 
+FEW = 16
+"""A growing dimension gets all of its room at once, if it is limited to so many entries."""
+
 
 @cache
 def _record_type(names: tuple[str, ...]) -> Any:
@@ -137,7 +140,7 @@ class StateLayout:
             return s
         room = max(want, 2 * room)  # doubling: a stream fed row by row is copied O(log n) times
         if self.limit is not None:
-            room = min(room, self.limit)
+            room = self.limit if self.limit <= FEW else min(room, self.limit)
         return s._replace(**{n: self._enlarged(getattr(s, n), room) for n in names})
 
     def _enlarged(self, old: Any, room: int) -> Any:
