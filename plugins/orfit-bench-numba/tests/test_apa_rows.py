@@ -24,7 +24,7 @@ def make_rows(n: int, d: int, dtype: str = "float64", seed: int = 0) -> tuple[Ar
     return rng.standard_normal((n, d)).astype(dtype), rng.standard_normal(n).astype(dtype)
 
 
-def learn_beside_copies(learner: Any, X: Array, y: Array) -> None:
+def compare_with_copies(learner: Any, X: Array, y: Array) -> None:
     """Before each row the learner is copied: a copy has no products of earlier rows."""
     for x, target in zip(X, y, strict=True):
         fresh = learner.copy().learn_one(x, target)
@@ -34,7 +34,7 @@ def learn_beside_copies(learner: Any, X: Array, y: Array) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("d", "order"), SIZES)
 def test_kept_products_have_the_bits_of_those_formed_anew(d: int, order: int, dtype: str) -> None:
-    learn_beside_copies(create(order, dtype), *make_rows(3 * order + 5, d, dtype))
+    compare_with_copies(create(order, dtype), *make_rows(3 * order + 5, d, dtype))
 
 
 def learn_a_chunk(learner: Any) -> None:
@@ -90,7 +90,7 @@ def test_products_of_rows_that_have_changed_are_formed_anew(change: Callable[[An
     for x, target in zip(X[:learned], y, strict=False):
         learner.learn_one(x, target)
     change(learner)
-    learn_beside_copies(learner, X[learned:], y[learned:])
+    compare_with_copies(learner, X[learned:], y[learned:])
 
 
 def test_two_learners_of_one_state_in_turns() -> None:
