@@ -106,13 +106,16 @@ class StateLayout:
 
     def _zeros(self, shape: tuple[int, ...]) -> Any:
         xp = self._backend.namespace()
-        zeros = xp.zeros(shape, dtype=native_dtype(xp, self._dtype))
-        return self._backend.asarray(zeros) if xp is np else zeros  # a backend on the CPU may align its arrays
+        if xp is np:  # a backend on the CPU may align its arrays; one zero is read, not as much memory as is written
+            return self._backend.asarray(np.broadcast_to(np.zeros((), self._dtype), shape))
+        return xp.zeros(shape, dtype=native_dtype(xp, self._dtype))
 
     def _diagonal(self, values: np.ndarray[Any, Any], size: int) -> Any:
         xp = self._backend.namespace()
         if xp is np:
-            return self._backend.asarray(np.eye(size, dtype=self._dtype) * values)
+            matrix = self._zeros((size, size))
+            np.fill_diagonal(matrix, values)
+            return matrix
         return xp.eye(size, dtype=native_dtype(xp, self._dtype)) * self._backend.asarray(values)
 
     def _growing(self) -> list[str]:
