@@ -42,17 +42,14 @@ def learn_orthonormal(C: Array, step: Scalar, is_residual: bool, y: Array) -> An
 @inline
 def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: Array) -> Any:
     """See `learn_orthonormal`; room (5, k) and r (d,) are work space."""
-    d, k = C.shape
-    one, size = C.dtype.type(1), C.dtype.type(0)
+    k, one, size = C.shape[1], C.dtype.type(1), C.dtype.type(0)
     c, factors = room[0], (room[1], room[2], room[3], room[4])
     c[:] = 0
     add_products(C, y, c)
     for j in range(k):
         size += c[j] * c[j]
     if is_residual:
-        for i in range(d):
-            r[i] = y[i] - row_times(C, i, c)
-        growth = step * dot(r, r) * step
+        growth = step * subtract_projection(C, y, c, r) * step
     else:
         copy(r, y)
         growth = step * (2 + step * dot(y, y))
@@ -123,10 +120,26 @@ def add_products(C: Array, y: Array, c: Array) -> None:
             c[j] += C[i, j] * y[i]
 
 
+@inline
+def subtract_projection(C: Array, y: Array, x: Array, r: Array) -> Any:
+    """r <- y - C x; returns |r|^2."""
+    fours = len(y) // 4 * 4
+    for i in range(0, fours, 4):
+        f_0, f_1, f_2, f_3 = four_rows_times(C, i, x)
+        r[i], r[i + 1], r[i + 2], r[i + 3] = y[i] - f_0, y[i + 1] - f_1, y[i + 2] - f_2, y[i + 3] - f_3
+    for i in range(fours, len(y)):
+        r[i] = y[i] - dot(C[i], x)
+    return dot(r, r)
+
+
 @inline_reordered
-def row_times(C: Array, i: int, c: Array) -> Any:
-    """Row i of C times c."""
-    total = C.dtype.type(0)
-    for j in range(len(c)):
-        total += C[i, j] * c[j]
-    return total
+def four_rows_times(C: Array, i: int, x: Array) -> Any:
+    """Rows i to i + 3 of C times x."""
+    zero = C.dtype.type(0)
+    f_0, f_1, f_2, f_3 = zero, zero, zero, zero
+    for j in range(len(x)):
+        f_0 += C[i, j] * x[j]
+        f_1 += C[i + 1, j] * x[j]
+        f_2 += C[i + 2, j] * x[j]
+        f_3 += C[i + 3, j] * x[j]
+    return f_0, f_1, f_2, f_3
