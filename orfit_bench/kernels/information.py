@@ -65,6 +65,22 @@ def is_bounded(L: Array, m: Array, energy: float, Y: Array) -> bool:
     return bool(max(largest) < np.finfo(L.dtype).max / 4)  # infinite where a product overflows
 
 
+def add_many_rows(L: Array, m: Array, X: Array, Y: Array) -> bool:
+    """L <- L + X^H X,  m <- m + X^H Y; False, and nothing is changed, where a number of X is not finite or large.
+
+    Without a look at X before: what the diagonal has gained is the energy of the rows. For many of them copies of L
+    and m cost less.
+    """
+    old = L.copy(), m.copy()
+    add_products(L, X, 1)
+    m += X.conj().T @ Y
+    energy = abs(float((L.diagonal() - old[0].diagonal()).real.sum()))  # the difference may be rounding below zero
+    if is_bounded(*old, energy, Y):
+        return True
+    L[...], m[...] = old
+    return False
+
+
 def factor_information(L: Array) -> tuple[Array, float]:
     """The C with C C' = L, and the precision: its smallest squared pivot relative to the diagonal of L.
 

@@ -16,6 +16,9 @@ from orfit_bench.spec.arrays import copy_of, native_dtype
 from orfit_bench.spec.backend import Backend
 from orfit_bench.spec.kernel import State
 
+FEW = 16
+"""A growing dimension gets all of its room at once, if it is limited to so many entries."""
+
 
 @cache
 def _record_type(names: tuple[str, ...]) -> Any:
@@ -103,13 +106,16 @@ class StateLayout:
 
     def _zeros(self, shape: tuple[int, ...]) -> Any:
         xp = self._backend.namespace()
-        zeros = xp.zeros(shape, dtype=native_dtype(xp, self._dtype))
-        return self._backend.asarray(zeros) if xp is np else zeros  # a backend on the CPU may align its arrays
+        if xp is np:  # a backend on the CPU may align its arrays; one zero is read, not as much memory as is written
+            return self._backend.asarray(np.broadcast_to(np.zeros((), self._dtype), shape))
+        return xp.zeros(shape, dtype=native_dtype(xp, self._dtype))
 
     def _diagonal(self, values: np.ndarray[Any, Any], size: int) -> Any:
         xp = self._backend.namespace()
         if xp is np:
-            return self._backend.asarray(np.eye(size, dtype=self._dtype) * values)
+            matrix = self._zeros((size, size))
+            np.fill_diagonal(matrix, values)
+            return matrix
         return xp.eye(size, dtype=native_dtype(xp, self._dtype)) * self._backend.asarray(values)
 
     def _growing(self) -> list[str]:
@@ -137,7 +143,7 @@ class StateLayout:
             return s
         room = max(want, 2 * room)  # doubling: a stream fed row by row is copied O(log n) times
         if self.limit is not None:
-            room = min(room, self.limit)
+            room = self.limit if self.limit <= FEW else min(room, self.limit)
         return s._replace(**{n: self._enlarged(getattr(s, n), room) for n in names})
 
     def _enlarged(self, old: Any, room: int) -> Any:

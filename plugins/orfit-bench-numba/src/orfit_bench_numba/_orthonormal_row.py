@@ -18,7 +18,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._precision_guard import copy, dot
-from orfit_bench_numba._products import row_times
+from orfit_bench_numba._products import multiply
 
 LARGEST_GROWTH = 100.0
 """Of |C x|^2, by a row that is learned here: its square root is lost of the digits."""
@@ -43,17 +43,14 @@ def learn_orthonormal(C: Array, step: Scalar, is_residual: bool, y: Array) -> An
 @inline
 def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: Array) -> Any:
     """See `learn_orthonormal`; room (5, k) and r (d,) are work space."""
-    d, k = C.shape
-    one, size = C.dtype.type(1), C.dtype.type(0)
+    k, one, size = C.shape[1], C.dtype.type(1), C.dtype.type(0)
     c, factors = room[0], (room[1], room[2], room[3], room[4])
     c[:] = 0
     add_products(C, y, c)
     for j in range(k):
         size += c[j] * c[j]
     if is_residual:
-        for i in range(d):
-            r[i] = y[i] - row_times(C, i, c)
-        growth = step * dot(r, r) * step
+        growth = step * subtract_projection(C, y, c, r) * step
     else:
         copy(r, y)
         growth = step * (2 + step * dot(y, y))
@@ -122,3 +119,12 @@ def add_products(C: Array, y: Array, c: Array) -> None:
     for i in range(fours, len(y)):
         for j in range(len(c)):
             c[j] += C[i, j] * y[i]
+
+
+@inline
+def subtract_projection(C: Array, y: Array, x: Array, r: Array) -> Any:
+    """r <- y - C x; returns |r|^2."""
+    multiply(C, x, r)
+    for i in range(len(y)):
+        r[i] = y[i] - r[i]
+    return dot(r, r)

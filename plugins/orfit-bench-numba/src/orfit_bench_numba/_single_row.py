@@ -11,41 +11,66 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._delayed_rank1 import update_inverse_gram
-from orfit_bench_numba._orthonormal_row import add_products
+from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
 from orfit_bench_numba._precision_guard import dot
-from orfit_bench_numba._products import row_times
 
 
 @compiled("W W r f")
 def learn_sanger(C: Array, G: Array, y: Array, step: Scalar) -> Any:
     """C <- C + step r x' for G = C'C, which is overwritten by its Cholesky factor."""
     (d, k), one = C.shape, C.dtype.type(1)
-    c, x, e, r = np.zeros(k, C.dtype), np.zeros(k, C.dtype), np.zeros(k, C.dtype), np.empty(d, C.dtype)
+    x, e, r = np.zeros(k, C.dtype), np.zeros(k, C.dtype), np.empty(d, C.dtype)
     size = one - one
     for j in range(k):
         size += G[j, j]
-    add_products(C, y, c)
-    for i in range(k):
-        for j in range(i):
-            G[i, j] = (G[i, j] - dot(G[i, :j], G[j, :j])) / G[j, j]
-        G[i, i] = np.sqrt(G[i, i] - dot(G[i, :i], G[i, :i]))
-        x[i] = (c[i] - dot(G[i, :i], x[:i])) / G[i, i]
+    add_products(C, y, x)
+    factor(G)
+    solve_transposed(G, x)
     for i in range(k - 1, -1, -1):
-        x[i] /= G[i, i]
-        for j in range(i):
-            x[j] -= G[i, j] * x[i]
+        x[i] = (x[i] - dot(G[i, i + 1 :], x[i + 1 :])) / G[i, i]
     left = subtract_projection(C, y, x, r)
     add_products(C, r, e)
-    for i in range(k):  # e <- Q'r, where C = Q R: only rounding, as if x had been computed from Q
-        e[i] = (e[i] - dot(G[i, :i], e[:i])) / G[i, i]
+    solve_transposed(G, e)  # Q'r, where C = Q R: only rounding, as if x had been computed from Q
     grown = size + step * left * step * dot(x, x)
     rounding = 8 * np.finfo(C.dtype).eps
     if not (grown < np.inf and dot(e, e) <= rounding * dot(y, y) * rounding):
         return False
     add_outer(C, step, r, x)
     return True
+
+
+@inline
+def factor(G: Array) -> None:
+    """G becomes R with R'R = G, in and above its diagonal, by elimination of four rows at a time."""
+    k, one = len(G), G.dtype.type(1)
+    for j in range(k):
+        row, fours = G[j], j + 1 + (k - j - 1) // 4 * 4
+        scale = one / np.sqrt(row[j])
+        for n in range(j, k):
+            row[n] *= scale
+        for i in range(j + 1, fours, 4):
+            a, b, c, d = G[i], G[i + 1], G[i + 2], G[i + 3]
+            f, g, h, m = row[i], row[i + 1], row[i + 2], row[i + 3]
+            for n in range(i, k):
+                a[n] -= f * row[n]
+                b[n] -= g * row[n]
+                c[n] -= h * row[n]
+                d[n] -= m * row[n]
+        for i in range(fours, k):
+            a, f = G[i], row[i]
+            for n in range(i, k):
+                a[n] -= f * row[n]
+
+
+@inline
+def solve_transposed(R: Array, c: Array) -> None:
+    """c <- R^-T c."""
+    for i in range(len(c)):
+        c[i] /= R[i, i]
+        for j in range(i + 1, len(c)):
+            c[j] -= c[i] * R[i, j]
 
 
 @compiled("W W f r")
@@ -68,16 +93,6 @@ def learn_implicit(C: Array, inverse: Array, step: Scalar, y: Array) -> Any:
     update_inverse_gram(inverse, x, u, weight)
     add_outer(C, gain, r, x)
     return True
-
-
-@inline_reordered
-def subtract_projection(C: Array, y: Array, x: Array, r: Array) -> Any:
-    """r <- y - C x; returns |r|^2."""
-    left = C.dtype.type(0)
-    for i in range(len(y)):
-        r[i] = y[i] - row_times(C, i, x)
-        left += r[i] * r[i]
-    return left
 
 
 @inline

@@ -64,12 +64,12 @@ def learn_block(s: Any, X: Array, Y: Array, step: Array, p: Any, predictions: Ar
 
 
 def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
-    """The same for one row of real numbers with one output, once the window is full; None before."""
+    """The same for one row of real numbers with one output; None if the window may hold more than d rows."""
     order, w = p.projection_order, s.w
-    if w.dtype.kind == "c" or order is None or not order == len(s.rows) == s.count[0] or order > len(w):
+    if w.dtype.kind == "c" or order is None or order > len(w):
         return None
     entry = learn_row.entry_point(w.dtype)
-    arrays = w.reshape(-1), s.rows, s.targets, make_workspace(order, len(w), w.dtype)
+    arrays = w.reshape(-1), s.rows, s.targets, s.count, make_workspace(order, len(w), w.dtype), order
     max_size, condition = 2.0 ** (np.finfo(w.dtype).maxexp // 4), 0.0 if w.dtype == np.float32 else MAX_CONDITION
     limits = float(p.step_size[0]), float(p.eps), max_size, condition
 

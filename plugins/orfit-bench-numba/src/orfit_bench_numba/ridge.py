@@ -13,14 +13,20 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.information import add_products, forgetting_weights, is_bounded, solve_normal_equations
+from orfit_bench.kernels.information import (
+    add_many_rows,
+    add_products,
+    forgetting_weights,
+    is_bounded,
+    solve_normal_equations,
+)
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_ridge import block_size, predict_block
 from orfit_bench_numba._finite import NOT_FINITE
 from orfit_bench_numba._ridge_fleets import make_ridge_fleet_learn
 from orfit_bench_numba._ridge_rows import add_rows
 from orfit_bench_numba._threads import limit_blas_threads
-from orfit_bench_numpy.ridge import learn_rows
+from orfit_bench_numpy.ridge import MANY, learn_rows
 
 CHECKS_ROWS = True
 COMPLEX = True
@@ -30,10 +36,14 @@ MIN_ROWS = 8
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     """L <- ff L + x x',  m <- ff m + x y'."""
+    ff, t, L = p.forgetting_factor, p.t, s.information
+    if out is None and ff == 1 and len(X) >= MANY * len(L):
+        with limit_blas_threads(float(len(X)) * L.size):
+            if add_many_rows(L, s.moment, X, Y):
+                return len(X)
     energy, done = float(np.vdot(X, X).real), 0
     if not math.isfinite(energy) and not np.isfinite(X).all():
         return NOT_FINITE
-    ff, t = p.forgetting_factor, p.t
     with limit_blas_threads(float(len(X)) * s.information.size):
         if out is None:
             return add(s, X, Y, ff, t, energy)

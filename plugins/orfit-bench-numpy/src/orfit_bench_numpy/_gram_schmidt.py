@@ -30,10 +30,11 @@ def new_directions(U: Array, G: Array) -> tuple[Array, Array]:
         r = g = column / size  # so that no square over- or underflows
         for _ in range(2):  # once leaves eps cond(G) of U in r, twice leaves eps
             r = r - U @ (U.conj().T @ r)
-            r = r - Q @ (Q.conj().T @ r)
+            if Q.size:
+                r = r - Q @ (Q.conj().T @ r)
         rho = np.linalg.norm(r)
         if rho > math.sqrt(np.finfo(G.dtype).eps) * np.linalg.norm(g):
-            Q = np.column_stack([Q, r / rho])
+            Q = np.concatenate([Q, (r / rho)[:, None]], axis=1)
     return Q, Q.conj().T @ G
 
 
