@@ -34,11 +34,16 @@ def _can_cache() -> bool:
 FLAGS: dict[str, Any] = {
     "cache": _can_cache(),  # compile once for each machine, not for each process
     "nogil": True,  # other threads of the user may run
+    "no_cfunc_wrapper": True,  # no entry point for C
     "error_model": "numpy",  # x / 0 is inf or NaN, as in NumPy, without a branch
     "fastmath": {"contract"},  # a * b + c with one rounding; nothing that depends on the width of vectors
 }
-CALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Flags of functions that only compiled functions call: no entry points for others, which take a tenth of the time."""
+CALLED: dict[str, Any] = FLAGS | {"cache": False, "forceinline": True, "no_cpython_wrapper": True}
+"""Flags of functions that only compiled functions call: they become part of these, and cannot be called otherwise.
+
+A call passes every number that describes an array through memory, which takes up to three quarters of the time of small
+rows. In a cache of their own, they would not follow changes of the functions that they call.
+"""
 KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True), "M": (3, False)}
 """Arrays: number of dimensions, and whether they are only read.
 
@@ -191,7 +196,7 @@ def compiled_complex(kinds: str) -> Callable[[Callable[..., Any]], Compiled]:
 
 def inline(function: Function) -> Function:
     """Compile a helper together with the compiled functions that call it."""
-    helper: Function = numba.njit(**FLAGS, **CALLED)(function)
+    helper: Function = numba.njit(**CALLED)(function)
     return helper
 
 
@@ -200,5 +205,5 @@ def inline_reordered(function: Function) -> Function:
 
     In order, each addition waits for the one before: four sums in the loop of `_delayed_rank1` took twice the time.
     """
-    helper: Function = numba.njit(**{**FLAGS, **CALLED, "fastmath": {"contract", "reassoc"}})(function)
+    helper: Function = numba.njit(**(CALLED | {"fastmath": {"contract", "reassoc"}}))(function)
     return helper
