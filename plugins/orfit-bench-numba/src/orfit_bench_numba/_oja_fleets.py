@@ -33,7 +33,7 @@ def learn_members(
     end: int,
 ) -> None:
     """Learn rows of members[j] for j of places[begin:end], from row learned[j] and step t[j] + learned[j] on."""
-    room, r = np.empty((5, C.shape[2]), C.dtype), np.empty(C.shape[1], C.dtype)
+    room, r = np.empty((4, C.shape[2]), C.dtype), np.empty(C.shape[1], C.dtype)
     for j in places[begin:end]:
         i = members[j]
         while starts[j] + learned[j] < starts[j + 1]:

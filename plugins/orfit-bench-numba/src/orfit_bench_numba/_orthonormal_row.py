@@ -3,8 +3,8 @@
 If C is orthonormal, (C + step r c')'(C + step r c') = I + b c c' with b = step (2 + step |y|^2) for r = y (Oja), and
 b = step^2 |r|^2 for r = y - C c (Krasulina). The inverse of the Cholesky factor R of I + b c c' is its diagonal and a
 product of two vectors above it, so that it is applied to a row by one running sum (Gill, Golub, Murray and Saunders
-1974): C_ij becomes scale_j C_ij + shift_j r_i - weight_j sum_(m<j) part_m C_im. At most three passes over C, which take
-four rows at a time, since every sum would wait for itself.
+1974): C_ij becomes scale_j C_ij - weight_j t_ij with t_i0 = -step r_i and t_i,j+1 = t_ij + part_j C_ij. At most three
+passes over C, which take four rows at a time, since every sum would wait for itself.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def bind_krasulina(s: Any, p: Any) -> Callable[[Array], bool]:
 @compiled("W f b r")
 def learn_orthonormal(C: Array, step: Scalar, is_residual: bool, y: Array) -> Any:
     """Learn y; returns False, and changes nothing, where it would lose digits or a number is not finite."""
-    return rotate(C, y, step, is_residual, np.empty((5, C.shape[1]), C.dtype), np.empty(len(C), C.dtype))
+    return rotate(C, y, step, is_residual, np.empty((4, C.shape[1]), C.dtype), np.empty(len(C), C.dtype))
 
 
 @inline
 def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: Array) -> Any:
-    """See `learn_orthonormal`; room (5, k) and r (d,) are work space."""
+    """See `learn_orthonormal`; room (4, k) and r (d,) are work space."""
     k, one, size = C.shape[1], C.dtype.type(1), C.dtype.type(0)
-    c, factors = room[0], (room[1], room[2], room[3], room[4])
+    c, factors = room[0], (room[1], room[2], room[3])
     c[:] = 0
     add_products(C, y, c)
     for j in range(k):
@@ -56,56 +56,54 @@ def rotate(C: Array, y: Array, step: Scalar, is_residual: bool, room: Array, r: 
         growth = step * (2 + step * dot(y, y))
     if not (0 <= growth * size < LARGEST_GROWTH and (not is_residual or step * size < one)):
         return False
-    factor(c, step, growth, factors)
-    apply_inverse_factor(C, r, factors)
+    factor(c, growth, factors)
+    apply_inverse_factor(C, step, r, factors)
     return True
 
 
 @inline
-def factor(c: Array, step: Scalar, growth: Scalar, factors: tuple[Array, Array, Array, Array]) -> None:
+def factor(c: Array, growth: Scalar, factors: tuple[Array, Array, Array]) -> None:
     """Find what R^-1 does to the rows of C + step r c', R the Cholesky factor of I + growth c c'.
 
     growth |c|^2 is bounded, and so is the product of all `grown`, 1 + growth |c|^2.
     """
-    scale, shift, weight, part = factors
+    scale, weight, part = factors
     one: Any = type(growth)(1)
-    kept, along = one, one - one
+    kept = one
     for j in range(len(c)):
         grown = one + growth * c[j] * c[j]
         scale[j] = one / np.sqrt(grown)
         weight[j] = c[j] * kept * scale[j]
-        shift[j] = step * c[j] * (one - kept * along) * scale[j]
+        part[j] = growth * c[j] / kept
         kept /= grown
-        part[j] = growth * c[j] / (grown * kept)
-        along += part[j] * c[j]
         growth /= grown
 
 
 @inline
-def apply_inverse_factor(C: Array, r: Array, factors: tuple[Array, Array, Array, Array]) -> None:
+def apply_inverse_factor(C: Array, step: Scalar, r: Array, factors: tuple[Array, Array, Array]) -> None:
     """C <- (C + step r c') R^-1."""
-    scale, shift, weight, part = factors
-    (d, k), zero = C.shape, C.dtype.type(0)
+    scale, weight, part = factors
+    d, k = C.shape
     fours = d // 4 * 4
     for i in range(0, fours, 4):
-        sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+        t_0, t_1, t_2, t_3 = -step * r[i], -step * r[i + 1], -step * r[i + 2], -step * r[i + 3]
         for j in range(k):
-            scale_j, shift_j, weight_j, part_j = scale[j], shift[j], weight[j], part[j]
+            scale_j, weight_j, part_j = scale[j], weight[j], part[j]
             x_0, x_1, x_2, x_3 = C[i, j], C[i + 1, j], C[i + 2, j], C[i + 3, j]
-            C[i, j] = scale_j * x_0 + shift_j * r[i] - weight_j * sum_0
-            C[i + 1, j] = scale_j * x_1 + shift_j * r[i + 1] - weight_j * sum_1
-            C[i + 2, j] = scale_j * x_2 + shift_j * r[i + 2] - weight_j * sum_2
-            C[i + 3, j] = scale_j * x_3 + shift_j * r[i + 3] - weight_j * sum_3
-            sum_0 += part_j * x_0
-            sum_1 += part_j * x_1
-            sum_2 += part_j * x_2
-            sum_3 += part_j * x_3
+            C[i, j] = scale_j * x_0 - weight_j * t_0
+            C[i + 1, j] = scale_j * x_1 - weight_j * t_1
+            C[i + 2, j] = scale_j * x_2 - weight_j * t_2
+            C[i + 3, j] = scale_j * x_3 - weight_j * t_3
+            t_0 += part_j * x_0
+            t_1 += part_j * x_1
+            t_2 += part_j * x_2
+            t_3 += part_j * x_3
     for i in range(fours, d):
-        total = zero
+        t = -step * r[i]
         for j in range(k):
             x = C[i, j]
-            C[i, j] = scale[j] * x + shift[j] * r[i] - weight[j] * total
-            total += part[j] * x
+            C[i, j] = scale[j] * x - weight[j] * t
+            t += part[j] * x
 
 
 @inline

@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._delayed_rank1 import update_inverse_gram
 from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
 from orfit_bench_numba._precision_guard import dot
 
 
-@compiled("W W r f")
-def learn_sanger(C: Array, G: Array, y: Array, step: Scalar) -> Any:
-    """C <- C + step r x' for G = C'C, which is overwritten by its Cholesky factor."""
+@compiled("W W W f r")
+def learn_sanger(C: Array, B: Array, G: Array, step: Scalar, y: Array) -> Any:
+    """C <- C + step r x'; B (k, d) and G (k, k) are work space, for C' and the Cholesky factor of C'C."""
     (d, k), one = C.shape, C.dtype.type(1)
     x, e, r = np.zeros(k, C.dtype), np.zeros(k, C.dtype), np.empty(d, C.dtype)
     size = one - one
+    transpose(B, C)
+    multiply_columns(G, B)
     for j in range(k):
         size += G[j, j]
     add_products(C, y, x)
@@ -39,6 +41,48 @@ def learn_sanger(C: Array, G: Array, y: Array, step: Scalar) -> Any:
         return False
     add_outer(C, step, r, x)
     return True
+
+
+@inline
+def transpose(B: Array, C: Array) -> None:
+    """B <- C', eight rows of C at a time: a line of the cache."""
+    eights = len(C) // 8 * 8
+    for i in range(0, eights, 8):
+        for j in range(len(B)):
+            for m in range(8):
+                B[j, i + m] = C[i + m, j]
+    for i in range(eights, len(C)):
+        for j in range(len(B)):
+            B[j, i] = C[i, j]
+
+
+@inline
+def multiply_columns(G: Array, B: Array) -> None:
+    """G, in and above its diagonal, <- B B', in tiles of four by two; behind the last row stands the last row."""
+    last = len(B) - 1
+    for j in range(0, len(B), 2):
+        k = min(j + 1, last)
+        for i in range(0, k + 1, 4):
+            a, b, c, d = i, min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            (G[a, j], G[b, j], G[c, j], G[d, j]), (G[a, k], G[b, k], G[c, k], G[d, k]) = four_by_two(B, a, b, c, d, j, k)
+
+
+@inline_reordered
+def four_by_two(B: Array, a: int, b: int, c: int, d: int, j: int, k: int) -> Any:
+    """The products of rows a, b, c and d of B with row j, and with row k."""
+    zero = B.dtype.type(0)
+    aj, bj, cj, dj, ak, bk, ck, dk = zero, zero, zero, zero, zero, zero, zero, zero
+    for i in range(B.shape[1]):
+        x, y = B[j, i], B[k, i]
+        aj += B[a, i] * x
+        bj += B[b, i] * x
+        cj += B[c, i] * x
+        dj += B[d, i] * x
+        ak += B[a, i] * y
+        bk += B[b, i] * y
+        ck += B[c, i] * y
+        dk += B[d, i] * y
+    return (aj, bj, cj, dj), (ak, bk, ck, dk)
 
 
 @inline

@@ -11,7 +11,7 @@ from orfit_bench_numba._products import multiply
 
 MAX_FEW_ROWS = 4
 """Rows of V up to which a pass over all of P is faster than half a pass and mirroring."""
-MAX_OWN_PRODUCTS = 24
+MAX_OWN_PRODUCTS = 40
 """Size of matrices up to which products of rows take less time than calls of BLAS."""
 
 

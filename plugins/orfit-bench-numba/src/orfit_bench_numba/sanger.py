@@ -7,10 +7,11 @@ the condition of C, whose square an inverse of C'C would cost. As in krasulina, 
 by 1 - 2 step |x|^2. A row too large for that is learned by the rule of the reference.
 
 Reads X and the steps, writes C; allocates Q', k^2 and 4 d numbers a call. Cost of a row: see `_delayed_rank1`. A call
-with one row takes x from the Cholesky factor of C'C where that is as exact: d k^2 flops more, but no copy of C.
+with one row takes x from the Cholesky factor of C'C where that is as exact: d k^2 flops more.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,8 +104,9 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
 
 def bind(s: Any, p: Any) -> Callable[[Array], bool]:
     """A function that learns one row by the Cholesky factor of C'C, unless C is too ill-conditioned."""
-    C, entry, step = s.basis, learn_sanger.entry_point(s.basis.dtype), float(p.step_size[0])
-    return lambda y: entry(C, C.T @ C, y, step)
+    d, k = s.basis.shape
+    room = np.empty((k, d), s.basis.dtype), np.empty((k, k), s.basis.dtype)
+    return partial(learn_sanger.entry_point(s.basis.dtype), s.basis, *room, float(p.step_size[0]))
 
 
 learn = make_learn(rule, learn_rows, bind)
