@@ -64,7 +64,9 @@ def multiply_columns(G: Array, B: Array) -> None:
         k = min(j + 1, last)
         for i in range(0, k + 1, 4):
             a, b, c, d = i, min(i + 1, last), min(i + 2, last), min(i + 3, last)
-            (G[a, j], G[b, j], G[c, j], G[d, j]), (G[a, k], G[b, k], G[c, k], G[d, k]) = four_by_two(B, a, b, c, d, j, k)
+            (G[a, j], G[b, j], G[c, j], G[d, j]), (G[a, k], G[b, k], G[c, k], G[d, k]) = four_by_two(
+                B, a, b, c, d, j, k
+            )
 
 
 @inline_reordered

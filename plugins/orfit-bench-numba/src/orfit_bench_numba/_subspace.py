@@ -80,10 +80,9 @@ def make_delayed_rows(along: Callable[..., int], loss: float) -> Rows:
         B, end = transposed_copy(s.basis), i
         several, single = growth_limits(B, loss)
         while end < len(X) and (n := along(B, X[end : end + RENEWAL_PERIOD], p.step_size[end:], several, single)):
-            orthonormalize(B, several)
+            orthonormalize(B, 4 * len(B))
             end += n
         if end > i:
-            orthonormalize(B, 4 * len(B))
             s.basis[...] = B.T
         return end - i
 

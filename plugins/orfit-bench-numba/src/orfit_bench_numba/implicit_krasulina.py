@@ -57,12 +57,13 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 @compiled("W R r W")
 def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
     """Eq. (13) for row after row, until a number might overflow; returns the number of rows learned."""
-    (V, R, P), (c, x, u, _) = allocate(B)
+    delayed, (c, x, u, _) = allocate(B)
+    V, R, P, _ = delayed
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            apply_delayed(B, V, R, P, X, i)
+            apply_delayed(B, delayed, X, i)
         multiply_basis(V, R, P, m, y, c)
         rho = compute_residual(B, V, R, m, inverse, y, c, x)
         energy = g * dot(x, x)
@@ -76,7 +77,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
         update_inverse_gram(inverse, x, u, weight)
         for j in range(len(c)):
             V[m, j] = gain * x[j]
-    apply_delayed(B, V, R, P, X, learned)
+    apply_delayed(B, delayed, X, learned)
     return learned
 
 

@@ -36,13 +36,14 @@ COMPLEX = True
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step (y - C C^+ y) y'C for row after row, until too many digits might be lost."""
-    (V, R, P), (c, x, _, _) = allocate(B)
+    delayed, (c, x, _, _) = allocate(B)
+    V, R, P, _ = delayed
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            apply_delayed(B, V, R, P, X, i)
+            apply_delayed(B, delayed, X, i)
         multiply_basis(V, R, P, m, y, c)
         gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
         size += gain * dot(c, c) * gain
@@ -53,7 +54,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
         update_inverse_gram(inverse, c, x, gain)
         for j in range(len(c)):
             V[m, j] = g * c[j]
-    apply_delayed(B, V, R, P, X, learned)
+    apply_delayed(B, delayed, X, learned)
     return learned
 
 

@@ -29,12 +29,13 @@ COMPLEX = True
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step y y'C for row after row, until |C|^2 would be too large."""
-    (V, R, P), (c, _, _, _) = allocate(B)
+    delayed, (c, _, _, _) = allocate(B)
+    V, R, P, _ = delayed
     size, two, learned = B.dtype.type(len(B)), B.dtype.type(2), len(X)
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            apply_delayed(B, V, R, P, X, i)
+            apply_delayed(B, delayed, X, i)
         multiply_basis(V, R, P, m, y, c)
         size += g * (two + g * np.dot(y, y)) * np.dot(c, c)
         if not size <= (several if i else single):
@@ -43,7 +44,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
         copy(R[m], y)
         for j in range(len(c)):
             V[m, j] = g * c[j]
-    apply_delayed(B, V, R, P, X, learned)
+    apply_delayed(B, delayed, X, learned)
     return learned
 
 

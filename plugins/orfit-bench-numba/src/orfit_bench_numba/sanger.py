@@ -78,13 +78,14 @@ def qr_factors(C: Array) -> tuple[Array, Array]:
 @compiled("W W R r f f")
 def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """Q <- Q + step (y - Q Q^+ y) v' for row after row, until too many digits might be lost; F = R^-1."""
-    (V, R, P), (c, x, u, v) = allocate(B)
+    delayed, (c, x, u, v) = allocate(B)
+    V, R, P, _ = delayed
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
         m, y, g = i % 4, X[i], step[i]
         if m == 0:
-            apply_delayed(B, V, R, P, X, i)
+            apply_delayed(B, delayed, X, i)
         multiply_basis(V, R, P, m, y, c)
         gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
         multiply(F, x, u)
@@ -98,7 +99,7 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
         update_inverse_gram(inverse, v, u, gain)
         for j in range(len(c)):
             V[m, j] = g * v[j]
-    apply_delayed(B, V, R, P, X, learned)
+    apply_delayed(B, delayed, X, learned)
     return learned
 
 
