@@ -17,7 +17,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
-from orfit_bench_numba._products import add_multiple, multiply
+from orfit_bench_numba._products import add_multiple, multiply, subtract_rows
 
 LINE = 64
 """Bytes of a line of the cache."""
@@ -65,24 +65,13 @@ def multiply_basis(V: Array, R: Array, P: Array, m: int, y: Array, c: Array) -> 
 @inline
 def compute_residual(B: Array, V: Array, R: Array, m: int, inverse: Array, y: Array, c: Array, x: Array) -> Any:
     """x <- C^+ y and row m of R <- r = y - C x, for c = C'y and inverse = (C'C)^-1; returns |r|."""
-    r, k = R[m], len(B)
+    r = R[m]
     multiply(inverse, c, x)
     copy(r, y)
-    fours = k // 4 * 4
-    for j in range(0, fours, 4):
-        subtract_four(r, x[j], B[j], x[j + 1], B[j + 1], x[j + 2], B[j + 2], x[j + 3], B[j + 3])
-    for j in range(fours, k):
-        add_multiple(r, -x[j], B[j])
+    subtract_rows(r, x, B)
     for i in range(m):
         add_multiple(r, -dot(V[i], x), R[i])
     return np.sqrt(dot(r, r))
-
-
-@inline_reordered
-def subtract_four(r: Array, p: Scalar, a: Array, q: Scalar, b: Array, s: Scalar, c: Array, t: Scalar, d: Array) -> None:
-    """r <- r - p a - q b - s c - t d, in one pass over r."""
-    for j in range(len(r)):
-        r[j] -= (p * a[j] + q * b[j]) + (s * c[j] + t * d[j])
 
 
 @inline

@@ -55,3 +55,20 @@ def two_products(a: Array, x: Array, w: Array) -> Any:
         ax += a[i] * x[i]
         aw += a[i] * w[i]
     return ax, aw
+
+
+@inline
+def subtract_rows(r: Array, x: Array, B: Array) -> None:
+    """r <- r - B'x, four rows of B at a time."""
+    fours = len(B) // 4 * 4
+    for j in range(0, fours, 4):
+        subtract_four(r, x[j], B[j], x[j + 1], B[j + 1], x[j + 2], B[j + 2], x[j + 3], B[j + 3])
+    for j in range(fours, len(B)):
+        add_multiple(r, -x[j], B[j])
+
+
+@inline_reordered
+def subtract_four(r: Array, p: Scalar, a: Array, q: Scalar, b: Array, s: Scalar, c: Array, t: Scalar, d: Array) -> None:
+    """r <- r - p a - q b - s c - t d, in one pass over r."""
+    for j in range(len(r)):
+        r[j] -= (p * a[j] + q * b[j]) + (s * c[j] + t * d[j])

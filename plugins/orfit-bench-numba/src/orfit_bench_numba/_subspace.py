@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.linalg import get_lapack_funcs
 
 from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
@@ -39,7 +39,7 @@ def make_learn(rule: Rule, rows: Rows, bind: Bind, period: int = RENEWAL_PERIOD)
         is_fast = N == 1 and s.basis.dtype.kind == "f"
         if is_fast and len(X) == 1 and (p.t - 1) % period and bind(s, p)(X[0]):
             return 1
-        with limit_blas_threads(4.0 * X.size * s.basis.shape[1]):
+        with limit_blas_threads(4.0 * (X.size + s.basis.size) * s.basis.shape[1]):  # with an orthonormalization
             while i < len(X):
                 if is_fast:
                     i += rows(s, X, p, i)
@@ -105,12 +105,13 @@ def orthonormalize(B: Array, enough: float) -> Array:
     By the Cholesky factor of B B', a third of the time of reflections, which leaves eps cond(B)^2: again, until
     |B|^2 |B^+|^2 / k, which bounds that square, was `enough` or less. LinAlgError where B has no digit left.
     """
-    trsm, trtri = get_blas_funcs("trsm", (B,)), get_lapack_funcs("trtri", (B,))
+    trtri = get_lapack_funcs("trtri", (B,))
     R: Array = np.eye(len(B), dtype=B.dtype)
     for _ in range(3):
         L = np.linalg.cholesky(B @ B.T)
-        trsm(1, L.T, B.T, side=1, overwrite_b=1)
+        F, _ = trtri(L.T)
+        B[...] = F.T @ B  # `trsm` may wait for a second thread, milliseconds where other programs run
         R = L.T @ R
-        if (L * L).sum() * (trtri(L.T)[0] ** 2).sum() <= enough * len(B):
+        if (L * L).sum() * (F * F).sum() <= enough * len(B):
             break
     return R

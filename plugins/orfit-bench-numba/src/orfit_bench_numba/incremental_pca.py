@@ -21,6 +21,8 @@ from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._compile import compiled, inline
+from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
+from orfit_bench_numba._products import multiply, subtract_rows
 from orfit_bench_numba._subspace import RENEWAL_PERIOD, make_bind_sample, make_learn, orthonormalize
 from orfit_bench_numpy.incremental_pca import rule, step
 
@@ -59,7 +61,7 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
     (room, d), k, kind = Q.shape, len(sigma), Q.dtype
     S, T, turn = np.zeros((k + 1, room), kind), np.zeros((k + 1, room), kind), np.zeros((k + 1) ** 2, kind)
     r, c, t, z = np.zeros(d, kind), np.zeros(room, kind), np.zeros(room, kind), np.zeros(room, kind)
-    work, small, moving = np.zeros(room + d, kind), np.zeros((k + 3, k + 1)), np.zeros(k + 1, np.int64)
+    work, small, moving = np.zeros(room, kind), np.zeros((k + 3, k + 1)), np.zeros(k + 1, np.int64)
     kept, new, values = np.zeros(k + 1), np.zeros(k + 1), np.zeros(k + 1)
     rank, used, learned = 0, k, len(X)
     for j in range(k):
@@ -111,24 +113,36 @@ def learn_until_unsafe(Q: Array, sigma: Array, X: Array, cut: float, least: floa
 
 
 @inline
-def project_off(B: Array, r: Array, size: float, cut: float, c: Array, work: Array) -> Any:
+def project_off(B: Array, r: Array, size: float, cut: float, c: Array, more: Array) -> Any:
     """c <- B r and r <- r - B'c for orthonormal rows of B; returns |r|, or 0 if it is only rounding
-    beside the old norm, `size`.
+    beside the old norm, `size`. more is work space.
 
     Done twice if the rounding error in r is large relative to r (twice is enough: Kahan).
     """
-    rho, more, back = size, work[: len(B)], work[len(B) : len(B) + len(r)]
-    for j in range(len(c)):
-        c[j] = 0
+    rho, part = size, more[: len(B)]
+    c[:] = 0
     for turn in range(2):
         if turn == 0 or rho + rho < size:
-            np.dot(B, r, more)
-            np.dot(more, B, back)
+            multiply(B, r, part)
             for j in range(len(B)):
-                c[j] += more[j]
-            for j in range(len(r)):
-                r[j] -= back[j]
+                c[j] += part[j]
+            subtract_rows(r, part, B)
             rho = np.sqrt(np.dot(r, r))
+    return rho if rho > cut * size else rho * 0
+
+
+@inline
+def project_off_columns(U: Array, y: Array, size: float, cut: float, c: Array, r: Array) -> Any:
+    """c <- U'y and r <- y - U c for orthonormal columns of U; otherwise as `project_off`."""
+    c[:] = 0
+    add_products(U, y, c)
+    rho = np.sqrt(subtract_projection(U, y, c, r))
+    if rho + rho < size:
+        before, more = r.copy(), np.zeros_like(c)
+        add_products(U, before, more)
+        rho = np.sqrt(subtract_projection(U, before, more, r))
+        for j in range(len(c)):
+            c[j] += more[j]
     return rho if rho > cut * size else rho * 0
 
 
@@ -170,10 +184,10 @@ def rotate_by_row(U: Array, sigma: Array, cut: float, least: float, most: float,
     size = np.sqrt(energy)
     if not (sigma[k - 1] > 0 and least < energy and size + sigma[0] < most):
         return False
-    r, c, work = y.copy(), np.zeros(k, kind), np.zeros(k + d, kind)
+    r, c = np.empty(d, kind), np.empty(k, kind)
     small, moving, values = np.zeros((k + 3, n)), np.zeros(n, np.int64), np.zeros(n)
     kept, new, V = np.zeros(n), np.zeros(n), np.zeros((n, n), kind)
-    rho = project_off(U.T, r, size, cut, c, work)
+    rho = project_off_columns(U, y, size, cut, c, r)
     for j in range(k):
         kept[j], new[j] = sigma[j], c[j]
     new[k] = rho
