@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
 from orfit_bench_numba._products import add_multiple, multiply, subtract_rows
