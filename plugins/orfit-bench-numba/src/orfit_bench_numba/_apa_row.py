@@ -64,11 +64,13 @@ def learn_row(
     ring, change, place = copies[:b], copies[b], vectors[7]
     oldest = 1 if n == b else 0
     A, m, begin = rows[oldest:n], n - oldest, (int(place[1]) + oldest) % b
-    known = multiply_rows(A, x, w, ring, begin, g, f) and place[0] == n
-    place[0] = -1  # until x is learned
-    if not known:
+    kept, place[0] = place[0] == n, -1  # until x is learned
+    copy(ring[(begin + m) % b], x)
+    if not (multiply_rows(rows, oldest, n, ring, begin, w, g, f) and kept):
+        form_products(G, rows, oldest, n, w, ring, u)
+        copy(ring[m], x)
         begin = 0
-        form_products(G, A, w, ring, u)
+        multiply_rows(rows, oldest, n, ring, begin, w, g, f)
     elif oldest:
         drop_first(G, m)
     total = G[m, m] = g[m]
@@ -93,7 +95,6 @@ def learn_row(
         targets[j - oldest, 0] = targets[j, 0]
     copy(rows[m], x)
     targets[m, 0] = y
-    copy(ring[(begin + m) % b], x)
     count[0], place[0], place[1] = m + 1, m + 1, begin
     return 1
 

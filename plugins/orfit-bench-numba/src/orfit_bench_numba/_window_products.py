@@ -10,68 +10,75 @@ from typing import Any
 
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import inline, inline_reordered
-from orfit_bench_numba._precision_guard import copy
 
 LANES = 4
 """Rows that are multiplied at a time; vectors of one number a row have room for as many more."""
 
 
 @inline
-def multiply_rows(A: Array, x: Array, w: Array, ring: Array, begin: int, g: Array, f: Array) -> Any:
-    """g <- B x and f <- B w; returns whether the rows of the ring from `begin` on are those of A.
+def multiply_rows(rows: Array, first: int, n: int, ring: Array, begin: int, w: Array, g: Array, f: Array) -> Any:
+    """g <- B x and f <- B w for the rows B of the ring from `begin` on, as many as rows[first:n], and the next one, x.
 
-    B has the rows of A and x, and x again until its rows are a multiple of LANES.
+    Returns whether B has the rows[first:n]. g and f get values behind x, until their number is a multiple of LANES.
     """
-    m, b, differences = len(A), len(ring), 0
+    m, b, differences = n - first, len(ring), 0
+    x = (begin + m) % b
     for j in range(0, m + 1, LANES):
-        rows = row_or(A, j, m, x), row_or(A, j + 1, m, x), row_or(A, j + 2, m, x), row_or(A, j + 3, m, x)
-        k = begin + j
-        others = (
-            ring[k % b] if j < m else x,
-            ring[(k + 1) % b] if j + 1 < m else x,
-            ring[(k + 2) % b] if j + 2 < m else x,
-            ring[(k + 3) % b] if j + 3 < m else x,
+        k_0, k_1, k_2, k_3 = (begin + j) % b, x, x, x
+        if j + 3 <= m:
+            k_1, k_2, k_3 = (begin + j + 1) % b, (begin + j + 2) % b, (begin + j + 3) % b
+        elif j + 1 <= m:
+            k_1, k_2 = (begin + j + 1) % b, (begin + min(j + 2, m)) % b
+        (g[j], g[j + 1], g[j + 2], g[j + 3]), (f[j], f[j + 1], f[j + 2], f[j + 3]) = multiply_four(
+            ring, k_0, k_1, k_2, k_3, x, w
         )
-        (g[j], g[j + 1], g[j + 2], g[j + 3]), (f[j], f[j + 1], f[j + 2], f[j + 3]), differ = multiply_four(
-            x, w, rows, others
-        )
-        differences |= differ
+    for j in range(m):
+        differences |= differ(rows, first + j, ring, (begin + j) % b)
     return differences == 0
 
 
-@inline
-def row_or(A: Array, j: int, m: int, x: Array) -> Any:
-    """Row j of A, or x behind its m rows."""
-    return A[j] if j < m else x
-
-
 @inline_reordered
-def multiply_four(x: Array, w: Array, rows: tuple[Array, ...], others: tuple[Array, ...]) -> Any:
-    """The products of four rows with x, those with w, and whether the rows differ from the others: 0 if not."""
-    (a, b, c, d), (p, q, r, s) = rows, others
-    zero, differ = x.dtype.type(0), 0
+def multiply_four(ring: Array, j: int, k: int, m: int, n: int, x: int, w: Array) -> Any:
+    """The products of rows j, k, m and n of the ring with its row x, and those with w."""
+    zero = w.dtype.type(0)
     xa, xb, xc, xd, wa, wb, wc, wd = zero, zero, zero, zero, zero, zero, zero, zero
-    for i in range(len(x)):
-        xa += x[i] * a[i]
-        xb += x[i] * b[i]
-        xc += x[i] * c[i]
-        xd += x[i] * d[i]
-        wa += w[i] * a[i]
-        wb += w[i] * b[i]
-        wc += w[i] * c[i]
-        wd += w[i] * d[i]
-        differ |= (a[i] != p[i]) | (b[i] != q[i]) | (c[i] != r[i]) | (d[i] != s[i])
-    return (xa, xb, xc, xd), (wa, wb, wc, wd), differ
+    for i in range(len(w)):
+        a, b, c, d, y, z = ring[j, i], ring[k, i], ring[m, i], ring[n, i], ring[x, i], w[i]
+        xa += y * a
+        xb += y * b
+        xc += y * c
+        xd += y * d
+        wa += z * a
+        wb += z * b
+        wc += z * c
+        wd += z * d
+    return (xa, xb, xc, xd), (wa, wb, wc, wd)
 
 
 @inline
-def form_products(G: Array, A: Array, w: Array, ring: Array, f: Array) -> None:
-    """G <- A A', and the ring has the rows of A, from its begin on; f is work space."""
-    for j in range(len(A)):
-        multiply_rows(A[:j], A[j], w, A, 0, G[j], f)
+def differ(A: Array, i: int, B: Array, j: int) -> Any:
+    """1 if row i of A differs from row j of B, otherwise 0."""
+    found = 0
+    for m in range(A.shape[1]):
+        found |= A[i, m] != B[j, m]
+    return found
+
+
+@inline
+def form_products(G: Array, rows: Array, first: int, n: int, w: Array, ring: Array, f: Array) -> None:
+    """G <- A A' for the rows A of rows[first:n], which the ring has from its begin on; f is work space."""
+    for j in range(n - first):
+        copy_row(ring, j, rows, first + j)
+        multiply_rows(rows, first, first + j, ring, 0, w, G[j], f)
         for i in range(j):
             G[i, j] = G[j, i]
-        copy(ring[j], A[j])
+
+
+@inline
+def copy_row(A: Array, i: int, B: Array, j: int) -> None:
+    """Row i of A <- row j of B."""
+    for m in range(A.shape[1]):
+        A[i, m] = B[j, m]
 
 
 @inline
