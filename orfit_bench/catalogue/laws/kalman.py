@@ -10,6 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws import uncertainty, weights
 from orfit_bench.catalogue.laws.conditioning import CONDITIONING
 from orfit_bench.catalogue.laws.covariance import filter_warns_on_precision_loss
+from orfit_bench.catalogue.laws.exact_rows import EXACT_ROWS
 from orfit_bench.catalogue.laws.helpers import condition, is_refused, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.laws.smoothing import (
     noise_free_smoothing,
@@ -174,6 +175,7 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
 
 LAWS = (
     *CONDITIONING,
+    *EXACT_ROWS,
     Law(control_shifts_the_state, "survey, Proposition 3, for theta_t = A theta_(t-1) + u_t + noise", exponent=1),
     Law(filter_warns_on_precision_loss, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
     Law(equals_rls_with_forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),

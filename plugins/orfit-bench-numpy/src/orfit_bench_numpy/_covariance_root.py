@@ -8,12 +8,10 @@ Shapes: J (q, d) rows, E (q, r) errors, S (d, d), R (q, q), F and Q (d, d).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.exact_observations import inverse_or_zero
+from orfit_bench.kernels.guards import is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._roots import root_of, triangularize_columns
@@ -40,23 +38,43 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     before = np.block([[root_of(p.observation_noise), J @ S], [np.zeros((d, q), S.dtype), S]])
     if not is_finite(before) or not is_finite(after := triangularize_columns(before)):
         return False
-    T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
-    mean = s.mean + gain @ solve_known(T, E)
+    T, gain, S = after[:q, :q], after[q:, :q], after[q:, q:]  # K = gain T^-1
+    if is_singular(p.observation_noise):
+        move, S = learn_exactly(s, J, E, p, after)
+    else:
+        move = gain @ solve_lower(T, E)
+    mean = s.mean + move
     if not is_finite(mean):
         return False
     s.mean[...] = mean
-    set_root(s, after[q:, q:])
+    set_root(s, S)
     return True
 
 
-def solve_known(T: Array, E: Array) -> Array:
-    """T^-1 E for a lower triangular T; T^+ E where some combination of the rows is known exactly."""
-    sizes = np.abs(np.diagonal(T))
-    if (sizes > len(T) * np.finfo(T.dtype).eps * sizes.max(initial=0)).all():
-        found: Any = solve_triangular(T, E, lower=True, check_finite=False)
-    else:
-        found = np.linalg.pinv(T, rcond=len(T) * np.finfo(T.dtype).eps) @ E
-    return np.asarray(found)
+def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array]:
+    """The change of the mean and the root S+ where T is singular: T+ for T^-1, and S+ keeps what T leaves.
+
+    Where T turned by V has a column of rounding alone, (gain V) has there what is left of the variance, not a gain.
+    """
+    q = len(J)
+    T, gain = after[:q, :q], after[q:, :q]
+    size = np.sqrt((J * J) @ s.scale + np.diagonal(p.observation_noise))
+    if not is_finite(size):
+        return np.full_like(s.mean, np.nan), after[q:, q:]
+    unit, limit = inverse_or_zero(size)[:, None], rounding_bound(s.root)
+    W, values, V = np.linalg.svd(unit * T)
+    unknown, turned = values > limit, gain @ V.T
+    S = triangularize_columns(np.hstack([turned[:, ~unknown], after[q:, q:]]))
+    if p.is_dynamic:  # the next transition replaces `scale`, so rounding must be removed now, as T^+ magnified it
+        S = drop_known_directions(S, s.scale, limit / values[unknown].min(initial=1))
+    return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), S
+
+
+def drop_known_directions(S: Array, scale: Array, max_deviation: float) -> Array:
+    """S without the directions whose standard deviation relative to `scale` is at most `max_deviation`."""
+    size = np.sqrt(scale)[:, None]
+    U, values, _ = np.linalg.svd(inverse_or_zero(size) * S)
+    return triangularize_columns(size * U * np.where(values > max_deviation, values, 0))
 
 
 def set_root(s: State, S: Array) -> None:
