@@ -173,6 +173,11 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
+def overflow_of_a_moved_root_is_refused(create: Any, rows: Rows) -> Measured:
+    """The same in the square-root form, of which the root overflows last."""
+    return transition_overflow_is_refused(partial(create, form="square_root"), rows)
+
+
 LAWS = (
     *CONDITIONING,
     *EXACT_ROWS,
@@ -183,6 +188,7 @@ LAWS = (
     Law(extended_filter_on_linear_functions, "survey, Extensions of KF (EKF)", exponent=1),
     Law(smoothed_mean_and_covariance, "survey, (RTS-Sigma)", exponent=1),
     Law(transition_overflow_is_refused, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
+    Law(overflow_of_a_moved_root_is_refused, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
     Law(exact_directions_stay_exact, "survey, Proposition 3 with Q = 0", exponent=1, shape="own"),
     Law(square_root_keeps_exact_directions, "survey, Proposition 3", exponent=1, shape="own"),
     Law(shared_noise_observations, "survey, Proposition 3", exponent=1, shape="own"),

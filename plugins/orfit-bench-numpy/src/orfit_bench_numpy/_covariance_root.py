@@ -23,7 +23,8 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
     moved = S if F is None else F @ S
     if Q is not None:
         moved = np.hstack([moved, root_of(Q)])
-    if not (is_finite(mean) and is_finite(moved)):
+    # the variances overflow before their roots do
+    if not (is_finite(mean) and is_finite(moved) and np.isfinite(np.vecdot(moved, moved)).all()):
         return False
     s.mean[...] = mean
     if p.is_dynamic:
@@ -56,25 +57,29 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
 
     Where T turned by V has a column of rounding alone, (gain V) has there what is left of the variance, not a gain.
     """
-    q = len(J)
+    (q, _), R = J.shape, p.observation_noise
     T, gain = after[:q, :q], after[q:, :q]
-    size = np.sqrt((J * J) @ s.scale + np.diagonal(p.observation_noise))
+    size = np.sqrt((J * J) @ s.scale + np.diagonal(R))
     if not is_finite(size):
-        return np.full_like(s.mean, np.nan), after[q:, q:]
-    unit, limit = inverse_or_zero(size)[:, None], rounding_bound(s.root)
+        return np.full_like(s.mean, np.nan), s.root
+    unit = inverse_or_zero(size)[:, None]
     W, values, V = np.linalg.svd(unit * T)
-    unknown, turned = values > limit, gain @ V.T
-    S = triangularize_columns(np.hstack([turned[:, ~unknown], after[q:, q:]]))
-    if p.is_dynamic:  # the next transition replaces `scale`, so rounding must be removed now, as T^+ magnified it
-        S = drop_known_directions(S, s.scale, limit / values[unknown].min(initial=1))
-    return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), S
+    unknown, turned = values > rounding_bound(s.root), gain @ V.T
+    S = np.hstack([turned[:, ~unknown], after[q:, q:]])
+    U = exact_directions(J, R)
+    S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero, which is large where S+ is much smaller than S
+    return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), triangularize_columns(S)
 
 
-def drop_known_directions(S: Array, scale: Array, max_deviation: float) -> Array:
-    """S without the directions whose standard deviation relative to `scale` is at most `max_deviation`."""
-    size = np.sqrt(scale)[:, None]
-    U, values, _ = np.linalg.svd(inverse_or_zero(size) * S)
-    return triangularize_columns(size * U * np.where(values > max_deviation, values, 0))
+def exact_directions(J: Array, R: Array) -> Array:
+    """An orthonormal basis (d, k) of the combinations of rows J that are observed without noise."""
+    deviation = np.sqrt(np.diagonal(R))
+    unit = np.where(deviation > 0, inverse_or_zero(deviation), 1)[:, None]
+    values, W = np.linalg.eigh(unit * R * unit.T)
+    rows = W[:, values <= rounding_bound(R)].T @ (unit * J)
+    rows = inverse_or_zero(np.linalg.norm(rows, axis=1))[:, None] * rows
+    _, sizes, V = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(V[sizes > rounding_bound(J.T)].T)
 
 
 def set_root(s: State, S: Array) -> None:
