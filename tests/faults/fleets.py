@@ -19,7 +19,7 @@ LOST = Field("lost", (), "1 once the weights are large")
 WARNS = change(PLAIN, state={"fields": (WEIGHTS, LOST), "warning": PrecisionWarning("lost", "the weights are large")})
 
 
-def _marks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+def marks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     """The correct kernel of WARNS."""
     learned = plain(s, X, Y, p, out)
     if abs(s.w).max(initial=0) > 1000:
@@ -28,7 +28,7 @@ def _marks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def _marks_no_member(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
-    learned = make_fleet_learn(_marks)(s, X, Y, p, out)
+    learned = make_fleet_learn(marks)(s, X, Y, p, out)
     s.lost[...] = 0
     return learned
 
@@ -122,5 +122,57 @@ fault(
     "fleet_members_lose_precision_alone",
     "fleet_members_leave_and_return",
     method=WARNS,
-    kernel=KernelModule(learn=_marks, step=block, fleet_learn=_marks_no_member),
+    kernel=KernelModule(learn=marks, step=block, fleet_learn=_marks_no_member),
+)
+
+
+# ---------------------------------------------------------------------- members that differ
+
+COUNTED = change(PLAIN, state={"fields": (WEIGHTS, Field("used", (), "rows learned"))})
+
+
+def _counts(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The correct kernel of COUNTED."""
+    learned = plain(s, X, Y, p, out)
+    s.used[...] += learned
+    return learned
+
+
+def _steps_again(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+    learned = make_fleet_learn(_counts)(s, X, Y, p, None if out is None else out)
+    for j, i in enumerate(p.members.tolist()):
+        before = s.used[i] - learned[j]
+        if learned[j] and ((s.used[p.members] - learned) == before + 1).any():
+            one = type(s)(*(a[i, ...] for a in s))
+            block(one, X[p.starts[j] : p.starts[j] + 1], Y[p.starts[j] : p.starts[j] + 1], p)
+    return learned
+
+
+fault(
+    "members_with_fewer_rows_step_again",
+    "a member learns its row again if another one has learned one row more than it",
+    "fleet_members_join_one_by_one",
+    "fleet_equals_learners",
+    method=COUNTED,
+    kernel=KernelModule(learn=_counts, step=block, fleet_learn=_steps_again),
+)
+
+
+def _accepts_anything(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+    before = s.w.copy()
+    learned = correct(s, X, Y, p, out)
+    for j, i in enumerate(p.members.tolist()):
+        if learned[j] < p.starts[j + 1] - p.starts[j]:
+            s.w[i] = before[i]
+            learned[j] = p.starts[j + 1] - p.starts[j]
+    return learned
+
+
+fault(
+    "members_skip_what_overflows",
+    "a member whose step would overflow leaves out the rows of the call, and says nothing",
+    "fleet_members_meet_extreme_rows_alone",
+    "fleet_members_diverge_alone",
+    "fleet_members_leave_and_return",
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=_accepts_anything),
 )

@@ -19,6 +19,8 @@ from orfit_bench.spec.capability import fleet_absence
 
 MEMBERS = 4
 """Members of the fleets that are checked; the last but one gets no rows where rows are ragged."""
+CALLS = ((0, 4), (4, 9), (9, 6 * MEMBERS))
+"""Rows of each call of a fleet whose members get unlike numbers of them."""
 
 
 def needs_fleets(context: CheckContext) -> str:
@@ -27,7 +29,7 @@ def needs_fleets(context: CheckContext) -> str:
     return fleet_absence(kernel, context.method)
 
 
-def _alone(context: CheckContext) -> list[Any]:
+def new_members(context: CheckContext) -> list[Any]:
     """New learners, as many as the fleet has."""
     skip_if(context.variant.model is not LINEAR, "fleets learn the linear model only")
     skip_if(context.batch_size > 1, "fleets learn row by row")
@@ -35,12 +37,13 @@ def _alone(context: CheckContext) -> list[Any]:
     return [context.create() for _ in range(MEMBERS)]
 
 
-def _learn(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
+def learn_fleet(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
     """Learn; a subspace has no targets."""
     fleet.partial_fit(X, y, which=which)
 
 
-def _compare(context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str) -> Deviation:
+def compare_members(context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str) -> Deviation:
+    """Compare the members that have learned rows with the learners that are alone."""
     counts = [learner.n_samples_seen_ for learner in alone]
     ensure(fleet.n_samples_seen_.tolist() == counts, f"{of}: {fleet.n_samples_seen_} rows seen, want {counts}")
     pairs = [(fleet[i], learner) for i, learner in enumerate(alone) if learner.n_samples_seen_]
@@ -50,24 +53,25 @@ def _compare(context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, 
 @check(needs_fleets)
 def fleet_equals_learners(context: CheckContext) -> Deviation:
     """Every member of a fleet equals the learner that learned its rows alone, however rows come."""
-    alone = _alone(context)
+    alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=6 * MEMBERS)
     X = np.array(chunk.X)
     X[::6, 0] = 0  # the first rows lack a feature, so that products with a diagonal P have an exact zero
     chunk = chunk.with_rows(X)
     parts = [chunk.cut(6 * i, 6 * i + 6) for i in range(MEMBERS)]
-    for learner, part in zip(alone, parts, strict=True):
-        context.learn(learner, part)
-    stacked = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
-    _learn(fleet, stacked.X, stacked.y)
-    even = _compare(context, fleet, alone, chunk, "rows of equal number")
     which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
     for i, learner in enumerate(alone):
         if (which == i).any():
             rows = np.flatnonzero(which == i)
             context.learn(learner, chunk.map(partial(np.take, indices=rows, axis=0)))
-    _learn(fleet, chunk.X, chunk.y, which)
-    return worst([even, _compare(context, fleet, alone, chunk, "rows of unequal number")])
+    for lo, hi in CALLS:
+        learn_fleet(fleet, chunk.X[lo:hi], None if chunk.y is None else chunk.y[lo:hi], which[lo:hi])
+    uneven = compare_members(context, fleet, alone, chunk, "rows of unequal number")
+    for learner, part in zip(alone, parts, strict=True):
+        context.learn(learner, part)
+    stacked = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
+    learn_fleet(fleet, stacked.X, stacked.y)
+    return worst([uneven, compare_members(context, fleet, alone, chunk, "rows of equal number")])
 
 
 FACTORS = (1.0, 0.98, 0.95, 0.9)
@@ -95,7 +99,7 @@ def own_settings(context: CheckContext) -> list[dict[str, object]]:
 @check(needs_fleets)
 def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
     """Members whose settings differ equal learners with these settings; a call without rows changes nothing."""
-    _alone(context)
+    new_members(context)
     settings = own_settings(context)
     skip_if(not settings[0], "no setting is a number that may be smaller")
     alone, chunk = [context.create(**own) for own in settings], context.rows(n=6 * MEMBERS)
@@ -103,12 +107,12 @@ def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
     which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
     none = chunk.cut(0, 0)
     for rows, of in ((chunk, which), (none, which[:0]), (chunk, which[::-1])):
-        _learn(fleet, rows.X, rows.y, of)
+        learn_fleet(fleet, rows.X, rows.y, of)
         for i, learner in enumerate(alone):
             mine = np.flatnonzero(of == i)
             if len(mine):
                 context.learn(learner, rows.map(partial(np.take, indices=mine, axis=0)))
-    return _compare(context, fleet, alone, chunk, "settings of their own")
+    return compare_members(context, fleet, alone, chunk, "settings of their own")
 
 
 def needs_fleets_that_warn(context: CheckContext) -> str:
@@ -120,13 +124,13 @@ def needs_fleets_that_warn(context: CheckContext) -> str:
 @check(needs_fleets_that_warn, all_variants=False)
 def fleet_members_lose_precision_alone(context: CheckContext) -> None:
     """A row by which one member loses half of its digits marks this member, as it marks the learner that is alone."""
-    alone = _alone(context)
+    alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=1)
     large = chunk.X * (np.finfo(context.dtype).eps ** -0.4 / np.linalg.norm(chunk.X)).astype(context.dtype)
     for i, learner in enumerate(alone):
         context.learn(learner, chunk.with_rows(large) if i == 1 else chunk)
     X = np.stack([large if i == 1 else chunk.X for i in range(MEMBERS)])
-    _learn(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+    learn_fleet(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
     name = context.method.state.warning[0] if context.method.state.warning else ""
     marks, want = ([float(learner.array(name)) for learner in learners] for learners in (fleet, alone))
     ensure(marks == want, f"{name} of the members is {marks}, of learners that are alone {want}")
@@ -135,7 +139,7 @@ def fleet_members_lose_precision_alone(context: CheckContext) -> None:
 @check(needs_fleets, all_variants=False)
 def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     """A member that diverges keeps its last good state and is named; all others learn their rows."""
-    alone = _alone(context)
+    alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=4)
     huge = np.array(chunk.X)
     huge[2] = np.finfo(context.dtype).max
@@ -148,8 +152,8 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     X = np.stack([huge if i == 1 else chunk.X for i in range(MEMBERS)])
     named: tuple[int, ...] = ()
     try:
-        _learn(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+        learn_fleet(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
     except DivergedError as error:
         named = error.members
     ensure(list(named) == failed, f"the error names the members {list(named)}, want {failed}")
-    return _compare(context, fleet, alone, chunk, "after a row that is too large")
+    return compare_members(context, fleet, alone, chunk, "after a row that is too large")

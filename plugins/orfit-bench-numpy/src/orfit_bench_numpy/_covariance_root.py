@@ -67,7 +67,7 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     unknown, turned = values > rounding_bound(s.root), gain @ V.T
     S = np.hstack([turned[:, ~unknown], after[q:, q:]])
     U = exact_directions(J, R)
-    S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero, which is large where S+ is much smaller than S
+    S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
     return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), triangularize_columns(S)
 
 
