@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Chunk
+from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
 from orfit_bench.plugins.registry import registry
@@ -19,7 +20,7 @@ from orfit_bench.spec.capability import fleet_absence
 
 MEMBERS = 4
 """Members of the fleets that are checked; the last but one gets no rows where rows are ragged."""
-CALLS = ((0, 4), (4, 9), (9, 6 * MEMBERS))
+CALLS = ((0, 3), (3, 8), (8, 12))
 """Rows of each call of a fleet whose members get unlike numbers of them."""
 
 
@@ -42,12 +43,17 @@ def learn_fleet(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
     fleet.partial_fit(X, y, which=which)
 
 
-def compare_members(context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str) -> Deviation:
-    """Compare the members that have learned rows with the learners that are alone."""
+def compare_members(
+    context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str, rows: Sequence[Array] = ()
+) -> Deviation:
+    """Compare the members that have learned rows with the learners that are alone; `rows` are those of each member."""
     counts = [learner.n_samples_seen_ for learner in alone]
     ensure(fleet.n_samples_seen_.tolist() == counts, f"{of}: {fleet.n_samples_seen_} rows seen, want {counts}")
     pairs = [(fleet[i], learner) for i, learner in enumerate(alone) if learner.n_samples_seen_]
-    return context.compare(chunk, *pairs, of=f"{of}:")
+    if not rows:
+        return context.compare(chunk, *pairs, of=f"{of}:")
+    streams = [chunk.map(partial(np.take, indices=own, axis=0)) for own in rows if len(own)]
+    return worst(context.compare(own, pair, of=f"{of}:") for own, pair in zip(streams, pairs, strict=True))
 
 
 @check(needs_fleets)
@@ -59,19 +65,20 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
     X[::6, 0] = 0  # the first rows lack a feature, so that products with a diagonal P have an exact zero
     chunk = chunk.with_rows(X)
     parts = [chunk.cut(6 * i, 6 * i + 6) for i in range(MEMBERS)]
-    which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
-    for i, learner in enumerate(alone):
-        if (which == i).any():
-            rows = np.flatnonzero(which == i)
-            context.learn(learner, chunk.map(partial(np.take, indices=rows, axis=0)))
+    which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], CALLS[-1][1])
+    rows = [np.flatnonzero(which == i) for i in range(MEMBERS)]
+    for learner, own in zip(alone, rows, strict=True):
+        if len(own):
+            context.learn(learner, chunk.map(partial(np.take, indices=own, axis=0)))
     for lo, hi in CALLS:
         learn_fleet(fleet, chunk.X[lo:hi], None if chunk.y is None else chunk.y[lo:hi], which[lo:hi])
-    uneven = compare_members(context, fleet, alone, chunk, "rows of unequal number")
+    uneven = compare_members(context, fleet, alone, chunk, "rows of unequal number", rows)
+    rows = [np.append(own, 6 * i + np.arange(6)) for i, own in enumerate(rows)]
     for learner, part in zip(alone, parts, strict=True):
         context.learn(learner, part)
     stacked = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
     learn_fleet(fleet, stacked.X, stacked.y)
-    return worst([uneven, compare_members(context, fleet, alone, chunk, "rows of equal number")])
+    return worst([uneven, compare_members(context, fleet, alone, chunk, "rows of equal number", rows)])
 
 
 FACTORS = (1.0, 0.98, 0.95, 0.9)
