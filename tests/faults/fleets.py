@@ -96,6 +96,7 @@ def _stops_all_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
 fault(
     "members_are_mixed_up",
     "the first and the last member of a fleet change places",
+    "fleet_members_join_one_by_one",
     "fleet_equals_learners",
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
@@ -112,6 +113,7 @@ fault(
 fault(
     "one_member_stops_the_fleet",
     "where one member diverges, no other learns",
+    "fleet_members_meet_extreme_rows_alone",
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_stops_all_members),
@@ -175,4 +177,18 @@ fault(
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_accepts_anything),
+)
+
+
+def _refuses_large(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The correct kernel of PLAIN, but for weights near the largest number, with which it refuses rows."""
+    return 0 if abs(s.w).max(initial=0) > np.finfo(s.w.dtype).max / 8 else plain(s, X, Y, p, out)
+
+
+fault(
+    "members_learn_what_learners_refuse",
+    "members with weights near the largest number learn rows that a learner alone refuses",
+    "fleet_members_with_large_states_are_alone",
+    "fleet_members_diverge_alone",
+    kernel=KernelModule(learn=_refuses_large, step=block, fleet_learn=correct),
 )

@@ -1,6 +1,7 @@
 """The checks, a file for each of the things that they are about; importing this defines all of them."""
 
 from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its checks in
+    accuracy,
     agreement,
     boundaries,
     chunks,
@@ -21,6 +22,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     precision,
     progress,
     proof,
+    refusals,
     restored,
     settings,
     shapes,

@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.large_states import large_fields, with_large_field
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
@@ -147,6 +148,7 @@ def fleet_members_lose_precision_alone(context: CheckContext) -> None:
 def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     """A member that diverges keeps its last good state and is named; all others learn their rows."""
     alone = new_members(context)
+    _ensure_large_member_refuses(context)
     fleet, chunk = stack(alone), context.rows(n=4)
     huge = np.array(chunk.X)
     huge[2] = np.finfo(context.dtype).max
@@ -164,3 +166,32 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
         named = error.members
     ensure(list(named) == failed, f"the error names the members {list(named)}, want {failed}")
     return compare_members(context, fleet, alone, chunk, "after a row that is too large")
+
+
+def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
+    """Let a fleet learn rows, and return the members that refuse one."""
+    try:
+        with np.errstate(all="ignore"):
+            learn_fleet(fleet, X, y)
+    except DivergedError as error:
+        return sorted(error.members)
+    return []
+
+
+def _ensure_large_member_refuses(context: CheckContext) -> None:
+    """A member with a large state, and it alone, refuses a row of small numbers if the learner alone does."""
+    chunk = context.rows(n=4)
+    ordinary = context.train(chunk)
+    tiny = chunk.with_rows(np.asarray(chunk.X) * float(np.finfo(context.dtype).max) ** -0.6).cut(0, 1)
+    for name in large_fields(ordinary):
+        large = with_large_field(context, ordinary, name, 0.4)
+        fleet = stack([ordinary.copy(), large.copy(), ordinary.copy()])
+        y = None if tiny.y is None else np.stack([tiny.y] * 3)
+        named = members_that_refuse(fleet, np.stack([tiny.X] * 3), y)
+        try:
+            with np.errstate(all="ignore"):
+                context.learn(large, tiny)
+        except DivergedError:
+            ensure(named == [1], f"the members {named} refuse a row, want [1], with a large {name}")
+        else:
+            ensure(not named, f"the members {named} refuse a row, want none, with a large {name}")

@@ -8,9 +8,17 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.checks.extreme_values import EXTREMES, SMALL
-from orfit_bench.conformance.checks.fleets import MEMBERS, compare_members, learn_fleet, needs_fleets, new_members
+from orfit_bench.conformance.checks.fleets import (
+    MEMBERS,
+    compare_members,
+    learn_fleet,
+    members_that_refuse,
+    needs_fleets,
+    new_members,
+)
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.large_states import large_fields, with_large_field
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
@@ -45,17 +53,33 @@ def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
     fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
     parts = [_with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), sizes) for i, sizes in enumerate(EXTREMES)]
     refused = [i for i, part in enumerate(parts) if _refuses(context, alone[i], part)]
-    named: tuple[int, ...] = ()
-    try:
-        with np.errstate(all="ignore"):
-            learn_fleet(fleet, *_stacked(parts))
-    except DivergedError as error:
-        named = error.members
-    ensure(sorted(named) == refused, f"the members {sorted(named)} refuse a row, learners that are alone: {refused}")
+    named = members_that_refuse(fleet, *_stacked(parts))
+    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
     for i, learner in enumerate(alone):
         finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
         ensure(finite, f"member {i} is not finite after an extreme row")
         ensure(fleet[i].n_samples_seen_ == learner.n_samples_seen_, f"member {i} has not counted the rows it learned")
+
+
+@check(needs_fleets)
+def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
+    """A member with a number near the largest in its state refuses a row where a learner in this state refuses it."""
+    start = new_members(context)[0]
+    chunk = context.rows(n=MEMBERS + 2)
+    context.learn(start, chunk.cut(0, MEMBERS))
+    X = np.array(chunk.X)
+    X[MEMBERS] = 0
+    rows = chunk.with_rows(X).cut(MEMBERS, MEMBERS + 2)
+    for name in large_fields(start):
+        alone = [with_large_field(context, start, name, 2.0 ** -(i + 1)) for i in range(MEMBERS)]
+        fleet = stack([learner.copy() for learner in alone])
+        refused = [i for i, learner in enumerate(alone) if _refuses(context, learner, rows)]
+        named = members_that_refuse(fleet, *_stacked([rows] * MEMBERS))
+        ensure(named == refused, f"with a large {name} the members {named} refuse a row, learners alone: {refused}")
+        for i, learner in enumerate(alone):
+            finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
+            ensure(finite, f"member {i}, of a large {name}, is not finite")
+            ensure(fleet[i].n_samples_seen_ == learner.n_samples_seen_, f"member {i} has counted other rows")
 
 
 def _with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | None, float | None]) -> Chunk:
