@@ -24,6 +24,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     proof,
     refusals,
     restored,
+    saved_files,
     settings,
     shapes,
     side_effects,
