@@ -122,6 +122,7 @@ fault(
     "members_are_not_marked",
     "a member of a fleet whose weights are large is not marked, as a learner that is alone is",
     "fleet_members_lose_precision_alone",
+    "fleet_members_lose_digits_alone",
     "fleet_members_leave_and_return",
     method=WARNS,
     kernel=KernelModule(learn=marks, step=block, fleet_learn=_marks_no_member),

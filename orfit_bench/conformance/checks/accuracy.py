@@ -20,7 +20,7 @@ from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.spec import LINEAR
 
-FIRST, GROWING = 3, 9
+FIRST, GROWING = 3, 10
 """Rows of ordinary size, and rows that grow until digits are lost or a row is refused."""
 
 
@@ -81,9 +81,9 @@ def _growing(context: CheckContext) -> Chunk:
     skip_if(context.variant.time_varying, "the transition varies with the rows")
     skip_if(context.batch_size > 1, "digits are lost when a batch is complete")
     chunk = context.rows(n=FIRST + GROWING)
-    X = np.array(chunk.X)
+    X, growth = np.array(chunk.X), GROWTH**2 if context.method.state.solution else GROWTH  # faster than rows fill X'X
     for i in range(GROWING):
-        X[FIRST + i] *= X.dtype.type(min(GROWTH ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))
+        X[FIRST + i] *= X.dtype.type(min(growth ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))
     return chunk.with_rows(X)
 
 

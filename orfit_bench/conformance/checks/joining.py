@@ -16,12 +16,16 @@ from orfit_bench.conformance.checks.fleets import (
     needs_fleets,
     new_members,
 )
+from orfit_bench.conformance.checks.outputs import GROWTH
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.large_states import large_fields, with_large_field
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
+
+SIZES_OF_ROWS = 2
+"""Fleets of rows of growing size: each member's are larger than those of the member before it."""
 
 
 @check(needs_fleets)
@@ -68,10 +72,11 @@ def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
     chunk = context.rows(n=MEMBERS + 2)
     context.learn(start, chunk.cut(0, MEMBERS))
     X = np.array(chunk.X)
+    X[MEMBERS:] *= X.dtype.type(float(np.finfo(context.dtype).max) ** -0.6)  # so that nothing but a limit is exceeded
     X[MEMBERS] = 0
     rows = chunk.with_rows(X).cut(MEMBERS, MEMBERS + 2)
     for name in large_fields(start):
-        alone = [with_large_field(context, start, name, 2.0 ** -(i + 1)) for i in range(MEMBERS)]
+        alone = [with_large_field(context, start, name, 0.4 / 2**i) for i in range(MEMBERS)]
         fleet = stack([learner.copy() for learner in alone])
         refused = [i for i, learner in enumerate(alone) if _refuses(context, learner, rows)]
         named = members_that_refuse(fleet, *_stacked([rows] * MEMBERS))
@@ -107,3 +112,27 @@ def _stacked(parts: list[Chunk]) -> tuple[Array, Array | None]:
     """The rows of all members, and their targets."""
     targets = [part.y for part in parts if part.y is not None]
     return np.stack([part.X for part in parts]), np.stack(targets) if targets else None
+
+
+@check(needs_fleets)
+def fleet_members_lose_digits_alone(context: CheckContext) -> None:
+    """Rows of any size mark lost precision, or are refused, in the members of a fleet where learners alone say so."""
+    chunk = context.rows(n=2 * MEMBERS)
+    for step in range(SIZES_OF_ROWS):
+        alone = new_members(context)
+        fleet = stack(alone)
+        parts = [_growing(chunk.cut(2 * i, 2 * i + 2), GROWTH ** (1 + MEMBERS * step + i)) for i in range(MEMBERS)]
+        refused = [i for i, part in enumerate(parts) if _refuses(context, alone[i], part)]
+        named = members_that_refuse(fleet, *_stacked(parts))
+        ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+        warning = context.method.state.warning
+        if warning and warning[0] in host_arrays_of(alone[0]):
+            marks, want = ([float(one.array(warning[0])) for one in learners] for learners in (fleet, alone))
+            ensure(marks == want, f"{warning[0]} of the members is {marks}, of learners that are alone {want}")
+
+
+def _growing(part: Chunk, factor: float) -> Chunk:
+    """The rows, of which the second is multiplied by a factor."""
+    X = np.array(part.X)
+    X[1] *= X.dtype.type(factor)
+    return part.with_rows(X)

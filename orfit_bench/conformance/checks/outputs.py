@@ -14,9 +14,9 @@ from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.spec import LINEAR
 
-GROWTH = 2.0**6
+GROWTH = 2.0**3
 """By which the rows after the first ones grow, until digits are lost or a row is refused."""
-FIRST, LARGE = 3, 9
+FIRST, LARGE = 3, 10
 """Rows of ordinary size, and rows that grow."""
 
 
