@@ -177,7 +177,8 @@ INEQUALITIES = {
     *("expected_convergence_rate", "recurring_tasks_convergence_rate", "convergence_rate", "never_increases_the_loss"),
     *("random_memory_is_uniform", "imprecise_step_is_refused", "overflowing_first_block_is_refused"),
     *("overflowing_memory_is_refused", "overflowing_average_weight_is_refused", "overflowing_step_is_refused"),
-    "transition_overflow_is_refused",
+    *("transition_overflow_is_refused", "overflow_of_a_moved_root_is_refused"),
+    *("overflowing_mean_is_refused", "overflowing_mean_of_a_root_is_refused"),
     *("warns_on_precision_loss", "filter_warns_on_precision_loss", "layer_warns_on_precision_loss"),
 }
 """Laws that bound something, or say yes or no, with room for more than a millionth."""

@@ -19,7 +19,7 @@ LOST = Field("lost", (), "1 once the weights are large")
 WARNS = change(PLAIN, state={"fields": (WEIGHTS, LOST), "warning": PrecisionWarning("lost", "the weights are large")})
 
 
-def _marks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+def marks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     """The correct kernel of WARNS."""
     learned = plain(s, X, Y, p, out)
     if abs(s.w).max(initial=0) > 1000:
@@ -28,7 +28,7 @@ def _marks(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
 
 
 def _marks_no_member(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
-    learned = make_fleet_learn(_marks)(s, X, Y, p, out)
+    learned = make_fleet_learn(marks)(s, X, Y, p, out)
     s.lost[...] = 0
     return learned
 
@@ -96,6 +96,7 @@ def _stops_all_members(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
 fault(
     "members_are_mixed_up",
     "the first and the last member of a fleet change places",
+    "fleet_members_join_one_by_one",
     "fleet_equals_learners",
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
@@ -112,6 +113,7 @@ fault(
 fault(
     "one_member_stops_the_fleet",
     "where one member diverges, no other learns",
+    "fleet_members_meet_extreme_rows_alone",
     "fleet_members_diverge_alone",
     "fleet_members_leave_and_return",
     kernel=KernelModule(learn=plain, step=block, fleet_learn=_stops_all_members),
@@ -120,7 +122,74 @@ fault(
     "members_are_not_marked",
     "a member of a fleet whose weights are large is not marked, as a learner that is alone is",
     "fleet_members_lose_precision_alone",
+    "fleet_members_lose_digits_alone",
     "fleet_members_leave_and_return",
     method=WARNS,
-    kernel=KernelModule(learn=_marks, step=block, fleet_learn=_marks_no_member),
+    kernel=KernelModule(learn=marks, step=block, fleet_learn=_marks_no_member),
+)
+
+
+# ---------------------------------------------------------------------- members that differ
+
+COUNTED = change(PLAIN, state={"fields": (WEIGHTS, Field("used", (), "rows learned"))})
+
+
+def _counts(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The correct kernel of COUNTED."""
+    learned = plain(s, X, Y, p, out)
+    s.used[...] += learned
+    return learned
+
+
+def _steps_again(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+    learned = make_fleet_learn(_counts)(s, X, Y, p, None if out is None else out)
+    for j, i in enumerate(p.members.tolist()):
+        before = s.used[i] - learned[j]
+        if learned[j] and ((s.used[p.members] - learned) == before + 1).any():
+            one = type(s)(*(a[i, ...] for a in s))
+            block(one, X[p.starts[j] : p.starts[j] + 1], Y[p.starts[j] : p.starts[j] + 1], p)
+    return learned
+
+
+fault(
+    "members_with_fewer_rows_step_again",
+    "a member learns its row again if another one has learned one row more than it",
+    "fleet_members_join_one_by_one",
+    "fleet_equals_learners",
+    method=COUNTED,
+    kernel=KernelModule(learn=_counts, step=block, fleet_learn=_steps_again),
+)
+
+
+def _accepts_anything(s: Any, X: Any, Y: Any, p: Any, out: Any) -> Any:
+    before = s.w.copy()
+    learned = correct(s, X, Y, p, out)
+    for j, i in enumerate(p.members.tolist()):
+        if learned[j] < p.starts[j + 1] - p.starts[j]:
+            s.w[i] = before[i]
+            learned[j] = p.starts[j + 1] - p.starts[j]
+    return learned
+
+
+fault(
+    "members_skip_what_overflows",
+    "a member whose step would overflow leaves out the rows of the call, and says nothing",
+    "fleet_members_meet_extreme_rows_alone",
+    "fleet_members_diverge_alone",
+    "fleet_members_leave_and_return",
+    kernel=KernelModule(learn=plain, step=block, fleet_learn=_accepts_anything),
+)
+
+
+def _refuses_large(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    """The correct kernel of PLAIN, but for weights near the largest number, with which it refuses rows."""
+    return 0 if abs(s.w).max(initial=0) > np.finfo(s.w.dtype).max / 8 else plain(s, X, Y, p, out)
+
+
+fault(
+    "members_learn_what_learners_refuse",
+    "members with weights near the largest number learn rows that a learner alone refuses",
+    "fleet_members_with_large_states_are_alone",
+    "fleet_members_diverge_alone",
+    kernel=KernelModule(learn=_refuses_large, step=block, fleet_learn=correct),
 )

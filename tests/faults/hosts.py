@@ -70,6 +70,7 @@ def _cut_off(X: Any, name: str, dtype: Any, columns: int | None, *more: Any, **n
 fault(
     "additional_columns_are_dropped",
     "additional columns of a later chunk are dropped",
+    "single_rows_are_refused_like_rows",
     "changed_sizes_are_refused",
     "any_order_of_operations",
     method=OJA,
@@ -79,6 +80,7 @@ fault(
 fault(
     "nonfinite_rows_are_accepted",
     "rows with NaN or infinities are passed to the kernel",
+    "single_rows_are_refused_like_rows",
     "nonfinite_input_is_refused",
     "learn_one_equals_partial_fit",
     "any_order_of_operations",
@@ -87,6 +89,7 @@ fault(
 fault(
     "masks_are_dropped",
     "masked entries of a masked array are learned",
+    "single_rows_are_refused_like_rows",
     "non_numeric_input_is_refused",
     "any_order_of_operations",
     host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),

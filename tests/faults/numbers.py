@@ -28,7 +28,12 @@ def a_constant_of_three_digits(s, X, Y, p, out):
     return plain(s, X, Y * Y.dtype.type(1.001 if s.w.dtype == np.float32 else 1), p, out)
 
 
-@faulty_learn("full_precision_is_used", "features_may_be_permuted", "features_of_zeros_change_nothing")
+@faulty_learn(
+    "full_precision_is_used",
+    "features_may_be_permuted",
+    "features_of_zeros_change_nothing",
+    "output_of_zeros_changes_nothing",
+)
 def single_precision_in_double(s, X, Y, p, out):
     """Steps are computed in float32 for every dtype."""
     for i in range(len(X)):

@@ -8,7 +8,7 @@ from faults.fault import fault
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.restoring import from_bytes
-from orfit_bench.state import binary
+from orfit_bench.state import binary, files
 from orfit_bench.tables import columns
 
 learn_one = Regressor.learn_one
@@ -55,4 +55,21 @@ fault(
     "pickle_continues_identically",
     "names_are_kept",
     host=(Learner, "__reduce__", _pickled_in_half),
+)
+
+
+def _raises_what_comes(path: Any) -> Any:
+    try:
+        return read_file(path)
+    except ValueError as error:
+        raise KeyError(str(error)) from error
+
+
+read_file = files.read
+fault(
+    "damaged_files_are_a_missing_key",
+    "a file that is damaged raises KeyError",
+    "changed_files_are_refused",
+    "cut_files_are_refused",
+    host=(files, "read", _raises_what_comes),
 )

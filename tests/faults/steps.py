@@ -190,6 +190,7 @@ def _off_at_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
 fault(
     "smoothed_means_are_wrong",
     "all smoothed means but the last are wrong",
+    "missing_rows_at_the_end_change_no_smoothed_state",
     "smoothing_agrees_with_reference",
     "law_noise_free_smoothing",
     "law_smoothing_keeps_exact_directions",
@@ -200,6 +201,7 @@ fault(
 fault(
     "last_smoothed_mean_is_wrong",
     "the last smoothed mean differs from that of the filter",
+    "missing_rows_at_the_end_change_no_smoothed_state",
     "last_smoothed_state_is_filtered",
     "law_noise_free_smoothing",
     "law_smoothing_keeps_exact_directions",

@@ -66,6 +66,22 @@ def test_members_equal_single_learners(method, backend, dtype):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_members_with_unlike_numbers_of_rows_equal_single_learners(method, backend):
+    """Where a method keeps a window, members learn at the same time with windows of 0, 1, 2 and more rows."""
+    fleet, alone = ob.fleet(method, N, backend=backend, **METHODS[method]), learners(method, backend)
+    for i, learner in enumerate(alone):
+        X, y = rows(method, i + 1, seed=i)
+        learner.partial_fit(X, y)
+        fleet.partial_fit(X, y, which=np.full(i + 1, i))
+    X, y = rows(method, N, 2, seed=9)
+    fleet.partial_fit(X, y)
+    for i, learner in enumerate(alone):
+        learner.partial_fit(X[i], None if y is None else y[i])
+    assert_equal_members(fleet, alone)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("method", [m for m in METHODS if m != "oja"])
 def test_predictions_come_in_the_order_of_the_call(method, backend):
     fleet, alone = ob.fleet(method, N, backend=backend, **METHODS[method]), learners(method, backend)

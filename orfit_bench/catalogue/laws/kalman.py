@@ -10,10 +10,13 @@ import numpy as np
 from orfit_bench.catalogue.laws import uncertainty, weights
 from orfit_bench.catalogue.laws.conditioning import CONDITIONING
 from orfit_bench.catalogue.laws.covariance import filter_warns_on_precision_loss
+from orfit_bench.catalogue.laws.exact_rows import EXACT_ROWS
 from orfit_bench.catalogue.laws.helpers import condition, is_refused, learn_in_parts, weakest_energy
+from orfit_bench.catalogue.laws.moving_states import MOVING
 from orfit_bench.catalogue.laws.smoothing import (
     noise_free_smoothing,
     smoothed_mean_and_covariance,
+    smoothed_random_walk,
     smoothing_keeps_exact_directions,
     smoothing_shrinks_covariance,
 )
@@ -172,15 +175,24 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
+def overflow_of_a_moved_root_is_refused(create: Any, rows: Rows) -> Measured:
+    """The same in the square-root form, of which the root overflows last."""
+    return transition_overflow_is_refused(partial(create, form="square_root"), rows)
+
+
 LAWS = (
     *CONDITIONING,
+    *EXACT_ROWS,
+    *MOVING,
     Law(control_shifts_the_state, "survey, Proposition 3, for theta_t = A theta_(t-1) + u_t + noise", exponent=1),
     Law(filter_warns_on_precision_loss, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
     Law(equals_rls_with_forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),
     Law(merge_is_exact, "survey, Lemma 3 with eq. (9) and (10)", exponent=2),
     Law(extended_filter_on_linear_functions, "survey, Extensions of KF (EKF)", exponent=1),
     Law(smoothed_mean_and_covariance, "survey, (RTS-Sigma)", exponent=1),
+    Law(smoothed_random_walk, "survey, (RTS-Sigma)", exponent=1),
     Law(transition_overflow_is_refused, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
+    Law(overflow_of_a_moved_root_is_refused, "survey, Proposition 3, in floating point", exponent=0, shape="own"),
     Law(exact_directions_stay_exact, "survey, Proposition 3 with Q = 0", exponent=1, shape="own"),
     Law(square_root_keeps_exact_directions, "survey, Proposition 3", exponent=1, shape="own"),
     Law(shared_noise_observations, "survey, Proposition 3", exponent=1, shape="own"),

@@ -21,6 +21,20 @@ def smoothed_mean_and_covariance(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 40, want.condition)
 
 
+def smoothed_random_walk(create: Any, rows: Rows) -> Measured:
+    """The same for a state to which noise is added alone, and of which most observations are missing."""
+    world, n, d = make_state_space(rows, 24), 24, rows.X.shape[1]
+    y = np.where(np.arange(n) % 4 == 0, rows.y[:n], np.nan)
+    Q, R = world.process_noise[0], to_float32(np.asarray(world.observation_noise[0]))
+    fixed = (np.tile(a, (n, *(1,) * a.ndim)) for a in (np.eye(d), Q, R))
+    still = world._replace(y=y, **dict(zip(("transition", "process_noise", "observation_noise"), fixed, strict=True)))
+    found = create(process_noise=Q, observation_noise=R, **world.start()).smooth(world.X, y)
+    want = still.states(n)
+    covariances = np.stack([want.of(i)[1] for i in range(n)])
+    worst = nan_max(deviation(found["mean"].values, want.mean), deviation(found["covariance"].values, covariances))
+    return Measured(worst, n, want.condition)
+
+
 def smoothing_shrinks_covariance(create: Any, rows: Rows) -> Measured:
     """Every further row shrinks the covariance of every earlier state: Sigma_(i|t) <= Sigma_(i|s), i <= s <= t."""
     world, n = make_state_space(rows, 12), 12

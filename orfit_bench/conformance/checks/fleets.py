@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Chunk
+from orfit_bench.conformance.large_states import large_fields, with_large_field
+from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
 from orfit_bench.plugins.registry import registry
@@ -19,6 +21,8 @@ from orfit_bench.spec.capability import fleet_absence
 
 MEMBERS = 4
 """Members of the fleets that are checked; the last but one gets no rows where rows are ragged."""
+CALLS = ((0, 3), (3, 8), (8, 12))
+"""Rows of each call of a fleet whose members get unlike numbers of them."""
 
 
 def needs_fleets(context: CheckContext) -> str:
@@ -27,7 +31,7 @@ def needs_fleets(context: CheckContext) -> str:
     return fleet_absence(kernel, context.method)
 
 
-def _alone(context: CheckContext) -> list[Any]:
+def new_members(context: CheckContext) -> list[Any]:
     """New learners, as many as the fleet has."""
     skip_if(context.variant.model is not LINEAR, "fleets learn the linear model only")
     skip_if(context.batch_size > 1, "fleets learn row by row")
@@ -35,39 +39,47 @@ def _alone(context: CheckContext) -> list[Any]:
     return [context.create() for _ in range(MEMBERS)]
 
 
-def _learn(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
+def learn_fleet(fleet: Any, X: Any, y: Any, which: Any = None) -> None:
     """Learn; a subspace has no targets."""
     fleet.partial_fit(X, y, which=which)
 
 
-def _compare(context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str) -> Deviation:
+def compare_members(
+    context: CheckContext, fleet: Any, alone: list[Any], chunk: Chunk, of: str, rows: Sequence[Array] = ()
+) -> Deviation:
+    """Compare the members that have learned rows with the learners that are alone; `rows` are those of each member."""
     counts = [learner.n_samples_seen_ for learner in alone]
     ensure(fleet.n_samples_seen_.tolist() == counts, f"{of}: {fleet.n_samples_seen_} rows seen, want {counts}")
     pairs = [(fleet[i], learner) for i, learner in enumerate(alone) if learner.n_samples_seen_]
-    return context.compare(chunk, *pairs, of=f"{of}:")
+    if not rows:
+        return context.compare(chunk, *pairs, of=f"{of}:")
+    streams = [chunk.map(partial(np.take, indices=own, axis=0)) for own in rows if len(own)]
+    return worst(context.compare(own, pair, of=f"{of}:") for own, pair in zip(streams, pairs, strict=True))
 
 
 @check(needs_fleets)
 def fleet_equals_learners(context: CheckContext) -> Deviation:
     """Every member of a fleet equals the learner that learned its rows alone, however rows come."""
-    alone = _alone(context)
+    alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=6 * MEMBERS)
     X = np.array(chunk.X)
     X[::6, 0] = 0  # the first rows lack a feature, so that products with a diagonal P have an exact zero
     chunk = chunk.with_rows(X)
     parts = [chunk.cut(6 * i, 6 * i + 6) for i in range(MEMBERS)]
+    which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], CALLS[-1][1])
+    rows = [np.flatnonzero(which == i) for i in range(MEMBERS)]
+    for learner, own in zip(alone, rows, strict=True):
+        if len(own):
+            context.learn(learner, chunk.map(partial(np.take, indices=own, axis=0)))
+    for lo, hi in CALLS:
+        learn_fleet(fleet, chunk.X[lo:hi], None if chunk.y is None else chunk.y[lo:hi], which[lo:hi])
+    uneven = compare_members(context, fleet, alone, chunk, "rows of unequal number", rows)
+    rows = [np.append(own, 6 * i + np.arange(6)) for i, own in enumerate(rows)]
     for learner, part in zip(alone, parts, strict=True):
         context.learn(learner, part)
     stacked = chunk.map(lambda a: a.reshape(MEMBERS, -1, *a.shape[1:]))
-    _learn(fleet, stacked.X, stacked.y)
-    even = _compare(context, fleet, alone, chunk, "rows of equal number")
-    which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
-    for i, learner in enumerate(alone):
-        if (which == i).any():
-            rows = np.flatnonzero(which == i)
-            context.learn(learner, chunk.map(partial(np.take, indices=rows, axis=0)))
-    _learn(fleet, chunk.X, chunk.y, which)
-    return worst([even, _compare(context, fleet, alone, chunk, "rows of unequal number")])
+    learn_fleet(fleet, stacked.X, stacked.y)
+    return worst([uneven, compare_members(context, fleet, alone, chunk, "rows of equal number", rows)])
 
 
 FACTORS = (1.0, 0.98, 0.95, 0.9)
@@ -95,7 +107,7 @@ def own_settings(context: CheckContext) -> list[dict[str, object]]:
 @check(needs_fleets)
 def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
     """Members whose settings differ equal learners with these settings; a call without rows changes nothing."""
-    _alone(context)
+    new_members(context)
     settings = own_settings(context)
     skip_if(not settings[0], "no setting is a number that may be smaller")
     alone, chunk = [context.create(**own) for own in settings], context.rows(n=6 * MEMBERS)
@@ -103,12 +115,12 @@ def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
     which = np.random.default_rng(context.seed).choice([0, 1, MEMBERS - 1], len(chunk.X))
     none = chunk.cut(0, 0)
     for rows, of in ((chunk, which), (none, which[:0]), (chunk, which[::-1])):
-        _learn(fleet, rows.X, rows.y, of)
+        learn_fleet(fleet, rows.X, rows.y, of)
         for i, learner in enumerate(alone):
             mine = np.flatnonzero(of == i)
             if len(mine):
                 context.learn(learner, rows.map(partial(np.take, indices=mine, axis=0)))
-    return _compare(context, fleet, alone, chunk, "settings of their own")
+    return compare_members(context, fleet, alone, chunk, "settings of their own")
 
 
 def needs_fleets_that_warn(context: CheckContext) -> str:
@@ -120,13 +132,13 @@ def needs_fleets_that_warn(context: CheckContext) -> str:
 @check(needs_fleets_that_warn, all_variants=False)
 def fleet_members_lose_precision_alone(context: CheckContext) -> None:
     """A row by which one member loses half of its digits marks this member, as it marks the learner that is alone."""
-    alone = _alone(context)
+    alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=1)
     large = chunk.X * (np.finfo(context.dtype).eps ** -0.4 / np.linalg.norm(chunk.X)).astype(context.dtype)
     for i, learner in enumerate(alone):
         context.learn(learner, chunk.with_rows(large) if i == 1 else chunk)
     X = np.stack([large if i == 1 else chunk.X for i in range(MEMBERS)])
-    _learn(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+    learn_fleet(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
     name = context.method.state.warning[0] if context.method.state.warning else ""
     marks, want = ([float(learner.array(name)) for learner in learners] for learners in (fleet, alone))
     ensure(marks == want, f"{name} of the members is {marks}, of learners that are alone {want}")
@@ -135,7 +147,8 @@ def fleet_members_lose_precision_alone(context: CheckContext) -> None:
 @check(needs_fleets, all_variants=False)
 def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     """A member that diverges keeps its last good state and is named; all others learn their rows."""
-    alone = _alone(context)
+    alone = new_members(context)
+    _ensure_large_member_refuses(context)
     fleet, chunk = stack(alone), context.rows(n=4)
     huge = np.array(chunk.X)
     huge[2] = np.finfo(context.dtype).max
@@ -148,8 +161,37 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     X = np.stack([huge if i == 1 else chunk.X for i in range(MEMBERS)])
     named: tuple[int, ...] = ()
     try:
-        _learn(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+        learn_fleet(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
     except DivergedError as error:
         named = error.members
     ensure(list(named) == failed, f"the error names the members {list(named)}, want {failed}")
-    return _compare(context, fleet, alone, chunk, "after a row that is too large")
+    return compare_members(context, fleet, alone, chunk, "after a row that is too large")
+
+
+def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
+    """Let a fleet learn rows, and return the members that refuse one."""
+    try:
+        with np.errstate(all="ignore"):
+            learn_fleet(fleet, X, y)
+    except DivergedError as error:
+        return sorted(error.members)
+    return []
+
+
+def _ensure_large_member_refuses(context: CheckContext) -> None:
+    """A member with a large state, and it alone, refuses a row of small numbers if the learner alone does."""
+    chunk = context.rows(n=4)
+    ordinary = context.train(chunk)
+    tiny = chunk.with_rows(np.asarray(chunk.X) * float(np.finfo(context.dtype).max) ** -0.6).cut(0, 1)
+    for name in large_fields(ordinary):
+        large = with_large_field(context, ordinary, name, 0.4)
+        fleet = stack([ordinary.copy(), large.copy(), ordinary.copy()])
+        y = None if tiny.y is None else np.stack([tiny.y] * 3)
+        named = members_that_refuse(fleet, np.stack([tiny.X] * 3), y)
+        try:
+            with np.errstate(all="ignore"):
+                context.learn(large, tiny)
+        except DivergedError:
+            ensure(named == [1], f"the members {named} refuse a row, want [1], with a large {name}")
+        else:
+            ensure(not named, f"the members {named} refuse a row, want none, with a large {name}")

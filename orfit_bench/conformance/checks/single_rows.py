@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
         ensure(one.pending == rows.pending, f"{one.pending} rows are pending after {i + 1}, want {rows.pending}")
     ensure(one.n_samples_seen_ == len(chunk.X), f"{one.n_samples_seen_} rows seen after {len(chunk.X)}")
     _ensure_refused(one, chunk)
+    _ensure_complex_is_refused(context, one, chunk)
     pairs: list[tuple[Any, Any]] = [(one, rows)]
     if not context.method.traits.labels:
         together = one.predict(chunk.X) if context.method.traits.supervised else one.transform(chunk.X)
@@ -77,6 +79,15 @@ def _ensure_refused(learner: Any, chunk: Chunk) -> None:
         ensure(learner.to_bytes() == before, "learn_one refused a row and changed the learner")
     else:
         ensure(False, "learn_one accepts a row that is not finite")
+
+
+def _ensure_complex_is_refused(context: CheckContext, learner: Any, chunk: Chunk) -> None:
+    """A row of complex numbers is not predicted by a learner of real ones."""
+    if not context.method.traits.supervised or chunk.X.dtype.kind == "c":
+        return
+    with suppress(TypeError, ValueError):
+        learner.predict_one(chunk.X[0] + 1j)
+        ensure(False, "predict_one takes a row of complex numbers")
 
 
 # ---------------------------------------------------------------------- names

@@ -48,3 +48,17 @@ def smoothing_agrees_with_reference(context: CheckContext) -> Deviation:
         return context.compare(chunk, pair, of=name, learn=smooth)
 
     return worst([compare("mean", 0.0), compare("covariance", prior)])
+
+
+@check(needs_smoother)
+def missing_rows_at_the_end_change_no_smoothed_state(context: CheckContext) -> Deviation:
+    """Rows that are missing after the last one that was seen change no smoothed state before them."""
+    chunk, seen = context.rows(), 19
+    assert chunk.y is not None
+    y = np.array(chunk.y)
+    y[seen:] = np.nan
+    short, rows = chunk.cut(0, seen), chunk._replace(y=y)
+    want = context.create().smooth(short.X, short.y, **short.time_varying)
+    found = context.create().smooth(rows.X, rows.y, **rows.time_varying)
+    pairs = [(found[name].values[:seen], want[name].values) for name in ("mean", "covariance")]
+    return context.compare(chunk, *pairs, of="the smoothed states")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import Violation, ensure
+from orfit_bench.conformance.checks.refusals import needs_targets_of_a_kind, refused_targets
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
@@ -22,6 +23,8 @@ def needs(name: str, context: CheckContext) -> str:
     """Why an operation is not tried; empty if it is."""
     if name == OTHER_OUTPUTS:
         return _is_not_merged(context)
+    if name == WRONG_TARGETS:
+        return needs_targets_of_a_kind(context)
     return context.reference_missing if name == THROUGH_REFERENCE else ""
 
 
@@ -97,6 +100,26 @@ def _malformed(X: Array, sized: bool) -> Iterator[tuple[str, Array]]:
     yield "rows with NaN", X
 
 
+def _refuse_targets(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner after steps, and rows, with targets of another kind."""
+    rows = chunk.cut(0, context.batch_size)
+    if learner.pending or learner.live_state is None or context.variant.time_varying:
+        return learner
+    for wrong in refused_targets(context, rows):
+        for learn in [context.learn, _partial_fit, context.step][: 2 + context.supports("blocks")]:
+            try:
+                learn(learner, wrong)
+            except (ValueError, TypeError):
+                continue
+            raise Violation("targets that the loss does not have were learned")
+    return learner
+
+
+def _partial_fit(learner: Any, chunk: Chunk) -> None:
+    """Learn rows without predictions: a single one by the short path for it."""
+    learner.partial_fit(chunk.X, chunk.y)
+
+
 def _refuse_outputs(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     """The learner after it was to be merged with one that has another output."""
     if learner.live_state is None or learner.pending or chunk.y is None:
@@ -146,6 +169,7 @@ def _predict(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 THROUGH_REFERENCE = "reference and back"
+WRONG_TARGETS = "refused targets"
 OTHER_OUTPUTS = "merge with other outputs"
 UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     "copy": _copy,
@@ -155,6 +179,7 @@ UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     THROUGH_REFERENCE: _through_reference,
     "state": _state,
     "refused rows": _refuse,
+    WRONG_TARGETS: _refuse_targets,
     OTHER_OUTPUTS: _refuse_outputs,
     "no rows": _no_rows,
     "too large a row": _too_large,

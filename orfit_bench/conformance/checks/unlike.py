@@ -9,6 +9,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.checks.merging import needs_average, needs_merge
+from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import FEATURES, CheckContext
 from orfit_bench.conformance.rows import frozen
 from orfit_bench.learners.averaging import average
@@ -67,3 +68,13 @@ def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
     if any(setting.name == "batch_size" for setting in context.method.settings):
         full, rest = (context.train(context.rows(n=n), batch_size=BATCH) for n in (BATCH, BATCH + 1))
         yield "pending rows", full, rest
+    if not needs_single_rows(context):
+        yield "other names", _with_names(context, "a"), _with_names(context, "b")
+
+
+def _with_names(context: CheckContext, name: str) -> Any:
+    """A learner of rows whose entries have names."""
+    learner, chunk = context.create(), context.rows(n=4)
+    for i, x in enumerate(chunk.X):
+        learn_one(learner, {f"{name}{j}": float(value) for j, value in enumerate(x)}, chunk, i)
+    return learner

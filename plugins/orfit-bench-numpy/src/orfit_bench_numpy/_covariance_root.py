@@ -8,12 +8,10 @@ Shapes: J (q, d) rows, E (q, r) errors, S (d, d), R (q, q), F and Q (d, d).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.exact_observations import inverse_or_zero
+from orfit_bench.kernels.guards import is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._roots import root_of, triangularize_columns
@@ -25,7 +23,8 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
     moved = S if F is None else F @ S
     if Q is not None:
         moved = np.hstack([moved, root_of(Q)])
-    if not (is_finite(mean) and is_finite(moved)):
+    # the variances overflow before their roots do
+    if not (is_finite(mean) and is_finite(moved) and np.isfinite(np.vecdot(moved, moved)).all()):
         return False
     s.mean[...] = mean
     if p.is_dynamic:
@@ -40,23 +39,47 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     before = np.block([[root_of(p.observation_noise), J @ S], [np.zeros((d, q), S.dtype), S]])
     if not is_finite(before) or not is_finite(after := triangularize_columns(before)):
         return False
-    T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
-    mean = s.mean + gain @ solve_known(T, E)
+    T, gain, S = after[:q, :q], after[q:, :q], after[q:, q:]  # K = gain T^-1
+    if is_singular(p.observation_noise):
+        move, S = learn_exactly(s, J, E, p, after)
+    else:
+        move = gain @ solve_lower(T, E)
+    mean = s.mean + move
     if not is_finite(mean):
         return False
     s.mean[...] = mean
-    set_root(s, after[q:, q:])
+    set_root(s, S)
     return True
 
 
-def solve_known(T: Array, E: Array) -> Array:
-    """T^-1 E for a lower triangular T; T^+ E where some combination of the rows is known exactly."""
-    sizes = np.abs(np.diagonal(T))
-    if (sizes > len(T) * np.finfo(T.dtype).eps * sizes.max(initial=0)).all():
-        found: Any = solve_triangular(T, E, lower=True, check_finite=False)
-    else:
-        found = np.linalg.pinv(T, rcond=len(T) * np.finfo(T.dtype).eps) @ E
-    return np.asarray(found)
+def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array]:
+    """The change of the mean and the root S+ where T is singular: T+ for T^-1, and S+ keeps what T leaves.
+
+    Where T turned by V has a column of rounding alone, (gain V) has there what is left of the variance, not a gain.
+    """
+    (q, _), R = J.shape, p.observation_noise
+    T, gain = after[:q, :q], after[q:, :q]
+    size = np.sqrt((J * J) @ s.scale + np.diagonal(R))
+    if not is_finite(size):
+        return np.full_like(s.mean, np.nan), s.root
+    unit = inverse_or_zero(size)[:, None]
+    W, values, V = np.linalg.svd(unit * T)
+    unknown, turned = values > rounding_bound(s.root), gain @ V.T
+    S = np.hstack([turned[:, ~unknown], after[q:, q:]])
+    U = exact_directions(J, R)
+    S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
+    return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), triangularize_columns(S)
+
+
+def exact_directions(J: Array, R: Array) -> Array:
+    """An orthonormal basis (d, k) of the combinations of rows J that are observed without noise."""
+    deviation = np.sqrt(np.diagonal(R))
+    unit = np.where(deviation > 0, inverse_or_zero(deviation), 1)[:, None]
+    values, W = np.linalg.eigh(unit * R * unit.T)
+    rows = W[:, values <= rounding_bound(R)].T @ (unit * J)
+    rows = inverse_or_zero(np.linalg.norm(rows, axis=1))[:, None] * rows
+    _, sizes, V = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(V[sizes > rounding_bound(J.T)].T)
 
 
 def set_root(s: State, S: Array) -> None:

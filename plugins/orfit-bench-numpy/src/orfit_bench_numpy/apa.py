@@ -38,8 +38,9 @@ def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Ar
     """A step of many members at once, those with windows of the same length: x (m, p) rows, e (m, r) errors."""
     b_new, applied = e + (x[:, None] @ s.w)[:, 0], np.zeros(len(x), bool)
     step, eps = p.step_size[row].astype(x.dtype), p.eps[j].astype(x.dtype)
-    for n in np.unique(s.count):
-        i = np.flatnonzero(s.count[:, 0] == n)
+    counts = s.count[:, 0].copy()  # before the step: a member takes one step, also where another has one row more
+    for n in np.unique(counts):
+        i = np.flatnonzero(counts == n)
         keep = min(n, s.rows.shape[1] - 1)
         A = np.concatenate([s.rows[i, n - keep : n], x[i, None]], axis=1)  # (m, k, p)
         b = np.concatenate([s.targets[i, n - keep : n], b_new[i, None]], axis=1)  # (m, k, r)

@@ -1,0 +1,88 @@
+"""Laws of the Kalman filter for rows without noise that depend on each other, in one step or over several."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.helpers import condition
+from orfit_bench.catalogue.laws.state_space import moment_deviation, to_float32
+from orfit_bench.spec import Array
+from orfit_bench.spec.law import Law, Measured, Rows, nan_max
+
+D, VARIANCE = 5, 2.0
+"""Parameters, and the variance of each at the start."""
+TRIALS = 5
+SHRINKING = 0.875
+"""By which each step multiplies the state; a number that every dtype has."""
+
+
+def dependent_exact_rows_add_nothing(create: Any, rows: Rows) -> Measured:
+    """Exact rows that are sums of others, of the same step or of earlier ones, change neither mean nor covariance."""
+    rng, worst, cond, noise = np.random.default_rng(rows.seed), 0.0, 1.0, 0.5
+    for _ in range(TRIALS):
+        A, other, w = to_float32(rng.standard_normal((2, D))), to_float32(rng.standard_normal((1, D))), _truth()
+        sums = np.vstack([A[0] + A[1], A[0] - A[1]])
+        at_once, later = (create(observation_noise=0.0, initial_covariance=VARIANCE) for _ in range(2))
+        block = np.vstack([A[:1], sums[:1], A[1:], other])
+        at_once.step(block, block @ w, observation_noise=np.diag([0.0, 0, 0, noise]))
+        for part, R in ((A, 0.0), (sums, 0.0), (other, noise), (sums[:1], 0.0)):
+            later.step(part, part @ w, observation_noise=R)
+        want = _moments(A, other, w, noise)
+        worst = nan_max(worst, moment_deviation(at_once, want), moment_deviation(later, want))
+        cond = max(cond, condition(A) ** 2)
+    return Measured(worst, 4 * D, cond)
+
+
+def square_root_form_of_dependent_exact_rows(create: Any, rows: Rows) -> Measured:
+    """In the square-root form, exact rows that are sums of others change neither mean nor covariance."""
+    return dependent_exact_rows_add_nothing(partial(create, form="square_root"), rows)
+
+
+def known_directions_stay_known(create: Any, rows: Rows) -> Measured:
+    """What exact rows have determined stays known in a state that moves, where other rows leave little of the rest."""
+    return _measure_moving(create, rows.seed, 2.0**-10, 2.0**10)
+
+
+def square_root_form_of_known_directions(create: Any, rows: Rows) -> Measured:
+    """The same in the square-root form, the error of which grows with deviations, and not with variances."""
+    return _measure_moving(partial(create, form="square_root"), rows.seed, 2.0**-20, 2.0**10)
+
+
+def _measure_moving(create: Any, seed: int, noise: float, cond: float) -> Measured:
+    """Rows of which some have no noise and some have little, and the former again, after the state has moved."""
+    rng, worst, w = np.random.default_rng(seed), 0.0, _truth()
+    for _ in range(TRIALS):
+        turned = to_float32(np.linalg.qr(rng.standard_normal((D, D)))[0])
+        A, other = turned[:2], turned[2:]
+        learner = create(observation_noise=0.0, transition=SHRINKING, initial_covariance=VARIANCE)
+        learner.step(turned, turned @ w, observation_noise=np.diag([0.0] * 2 + [noise] * (D - 2)))
+        learner.step(A, SHRINKING * A @ w)
+        mean, P = _moments(A, other, w, noise)
+        worst = nan_max(worst, moment_deviation(learner, (SHRINKING * mean, SHRINKING**2 * P)))
+    return Measured(worst, 2 * D, cond)
+
+
+def _truth() -> Array:
+    """The parameters from which targets are made."""
+    return np.linspace(-1, 1, D)
+
+
+def _moments(A: Array, other: Array, w: Array, noise: float) -> tuple[Array, Array]:
+    """Mean and covariance given A w, and other w with noise, in coordinates of the null space of A."""
+    null = np.linalg.svd(A)[2][len(A) :].T
+    known, free = np.linalg.pinv(A) @ (A @ w), other @ null
+    P = np.linalg.inv(np.eye(null.shape[1]) / VARIANCE + free.T @ free / noise)
+    u = P @ free.T @ (other @ (w - known)) / noise
+    return (known + null @ u)[:, None], null @ P @ null.T
+
+
+SOURCE = "survey, Proposition 3 with R = 0"
+EXACT_ROWS = (
+    Law(dependent_exact_rows_add_nothing, SOURCE, exponent=1, shape="own"),
+    Law(square_root_form_of_dependent_exact_rows, SOURCE, exponent=1, shape="own"),
+    Law(known_directions_stay_known, SOURCE, exponent=1, shape="own"),
+    Law(square_root_form_of_known_directions, SOURCE, exponent=1, shape="own"),
+)

@@ -1,0 +1,117 @@
+"""Warnings that digits are lost: given once, where they are lost, whatever call has learned the rows."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import rows_until_refusal
+from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.checks.outputs import GROWTH
+from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.rows import Chunk
+from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.learners.restoring import from_bytes
+from orfit_bench.spec import LINEAR
+
+FIRST, GROWING = 3, 10
+"""Rows of ordinary size, and rows that grow until digits are lost or a row is refused."""
+
+
+def needs_warning(context: CheckContext) -> str:
+    """The state must have a mark of lost precision, or weights that are solved for."""
+    state = context.method.state
+    return "" if state.solution or needs_mark(context) == "" else "it never warns of lost precision"
+
+
+def needs_mark(context: CheckContext) -> str:
+    """The state must have a mark of lost precision."""
+    warning = context.method.state.warning
+    return "" if warning and warning[0] in context.method.state.names else "the state has no mark of lost precision"
+
+
+@check(needs_warning)
+def lost_precision_is_warned_of_once(context: CheckContext) -> None:
+    """Rows of ordinary size give no AccuracyWarning; the first that loses half of the digits gives the only one."""
+    chunk = _growing(context)
+    for name, learn in _ways(context).items():
+        learner = context.initialize(chunk)
+        given = 0
+        for i in range(FIRST + GROWING):
+            row = chunk.cut(i, i + 1)
+            found, refused = _count(context, learner, row, learn)
+            given += found
+            lost = _is_marked(context, learner)
+            when = f"after {name} of row {i}"
+            ensure(given <= 1 and (given == 0 or i >= FIRST), f"{when} {given} warnings were given")
+            ensure(lost is None or lost == given, f"{when} {given} warnings were given, the mark is {lost}")
+            if refused:
+                break
+        else:
+            silent = given == 0 and lost is None and bool(context.method.state.solution)
+            ensure(not silent, f"{name}: no warning was given for rows that grow")
+
+
+@check(needs_mark)
+def copies_do_not_warn_again(context: CheckContext) -> None:
+    """A learner that has warned of lost precision gives no other warning, also as a copy, a pickle or from bytes."""
+    chunk = _growing(context)
+    learner = context.create()
+    for i in range(FIRST + GROWING):
+        if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0 or _is_marked(context, learner):
+            break
+    skip_if(not _is_marked(context, learner), "rows that grow lose no digits, or are refused before they do")
+    row, learn = chunk.cut(0, 1), _ways(context)["partial_fit"]
+    restored = {"from_bytes": from_bytes(learner.to_bytes(), **context.model), "copy": learner.copy()}
+    if context.variant.model is LINEAR:
+        restored["pickle"] = pickle.loads(pickle.dumps(learner))
+    for name, other in restored.items():
+        given = sum(_count(context, other, row, learn)[0] for _ in range(2))
+        ensure(given == 0, f"a learner that has warned of lost precision gave {given} warnings more after {name}")
+
+
+def _growing(context: CheckContext) -> Chunk:
+    """Rows of ordinary size, then rows that grow."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    skip_if(context.batch_size > 1, "digits are lost when a batch is complete")
+    chunk = context.rows(n=FIRST + GROWING)
+    X, growth = np.array(chunk.X), GROWTH**2 if context.method.state.solution else GROWTH  # faster than rows fill X'X
+    for i in range(GROWING):
+        X[FIRST + i] *= X.dtype.type(min(growth ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))
+    return chunk.with_rows(X)
+
+
+def _ways(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
+    """The calls that learn a row."""
+    ways: dict[str, Callable[[Any, Chunk], Any]] = {"partial_fit": context.learn}
+    if context.supports("blocks"):
+        ways["step"] = context.step
+    if not needs_single_rows(context):
+        ways["learn_one"] = lambda learner, row: learn_one(learner, row.X[0], row, 0)
+    return ways
+
+
+def _count(context: CheckContext, learner: Any, row: Chunk, learn: Callable[[Any, Chunk], Any]) -> tuple[int, bool]:
+    """The warnings of a row and of a prediction, and whether the row was refused."""
+    refused = False
+    with warnings.catch_warnings(record=True) as given, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            learn(learner, row)
+            if not context.method.traits.labels:
+                context.predict(learner, row.X)
+        except DivergedError:
+            refused = True
+    return sum(issubclass(one.category, AccuracyWarning) for one in given), refused
+
+
+def _is_marked(context: CheckContext, learner: Any) -> bool | None:
+    """Whether the mark is set; None if the state has none."""
+    warning, arrays = context.method.state.warning, host_arrays_of(learner)
+    return bool(arrays[warning[0]]) if warning and warning[0] in arrays else None

@@ -1,0 +1,138 @@
+"""Fleets whose members have learned unlike numbers of rows, or meet rows of extreme size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.checks.extreme_values import EXTREMES, SMALL
+from orfit_bench.conformance.checks.fleets import (
+    MEMBERS,
+    compare_members,
+    learn_fleet,
+    members_that_refuse,
+    needs_fleets,
+    new_members,
+)
+from orfit_bench.conformance.checks.outputs import GROWTH
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.large_states import large_fields, with_large_field
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.errors import DivergedError
+from orfit_bench.learners.fleets.factory import stack
+
+SIZES_OF_ROWS = 2
+"""Fleets of rows of growing size: each member's are larger than those of the member before it."""
+
+
+@check(needs_fleets)
+def fleet_members_join_one_by_one(context: CheckContext) -> Deviation:
+    """Members that have learned no row, one, two and more learn the next rows of a call as if each were alone."""
+    alone = new_members(context)
+    fleet, chunk = stack(alone), context.rows(n=2 * MEMBERS * MEMBERS)
+    at = 0
+    for newest in range(MEMBERS):  # each call has a row for the members so far
+        rows = chunk.cut(at, at + newest + 1)
+        at += newest + 1
+        _learn_a_row_each(context, fleet, alone, rows, list(range(newest + 1))[:: 1 - 2 * (newest % 2)])
+    _learn_a_row_each(context, fleet, alone, chunk.cut(at, at + MEMBERS), list(range(MEMBERS)))
+    return compare_members(context, fleet, alone, chunk, "after members have joined")
+
+
+def _learn_a_row_each(context: CheckContext, fleet: Any, alone: list[Any], rows: Chunk, members: list[int]) -> None:
+    """Each of these members learns a row."""
+    learn_fleet(fleet, rows.X, rows.y, np.array(members))
+    for j, i in enumerate(members):
+        context.learn(alone[i], rows.cut(j, j + 1))
+
+
+@check(needs_fleets)
+def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
+    """A row of extreme size, or with an extreme target, is refused by a member where the learner alone refuses it."""
+    alone = new_members(context)
+    skip_if(context.variant.outputs, "targets of several outputs are extreme in the same way")
+    fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
+    parts = [_with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), sizes) for i, sizes in enumerate(EXTREMES)]
+    refused = [i for i, part in enumerate(parts) if _refuses(context, alone[i], part)]
+    named = members_that_refuse(fleet, *_stacked(parts))
+    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+    for i, learner in enumerate(alone):
+        finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
+        ensure(finite, f"member {i} is not finite after an extreme row")
+        ensure(fleet[i].n_samples_seen_ == learner.n_samples_seen_, f"member {i} has not counted the rows it learned")
+
+
+@check(needs_fleets)
+def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
+    """A member with a number near the largest in its state refuses a row where a learner in this state refuses it."""
+    start = new_members(context)[0]
+    chunk = context.rows(n=MEMBERS + 2)
+    context.learn(start, chunk.cut(0, MEMBERS))
+    X = np.array(chunk.X)
+    X[MEMBERS:] *= X.dtype.type(float(np.finfo(context.dtype).max) ** -0.6)  # so that nothing but a limit is exceeded
+    X[MEMBERS] = 0
+    rows = chunk.with_rows(X).cut(MEMBERS, MEMBERS + 2)
+    for name in large_fields(start):
+        alone = [with_large_field(context, start, name, 0.4 / 2**i) for i in range(MEMBERS)]
+        fleet = stack([learner.copy() for learner in alone])
+        refused = [i for i, learner in enumerate(alone) if _refuses(context, learner, rows)]
+        named = members_that_refuse(fleet, *_stacked([rows] * MEMBERS))
+        ensure(named == refused, f"with a large {name} the members {named} refuse a row, learners alone: {refused}")
+        for i, learner in enumerate(alone):
+            finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
+            ensure(finite, f"member {i}, of a large {name}, is not finite")
+            ensure(fleet[i].n_samples_seen_ == learner.n_samples_seen_, f"member {i} has counted other rows")
+
+
+def _with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | None, float | None]) -> Chunk:
+    """The rows, of which the last but one has numbers of these sizes, and its target, too, if it is a number."""
+    half, (x, y) = float(np.finfo(context.dtype).max) / 2, sizes
+    X, targets = np.array(part.X), part.y
+    X[1] = half**x if x else SMALL
+    if y and targets is not None and context.method.traits.numbers:
+        targets = np.array(targets)
+        targets[1] = half**y
+    changed = part._replace(X=X, y=targets)
+    return changed if context.accepts(changed) else part._replace(X=X)
+
+
+def _refuses(context: CheckContext, learner: Any, part: Chunk) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            context.learn(learner, part)
+    except DivergedError:
+        return True
+    return False
+
+
+def _stacked(parts: list[Chunk]) -> tuple[Array, Array | None]:
+    """The rows of all members, and their targets."""
+    targets = [part.y for part in parts if part.y is not None]
+    return np.stack([part.X for part in parts]), np.stack(targets) if targets else None
+
+
+@check(needs_fleets)
+def fleet_members_lose_digits_alone(context: CheckContext) -> None:
+    """Rows of any size mark lost precision, or are refused, in the members of a fleet where learners alone say so."""
+    chunk = context.rows(n=2 * MEMBERS)
+    for step in range(SIZES_OF_ROWS):
+        alone = new_members(context)
+        fleet = stack(alone)
+        parts = [_growing(chunk.cut(2 * i, 2 * i + 2), GROWTH ** (1 + MEMBERS * step + i)) for i in range(MEMBERS)]
+        refused = [i for i, part in enumerate(parts) if _refuses(context, alone[i], part)]
+        named = members_that_refuse(fleet, *_stacked(parts))
+        ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+        warning = context.method.state.warning
+        if warning and warning[0] in host_arrays_of(alone[0]):
+            marks, want = ([float(one.array(warning[0])) for one in learners] for learners in (fleet, alone))
+            ensure(marks == want, f"{warning[0]} of the members is {marks}, of learners that are alone {want}")
+
+
+def _growing(part: Chunk, factor: float) -> Chunk:
+    """The rows, of which the second is multiplied by a factor."""
+    X = np.array(part.X)
+    X[1] *= X.dtype.type(factor)
+    return part.with_rows(X)

@@ -1,0 +1,91 @@
+"""A second output of zeros, of which the first one must not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import learn_or_skip, rows_until_refusal
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.checks.decisions import needs_numbers
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.spec import LINEAR
+
+GROWTH = 2.0**3
+"""By which the rows after the first ones grow, until digits are lost or a row is refused."""
+FIRST, LARGE = 3, 10
+"""Rows of ordinary size, and rows that grow."""
+
+
+def _ensure_one_output(context: CheckContext, chunk: Chunk) -> None:
+    """Outputs must be learned apart: by a linear model, from numbers that are not shares of classes."""
+    skip_if(context.variant.model is not LINEAR or context.variant.outputs, "it compares with one output")
+    skip_if(chunk.y is None or chunk.y.ndim != 1, "the targets are shares of classes, which are learned together")
+
+
+def _with_zeros(chunk: Chunk) -> Chunk:
+    """The same rows with a second target of zero."""
+    assert chunk.y is not None
+    return chunk._replace(y=np.stack([chunk.y, np.zeros_like(chunk.y)], axis=1))
+
+
+@check(needs_numbers, numbers="any")
+def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
+    """A second output of which all targets are zero does not change what is learned of the first one."""
+    chunk = context.rows()
+    _ensure_one_output(context, chunk)
+    skip_if(not context.accepts(_with_zeros(chunk)), "targets of zero are not accepted")
+    nothing = learn_or_skip(context, context.create(), chunk._replace(y=np.zeros_like(chunk.y)))
+    if nothing is None or nothing.any():  # the loss is not smallest where the error is zero, or the start is not zero
+        return None
+    one, two = context.create(), context.create()
+    expected, found = learn_or_skip(context, one, chunk), learn_or_skip(context, two, _with_zeros(chunk))
+    assert expected is not None
+    assert found is not None
+    pairs = (found[:, 0], expected), (context.predict(two, chunk.X)[:, 0], context.predict(one, chunk.X))
+    return worst(
+        [context.compare(chunk, *pairs, of="predictions"), context.compare(chunk, *_shared(one, two), of="the state")]
+    )
+
+
+def _shared(one: Any, two: Any) -> list[tuple[Array, Array]]:
+    """The fields that have no entry for each output, of both learners."""
+    fields = [f for f in layout_of(one).fields if f.compared == "entries" and "output" not in f.dims]
+    mine, other = host_arrays_of(one), host_arrays_of(two)
+    return [(other[f.name], mine[f.name]) for f in fields if mine[f.name].shape == other[f.name].shape]
+
+
+def needs_numbers_and_a_mark(context: CheckContext) -> str:
+    """The method must predict numbers, and its state must have a mark of lost precision."""
+    warning = context.method.state.warning
+    has_mark = warning and warning[0] in context.method.state.names
+    return needs_numbers(context) or ("" if has_mark else "the state has no mark of lost precision")
+
+
+@check(needs_numbers_and_a_mark)
+def outputs_do_not_change_what_is_marked(context: CheckContext) -> None:
+    """Rows that grow mark lost precision, and are refused, at the same row with one output and with two."""
+    chunk = context.rows(n=FIRST + LARGE)
+    _ensure_one_output(context, chunk)
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    X = np.array(chunk.X)
+    for i in range(LARGE):
+        X[FIRST + i] *= X.dtype.type(min(GROWTH ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))
+    chunk = chunk.with_rows(X)
+    one, two = (_marks(context, rows) for rows in (chunk, _with_zeros(chunk)))
+    ensure(one == two, f"the marks after each row are {one} with one output, {two} with two")
+
+
+def _marks(context: CheckContext, chunk: Chunk) -> list[float]:
+    """The mark after each row, up to the first that is refused."""
+    learner, found = context.create(), list[float]()
+    warning = context.method.state.warning
+    name = warning[0] if warning else ""
+    for i in range(len(chunk.X)):
+        if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0:
+            break
+        found.append(float(learner.array(name)) if name in host_arrays_of(learner) else 0.0)
+    return found

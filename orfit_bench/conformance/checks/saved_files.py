@@ -1,0 +1,68 @@
+"""Files of learners that were damaged."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.learners.restoring import load
+
+PLACES = 24
+"""So many bytes of a file are changed, one at a time."""
+
+
+@check(all_variants=False)
+def changed_files_are_refused(context: CheckContext) -> None:
+    """Of the file of a learner, a changed byte raises ValueError, or is none of those that are read."""
+    data = _saved(context, 9)
+    rng = np.random.default_rng(context.seed)
+
+    def changed() -> Iterator[tuple[str, bytes]]:
+        for place in rng.integers(0, len(data), PLACES).tolist():
+            other = bytearray(data)
+            other[place] ^= 255
+            yield f"byte {place} of {len(data)} changed", bytes(other)
+
+    _ensure_refused_or_equal(context, changed(), data)
+
+
+@check(all_variants=False)
+def cut_files_are_refused(context: CheckContext) -> None:
+    """The file of a learner raises ValueError where its end or its middle is missing, or if it is of something else."""
+    data, other = _saved(context, 5), _saved(context, 7)
+    n = len(data)
+    cuts = [(f"{k} of {n} bytes", data[:k]) for k in (0, 1, n // 2, n - 1)]
+    cuts += [("the middle is missing", data[: n // 3] + data[n // 3 + 8 :]), ("text", b"no learner")]
+    cuts += [("the end of another file", data[: n // 2] + other[n // 2 :])]
+    _ensure_refused_or_equal(context, iter(cuts), b"")
+
+
+def _saved(context: CheckContext, n: int) -> bytes:
+    """The file of a learner of n rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state.npz")
+        context.train(context.rows(n=n)).save(path)
+        return path.read_bytes()
+
+
+def _ensure_refused_or_equal(context: CheckContext, damaged: Iterator[tuple[str, bytes]], data: bytes) -> None:
+    """Each file must raise ValueError; one with all that is read of the original may give its learner."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state.npz")
+        if data:
+            path.write_bytes(data)
+            want = load(path, **context.model)
+        for what, content in damaged:
+            path.write_bytes(content)
+            try:
+                found = load(path, **context.model)
+            except ValueError as error:
+                ensure(str(error), f"{what}: the error has no message")
+            else:
+                ensure(data, f"{what}: a learner was read")
+                context.ensure_identical(found, want, f"{what}: another learner was read")

@@ -1,0 +1,65 @@
+"""Faults of what is refused, and of warnings, in the code that is common to all learners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from helpers.methods import change
+
+from faults.fault import fault
+from faults.reference_learner import LINEAR_LMS, METHODS, reference_kernel, reference_with
+from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.single_row import SingleRow
+
+RLS = change(METHODS["rls"], theory={"laws": ()})
+
+
+def _step_without_look(self: Any, state: Any, A: Any, Y: Any, inputs: Any = None) -> None:
+    self.advance(state, A, Y, A.shape[0], None, inputs, block=True)
+    state.n_samples += A.shape[0]
+
+
+fault(
+    "steps_take_any_targets",
+    "the targets of a step are not looked at",
+    "invalid_targets_are_refused",
+    "any_order_of_operations",
+    method=change(METHODS["sgd"], theory={"laws": ()}),
+    kernel=reference_kernel("sgd"),
+    host=(Rule, "step", _step_without_look),
+)
+
+
+def _real_part(self: Any, state: Any, x: Any) -> Any:
+    if isinstance(x, np.ndarray) and x.dtype.kind == "c" and self.sizes.n_outputs == 1:
+        return (x.real @ state.arrays.w)[0]
+    return None
+
+
+fault(
+    "complex_row_is_predicted",
+    "of a single row of complex numbers, the real part is predicted",
+    "single_rows_are_refused_like_rows",
+    "learn_one_equals_partial_fit",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(SingleRow, "predict_number", _real_part),
+)
+
+
+def _warns_always(self: Any, state: Any) -> None:
+    state.has_warned = False
+    warn_of_lost_precision(self, state)
+
+
+warn_of_lost_precision = Rule.warn_of_lost_precision
+fault(
+    "lost_precision_is_warned_of_again",
+    "the warning that digits are lost is given after every row",
+    "lost_precision_is_warned_of_once",
+    "copies_do_not_warn_again",
+    method=RLS,
+    kernel=reference_kernel("rls"),
+    host=(Rule, "warn_of_lost_precision", _warns_always),
+)
