@@ -29,7 +29,8 @@ def uneven(product: Any, shapes: Any) -> Any:
     moved = np.where(
         signs > 0, np.nextafter(product, np.inf), np.where(signs < 0, np.nextafter(product, -np.inf), product)
     )
-    return np.where(np.isfinite(moved) & (product != 0), moved, product).astype(product.dtype)
+    usable = np.isfinite(product) & np.isfinite(moved) & (product != 0)
+    return np.where(usable, moved, product).astype(product.dtype)
 
 
 @lru_cache(maxsize=256)
