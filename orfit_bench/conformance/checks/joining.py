@@ -88,10 +88,13 @@ def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
 
 
 def _with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | None, float | None]) -> Chunk:
-    """The rows, of which the last but one has numbers of these sizes, and its target, too, if it is a number."""
+    """The rows, of which the last but one has numbers of these sizes, and its target, too, if it is a number.
+
+    The last row is zero: whether digits are left for another one is a matter of rounding.
+    """
     half, (x, y) = float(np.finfo(context.dtype).max) / 2, sizes
     X, targets = np.array(part.X), part.y
-    X[1] = half**x if x else SMALL
+    X[1], X[2] = half**x if x else SMALL, 0
     if y and targets is not None and context.method.traits.numbers:
         targets = np.array(targets)
         targets[1] = half**y
