@@ -289,3 +289,23 @@ def test_single_rows_with_complex_numbers_take_the_short_path(monkeypatch: pytes
         with pytest.raises(ValueError, match="y"):
             learner.learn_one(X[0], bad)
     np.testing.assert_array_equal(weights(learner), weights(plain))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forgetting_factor", [1.0, 0.999])
+@pytest.mark.parametrize(("backend", "n"), [("numpy", 50_000), ("numba", 1_000_000)])
+def test_long_streams_stay_at_the_batch_solution(backend, n, forgetting_factor):
+    """Three outputs, condition 100; the batch solution is that of the triangular factor of all weighted rows."""
+    d, block, root = 8, 1000, forgetting_factor**0.5
+    mix = np.linalg.qr(draw(d, d)[0])[0] * np.logspace(0, -2, d) @ np.linalg.qr(draw(d, d, seed=1)[0])[0]
+    learner = create("rls", {"forgetting_factor": forgetting_factor, "ridge": 1e-3}, backend=backend)
+    R, Z = 1e-3**0.5 * np.eye(d, dtype=complex), np.zeros((d, 3), complex)
+    weight = root ** np.arange(block - 1, -1, -1.0)[:, None]
+    for begin in range(0, n, block):
+        X, Y = draw(block, d, outputs=3, seed=begin)
+        X = X @ mix
+        learner.partial_fit(X, Y)
+        Q, R = np.linalg.qr(np.concatenate([root**block * R, weight * X]))
+        Z = Q.conj().T @ np.concatenate([root**block * Z, weight * Y])
+    want = np.linalg.solve(R, Z)
+    np.testing.assert_allclose(weights(learner), want, atol=1e-11 * np.abs(want).max())
