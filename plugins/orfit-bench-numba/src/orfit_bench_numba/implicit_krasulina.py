@@ -4,7 +4,7 @@ A row moves C along r x', where r is orthogonal to C: C'C gains a multiple of x 
 of the inverse decay: an error E becomes E (1 - 2 gain |x|^2), and gain |x|^2 < 1. A row with a number that might
 overflow is learned by the rule of the reference.
 
-Reads X and the steps, writes C and the inverse; allocates C', k^2 and 4 d numbers a call. Cost of a row: see
+Reads X and the steps, writes C and the inverse; allocates C', k^2 and 8 d numbers a call. Cost of a row: see
 `_delayed_rank1`, plus 8 k^2 flops. A call with one row copies nothing, see `_single_row`.
 """
 

@@ -6,7 +6,7 @@ Q <- QR(Q + step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y; its 
 how far C is from orthonormal. An error E of the inverse leaves a part of C in r, and becomes E (1 - 2 step c'x),
 x = C^+ y: it may grow where C does not. A row too large for that is learned by the rule of the reference.
 
-Reads X and the steps, writes C; allocates C', k^2 and 4 d numbers a call. Cost of a row: see `_delayed_rank1`.
+Reads X and the steps, writes C; allocates C', k^2 and 8 d numbers a call. Cost of a row: see `_delayed_rank1`.
 """
 
 from typing import Any

@@ -4,7 +4,7 @@ Rows are learned by C <- C + step y y'C, and C is replaced by the Q of C = Q R o
 all steps so far. C'C gains step (2 + step |y|^2) c c' with c = C'y, so |C|^2 measures how far C is from orthonormal. A
 row too large for that is learned by the rule of the reference.
 
-Reads X and the steps, writes C; allocates C' and 4 d numbers a call. A row takes 4 d k flops and half a pass over C'.
+Reads X and the steps, writes C; allocates C' and 8 d numbers a call. A row takes 4 d k flops and half a pass over C'.
 """
 
 from typing import Any

@@ -6,7 +6,7 @@ updated; when Q'Q has become too large, Q is orthonormalized and R absorbs its f
 the condition of C, whose square an inverse of C'C would cost. As in krasulina, an error of the inverse may grow, here
 by 1 - 2 step |x|^2. A row too large for that is learned by the rule of the reference.
 
-Reads X and the steps, writes C; allocates Q', k^2 and 4 d numbers a call. Cost of a row: see `_delayed_rank1`. A call
+Reads X and the steps, writes C; allocates Q', k^2 and 8 d numbers a call. Cost of a row: see `_delayed_rank1`. A call
 with one row takes x from the Cholesky factor of C'C where that is as exact: d k^2 flops more.
 """
 
