@@ -10,6 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws import information_roots, uncertainty, weights
 from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
+from orfit_bench.catalogue.laws.first_rows import FIRST_ROWS
 from orfit_bench.catalogue.laws.helpers import (
     condition,
     final_weights,
@@ -108,6 +109,7 @@ LAWS = (
     Law(min_norm_interpolation, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
     Law(merge_is_exact, "survey, eq. (9) and (10)", exponent=2),
     Law(constraint_merge_is_exact, "thesis, Proposition 2", exponent=1, shape="wide"),
+    *FIRST_ROWS,
     *information_roots.LAWS,
     *uncertainty.OF_REGRESSION,
     *weights.OF_SQUARED_ERRORS,
