@@ -32,18 +32,31 @@ def first_root_without_a_prior(create: Any, rows: Rows) -> Measured:
     return _measure_start(partial(create, form="square_root"), rows.seed, _inverse_of_root)
 
 
+def mean_of_one_feature(create: Any, rows: Rows) -> Measured:
+    """With one feature that is 1 and no prior, the weight is the weighted mean of the targets from the first row on."""
+    y = to_float32(np.random.default_rng(rows.seed).uniform(1, 2, LATER))
+    worst = 0.0
+    for ff in (0.75, 1.0):
+        learner = create(ridge=0.0, forgetting_factor=ff).step([[1.0]], y[:1])
+        for n in range(1, LATER + 1):
+            want = np.average(y[:n], weights=ff ** np.arange(n - 1.0, -1.0, -1.0))
+            worst = nan_max(worst, deviation(final_weights(learner), [[want]]))
+            learner.partial_fit([[1.0]], y[n : n + 1] if n < LATER else [0.0])
+    return Measured(worst, LATER, 1.0)
+
+
 def _inverse_of_root(learner: Any) -> Array:
     half = np.linalg.inv(learner.array("root").astype(float))
     return np.asarray(half @ half.T)
 
 
 def _measure_start(create: Any, seed: int, covariance: Any) -> Measured:
-    """After a first block of as many rows as features, and of more, and after the rows that follow."""
+    """After a first block of as many rows as features, one or several, and of more, and after the rows that follow."""
     rng, worst, cond = np.random.default_rng(seed), 0.0, 1.0
-    for n in (D, D + 3):
-        first = _nearly_dependent(rng, n, float(np.finfo(create().dtype).eps) ** 0.2)
-        X = np.vstack([first, to_float32(rng.standard_normal((LATER, D)))])
-        Y = to_float32(rng.standard_normal((len(X), 2)))
+    for d, n, outputs in ((1, 1, 1), (D, D, 1), (D, D + 3, 2)):
+        first = _nearly_dependent(rng, n, d, float(np.finfo(create().dtype).eps) ** 0.2)
+        X = np.vstack([first, to_float32(rng.standard_normal((LATER, d)))])
+        Y = to_float32(rng.standard_normal((len(X), outputs)))
         cond = max(cond, condition(first))
         for cuts in ((), range(n + 1, len(X)), (n + 1, n + 5)):
             learner = create(ridge=0.0).step(first, Y[:n])
@@ -56,13 +69,14 @@ def _measure_start(create: Any, seed: int, covariance: Any) -> Measured:
     return Measured(worst, D * D, cond)
 
 
-def _nearly_dependent(rng: np.random.Generator, n: int, least: float) -> Array:
-    """Rows (n, D) of which the singular values fall from 1 to `least`."""
-    U, V = (np.linalg.qr(rng.standard_normal((k, D)))[0] for k in (n, D))
-    return to_float32(U * np.geomspace(1, least, D) @ V.T)
+def _nearly_dependent(rng: np.random.Generator, n: int, d: int, least: float) -> Array:
+    """Rows (n, d) of which the singular values fall from 1 to `least`."""
+    U, V = (np.linalg.qr(rng.standard_normal((k, d)))[0] for k in (n, d))
+    return to_float32(U * np.geomspace(1, least, d) @ V.T)
 
 
 FIRST_ROWS = (
     Law(first_rows_without_a_prior, SOURCE, exponent=2, shape="own"),
+    Law(mean_of_one_feature, SOURCE, exponent=0, shape="own"),
     Law(first_root_without_a_prior, SOURCE, exponent=2, shape="own"),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws import uncertainty, weights
 from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
-from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
 from orfit_bench.errors import AccuracyWarning
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
@@ -102,6 +102,18 @@ def warns_once_half_of_the_digits_are_lost(create: Any, rows: Rows) -> Measured:
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
+def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
+    """A row with which the information overflows is refused, in calls of any size; those before it are kept."""
+    wrong, n = 0, 4
+    for ff in (0.99, 1.0):
+        for size in (1, 2, n):
+            learner = create(forgetting_factor=ff)
+            X = np.eye(2)[[0] * n] * float(np.sqrt(0.4 * np.finfo(learner.dtype).max))  # two of them, and no third
+            refused = [is_refused(learner.partial_fit, X[i : i + size], np.zeros(size)) for i in range(0, n, size)]
+            wrong += not any(refused) or not np.isfinite(learner.array("information")).all()
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
 def _count_warnings(learner: Any) -> int:
     """The warnings of three predictions, with a row between them."""
     with warnings.catch_warnings(record=True) as given:
@@ -120,6 +132,7 @@ LAWS = (
     Law(least_norm_without_prior, "thesis, Proposition 2", exponent=2, shape="wide"),
     Law(merge_is_exact, "survey, eq. (9)", exponent=2),
     Law(warns_once_half_of_the_digits_are_lost, "docs/decisions/0046", exponent=0, shape="own"),
+    Law(overflowing_information_is_refused, "survey, eq. (9), in floating point", exponent=0, shape="own"),
     *uncertainty.OF_REGRESSION,
     *weights.OF_SUMS,
     Law(complex_least_squares, "docs/decisions/0053, on thesis, eq. (2.2)", exponent=2, numbers="complex"),
