@@ -179,6 +179,8 @@ INEQUALITIES = {
     *("overflowing_memory_is_refused", "overflowing_average_weight_is_refused", "overflowing_step_is_refused"),
     *("transition_overflow_is_refused", "overflow_of_a_moved_root_is_refused"),
     *("overflowing_mean_is_refused", "overflowing_mean_of_a_root_is_refused"),
+    *("overflowing_weights_are_refused", "overflowing_information_is_refused"),
+    "warns_once_half_of_the_digits_are_lost",
     *("warns_on_precision_loss", "filter_warns_on_precision_loss", "layer_warns_on_precision_loss"),
 }
 """Laws that bound something, or say yes or no, with room for more than a millionth."""

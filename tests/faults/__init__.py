@@ -3,6 +3,7 @@
 from faults import (
     authors,
     boundaries,
+    columns,
     copies,
     decisions,
     declarations,
@@ -22,6 +23,7 @@ __all__ = [
     "Fault",
     "authors",
     "boundaries",
+    "columns",
     "copies",
     "decisions",
     "declarations",

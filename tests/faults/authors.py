@@ -232,6 +232,7 @@ fault(
     "a merge returns a field that the method does not declare",
     "merges_as_declared",
     "names_are_kept",
+    "names_decide_what_is_merged",
     "merge_leaves_other_unchanged",
     "merge_uses_every_field",
     "any_order_of_operations",

@@ -107,3 +107,23 @@ fault(
     kernel=CHANGED,
     reference=ORFIT,
 )
+
+
+def _smallest(memory: Any, p: Any) -> tuple[Any, Any]:
+    """The smallest directions."""
+    V, rho, _ = np.linalg.svd(memory.R, full_matrices=False)
+    values = np.concatenate([memory.sigma, rho])
+    order = np.argsort(values, kind="stable")[: p.memory]
+    return np.column_stack([memory.U, memory.Q @ V])[:, order], values[order]
+
+
+WITH_SMALLEST = _copy_of(ORFIT)
+WITH_SMALLEST.SUMMARIES["largest"] = _smallest
+fault(
+    "smallest_directions_are_kept",
+    "a full memory keeps the smallest directions instead of the largest",
+    "largest_first_or_last_directions_are_kept",
+    "law_residual_summaries",
+    method=METHODS["orfit"],
+    kernel=WITH_SMALLEST,
+)

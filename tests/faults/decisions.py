@@ -77,6 +77,7 @@ fault(
     "unlike_learners_are_combined",
     "the sizes of learners are not compared when they are merged or averaged",
     "unlike_learners_are_not_combined",
+    "names_decide_what_is_merged",
     "any_order_of_operations",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),

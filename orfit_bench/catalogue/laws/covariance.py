@@ -5,7 +5,7 @@ The criteria are those of docs/decisions/0004 and 0010, evaluated here for one r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -77,6 +77,7 @@ def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: An
     scenes = [(ff, 1.0, [x]) for ff in (0.9, 1.0, 2.0) for x in LARGE]
     scenes += [(ff, 1 / (ff * highest * share), [tiny]) for ff in (0.5, 1.0) for share in (0.7, 0.9, 1.1, 1.3)]
     wrong = 0
+    scenes += [(ff, 1 / P, [x]) for ff in (0.9, 1.0) for P, x in _wide_states(info)]
     for ff, ridge, stream in [*scenes, (0.5, 1.0, [DIAGONAL] * 60), (0.5, 1.0, [AXIS] * 1100)]:
         learner = create(forgetting_factor=ff, ridge=ridge, **more)
         wrong += count_mismatches(learner, stream, name, partial(expected_outcome, noise=ff, ff=ff))
@@ -84,6 +85,12 @@ def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: An
         singular = np.array([AXIS, AXIS])  # singular up to rounding
         wrong += not is_refused(create(forgetting_factor=1.0, ridge=2.0**-90, **more).step, singular, [1, 1])
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+def _wide_states(info: Any) -> Iterator[tuple[float, Array]]:
+    """Variances just below and above the square root of the largest number, and small rows that lose no digit."""
+    for bits in (-2, 2):
+        yield 2.0 ** (info.maxexp // 2 + bits), 2.0 ** (2 - info.maxexp // 4) * AXIS
 
 
 def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
@@ -95,7 +102,10 @@ def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
     def wrong_of(stream: list[Array], expected: Expected, **settings: Any) -> int:
         return count_mismatches(create(**settings), stream, "covariance", expected)
 
-    wrong, eps = 0, float(np.finfo(create().dtype).eps)
+    info = np.finfo(create().dtype)
+    wrong, eps = 0, float(info.eps)
+    for P, x in _wide_states(info):
+        wrong += wrong_of([x], partial(expected_outcome, noise=1.0, least=1), initial_covariance=P)
     for R in (eps**0.6, 0.5, 1.0):
         for x in LARGE:
             wrong += wrong_of([x], partial(expected_outcome, noise=R, least=1), observation_noise=R)

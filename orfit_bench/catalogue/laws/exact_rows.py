@@ -18,6 +18,9 @@ TRIALS = 5
 SHRINKING = 0.875
 """By which each step multiplies the state; a number that every dtype has."""
 
+SMALL = (2.0**-20, 2.0**-14)
+"""Variances of noise, much smaller than that of a parameter."""
+
 
 def dependent_exact_rows_add_nothing(create: Any, rows: Rows) -> Measured:
     """Exact rows that are sums of others, of the same step or of earlier ones, change neither mean nor covariance."""
@@ -65,6 +68,42 @@ def _measure_moving(create: Any, seed: int, noise: float, cond: float) -> Measur
     return Measured(worst, 2 * D, cond)
 
 
+def rows_count_as_much_at_any_scale(create: Any, rows: Rows) -> Measured:
+    """In the square-root form, exact rows and differences stay known, whatever the rows and deviations are scaled by.
+
+    Some rows have no noise, others deviations that differ by orders of magnitude, and two share one, so that a
+    combination of them is exact. All are seen again once the state has moved.
+    """
+    rng, worst, w = np.random.default_rng(rows.seed), 0.0, np.linspace(-1, 1, 4)
+    half = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2  # orthonormal without rounding
+    for _ in range(TRIALS):
+        unit = half[rng.permutation(4)] * rng.choice([-1, 1], 4)
+        scale = 2.0 ** rng.choice([-12, -5, 6, 13], 4, replace=False)
+        alone, shared = np.diag([0.0, 0, *SMALL]), np.diag([SMALL[0], 0, *SMALL])
+        shared[0, 2] = shared[2, 0] = SMALL[0]
+        for J, R in ((unit, alone), (np.vstack([unit[0] + unit[2], unit[1:]]), shared)):
+            A, noise = scale[:, None] * J, np.outer(scale, scale) * R
+            learner = create(
+                form="square_root", observation_noise=0.0, transition=SHRINKING, initial_covariance=VARIANCE
+            )
+            for state in (w, SHRINKING * w):
+                learner.step(A, A @ state, observation_noise=noise)
+            worst = nan_max(worst, moment_deviation(learner, _moments_along(unit, w)))
+    return Measured(worst, 32, float(np.sqrt(VARIANCE / min(SMALL))))
+
+
+def _moments_along(unit: Array, w: Array) -> tuple[Array, Array]:
+    """Mean and covariance after two steps that observe w along orthonormal directions, two exactly, two with noise."""
+    mean, P = unit @ w, np.zeros(4)
+    for i, noise in enumerate(SMALL, start=2):
+        first = 1 / (1 / VARIANCE + 1 / noise)
+        m, moved = SHRINKING * first / noise * mean[i], SHRINKING**2 * first
+        P[i] = 1 / (1 / moved + 1 / noise)
+        mean[i] = m + P[i] / noise * (SHRINKING * mean[i] - m)
+    mean[:2] *= SHRINKING
+    return (unit.T @ mean)[:, None], unit.T * P @ unit
+
+
 def _truth() -> Array:
     """The parameters from which targets are made."""
     return np.linspace(-1, 1, D)
@@ -85,4 +124,5 @@ EXACT_ROWS = (
     Law(square_root_form_of_dependent_exact_rows, SOURCE, exponent=1, shape="own"),
     Law(known_directions_stay_known, SOURCE, exponent=1, shape="own"),
     Law(square_root_form_of_known_directions, SOURCE, exponent=1, shape="own"),
+    Law(rows_count_as_much_at_any_scale, SOURCE, exponent=1, shape="own"),
 )

@@ -101,6 +101,29 @@ def unobserved_directions_keep_the_prior(create: Any, rows: Rows) -> Measured:
     return Measured(nan_max(max(kept, below) / size, found), len(X), size / ridge)
 
 
+def weak_directions_are_not_forgotten(create: Any, rows: Rows) -> Measured:
+    """Steps of several rows forget only along directions of at least |1 - ff| ridge, however much they forget.
+
+    Information and weights follow the definition, of rows with energies just above and just below that.
+    """
+    rng, d, ridge, worst, cond = np.random.default_rng(rows.seed), 4, 0.5, 0.0, 1.0
+    for ff in (0.3, 0.45, 0.97):
+        sizes = np.sqrt((1 - ff) * ridge * np.array([1.7, 0.6]))
+        learner = create(forgetting="directional", ridge=ridge, forgetting_factor=ff)
+        L, w = ridge * np.eye(d), np.zeros((d, 1))
+        for _ in range(3):
+            F = np.linalg.qr(rng.standard_normal((d, 2)))[0].T
+            J, E = np.linalg.qr(rng.standard_normal((3, 2)))[0] @ (sizes[:, None] * F), rng.standard_normal((3, 1))
+            learner.step(J, E)
+            LF = L @ F[:1].T
+            L = L - (1 - ff) * LF @ LF.T / (F[:1] @ LF) + J.T @ J
+            w = w + np.linalg.solve(L, J.T @ (E - J @ w))
+        R = learner.array("root").astype(float)
+        worst = nan_max(worst, deviation(final_weights(learner), w), deviation(R.T @ R, L))
+        cond = max(cond, condition(L))
+    return Measured(worst, 3 * d * d, cond)
+
+
 LAWS = (
     Law(square_root_is_the_triangular_factor, SQUARE_ROOT, exponent=1),
     Law(square_root_without_a_prior, SQUARE_ROOT, exponent=1),
@@ -108,4 +131,5 @@ LAWS = (
     Law(equals_exponential_forgetting_for_full_blocks, SIFT, exponent=1),
     Law(forgets_along_the_rows_alone, SIFT, exponent=2),
     Law(unobserved_directions_keep_the_prior, SIFT, exponent=1),
+    Law(weak_directions_are_not_forgotten, SIFT, exponent=1, shape="own"),
 )

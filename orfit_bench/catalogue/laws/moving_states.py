@@ -82,6 +82,9 @@ def overflowing_mean_is_refused(create: Any, rows: Rows) -> Measured:
         wrong += not is_refused(learner.partial_fit, axes[:1], y[:1])
         wrong += not is_refused(learner.step, axes, y)
         wrong += learner.to_bytes() != before
+    slowly = create()
+    wrong += not is_refused(slowly.partial_fit, np.eye(3)[[0] * 12] / 2, np.full(12, 1.8 * y[0]))
+    wrong += not np.isfinite(slowly.array("mean")).all()
     return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
 
 

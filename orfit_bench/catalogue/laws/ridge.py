@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -10,12 +11,15 @@ import numpy as np
 
 from orfit_bench.catalogue.laws import uncertainty, weights
 from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
-from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
+from orfit_bench.errors import AccuracyWarning
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
 from orfit_bench.spec.state import Array
 
 FACTORS = (0.97, 1.0, 1.02)
+UNCERTAIN = 0.1
+"""So close to the limit, rounding may decide whether it is exceeded."""
 
 
 def _batch_weights(X: Array, y: Array, prior: float, ff: float) -> tuple[Array, float]:
@@ -87,6 +91,39 @@ def merge_is_exact(create: Any, rows: Rows) -> Measured:
     return Measured(worst, len(X), cond)
 
 
+def warns_once_half_of_the_digits_are_lost(create: Any, rows: Rows) -> Measured:
+    """A prediction warns, and the first one only, exactly if a column is within eps^(1/4) of the span of others."""
+    wrong, limit = 0, float(np.finfo(create().dtype).eps) ** 0.5
+    for k in range(1, 21):
+        sine = 2.0**-k
+        share = sine**2 / (1 + sine**2)  # of the second column, what the first one leaves
+        learner = create(ridge=0.0).partial_fit([[1.0, 1.0], [0.0, sine]], [1.0, -1.0])
+        wrong += abs(share / limit - 1) > UNCERTAIN and _count_warnings(learner) != (share < limit)
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
+    """A row with which the information overflows is refused, in calls of any size; those before it are kept."""
+    wrong, n = 0, 4
+    for ff in (0.99, 1.0):
+        for size in (1, 2, n):
+            learner = create(forgetting_factor=ff)
+            X = np.eye(2)[[0] * n] * float(np.sqrt(0.4 * np.finfo(learner.dtype).max))  # two of them, and no third
+            refused = [is_refused(learner.partial_fit, X[i : i + size], np.zeros(size)) for i in range(0, n, size)]
+            wrong += not any(refused) or not np.isfinite(learner.array("information")).all()
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
+def _count_warnings(learner: Any) -> int:
+    """The warnings of three predictions, with a row between them."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            learner.predict([[1.0, 0.0]])
+        learner.partial_fit([[0.0, 0.0]], [0.0]).predict([[1.0, 0.0]])
+    return sum(issubclass(one.category, AccuracyWarning) for one in given)
+
+
 LAWS = (
     Law(equals_ridge_regression, "thesis, eq. (2.2); slides, Recursive LS; survey, Proposition 2", exponent=2),
     Law(information_is_weighted_sum, "survey, eq. (9)", exponent=0),
@@ -94,6 +131,8 @@ LAWS = (
     Law(starts_from_prior, "thesis, eq. (2.2)", exponent=2),
     Law(least_norm_without_prior, "thesis, Proposition 2", exponent=2, shape="wide"),
     Law(merge_is_exact, "survey, eq. (9)", exponent=2),
+    Law(warns_once_half_of_the_digits_are_lost, "docs/decisions/0046", exponent=0, shape="own"),
+    Law(overflowing_information_is_refused, "survey, eq. (9), in floating point", exponent=0, shape="own"),
     *uncertainty.OF_REGRESSION,
     *weights.OF_SUMS,
     Law(complex_least_squares, "docs/decisions/0053, on thesis, eq. (2.2)", exponent=2, numbers="complex"),

@@ -10,6 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws import information_roots, uncertainty, weights
 from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
+from orfit_bench.catalogue.laws.first_rows import FIRST_ROWS
 from orfit_bench.catalogue.laws.helpers import (
     condition,
     final_weights,
@@ -69,6 +70,23 @@ def overflowing_first_block_is_refused(create: Any, rows: Rows) -> Measured:
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
+def overflowing_weights_are_refused(create: Any, rows: Rows) -> Measured:
+    """Where the weights that small rows demand overflow, the step is refused, of one row and of two, in either form."""
+    wrong, axes = 0, np.eye(3)[:2] * 2.0**-10
+    for form in ("covariance", "square_root"):
+        for ff in (0.9, 1.0):
+            learner = create(form=form, ridge=2.0**-14, forgetting_factor=ff).partial_fit(np.eye(3)[2:], [1.0])
+            y = np.full(2, float(np.finfo(learner.dtype).max) / 2)
+            before = learner.to_bytes()
+            wrong += not is_refused(learner.partial_fit, axes[:1], y[:1])
+            wrong += not is_refused(learner.step, axes, y)
+            wrong += learner.to_bytes() != before
+            slowly = create(form=form, ridge=1.0, forgetting_factor=ff)  # w_n is 1.8 y n / (4 + n) for ff = 1
+            wrong += not is_refused(slowly.partial_fit, np.eye(3)[[0] * 12] / 2, np.full(12, 1.8 * y[0]))
+            wrong += not np.isfinite(slowly.array("w")).all()
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
 def min_norm_interpolation(create: Any, rows: Rows) -> Measured:
     """With forgetting factor 0 the weights are the smallest that fit all rows."""
     return measure_min_norm(create(forgetting_factor=0.0), rows)
@@ -105,9 +123,11 @@ LAWS = (
     Law(warns_on_precision_loss, "docs/decisions/0004, on survey, eq. (12)", exponent=0, shape="own"),
     Law(blocks_equal_least_squares, "least-squares notes, block update", exponent=2),
     Law(overflowing_first_block_is_refused, "least-squares notes, block 0", exponent=0, shape="own"),
+    Law(overflowing_weights_are_refused, "thesis, eq. (2.3), in floating point", exponent=0, shape="own"),
     Law(min_norm_interpolation, "thesis, Proposition 2; survey, Lemma 1", exponent=1, shape="wide"),
     Law(merge_is_exact, "survey, eq. (9) and (10)", exponent=2),
     Law(constraint_merge_is_exact, "thesis, Proposition 2", exponent=1, shape="wide"),
+    *FIRST_ROWS,
     *information_roots.LAWS,
     *uncertainty.OF_REGRESSION,
     *weights.OF_SQUARED_ERRORS,

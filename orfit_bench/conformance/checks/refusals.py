@@ -52,7 +52,7 @@ def _calls(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
         "prequential": lambda learner, rows: learner.prequential(rows.X, rows.y),
     }
     if context.supports("blocks"):
-        calls["step"] = context.step
+        calls["step"] = lambda learner, rows: learner.step(rows.X, rows.y)
     if not needs_single_rows(context):
         calls["learn_one"] = lambda learner, rows: learn_one(learner, rows.X[0], rows, 0)
     return calls
@@ -64,6 +64,33 @@ def _is_refused(act: Callable[[], Any]) -> bool:
     except REFUSED:
         return True
     return False
+
+
+def needs_targets(context: CheckContext) -> str:
+    """The method must learn targets."""
+    return "" if context.method.traits.supervised else "it learns rows without targets"
+
+
+@check(needs_targets, all_variants=False)
+def missing_targets_are_of_a_wrong_type(context: CheckContext) -> None:
+    """None, a set or a generator as the targets raise TypeError in every call that learns rows, and change nothing."""
+    chunk = context.rows(n=2 * context.batch_size)
+    calls = {name: act for name, act in _calls(context).items() if name != "learn_one"}
+    wrong: tuple[Any, ...] = (None, {1.0, 2.0}, (1.0 for _ in chunk.X))
+    for learner in (context.initialize(chunk), context.train(chunk)):
+        before = learner.copy()
+        for name, act in calls.items():
+            for missing in wrong:
+                what = f"{type(missing).__name__} as y"
+                try:
+                    act(learner, chunk._replace(y=missing))
+                except TypeError as error:
+                    ensure("y" in str(error), f"{name} with {what}: the error does not name it: {error}")
+                except ValueError as error:
+                    ensure(False, f"{name} with {what} raises ValueError ({error}), want TypeError")
+                else:
+                    ensure(False, f"{name} learns {what}")
+                context.ensure_identical(learner, before, f"after {name} refused {what}")
 
 
 @check(needs_single_rows)

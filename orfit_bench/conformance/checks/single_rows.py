@@ -1,8 +1,7 @@
-"""Rows that are learned and predicted one at a time, as arrays or with names, and bytes that were damaged."""
+"""Rows that are learned and predicted one at a time, and bytes that were damaged."""
 
 from __future__ import annotations
 
-import pickle
 from contextlib import suppress
 from typing import Any
 
@@ -11,11 +10,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
-from orfit_bench.learners.restoring import from_bytes, restore
-from orfit_bench.spec import LINEAR
-
-NAMED = 6
-"""So many rows are learned with names."""
+from orfit_bench.learners.restoring import from_bytes
 
 
 def needs_single_rows(context: CheckContext) -> str:
@@ -88,77 +83,6 @@ def _ensure_complex_is_refused(context: CheckContext, learner: Any, chunk: Chunk
     with suppress(TypeError, ValueError):
         learner.predict_one(chunk.X[0] + 1j)
         ensure(False, "predict_one takes a row of complex numbers")
-
-
-# ---------------------------------------------------------------------- names
-
-
-def _named(x: Array, backwards: bool) -> dict[str, float]:
-    """A row with names, in the order of the columns or backwards."""
-    items = [(f"column {j}", float(value)) for j, value in enumerate(x)]
-    return dict(reversed(items) if backwards else items)
-
-
-def _learn_named(context: CheckContext, chunk: Chunk) -> Any:
-    """A learner of rows with names, every other one backwards."""
-    skip_if(context.variant.time_varying, "the transition varies with the rows")
-    learner = context.create()
-    for i in range(NAMED):
-        learn_one(learner, _named(chunk.X[i], i % 2 == 1), chunk, i)
-    return learner
-
-
-def _learn_unnamed(context: CheckContext, chunk: Chunk) -> Any:
-    """A learner of the same rows without names."""
-    learner = context.create()
-    for i in range(NAMED):
-        partial_fit(learner, chunk, i)
-    return learner
-
-
-@check(needs_single_rows)
-def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
-    """Rows with names, whose entries come in any order, give the state of rows without; other names are refused."""
-    chunk = context.rows()
-    learner, plain = _learn_named(context, chunk), _learn_unnamed(context, chunk)
-    before = learner.to_bytes()
-    for what, wrong in (
-        ("another name", {"other": 1.0} | dict(list(_named(chunk.X[0], False).items())[1:])),
-        ("a name more", _named(chunk.X[0], False) | {"other": 1.0}),
-    ):
-        try:
-            learn_one(learner, wrong, chunk, 0)
-        except ValueError:
-            ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
-        else:
-            ensure(False, f"a row with {what} is accepted")
-    return context.compare(chunk, (learner, plain))
-
-
-@check(needs_single_rows)
-def names_are_kept(context: CheckContext) -> None:
-    """A copy, a restored state, bytes and a pickle have the names of the columns, and learn rows in any order.
-
-    So has a learner that was merged with one that knows none.
-    """
-    chunk = context.rows()
-    learner = _learn_named(context, chunk)
-    names = [f"column {j}" for j in range(chunk.X.shape[1])]
-    others = {
-        "a copy": learner.copy(),
-        "a restored state": restore(learner.state(), **context.model),
-        "bytes": from_bytes(learner.to_bytes(), **context.model),
-        "a pickle": pickle.loads(pickle.dumps(learner)),
-    }
-    learn_one(learner, _named(chunk.X[NAMED], False), chunk, NAMED)
-    for what, other in others.items():
-        ensure(other.feature_names_in_.tolist() == names, f"{what} has the names {other.feature_names_in_.tolist()}")
-        learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
-        context.ensure_identical(other, learner, f"{what} learns a row with its entries in another order")
-    rule = context.method.combine.merge
-    if rule and not context.variant.settings and not rule.refuses(learner.settings, context.variant.model is LINEAR):
-        merged = learner.merge(_learn_unnamed(context, chunk))
-        ensure(merged.feature_names_in_.tolist() == names, "a merge with a learner without names forgets the names")
 
 
 # ---------------------------------------------------------------------- bytes

@@ -1,4 +1,4 @@
-"""Ties of a full memory: rows of the same size in orthogonal directions, of which a method keeps some."""
+"""A full memory: rows in orthogonal directions, of one size or of several, of which a method keeps some."""
 
 from __future__ import annotations
 
@@ -60,6 +60,24 @@ def first_or_last_of_tied_directions_are_kept(context: CheckContext) -> None:
         ensure(
             axes in (list(range(n)), list(range(TIED - n, TIED))),
             f"of {TIED} directions of the same size {name} keeps {axes}, want the first {n} or the last",
+        )
+
+
+@check(needs_memory)
+def largest_first_or_last_directions_are_kept(context: CheckContext) -> None:
+    """Of directions of different sizes, a full memory keeps the largest, the first or the last, unless it draws."""
+    chunk, sizes = _tied(context), np.roll(np.arange(1, TIED + 1), TIED // 2)  # the largest and the smallest within
+    chunk = chunk.with_rows(np.diag(sizes))
+    learner = context.create()
+    skip_if(context.method.kernel.draws(learner.settings), "it draws which directions are kept")
+    learn_or_skip(context, learner, chunk)
+    for name, axes in _kept(learner).items():
+        n = len(axes)
+        largest = sorted(np.argsort(-sizes)[:n].tolist())
+        ensure(
+            axes in (largest, list(range(n)), list(range(TIED - n, TIED))),
+            f"of directions of the sizes {sizes.tolist()} {name} keeps {axes}, want the largest {largest}, the first "
+            f"{n} or the last",
         )
 
 

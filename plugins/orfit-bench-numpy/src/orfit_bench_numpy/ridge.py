@@ -71,6 +71,7 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 def add_step(L: Array, m: Array, A: Array, Y: Array, ff: float, t: int) -> bool:
     """L <- ff L + A'A,  m <- ff m + A'Y in step t; False, and nothing is changed, where a number would overflow."""
     kept, (weight,) = forgetting_weights(ff, t, 1)
+    weight = np.finfo(A.dtype).dtype.type(weight)  # float64 would hide an overflow in float32
     diagonal = kept * np.diagonal(L).real + weight * (A * A.conj()).real.sum(
         axis=0
     )  # no |L_ij| is larger than all L_ii

@@ -1,0 +1,153 @@
+"""The names of the entries of rows: in any order, in states and copies, and where learners are merged."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.checks.merging import merge_or_skip, needs_merge
+from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows, partial_fit
+from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.learners.restoring import from_bytes, restore
+from orfit_bench.spec import LINEAR
+
+NAMED = 6
+"""So many rows are learned with names."""
+NAMES = [f"x{j}" for j in range(FEATURES)]
+
+
+def _named(x: Array, backwards: bool) -> dict[str, float]:
+    """A row with names, in the order of the columns or backwards."""
+    items = [(f"column {j}", float(value)) for j, value in enumerate(x)]
+    return dict(reversed(items) if backwards else items)
+
+
+def _learn_named(context: CheckContext, chunk: Chunk) -> Any:
+    """A learner of rows with names, every other one backwards."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    learner = context.create()
+    for i in range(NAMED):
+        learn_one(learner, _named(chunk.X[i], i % 2 == 1), chunk, i)
+    return learner
+
+
+def _learn_unnamed(context: CheckContext, chunk: Chunk) -> Any:
+    """A learner of the same rows without names."""
+    learner = context.create()
+    for i in range(NAMED):
+        partial_fit(learner, chunk, i)
+    return learner
+
+
+@check(needs_single_rows)
+def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
+    """Rows with names, whose entries come in any order, give the state of rows without; other names are refused."""
+    chunk = context.rows()
+    learner, plain = _learn_named(context, chunk), _learn_unnamed(context, chunk)
+    before = learner.to_bytes()
+    for what, wrong in (
+        ("another name", {"other": 1.0} | dict(list(_named(chunk.X[0], False).items())[1:])),
+        ("a name more", _named(chunk.X[0], False) | {"other": 1.0}),
+    ):
+        try:
+            learn_one(learner, wrong, chunk, 0)
+        except ValueError:
+            ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
+        else:
+            ensure(False, f"a row with {what} is accepted")
+    return context.compare(chunk, (learner, plain))
+
+
+@check(needs_single_rows)
+def names_are_kept(context: CheckContext) -> None:
+    """A copy, a restored state, bytes and a pickle have the names of the columns, and learn rows in any order.
+
+    So has a learner that was merged with one that knows none.
+    """
+    chunk = context.rows()
+    learner = _learn_named(context, chunk)
+    names = [f"column {j}" for j in range(chunk.X.shape[1])]
+    others = {
+        "a copy": learner.copy(),
+        "a restored state": restore(learner.state(), **context.model),
+        "bytes": from_bytes(learner.to_bytes(), **context.model),
+        "a pickle": pickle.loads(pickle.dumps(learner)),
+    }
+    learn_one(learner, _named(chunk.X[NAMED], False), chunk, NAMED)
+    for what, other in others.items():
+        ensure(other.feature_names_in_.tolist() == names, f"{what} has the names {other.feature_names_in_.tolist()}")
+        learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
+        context.ensure_identical(other, learner, f"{what} learns a row with its entries in another order")
+    _ensure_weights_have_names(context, learner, names)
+    rule = context.method.combine.merge
+    if rule and not context.variant.settings and not rule.refuses(learner.settings, context.variant.model is LINEAR):
+        merged = learner.merge(_learn_unnamed(context, chunk))
+        ensure(merged.feature_names_in_.tolist() == names, "a merge with a learner without names forgets the names")
+
+
+def _ensure_weights_have_names(context: CheckContext, learner: Any, names: list[str]) -> None:
+    """The weights of a linear model are found by the names of the columns."""
+    name, arrays = context.method.state.weights, learner.state()
+    if context.variant.model is not LINEAR or name not in arrays or arrays[name].dims[0] != "parameter":
+        return
+    ensure("parameter" in arrays[name].coords, f"{name} has no names along its rows")
+    for column, row in zip(names, arrays[name].values, strict=True):
+        ensure(np.array_equal(arrays[name].sel(parameter=column).values, row), f"{name} has another row {column!r}")
+
+
+# ---------------------------------------------------------------------- states and merges
+
+
+def needs_single_rows_to_merge(context: CheckContext) -> str:
+    """The learners must have `learn_one`, and the method a rule for merging."""
+    return needs_single_rows(context) or needs_merge(context)
+
+
+def _learn(context: CheckContext, names: list[str] | None, learner: Any = None, rows: int = 8) -> Any:
+    """A learner of rows whose entries have these names, or none."""
+    learner, chunk = learner or context.create(), context.rows(n=rows)
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    for i, x in enumerate(chunk.X):
+        learn_one(learner, dict(zip(names, x.tolist(), strict=True)) if names else x, chunk, i)
+    return learner
+
+
+@check(needs_single_rows)
+def state_names_the_columns(context: CheckContext) -> None:
+    """The names of columns are those of the entries along features, and along the weights of a linear model alone."""
+    named, plain = (_learn(context, names).state() for names in (NAMES, None))
+    along = {"feature"} | ({"parameter"} if context.variant.model is LINEAR else set())
+    for dim in {str(dim) for dim in named.dims} - {"waiting"}:
+        base = dim.removesuffix("_2")
+        want = NAMES if base in along else None
+        got = named.coords[dim].values.tolist() if dim in named.coords else None
+        ensure(got == want, f"the entries along {dim} have the names {got}, want {want}")
+    ensure(not plain.coords, f"rows without names give the entries names along {', '.join(map(str, plain.coords))}")
+
+
+@check(needs_single_rows_to_merge)
+def names_decide_what_is_merged(context: CheckContext) -> None:
+    """Learners of rows with the same names merge, and keep them; other names are refused, whichever come first."""
+    rule = context.method.combine.merge
+    refusal = rule.refuses(context.create().settings, context.variant.model is LINEAR) if rule else ""
+    skip_if(refusal or context.batch_size > 1, refusal or "rows are pending")
+    same = merge_or_skip(context, _learn(context, NAMES), _learn(context, NAMES))
+    adopted = merge_or_skip(context, _learn(context, None), _learn(context, NAMES))
+    for what, learner in (("the same names", same), ("no names and names", adopted)):
+        got = learner.feature_names_in_.tolist()
+        ensure(got == NAMES, f"a merge of learners with {what} has the names {got}, want {NAMES}")
+        _learn(context, NAMES, learner, rows=1)
+    for other in (["w0", *NAMES[1:]], [*NAMES[:-1], "y0"], NAMES[::-1]):
+        one, wrong = _learn(context, NAMES), _learn(context, other)
+        before = one.copy()
+        try:
+            one.merge(wrong)
+        except ValueError as error:
+            ensure("names" in str(error), f"a merge of {NAMES} with {other}: the error does not say names: {error}")
+        else:
+            ensure(False, f"a learner of rows with the names {NAMES} was merged with one of {other}")
+        context.ensure_identical(one, before, f"after a merge with a learner of {other} was refused")

@@ -1,0 +1,80 @@
+"""Rows in compressed form, which methods take that change nothing where a row is zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Chunk
+
+WIDE = 9
+"""Features, of which each row has few."""
+CUTS = (0, 1, 4, 4, 13)
+"""Calls that learn no row, one row and several."""
+
+
+def needs_sparse_rows(context: CheckContext) -> str:
+    """The method must take sparse rows."""
+    return "" if context.method.kernel.needs_dense_rows else "a row changes its state in all columns"
+
+
+def _draw(context: CheckContext) -> Chunk:
+    """Rows with few entries that are not zero, of which the first has none."""
+    skip_if(reason := _refusal(context), reason)
+    chunk = context.rows(d=WIDE)
+    X = np.array(chunk.X)
+    X[(np.arange(WIDE) + np.arange(len(X))[:, None]) % 4 > 0] = 0
+    X[0] = 0
+    return chunk.with_rows(X)
+
+
+def _refusal(context: CheckContext) -> str:
+    """Why sparse rows are refused with these settings; empty if they are learned."""
+    try:
+        context.create().partial_fit(sparse.csr_array(np.eye(3)[:0]), context.rows(n=1).cut(0, 0).y)
+    except TypeError as error:
+        ensure("sparse" in str(error), f"sparse rows are refused, and the error does not say so: {error}")
+        return str(error)
+    return ""
+
+
+@check(needs_sparse_rows)
+def sparse_rows_are_learned_like_dense_rows(context: CheckContext) -> Deviation:
+    """Sparse rows give the state and the predictions of the same rows in dense form; wrong ones are refused."""
+    chunk = _draw(context)
+    dense, learner = context.train(chunk), context.create()
+    learner.partial_fit(sparse.csr_array(chunk.X), chunk.y)
+    ensure(learner.n_samples_seen_ == len(chunk.X), f"{learner.n_samples_seen_} rows seen after {len(chunk.X)}")
+    pairs = [(learner, dense), (context.predict(learner, sparse.csr_array(chunk.X)), context.predict(dense, chunk.X))]
+    _ensure_wrong_rows_are_refused(context, dense, chunk)
+    return context.compare(chunk, *pairs)
+
+
+@check(needs_sparse_rows)
+def sparse_rows_in_several_calls(context: CheckContext) -> Deviation:
+    """Sparse rows may come in calls of any length, with dense rows between them."""
+    chunk = _draw(context)
+    once, several = context.create(), context.create()
+    once.partial_fit(sparse.csr_array(chunk.X), chunk.y)
+    for i, (lo, hi) in enumerate(zip(CUTS, (*CUTS[1:], len(chunk.X)), strict=True)):
+        part = chunk.cut(lo, hi)
+        several.partial_fit(part.X if i == 3 else sparse.csr_array(part.X), part.y)
+    _ensure_wrong_rows_are_refused(context, several, chunk)
+    return context.compare(chunk, (several, once))
+
+
+def _ensure_wrong_rows_are_refused(context: CheckContext, learner: Any, chunk: Chunk) -> None:
+    """Sparse rows with a number that is not finite, or of another length, raise ValueError and change nothing."""
+    before, infinite = learner.copy(), np.array(chunk.X)
+    infinite[-1, -1] = np.inf
+    for what, X in (("infinite numbers", infinite), ("fewer columns", chunk.X[:, 1:])):
+        try:
+            learner.partial_fit(sparse.csr_array(X), chunk.y)
+        except ValueError:
+            context.ensure_identical(learner, before, f"after sparse rows with {what} were refused")
+        else:
+            ensure(False, f"sparse rows with {what} are learned")
