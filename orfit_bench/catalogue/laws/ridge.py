@@ -103,7 +103,7 @@ def warns_once_half_of_the_digits_are_lost(create: Any, rows: Rows) -> Measured:
 
 
 def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
-    """A row with which the information overflows is refused, in calls of any size; those before it are kept."""
+    """A row with which the information overflows is refused, in calls of any size and in a step of two rows."""
     wrong, n = 0, 4
     for ff in (0.99, 1.0):
         for size in (1, 2, n):
@@ -111,6 +111,8 @@ def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
             X = np.eye(2)[[0] * n] * float(np.sqrt(0.4 * np.finfo(learner.dtype).max))  # two of them, and no third
             refused = [is_refused(learner.partial_fit, X[i : i + size], np.zeros(size)) for i in range(0, n, size)]
             wrong += not any(refused) or not np.isfinite(learner.array("information")).all()
+        learner = create(forgetting_factor=ff).partial_fit(X[:2], np.zeros(2))
+        wrong += not is_refused(learner.step, X[2:], np.zeros(2))
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 

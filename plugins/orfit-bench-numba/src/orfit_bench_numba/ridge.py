@@ -63,15 +63,16 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
 
 def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """L <- ff L + A'A,  m <- ff m + A'Y; False, and nothing is changed, where a number would not be finite."""
-    ff, t, one = p.forgetting_factor, p.t, A.dtype.type(1)
+    ff, t = p.forgetting_factor, p.t
     if len(A) == 1:
         return add(s, A, Y, ff, t, math.inf) == 1
     kept, (weight,) = forgetting_weights(ff, t, 1)
+    weight = np.finfo(A.dtype).dtype.type(weight)  # float64 would hide an overflow in float32
     diagonal = kept * np.diagonal(s.information).real + weight * (A * A.conj()).real.sum(axis=0)
     if not (is_finite(diagonal) and is_finite(kept * s.moment + weight * (A.conj().T @ Y))):
         return False
     with limit_blas_threads(float(len(A)) * s.information.size):
-        add_block(s.information, s.moment, A, Y, kept, np.full(len(A), weight * one))
+        add_block(s.information, s.moment, A, Y, kept, np.full(len(A), weight, A.dtype))
     return True
 
 
