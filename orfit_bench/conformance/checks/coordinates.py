@@ -24,24 +24,24 @@ PART = 72
 """Rows of a part: more than the 64 by which the coordinates of the prior are chosen, in batches of any size."""
 
 
-def needs_linear_model(context: CheckContext) -> str:
-    """The method must learn targets with a linear model."""
+def needs_coordinates(context: CheckContext) -> str:
+    """The method must learn targets with a linear model, and tell how its fields follow the coordinates of rows."""
     if not context.method.traits.supervised or context.method.state.layered or context.method.state.predict:
         return "it learns no linear model of targets"
-    return ""
+    return refusal(context.create().rule)
 
 
 def needs_exact_merges(context: CheckContext) -> str:
-    """The method must learn targets with a linear model, and declare an exact rule for merging."""
+    """The same, and the method must declare an exact rule for merging."""
     how = context.method.combine.merge
     return (
-        needs_linear_model(context)
+        needs_coordinates(context)
         or needs_merge(context)
         or ("" if how and how.kind == "exact" else "merges are not exact")
     )
 
 
-@check(needs_linear_model)
+@check(needs_coordinates)
 def other_coordinates_change_no_prediction(context: CheckContext) -> Deviation:
     """A state that is expressed in other coordinates of the rows gives the same predictions and deviations.
 
