@@ -68,7 +68,7 @@ def is_sparse(value: object) -> TypeGuard[SparseRows]:
 
 def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> SparseRows:
     """The rows in compressed form and the rule's dtype; TypeError or ValueError where they cannot be learned."""
-    if reason := _refusal(rule):
+    if reason := refusal(rule):
         raise TypeError(f"{name}: got sparse rows, which {rule.method.name} does not take: {reason}; {_dense(name)}")
     if value.format != "csr":
         raise TypeError(f"{name}: got a sparse array in the format {value.format}, want csr: pass {name}.tocsr()")
@@ -99,7 +99,7 @@ def _dense(name: str) -> str:
     return f"pass {name}.toarray()"
 
 
-def _refusal(rule: Rule) -> str:
+def refusal(rule: Rule) -> str:
     """Why sparse rows would save nothing, or cannot be learned; empty if they can."""
     if not rule.is_linear:
         return "they are for the linear model only"

@@ -10,6 +10,7 @@ from scipy import sparse
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
+from orfit_bench.learners.sparse import refusal
 
 WIDE = 9
 """Features, of which each row has few."""
@@ -18,8 +19,8 @@ CUTS = (0, 1, 4, 4, 13)
 
 
 def needs_sparse_rows(context: CheckContext) -> str:
-    """The method must take sparse rows."""
-    return "" if context.method.kernel.needs_dense_rows else "a row changes its state in all columns"
+    """The method must take sparse rows on this backend."""
+    return refusal(context.create().rule)
 
 
 def _draw(context: CheckContext) -> Chunk:
