@@ -33,19 +33,24 @@ def closed_ends(setting: Setting) -> list[Any]:
 
 
 def needs_ends(context: CheckContext) -> str:
-    """A setting must be a number of which the range has an end."""
-    return "" if any(map(closed_ends, context.method.settings)) else "no setting has a number at an end of its range"
+    """A setting must be a number whose range has an end that belongs to it, at which the kernel learns."""
+    return "" if _at_ends(context) else "no setting has a number at an end of its range"
+
+
+def _at_ends(context: CheckContext) -> list[CheckContext]:
+    """The same with each setting at an end of its range, where the kernel learns there."""
+    found = [
+        replace(context, variant=replace(context.variant, settings={setting.name: end}, guaranteed=True))
+        for setting in context.method.settings
+        for end in closed_ends(setting)
+    ]
+    return [one for one in found if not one.lacking]
 
 
 @check(needs_ends, all_variants=False)
 def ends_of_ranges_are_learned(context: CheckContext) -> Deviation:
     """With each setting at an end of its range, rows are learned in calls of any size, as by the reference."""
-    found = []
-    for setting in context.method.settings:
-        for end in closed_ends(setting):
-            other = replace(context, variant=replace(context.variant, settings={setting.name: end}, guaranteed=True))
-            if not other.lacking:
-                found += _learned(other)
+    found = [deviation for one in _at_ends(context) for deviation in _learned(one)]
     skip_if(not found, "such rows are refused")
     return worst(found)
 
