@@ -11,29 +11,19 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import rows_until_refusal
 from orfit_bench.conformance.check import check, ensure, skip_if
-from orfit_bench.conformance.checks.outputs import GROWTH
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.precision_marks import FIRST, GROWING, GROWTH, mark_of, needs_mark, with_growing_rows
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.spec import LINEAR
-
-FIRST, GROWING = 3, 10
-"""Rows of ordinary size, and rows that grow until digits are lost or a row is refused."""
 
 
 def needs_warning(context: CheckContext) -> str:
     """The state must have a mark of lost precision, or weights that are solved for."""
     state = context.method.state
     return "" if state.solution or needs_mark(context) == "" else "it never warns of lost precision"
-
-
-def needs_mark(context: CheckContext) -> str:
-    """The state must have a mark of lost precision."""
-    warning = context.method.state.warning
-    return "" if warning and warning[0] in context.method.state.names else "the state has no mark of lost precision"
 
 
 @check(needs_warning)
@@ -47,10 +37,10 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
             row = chunk.cut(i, i + 1)
             found, refused = _count(context, learner, row, learn)
             given += found
-            lost = _is_marked(context, learner)
+            lost = mark_of(context, learner)
             when = f"after {name} of row {i}"
             ensure(given <= 1 and (given == 0 or i >= FIRST), f"{when} {given} warnings were given")
-            ensure(lost is None or lost == given, f"{when} {given} warnings were given, the mark is {lost}")
+            ensure(lost is None or bool(lost) == given, f"{when} {given} warnings were given, the mark is {lost}")
             if refused:
                 break
         else:
@@ -64,9 +54,9 @@ def copies_do_not_warn_again(context: CheckContext) -> None:
     chunk = _growing(context)
     learner = context.create()
     for i in range(FIRST + GROWING):
-        if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0 or _is_marked(context, learner):
+        if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0 or mark_of(context, learner):
             break
-    skip_if(not _is_marked(context, learner), "rows that grow lose no digits, or are refused before they do")
+    skip_if(not mark_of(context, learner), "rows that grow lose no digits, or are refused before they do")
     row, learn = chunk.cut(0, 1), _ways(context)["partial_fit"]
     restored = {"from_bytes": from_bytes(learner.to_bytes(), **context.model), "copy": learner.copy()}
     if context.variant.model is LINEAR:
@@ -81,10 +71,7 @@ def _growing(context: CheckContext) -> Chunk:
     skip_if(context.variant.time_varying, "the transition varies with the rows")
     skip_if(context.batch_size > 1, "digits are lost when a batch is complete")
     chunk = context.rows(n=FIRST + GROWING)
-    X, growth = np.array(chunk.X), GROWTH**2 if context.method.state.solution else GROWTH  # faster than rows fill X'X
-    for i in range(GROWING):
-        X[FIRST + i] *= X.dtype.type(min(growth ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))
-    return chunk.with_rows(X)
+    return with_growing_rows(context, chunk, GROWTH**2 if context.method.state.solution else GROWTH)  # faster than X'X
 
 
 def _ways(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
@@ -109,9 +96,3 @@ def _count(context: CheckContext, learner: Any, row: Chunk, learn: Callable[[Any
         except DivergedError:
             refused = True
     return sum(issubclass(one.category, AccuracyWarning) for one in given), refused
-
-
-def _is_marked(context: CheckContext, learner: Any) -> bool | None:
-    """Whether the mark is set; None if the state has none."""
-    warning, arrays = context.method.state.warning, host_arrays_of(learner)
-    return bool(arrays[warning[0]]) if warning and warning[0] in arrays else None

@@ -11,6 +11,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.large_states import large_fields, with_large_field
+from orfit_bench.conformance.precision_marks import needs_mark
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
@@ -125,8 +126,7 @@ def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
 
 def needs_fleets_that_warn(context: CheckContext) -> str:
     """The kernel must learn fleets, and the state must have a mark of lost precision."""
-    has_mark = context.method.state.warning and context.method.state.warning[0] in context.method.state.names
-    return needs_fleets(context) or ("" if has_mark else "the state has no mark of lost precision")
+    return needs_fleets(context) or needs_mark(context)
 
 
 @check(needs_fleets_that_warn, all_variants=False)
@@ -178,6 +178,16 @@ def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
     return []
 
 
+def refuses(context: CheckContext, learner: Any, rows: Chunk) -> bool:
+    """Let a learner that is alone learn rows, and return whether it refuses one."""
+    try:
+        with np.errstate(all="ignore"):
+            context.learn(learner, rows)
+    except DivergedError:
+        return True
+    return False
+
+
 def _ensure_large_member_refuses(context: CheckContext) -> None:
     """A member with a large state, and it alone, refuses a row of small numbers if the learner alone does."""
     chunk = context.rows(n=4)
@@ -188,10 +198,5 @@ def _ensure_large_member_refuses(context: CheckContext) -> None:
         fleet = stack([ordinary.copy(), large.copy(), ordinary.copy()])
         y = None if tiny.y is None else np.stack([tiny.y] * 3)
         named = members_that_refuse(fleet, np.stack([tiny.X] * 3), y)
-        try:
-            with np.errstate(all="ignore"):
-                context.learn(large, tiny)
-        except DivergedError:
-            ensure(named == [1], f"the members {named} refuse a row, want [1], with a large {name}")
-        else:
-            ensure(not named, f"the members {named} refuse a row, want none, with a large {name}")
+        want = [1] if refuses(context, large, tiny) else []
+        ensure(named == want, f"the members {named} refuse a row, want {want}, with a large {name}")

@@ -15,13 +15,13 @@ from orfit_bench.conformance.checks.fleets import (
     members_that_refuse,
     needs_fleets,
     new_members,
+    refuses,
 )
-from orfit_bench.conformance.checks.outputs import GROWTH
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
 from orfit_bench.conformance.large_states import large_fields, with_large_field
+from orfit_bench.conformance.precision_marks import GROWTH, mark_of
 from orfit_bench.conformance.rows import Array, Chunk
-from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
 
 SIZES_OF_ROWS = 2
@@ -56,13 +56,10 @@ def fleet_members_meet_extreme_rows_alone(context: CheckContext) -> None:
     skip_if(context.variant.outputs, "targets of several outputs are extreme in the same way")
     fleet, chunk = stack(alone), context.rows(n=3 * MEMBERS)
     parts = [_with_extreme_row(context, chunk.cut(3 * i, 3 * i + 3), sizes) for i, sizes in enumerate(EXTREMES)]
-    refused = [i for i, part in enumerate(parts) if _refuses(context, alone[i], part)]
+    refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part)]
     named = members_that_refuse(fleet, *_stacked(parts))
     ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
-    for i, learner in enumerate(alone):
-        finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
-        ensure(finite, f"member {i} is not finite after an extreme row")
-        ensure(fleet[i].n_samples_seen_ == learner.n_samples_seen_, f"member {i} has not counted the rows it learned")
+    _ensure_finite_and_counted(fleet, alone, "after an extreme row")
 
 
 @check(needs_fleets)
@@ -78,13 +75,10 @@ def fleet_members_with_large_states_are_alone(context: CheckContext) -> None:
     for name in large_fields(start):
         alone = [with_large_field(context, start, name, 0.4 / 2**i) for i in range(MEMBERS)]
         fleet = stack([learner.copy() for learner in alone])
-        refused = [i for i, learner in enumerate(alone) if _refuses(context, learner, rows)]
+        refused = [i for i, learner in enumerate(alone) if refuses(context, learner, rows)]
         named = members_that_refuse(fleet, *_stacked([rows] * MEMBERS))
         ensure(named == refused, f"with a large {name} the members {named} refuse a row, learners alone: {refused}")
-        for i, learner in enumerate(alone):
-            finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
-            ensure(finite, f"member {i}, of a large {name}, is not finite")
-            ensure(fleet[i].n_samples_seen_ == learner.n_samples_seen_, f"member {i} has counted other rows")
+        _ensure_finite_and_counted(fleet, alone, f"from a large {name} on")
 
 
 def _with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | None, float | None]) -> Chunk:
@@ -102,13 +96,13 @@ def _with_extreme_row(context: CheckContext, part: Chunk, sizes: tuple[float | N
     return changed if context.accepts(changed) else part._replace(X=X)
 
 
-def _refuses(context: CheckContext, learner: Any, part: Chunk) -> bool:
-    try:
-        with np.errstate(all="ignore"):
-            context.learn(learner, part)
-    except DivergedError:
-        return True
-    return False
+def _ensure_finite_and_counted(fleet: Any, alone: list[Any], after: str) -> None:
+    """The members are finite, and have learned as many rows as the learners that are alone."""
+    for i, learner in enumerate(alone):
+        finite = all(np.isfinite(a).all() for a in host_arrays_of(fleet[i]).values() if a.dtype.kind == "f")
+        ensure(finite, f"member {i} is not finite {after}")
+        got, want = fleet[i].n_samples_seen_, learner.n_samples_seen_
+        ensure(got == want, f"member {i} counts {got} rows {after}, the learner that is alone {want}")
 
 
 def _stacked(parts: list[Chunk]) -> tuple[Array, Array | None]:
@@ -125,13 +119,11 @@ def fleet_members_lose_digits_alone(context: CheckContext) -> None:
         alone = new_members(context)
         fleet = stack(alone)
         parts = [_growing(chunk.cut(2 * i, 2 * i + 2), GROWTH ** (1 + MEMBERS * step + i)) for i in range(MEMBERS)]
-        refused = [i for i, part in enumerate(parts) if _refuses(context, alone[i], part)]
+        refused = [i for i, part in enumerate(parts) if refuses(context, alone[i], part)]
         named = members_that_refuse(fleet, *_stacked(parts))
         ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
-        warning = context.method.state.warning
-        if warning and warning[0] in host_arrays_of(alone[0]):
-            marks, want = ([float(one.array(warning[0])) for one in learners] for learners in (fleet, alone))
-            ensure(marks == want, f"{warning[0]} of the members is {marks}, of learners that are alone {want}")
+        marks, want = ([mark_of(context, one) for one in learners] for learners in (fleet, alone))
+        ensure(marks == want, f"the marks of lost precision of the members are {marks}, of learners alone {want}")
 
 
 def _growing(part: Chunk, factor: float) -> Chunk:

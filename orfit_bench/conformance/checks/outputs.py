@@ -11,13 +11,9 @@ from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, wor
 from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.conformance.precision_marks import FIRST, GROWING, mark_of, needs_mark, with_growing_rows
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.spec import LINEAR
-
-GROWTH = 2.0**3
-"""By which the rows after the first ones grow, until digits are lost or a row is refused."""
-FIRST, LARGE = 3, 10
-"""Rows of ordinary size, and rows that grow."""
 
 
 def _ensure_one_output(context: CheckContext, chunk: Chunk) -> None:
@@ -60,21 +56,16 @@ def _shared(one: Any, two: Any) -> list[tuple[Array, Array]]:
 
 def needs_numbers_and_a_mark(context: CheckContext) -> str:
     """The method must predict numbers, and its state must have a mark of lost precision."""
-    warning = context.method.state.warning
-    has_mark = warning and warning[0] in context.method.state.names
-    return needs_numbers(context) or ("" if has_mark else "the state has no mark of lost precision")
+    return needs_numbers(context) or needs_mark(context)
 
 
 @check(needs_numbers_and_a_mark)
 def outputs_do_not_change_what_is_marked(context: CheckContext) -> None:
     """Rows that grow mark lost precision, and are refused, at the same row with one output and with two."""
-    chunk = context.rows(n=FIRST + LARGE)
+    chunk = context.rows(n=FIRST + GROWING)
     _ensure_one_output(context, chunk)
     skip_if(context.variant.time_varying, "the transition varies with the rows")
-    X = np.array(chunk.X)
-    for i in range(LARGE):
-        X[FIRST + i] *= X.dtype.type(min(GROWTH ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))
-    chunk = chunk.with_rows(X)
+    chunk = with_growing_rows(context, chunk)
     one, two = (_marks(context, rows) for rows in (chunk, _with_zeros(chunk)))
     ensure(one == two, f"the marks after each row are {one} with one output, {two} with two")
 
@@ -82,10 +73,8 @@ def outputs_do_not_change_what_is_marked(context: CheckContext) -> None:
 def _marks(context: CheckContext, chunk: Chunk) -> list[float]:
     """The mark after each row, up to the first that is refused."""
     learner, found = context.create(), list[float]()
-    warning = context.method.state.warning
-    name = warning[0] if warning else ""
     for i in range(len(chunk.X)):
         if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0:
             break
-        found.append(float(learner.array(name)) if name in host_arrays_of(learner) else 0.0)
+        found.append(mark_of(context, learner) or 0.0)
     return found

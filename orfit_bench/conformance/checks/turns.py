@@ -13,6 +13,7 @@ from orfit_bench.conformance.checks.chunks import needs_batch_size
 from orfit_bench.conformance.checks.fleets import MEMBERS, needs_fleets, own_settings
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
 from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.precision_marks import mark_of
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
@@ -83,10 +84,8 @@ def fleet_members_leave_and_return(context: CheckContext) -> Deviation:
         members = [fleet[i] for i in range(MEMBERS)][::order]
         for learner, part in zip(alone, parts, strict=True):
             _learn_if_possible(context, learner, part)
-    warning = context.method.state.warning
-    if warning and warning[0] in context.method.state.names:
-        marks, want = ([float(learner.array(warning[0])) for learner in learners] for learners in (members, alone))
-        ensure(marks == want, f"{warning[0]} of the members is {marks}, of learners that are alone {want}")
+    marks, want = ([mark_of(context, learner) for learner in learners] for learners in (members, alone))
+    ensure(marks == want, f"the marks of lost precision of the members are {marks}, of learners alone {want}")
     counts, expected = ([learner.n_samples_seen_ for learner in learners] for learners in (members, alone))
     ensure(counts == expected, f"{counts} rows seen, want {expected}")
     left = _digits_left(context)

@@ -1,0 +1,36 @@
+"""The mark of a state that half of its digits are lost, and rows by which they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.rows import Chunk
+
+FIRST, GROWING = 3, 10
+"""Rows of ordinary size, and rows that grow until digits are lost or a row is refused."""
+GROWTH = 2.0**3
+"""By which each row that grows is larger than the one before it."""
+
+
+def needs_mark(context: CheckContext) -> str:
+    """The state must have a mark of lost precision."""
+    warning = context.method.state.warning
+    return "" if warning and warning[0] in context.method.state.names else "the state has no mark of lost precision"
+
+
+def mark_of(context: CheckContext, learner: Any) -> float | None:
+    """The mark of a learner; None if its state has none."""
+    warning, arrays = context.method.state.warning, host_arrays_of(learner)
+    return float(arrays[warning[0]]) if warning and warning[0] in arrays else None
+
+
+def with_growing_rows(context: CheckContext, chunk: Chunk, growth: float = GROWTH) -> Chunk:
+    """The rows, of which those after the first grow; FIRST + GROWING rows."""
+    X = np.array(chunk.X)
+    for i in range(GROWING):
+        X[FIRST + i] *= X.dtype.type(min(growth ** (i + 1), float(np.finfo(context.dtype).max) ** 0.25))
+    return chunk.with_rows(X)
