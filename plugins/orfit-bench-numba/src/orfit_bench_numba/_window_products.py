@@ -10,6 +10,7 @@ from typing import Any
 
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import inline, inline_reordered
+from orfit_bench_numba._precision_guard import copy
 
 LANES = 4
 """Rows that are multiplied at a time; vectors of one number a row have room for as many more."""
@@ -24,14 +25,11 @@ def multiply_rows(rows: Array, first: int, n: int, ring: Array, begin: int, w: A
     m, b, differences = n - first, len(ring), 0
     x = (begin + m) % b
     for j in range(0, m + 1, LANES):
-        k_0, k_1, k_2, k_3 = (begin + j) % b, x, x, x
-        if j + 3 <= m:
-            k_1, k_2, k_3 = (begin + j + 1) % b, (begin + j + 2) % b, (begin + j + 3) % b
-        elif j + 1 <= m:
-            k_1, k_2 = (begin + j + 1) % b, (begin + min(j + 2, m)) % b
-        (g[j], g[j + 1], g[j + 2], g[j + 3]), (f[j], f[j + 1], f[j + 2], f[j + 3]) = multiply_four(
-            ring, k_0, k_1, k_2, k_3, x, w
-        )
+        i, k = (begin + j) % b, (begin + min(j + 1, m)) % b
+        p, q = (begin + min(j + 2, m)) % b, (begin + min(j + 3, m)) % b
+        of_x, of_w = multiply_four(ring, i, k, p, q, x, w)
+        g[j], g[j + 1], g[j + 2], g[j + 3] = of_x
+        f[j], f[j + 1], f[j + 2], f[j + 3] = of_w
     for j in range(m):
         differences |= differ(rows, first + j, ring, (begin + j) % b)
     return differences == 0
@@ -68,17 +66,10 @@ def differ(A: Array, i: int, B: Array, j: int) -> Any:
 def form_products(G: Array, rows: Array, first: int, n: int, w: Array, ring: Array, f: Array) -> None:
     """G <- A A' for the rows A of rows[first:n], which the ring has from its begin on; f is work space."""
     for j in range(n - first):
-        copy_row(ring, j, rows, first + j)
+        copy(ring[j], rows[first + j])
         multiply_rows(rows, first, first + j, ring, 0, w, G[j], f)
         for i in range(j):
             G[i, j] = G[j, i]
-
-
-@inline
-def copy_row(A: Array, i: int, B: Array, j: int) -> None:
-    """Row i of A <- row j of B."""
-    for m in range(A.shape[1]):
-        A[i, m] = B[j, m]
 
 
 @inline
