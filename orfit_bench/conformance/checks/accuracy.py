@@ -71,7 +71,8 @@ def _growing(context: CheckContext) -> Chunk:
     skip_if(context.variant.time_varying, "the transition varies with the rows")
     skip_if(context.batch_size > 1, "digits are lost when a batch is complete")
     chunk = context.rows(n=FIRST + GROWING)
-    return with_growing_rows(context, chunk, GROWTH**2 if context.method.state.solution else GROWTH)  # faster than X'X
+    is_solved = bool(context.method.state.solution)  # weights that are solved for lose digits later
+    return with_growing_rows(context, chunk, GROWTH**2 if is_solved else GROWTH)
 
 
 def _ways(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:

@@ -33,12 +33,12 @@ def closed_ends(setting: Setting) -> list[Any]:
 
 
 def needs_ends(context: CheckContext) -> str:
-    """A setting must be a number whose range has an end that belongs to it, at which the kernel learns."""
-    return "" if _at_ends(context) else "no setting has a number at an end of its range"
+    """The range of a setting must have a closed end that the kernel supports."""
+    return "" if _at_ends(context) else "no setting has a closed end of its range that the kernel supports"
 
 
 def _at_ends(context: CheckContext) -> list[CheckContext]:
-    """The same with each setting at an end of its range, where the kernel learns there."""
+    """The context with each setting at each closed end of its range that the kernel supports."""
     found = [
         replace(context, variant=replace(context.variant, settings={setting.name: end}, guaranteed=True))
         for setting in context.method.settings

@@ -1,4 +1,4 @@
-"""A second output of zeros, of which the first one must not know."""
+"""Several outputs: a second one of zeros must not change what is learned of the first."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ FLAGS: dict[str, Any] = {
     "fastmath": {"contract"},  # a * b + c with one rounding; nothing that depends on the width of vectors
 }
 CALLED: dict[str, Any] = FLAGS | {"cache": False, "forceinline": True, "no_cpython_wrapper": True}
-"""Flags of functions that only compiled functions call: they become part of these, and cannot be called otherwise.
+"""Flags of helpers: they are inlined into the compiled functions that call them, and have no other entry point.
 
-A call passes every number that describes an array through memory, which takes up to three quarters of the time of small
-rows. In a cache of their own, they would not follow changes of the functions that they call.
+A call would pass the shapes, strides and pointers of all arrays through memory, up to three quarters of the time of a
+small row. A helper has no cache on disk, which would not notice changes of the functions that the helper calls.
 """
 KINDS = {"W": (2, False), "R": (2, True), "w": (1, False), "r": (1, True), "C": (3, True), "M": (3, False)}
 """Arrays: number of dimensions, and whether they are only read.

@@ -19,10 +19,10 @@ from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
 from orfit_bench_numba._products import add_multiple, multiply, subtract_rows
 
-LINE = 64
-"""Bytes of a line of the cache."""
+CACHE_LINE = 64
+"""Bytes."""
 COLUMNS = 400
-"""Of B, R and Y that are worked on at a time: those of four rows each stay in the first-level cache, with 25 kB."""
+"""Processed at a time: four rows of R and of Y then take 25 kB, and stay in the first-level cache."""
 
 
 class Delayed(NamedTuple):
@@ -38,16 +38,16 @@ class Delayed(NamedTuple):
 def allocate(B: Array) -> Any:
     """What is delayed before the first update, nothing; and work space c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
-    rows = zeros_in_lines(8 * d, B).reshape(8, d)
+    rows = aligned_zeros(8 * d, B).reshape(8, d)
     delayed = Delayed(np.zeros((4, k), kind), rows[:4], np.zeros((4, k), kind), rows[4:])
     return delayed, (np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind))
 
 
 @inline
-def zeros_in_lines(n: int, like: Array) -> Any:
-    """n zeros that begin with a line of the cache: vectors that cross lines are loaded at half the speed."""
-    room = np.zeros(n + LINE // like.itemsize, like.dtype)
-    begin = -room.ctypes.data % LINE // like.itemsize
+def aligned_zeros(n: int, like: Array) -> Any:
+    """n zeros, aligned to a cache line: vectors that cross cache lines are loaded at half the speed."""
+    room = np.zeros(n + CACHE_LINE // like.itemsize, like.dtype)
+    begin = -room.ctypes.data % CACHE_LINE // like.itemsize
     return room[begin : begin + n]
 
 

@@ -45,7 +45,7 @@ def learn_sanger(C: Array, B: Array, G: Array, step: Scalar, y: Array) -> Any:
 
 @inline
 def transpose(B: Array, C: Array) -> None:
-    """B <- C', eight rows of C at a time: a line of the cache."""
+    """B <- C', eight rows of C at a time: a cache line."""
     eights = len(C) // 8 * 8
     for i in range(0, eights, 8):
         for j in range(len(B)):
@@ -58,7 +58,7 @@ def transpose(B: Array, C: Array) -> None:
 
 @inline
 def multiply_columns(G: Array, B: Array) -> None:
-    """G, in and above its diagonal, <- B B', in tiles of four by two; behind the last row stands the last row."""
+    """G, in and above its diagonal, <- B B', in tiles of four by two; beyond the last row, a tile repeats it."""
     last = len(B) - 1
     for j in range(0, len(B), 2):
         k = min(j + 1, last)
