@@ -8,7 +8,7 @@ exact result for numbers within a few eps of its input, and therefore stays with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,10 @@ LearnFunction = Callable[["CheckContext", Any, Chunk], Any]
 """Lets a learner learn the rows, and returns what is compared apart from its state."""
 N_LARGE, N_SMALL = 2, 5
 """Perturbations of each size: one alone may miss the sensitive direction, and a cut-off may be crossed either way."""
+N_MORE = 16
+"""So many more decide about a deviation that is beyond the bound of the first ones."""
+ROUNDINGS_PER_ROW = 8
+"""Operations on single numbers in a step, which count beside those for each feature: error, gain, weight, settings."""
 
 
 def learn_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Array | None:
@@ -39,10 +43,14 @@ def learn_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Array | Non
 def tolerance(
     context: CheckContext, chunk: Chunk, found: float = float("inf"), learn: LearnFunction = learn_rows
 ) -> float:
-    """The bound on the deviation after these rows. The condition number is measured only if `found` requires it."""
-    n = max(1, chunk.X.size)
-    smallest = bound(context.dtype, n, 1.0, 1)
-    return smallest if found <= smallest else bound(context.dtype, n, condition(context, chunk, learn), 1)
+    """The bound on the deviation after these rows. The condition number is measured only as far as `found` requires."""
+    n = chunk.X.size + ROUNDINGS_PER_ROW * max(1, len(chunk.X))
+    limit = bound(context.dtype, n, 1.0, 1)
+    for condition in conditions(context, chunk, learn) if found > limit else ():
+        limit = bound(context.dtype, n, condition, 1)
+        if found <= limit:
+            break
+    return limit
 
 
 def perturbation_size(dtype: str) -> float:
@@ -55,16 +63,18 @@ def few_ulps(dtype: str) -> float:
     return 8 * float(np.finfo(dtype).eps)
 
 
-def condition(context: CheckContext, chunk: Chunk, learn: LearnFunction = learn_rows) -> float:
+def conditions(context: CheckContext, chunk: Chunk, learn: LearnFunction = learn_rows) -> Iterator[float]:
     """The factor by which a relative change of the kernel's input is amplified in the state and the predictions.
 
     It is the larger of two: for changes far above rounding, which is the condition of the problem, and for changes of a
     few ulps, which the algorithm of the reference may amplify more (the square, for a covariance without noise). The
     second is left out if there is no reference, since it would then be measured on the code under test.
+
+    First from a few perturbations, then from one more at a time.
     """
     reference = context.reference
-    sizes = [perturbation_size(context.dtype)] * N_LARGE
-    sizes += [few_ulps(context.dtype)] * (N_SMALL if reference is not context else 0)
+    large, small = perturbation_size(context.dtype), few_ulps(context.dtype)
+    sizes = [large] * N_LARGE + [small] * (N_SMALL if reference is not context else 0)
     random = np.random.default_rng([context.seed, *chunk.X.shape])
 
     def outcome(size: float) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -72,12 +82,18 @@ def condition(context: CheckContext, chunk: Chunk, learn: LearnFunction = learn_
         predictions = learn(reference, learner, chunk)
         return comparable_state(learner), comparable_state(predictions)
 
+    def amplification(size: float) -> float:
+        return max(map(_change, plain, outcome(size))) / size
+
     try:
-        plain, *others = map(outcome, [0.0, *sizes])
+        plain = outcome(0.0)
+        largest = max(1.0, *map(amplification, sizes))
+        yield largest
+        for i in range(N_MORE):
+            largest = max(largest, amplification(sizes[-1] if i % 2 else sizes[0]))
+            yield largest
     except DivergedError:
-        return float("inf")
-    changes = [max(map(_change, plain, other)) for other in others]
-    return max(1.0, *(change / size for change, size in zip(changes, sizes, strict=True)))
+        yield float("inf")
 
 
 def _change(a: dict[str, Array], b: dict[str, Array]) -> float:

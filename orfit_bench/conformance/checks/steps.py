@@ -1,4 +1,4 @@
-"""Steps of several rows: in any order, and with rows that are missing."""
+"""Steps of several rows: in any order, with rows that are missing, and with rows of any size."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, skip_if, worst
+from orfit_bench.conformance.acceptance import ensure_finite_state
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.chunks import needs_blocks
 from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Chunk
+from orfit_bench.errors import DivergedError
 from orfit_bench.spec import LINEAR
 
 SIZES = (2, 3, 5, 1, 4)
 """Rows of each step."""
+SCALE = 2**8
+"""Of targets that demand large weights."""
 
 
 def needs_blocks_without_memory(context: CheckContext) -> str:
@@ -63,6 +67,33 @@ def missing_rows_of_a_step_are_left_out(context: CheckContext) -> Deviation:
         pairs = [(fields[f.name], expected[f.name]) for f in layout_of(other).fields if f.compared == "entries"]
         found.append(context.compare(present, *pairs, of=f"{n} rows missing from each step", learn=_learn_steps))
     return worst(found)
+
+
+@check(needs_blocks)
+def steps_with_extreme_rows(context: CheckContext) -> None:
+    """A step of rows of very different sizes, of which one repeats, is learned or refused, and never half of it.
+
+    The weights before it are large, so that predictions for the largest rows overflow.
+    """
+    skip_if(context.variant.time_varying, "a step takes no transition for each row")
+    chunk, limits = context.rows(n=2 * max(SIZES), d=3 * max(SIZES)), np.finfo(context.dtype)
+    first, step = chunk.cut(0, max(SIZES)), chunk.cut(max(SIZES), 2 * max(SIZES))
+    if context.accepts(large := first.numbers(lambda a: a if a is first.X else SCALE * a)):
+        first = large
+    for size in (limits.tiny, limits.tiny**0.5 / SCALE, limits.max**0.5 * SCALE, limits.max / SCALE, limits.max):
+        for extreme in (0, len(step.X) - 1):
+            X = step.X.copy()
+            X[extreme] = X[extreme] / np.abs(X[extreme]).max() * size
+            X[1] = X[2]
+            learner = context.train(first)
+            context.flush(learner)
+            before = learner.to_bytes()
+            try:
+                with np.errstate(all="ignore"):
+                    context.step(learner, step.with_rows(X))
+            except DivergedError:
+                ensure(learner.to_bytes() == before, f"a step with row {extreme} of size {size:.0e} was half learned")
+            ensure_finite_state(learner, f"after a step with row {extreme} of size {size:.0e}")
 
 
 def _learn_steps(context: CheckContext, learner: Any, chunk: Chunk) -> None:

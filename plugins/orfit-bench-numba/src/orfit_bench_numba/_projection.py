@@ -91,10 +91,12 @@ def fit_block(s: Any, J: Array, E: Array) -> bool:
 
 
 def solve_fit(R: Array, E: Array) -> Array:
-    """The z (a, r) with R'z = E; the least-squares solution if J has dependent rows."""
+    """The z (a, r) with R'z = E; the least-squares solution if J has dependent rows; NaN if R or E is not finite."""
     if R.shape[0] == R.shape[1]:
         z: Array = solve_triangular(R, E, trans=1, check_finite=False)
         return z
+    if not (np.isfinite(R).all() and np.isfinite(E).all()):  # LAPACK would raise an error
+        return np.full((len(R), E.shape[1]), np.nan, E.dtype)
     return np.linalg.lstsq(R.T, E, rcond=0)[0]
 
 

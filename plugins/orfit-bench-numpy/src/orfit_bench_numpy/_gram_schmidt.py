@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from orfit_bench.kernels.guards import is_finite
 from orfit_bench.spec.kernel import State
 
 Array = NDArray[Any]
@@ -45,7 +46,14 @@ def solve_fit(R: Array, E: Array) -> Array:
     """
     if R.shape[0] == R.shape[1]:
         return E / R.conj() if R.size == 1 else solve_triangular(R.conj().T, E, lower=True, check_finite=False)
-    z: Array = np.linalg.lstsq(R.conj().T, E, rcond=0)[0]
+    return least_squares(R.conj().T, E, 0)
+
+
+def least_squares(A: Array, B: Array, rcond: float | None) -> Array:
+    """A^+ B (p, r), NaN where a number is not finite: LAPACK would raise an error."""
+    if not (is_finite(A) and is_finite(B)):
+        return np.full((A.shape[1], B.shape[1]), np.nan, B.dtype)
+    z: Array = np.linalg.lstsq(A, B, rcond=rcond)[0]
     return z
 
 
