@@ -46,7 +46,7 @@ def add_products(L: Array, X: Array, factor: float) -> None:
 def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
     """The w (p, r) with L w = m, and the precision of L; if too little is left, the `least_norm` solution."""
     if not np.diagonal(L).any():
-        return np.zeros_like(m), 1.0  # no row, and no prior
+        return np.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow; no row, and no prior
     C, precision = factor_information(L)
     if not is_solvable(L, precision):
         return least_norm(L, m), precision
@@ -84,11 +84,18 @@ def add_many_rows(L: Array, m: Array, X: Array, Y: Array) -> bool:
 def factor_information(L: Array) -> tuple[Array, float]:
     """The C with C C' = L, and the precision: its smallest squared pivot relative to the diagonal of L.
 
-    The upper triangle of C is not zero. A precision of 0 means that the factorization failed.
+    The precision is smaller where L itself has lost digits. The upper triangle of C is not zero. A precision of 0 means
+    that the factorization failed.
     """
     (potrf,) = get_lapack_funcs(("potrf",), (L,))
     C, failed = potrf(L.T, lower=0, clean=0)
-    return C.T, 0.0 if failed else float((np.diagonal(C).real ** 2 / np.diagonal(L).real).min())
+    diagonal = np.diagonal(L).real
+    return C.T, 0.0 if failed else float((np.diagonal(C).real ** 2 / diagonal).min()) * kept_digits(diagonal)
+
+
+def kept_digits(diagonal: Array) -> float:
+    """Eps over the relative rounding errors of L, below 1 where squares are subnormal: their errors are absolute."""
+    return min(1.0, float(diagonal.min()) / float(np.finfo(diagonal.dtype).tiny))
 
 
 def is_solvable(L: Array, precision: float) -> bool:

@@ -102,8 +102,18 @@ def warns_once_half_of_the_digits_are_lost(create: Any, rows: Rows) -> Measured:
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
+def underflowing_information_is_warned_of(create: Any, rows: Rows) -> Measured:
+    """Without a prior, squares of rows that lose half of the digits, or all, to underflow give a warning."""
+    wrong, limits = 0, np.finfo(create().dtype)
+    for square, warns in ((limits.tiny / limits.eps, False), (limits.tiny * limits.eps**0.7, True), (0.0, True)):
+        size = float(np.sqrt(square)) or float(limits.tiny)
+        learner = create(ridge=0.0).partial_fit(size * np.eye(2), [1.0, -1.0])
+        wrong += _count_warnings(learner) != warns
+    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+
+
 def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
-    """A row with which the information overflows is refused, in calls of any size and in a step of two rows."""
+    """A row with which the information or the moment overflows is refused, in calls of any size and in a step."""
     wrong, n = 0, 4
     for ff in (0.99, 1.0):
         for size in (1, 2, n):
@@ -113,6 +123,12 @@ def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
             wrong += not any(refused) or not np.isfinite(learner.array("information")).all()
         learner = create(forgetting_factor=ff).partial_fit(X[:2], np.zeros(2))
         wrong += not is_refused(learner.step, X[2:], np.zeros(2))
+        large = float(np.finfo(learner.dtype).max)  # a target, which the rows below bring to the moment as it is
+        for size in (1, 2):
+            learner = create(forgetting_factor=ff).partial_fit(np.eye(2), [0.8 * large, 0.0])
+            wrong += not is_refused(learner.step, np.eye(2)[:size], np.full(size, 0.8 * large))
+            wrong += not is_refused(learner.partial_fit, np.eye(2)[:size], np.full(size, 0.8 * large))
+            wrong += not np.isfinite(learner.array("moment")).all()
     return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
 
 
@@ -134,6 +150,7 @@ LAWS = (
     Law(least_norm_without_prior, "thesis, Proposition 2", exponent=2, shape="wide"),
     Law(merge_is_exact, "survey, eq. (9)", exponent=2),
     Law(warns_once_half_of_the_digits_are_lost, "docs/decisions/0046", exponent=0, shape="own"),
+    Law(underflowing_information_is_warned_of, "docs/decisions/0046", exponent=0, shape="own"),
     Law(overflowing_information_is_refused, "survey, eq. (9), in floating point", exponent=0, shape="own"),
     *uncertainty.OF_REGRESSION,
     *weights.OF_SUMS,

@@ -27,6 +27,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     refusals,
     restored,
     saved_files,
+    scales,
     settings,
     shapes,
     side_effects,

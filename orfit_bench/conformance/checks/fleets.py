@@ -11,7 +11,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.large_states import large_fields, with_large_field
-from orfit_bench.conformance.precision_marks import needs_mark
+from orfit_bench.conformance.precision_marks import FIRST, GROWING, mark_of, needs_mark, with_growing_rows
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
@@ -129,22 +129,23 @@ def needs_fleets_that_warn(context: CheckContext) -> str:
     return needs_fleets(context) or needs_mark(context)
 
 
-@check(needs_fleets_that_warn, all_variants=False)
+@check(needs_fleets_that_warn)
 def fleet_members_lose_precision_alone(context: CheckContext) -> None:
-    """A row by which one member loses half of its digits marks this member, as it marks the learner that is alone."""
+    """Rows that grow mark the members that learn them, and are refused, as in learners that are alone."""
     alone = new_members(context)
-    fleet, chunk = stack(alone), context.rows(n=1)
-    large = chunk.X * (np.finfo(context.dtype).eps ** -0.4 / np.linalg.norm(chunk.X)).astype(context.dtype)
-    for i, learner in enumerate(alone):
-        context.learn(learner, chunk.with_rows(large) if i == 1 else chunk)
-    X = np.stack([large if i == 1 else chunk.X for i in range(MEMBERS)])
-    learn_fleet(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
-    name = context.method.state.warning[0] if context.method.state.warning else ""
-    marks, want = ([float(learner.array(name)) for learner in learners] for learners in (fleet, alone))
-    ensure(marks == want, f"{name} of the members is {marks}, of learners that are alone {want}")
+    fleet, chunk = stack(alone), context.rows(n=FIRST + GROWING)
+    X = np.stack([chunk.X] * MEMBERS)
+    X[1:3] = with_growing_rows(context, chunk).X
+    X[2, FIRST:] = X[2, FIRST:, :1]  # along one direction, so that the others keep their variance
+    refused = [i for i, learner in enumerate(alone) if refuses(context, learner, chunk.with_rows(X[i]))]
+    named = members_that_refuse(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
+    for what, of in (("marks", partial(mark_of, context)), ("rows seen", lambda one: one.n_samples_seen_)):
+        got, want = ([of(learner) for learner in learners] for learners in (fleet, alone))
+        ensure(got == want, f"the {what} of the members: {got}, of learners that are alone: {want}")
 
 
-@check(needs_fleets, all_variants=False)
+@check(needs_fleets)
 def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     """A member that diverges keeps its last good state and is named; all others learn their rows."""
     alone = new_members(context)
@@ -152,19 +153,10 @@ def fleet_members_diverge_alone(context: CheckContext) -> Deviation:
     fleet, chunk = stack(alone), context.rows(n=4)
     huge = np.array(chunk.X)
     huge[2] = np.finfo(context.dtype).max
-    failed = []
-    for i, learner in enumerate(alone):
-        try:
-            context.learn(learner, chunk.with_rows(huge) if i == 1 else chunk)
-        except DivergedError:
-            failed.append(i)
+    refused = [i for i, one in enumerate(alone) if refuses(context, one, chunk.with_rows(huge) if i == 1 else chunk)]
     X = np.stack([huge if i == 1 else chunk.X for i in range(MEMBERS)])
-    named: tuple[int, ...] = ()
-    try:
-        learn_fleet(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
-    except DivergedError as error:
-        named = error.members
-    ensure(list(named) == failed, f"the error names the members {list(named)}, want {failed}")
+    named = members_that_refuse(fleet, X, None if chunk.y is None else np.stack([chunk.y] * MEMBERS))
+    ensure(named == refused, f"the members {named} refuse a row, learners that are alone: {refused}")
     return compare_members(context, fleet, alone, chunk, "after a row that is too large")
 
 
@@ -192,11 +184,12 @@ def _ensure_large_member_refuses(context: CheckContext) -> None:
     """A member with a large state, and it alone, refuses a row of small numbers if the learner alone does."""
     chunk = context.rows(n=4)
     ordinary = context.train(chunk)
-    tiny = chunk.with_rows(np.asarray(chunk.X) * float(np.finfo(context.dtype).max) ** -0.6).cut(0, 1)
-    for name in large_fields(ordinary):
-        large = with_large_field(context, ordinary, name, 0.4)
-        fleet = stack([ordinary.copy(), large.copy(), ordinary.copy()])
-        y = None if tiny.y is None else np.stack([tiny.y] * 3)
-        named = members_that_refuse(fleet, np.stack([tiny.X] * 3), y)
-        want = [1] if refuses(context, large, tiny) else []
-        ensure(named == want, f"the members {named} refuse a row, want {want}, with a large {name}")
+    for scale in (float(np.finfo(context.dtype).max) ** -0.6, 0.0):
+        tiny = chunk.with_rows(np.asarray(chunk.X) * scale).cut(0, 1)
+        for name in large_fields(ordinary):
+            large = with_large_field(context, ordinary, name, 0.4)
+            fleet = stack([ordinary.copy(), large.copy(), ordinary.copy()])
+            y = None if tiny.y is None else np.stack([tiny.y] * 3)
+            named = members_that_refuse(fleet, np.stack([tiny.X] * 3), y)
+            want = [1] if refuses(context, large, tiny) else []
+            ensure(named == want, f"the members {named} refuse a row, want {want}, with a large {name}")

@@ -16,6 +16,8 @@ from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import LINEAR, Diagonal
 
+SEEDS = 10
+"""With so many seeds, steps that are drawn cannot all be the same."""
 Change = Callable[[Any, dict[str, Any]], None]
 """Spoils a state (a dataset) or its header."""
 
@@ -87,13 +89,15 @@ def seed_decides_where_numbers_are_drawn(context: CheckContext) -> None:
     """Another seed gives another result if the start or the steps are drawn, and the same one if nothing is."""
     skip_if(context.variant.model is not LINEAR, "the model draws its weights, too")
     chunk = context.rows()
-    one, other = (host_arrays_of(context.train(chunk, random_state=context.seed + i)) for i in (0, 1))
-    differ = any(not np.array_equal(one[name], other[name]) for name in one)
     learner = context.initialize(chunk)
-    starts = _draws_at_the_start(learner)
-    ensure(differ or not starts, "the start is drawn, but another seed gives the same result")
-    decides = starts or context.method.kernel.draws(learner.settings)
-    ensure(decides or not differ, "nothing is drawn, but another seed gives another result")
+    starts, draws = _draws_at_the_start(learner), bool(context.method.kernel.draws(learner.settings))
+    one, *others = (
+        host_arrays_of(context.train(chunk, random_state=context.seed + i)) for i in range(SEEDS if draws else 2)
+    )
+    differ = any(not np.array_equal(one[name], other[name]) for other in others for name in one)
+    drawn = "start is" if starts else "steps are"
+    ensure(differ or not (starts or draws), f"the {drawn} drawn, but another seed gives the same result")
+    ensure(starts or draws or not differ, "nothing is drawn, but another seed gives another result")
 
 
 def _draws_at_the_start(learner: Any) -> bool:

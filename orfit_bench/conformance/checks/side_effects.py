@@ -8,6 +8,7 @@ from io import StringIO
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import rows_until_refusal
 from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, bits
@@ -103,14 +104,15 @@ def predicts_before_first_row(context: CheckContext) -> None:
 def learners_are_independent(context: CheckContext) -> None:
     """Two learners that are used alternately get the same states as one after the other, bit by bit."""
     chunk = context.rows()
+    backward = chunk.map(lambda a: a[::-1])  # which may be refused: nothing is said of rows in this order
     alone = [context.create() for _ in range(2)]
     alternating = [context.create() for _ in range(2)]
-    for learner, late in zip(alone, (0, 4), strict=True):
+    for learner, stream in zip(alone, (chunk, backward), strict=True):
         for i in range(0, 24, 4):
-            context.learn(learner, chunk.cut(max(0, i - late), i + 4 - late))
+            rows_until_refusal(context, learner, stream.cut(i, i + 4))
     for i in range(0, 24, 4):
-        for learner, late in zip(alternating, (0, 4), strict=True):  # the second learns what the first has learned
-            context.learn(learner, chunk.cut(max(0, i - late), i + 4 - late))
+        for learner, stream in zip(alternating, (chunk, backward), strict=True):
+            rows_until_refusal(context, learner, stream.cut(i, i + 4))
     for got, want in zip(alternating, alone, strict=True):
         context.ensure_identical(got, want, "used alternately with another learner")
 

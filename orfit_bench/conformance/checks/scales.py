@@ -1,0 +1,129 @@
+"""What rows and targets of any scale have in common with those of ordinary size."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from orfit_bench.conformance.check import Deviation, check, worst
+from orfit_bench.conformance.checks.chunks import needs_predictions
+from orfit_bench.conformance.checks.equivariance import needs_linear_model
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.errors import AccuracyWarning, DivergedError
+from orfit_bench.spec import LINEAR, Number
+
+NEAR = (-20, 20)
+"""Powers of two by which rows or targets are scaled to find out what their scale changes."""
+MARGIN = 12
+"""Powers of two by which scaled numbers stay away from where they, or their squares, over- or underflow."""
+Scale = Callable[[Chunk, int], Chunk]
+
+
+def far(context: CheckContext, squares: bool) -> tuple[int, ...]:
+    """Powers of two by which numbers, or their squares too, come near the ends of the range or leave it."""
+    exponent = int(np.finfo(context.dtype).maxexp)
+    half, end = exponent // 2, exponent - MARGIN
+    beyond = (-half - MARGIN, half + MARGIN) if squares else ()
+    return (MARGIN - half, half - MARGIN, *beyond, -end, end)
+
+
+def needs_linear_rows(context: CheckContext) -> str:
+    """The variant must be of a linear model, the same for all rows."""
+    if context.variant.model is not LINEAR or context.variant.time_varying:
+        return "it is of rows of a linear model"
+    return needs_linear_model(context)
+
+
+def needs_linear_numbers(context: CheckContext) -> str:
+    """The variant must be of a linear model that predicts numbers."""
+    labels = "labels have no scale" if context.method.traits.labels else ""
+    return needs_linear_rows(context) or needs_predictions(context) or labels
+
+
+@check(needs_linear_rows, numbers="any")
+def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
+    """Where rows of another scale give the same predictions, those of any scale do, or give a warning or an error."""
+    squares = not context.method.state.solution  # which it keeps, with fewer digits where they are subnormal
+    return _compare_scales(context, _scale_rows, _unscaled_if_projected, squares)
+
+
+@check(needs_linear_numbers, numbers="any")
+def predictions_scale_with_targets(context: CheckContext) -> Deviation | None:
+    """Where predictions scale with the targets, they do so for targets of any scale, or these are refused."""
+    return _compare_scales(context, _scale_targets, lambda _, f, power: _times(f, -power), squares=False)
+
+
+def _compare_scales(
+    context: CheckContext, scale: Scale, undo: Callable[[CheckContext, Array, int], Array], squares: bool
+) -> Deviation | None:
+    """The deviation of what is predicted from rows of any scale, if small changes of the scale change nothing."""
+    found = []
+    for one in _with_zeros(context):
+        chunk = one.rows()
+        plain = _predicted(one, chunk)
+        for power in (*NEAR, *far(one, squares)):
+            scaled = scale(chunk, power)
+            other = _predicted(one, scaled) if one.accepts(scaled) else None
+            if plain is None or other is None:
+                continue
+            deviation = one.compare(chunk, (undo(one, other, power), plain), of=f"scale 2^{power}, {one.variant}")
+            if power in NEAR and not deviation.holds:
+                break
+            found.append(deviation)
+    return worst(found) if found else None
+
+
+def _with_zeros(context: CheckContext) -> Iterator[CheckContext]:
+    """This context, and the same with each number that may be zero at zero: a regularization has a scale."""
+    yield context
+    for setting in context.method.settings:
+        if isinstance(setting.type, Number) and setting.type.low == 0 and 0.0 in setting.type:
+            variant = replace(context.variant, settings={**context.variant.settings, setting.name: 0.0})
+            one = replace(context, variant=variant)
+            if not one.lacking and _learns(one):
+                yield one
+
+
+def _learns(context: CheckContext) -> bool:
+    """Whether rows are learned with these settings, one call after the other: without a prior, the first is a step."""
+    try:
+        context.create()
+        context.train(context.rows())
+    except (ValueError, DivergedError):
+        return False
+    return True
+
+
+def _predicted(context: CheckContext, chunk: Chunk) -> Array | None:
+    """The predictions before each step, or the projections after the last one; None after an error or a warning."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", AccuracyWarning)
+            learner = context.create()
+            before, after = context.learn(learner, chunk), context.predict(learner, chunk.X)  # which may warn
+            return after if before is None else before
+    except (DivergedError, AccuracyWarning):
+        return None
+
+
+def _scale_rows(chunk: Chunk, power: int) -> Chunk:
+    return chunk.with_rows(_times(chunk.X, power))
+
+
+def _scale_targets(chunk: Chunk, power: int) -> Chunk:
+    return chunk._replace(y=None if chunk.y is None else _times(chunk.y, power))
+
+
+def _times(a: Array, power: int) -> Array:
+    """The numbers times a power of two."""
+    real = np.ldexp(a.real, power)
+    return real + 1j * np.ldexp(a.imag, power) if a.dtype.kind == "c" else np.asarray(real)
+
+
+def _unscaled_if_projected(context: CheckContext, predictions: Array, power: int) -> Array:
+    """Predictions as they are; projections of scaled rows in the scale of the rows."""
+    return predictions if context.method.traits.supervised else _times(predictions, -power)
