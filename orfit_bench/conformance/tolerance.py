@@ -31,6 +31,8 @@ N_LARGE, N_SMALL = 2, 5
 """Perturbations of each size: one alone may miss the sensitive direction, and a cut-off may be crossed either way."""
 N_MORE = 16
 """So many more decide about a deviation that is beyond the bound of the first ones."""
+BOTH = 2
+"""Two results are compared, each within the bound of the exact one."""
 ROUNDINGS_PER_ROW = 8
 """Operations on single numbers in a step, which count beside those for each feature: error, gain, weight, settings."""
 
@@ -45,9 +47,9 @@ def tolerance(
 ) -> float:
     """The bound on the deviation after these rows. The condition number is measured only as far as `found` requires."""
     n = chunk.X.size + ROUNDINGS_PER_ROW * max(1, len(chunk.X))
-    limit = bound(context.dtype, n, 1.0, 1)
+    limit = BOTH * bound(context.dtype, n, 1.0, 1)
     for condition in conditions(context, chunk, learn) if found > limit else ():
-        limit = bound(context.dtype, n, condition, 1)
+        limit = BOTH * bound(context.dtype, n, condition, 1)
         if found <= limit:
             break
     return limit

@@ -46,8 +46,14 @@ def variants(method: Method) -> list[Variant]:
     if method.traits.gaps:
         found += [Variant({}, time_varying=True), Variant({}, outputs=2, time_varying=True)]
     if method.kernel.models:
-        found += [Variant(s, MLP((3,)), 2) for s in named]
+        found += [Variant(_without_start(method, s), MLP((12,)), 2) for s in named]
     return found
+
+
+def _without_start(method: Method, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings without a number that all weights start from: it would make the units of a network equal."""
+    starts = {s.name for s in method.settings if isinstance(s.type, Matrix) and s.default is None}
+    return {name: value for name, value in settings.items() if name not in starts or np.ndim(value) > 0}
 
 
 def alone(method: Method) -> Iterator[dict[str, Any]]:

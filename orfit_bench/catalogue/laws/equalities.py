@@ -119,7 +119,7 @@ def sgd_converges_to_orfit(create: Any, rows: Rows) -> Measured:
     sgd, orfit = create("sgd", step_size=stable_step(few)), create("orfit").partial_fit(few.X, few.y)
     for _ in range(400):
         sgd.partial_fit(few.X, few.y)
-    return Measured(deviation(final_weights(sgd), final_weights(orfit)), len(few.X), condition(few.X))
+    return Measured(deviation(final_weights(sgd), final_weights(orfit)), few.X.size, condition(few.X))
 
 
 def rls_equals_kalman(create: Any, rows: Rows) -> Measured:

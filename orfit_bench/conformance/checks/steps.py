@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.acceptance import ensure_finite_state
+from orfit_bench.conformance.acceptance import ensure_finite_state, learn_or_skip
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.chunks import needs_blocks
 from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
@@ -85,7 +85,8 @@ def steps_with_extreme_rows(context: CheckContext) -> None:
             X = step.X.copy()
             X[extreme] = X[extreme] / np.abs(X[extreme]).max() * size
             X[1] = X[2]
-            learner = context.train(first)
+            learner = context.create()
+            learn_or_skip(context, learner, first)
             context.flush(learner)
             before = learner.to_bytes()
             try:
