@@ -63,13 +63,20 @@ def equals_exponential_forgetting_for_full_blocks(create: Any, rows: Rows) -> Me
     blocks = len(X) // N
     X, y = X[: blocks * N], y[: blocks * N]
     prior = weakest_energy(X[:N])
-    learner = create(forgetting="directional", ridge=prior, forgetting_factor=ff)
+    scale = tiny_scale(create)
+    learner = create(forgetting="directional", ridge=scale**2 * prior, forgetting_factor=ff)
     for i in range(0, len(X), N):
-        learner.step(X[i : i + N], y[i : i + N])
+        learner.step(scale * X[i : i + N], y[i : i + N])
     weight = np.repeat(ff ** (np.arange(blocks - 1, -1, -1) / 2), N)[:, None]
     A = np.vstack([weight * X, np.sqrt(ff**blocks * prior) * np.eye(d)])
     b = np.vstack([weight * y[:, None], np.zeros((d, 1))])
-    return Measured(deviation(final_weights(learner), np.linalg.lstsq(A, b, rcond=None)[0]), len(X), condition(A))
+    want = np.linalg.lstsq(A, b, rcond=None)[0]
+    return Measured(deviation(scale * final_weights(learner), want), len(X), condition(A))
+
+
+def tiny_scale(create: Any) -> float:
+    """A power of two below eps: of rows that are small beside 1, not beside their prior."""
+    return float(2.0 ** round(1.2 * np.log2(np.finfo(create().dtype).eps)))
 
 
 def forgets_along_the_rows_alone(create: Any, rows: Rows) -> Measured:
@@ -77,9 +84,11 @@ def forgets_along_the_rows_alone(create: Any, rows: Rows) -> Measured:
     X, y, _ = rows
     prior, worst = weakest_energy(X), 0.0
     for ff in (0.8, 0.98):
-        learner = create(forgetting="directional", ridge=prior, forgetting_factor=ff).partial_fit(X, y)
         want = solve_directional(X, y[:, None], np.zeros((X.shape[1], 1)), prior, ff)
-        worst = nan_max(worst, deviation(final_weights(learner), np.asarray(want)))
+        for scale in (1.0, tiny_scale(create)):
+            learner = create(forgetting="directional", ridge=scale**2 * prior, forgetting_factor=ff)
+            learner.partial_fit(scale * X, y)
+            worst = nan_max(worst, deviation(scale * final_weights(learner), np.asarray(want)))
     return Measured(worst, len(X), condition(X))
 
 

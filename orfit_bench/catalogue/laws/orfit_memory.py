@@ -75,6 +75,24 @@ def _latest_of_batches(create: Any, rows: Rows) -> float:
     return deviation(state["singular_values"].values, np.linalg.norm(R, axis=1))
 
 
+def orthogonal_rows_keep_their_norms(create: Any, rows: Rows) -> Measured:
+    """Of orthogonal rows, each summary keeps the directions and the norms; of rows of a batch, their shares."""
+    sizes, worst = 2.0 ** np.array([1, 4, 0, 5, 2, 3]), 0.0
+    X, y = np.diag(sizes), np.ones(len(sizes))
+    for summary in SUMMARIES:
+        for batch_size in (1, 2):
+            state = create(memory=3, summary=summary, batch_size=batch_size).partial_fit(X, y).state()
+            U, sigma = np.abs(state["basis"].values), state["singular_values"].values
+            of = U.argmax(axis=1)
+            single = 0.0 if len(set(of.tolist())) == len(of) == 3 else np.inf
+            worst = nan_max(worst, deviation(U, np.eye(len(X))[of]), deviation(sigma, sizes[of]), single)
+    pair = np.array([[3.0, 0.0], [4.0, 2.0]])  # of both rows the first direction has 3 and 4
+    for summary in ("latest", "random"):
+        state = create(memory=3, summary=summary, batch_size=2).partial_fit(pair, np.ones(2)).state()
+        worst = nan_max(worst, deviation(state["singular_values"].values, np.array([5.0, 2.0])))
+    return Measured(worst, len(X), 1.0)
+
+
 def random_memory_is_uniform(create: Any, rows: Rows) -> Measured:
     """The summary `random` drops each direction equally often, within five standard deviations of chance."""
     X, y, _ = rows

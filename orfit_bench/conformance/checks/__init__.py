@@ -26,6 +26,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     proof,
     refusals,
     restored,
+    roles,
     saved_files,
     scales,
     settings,

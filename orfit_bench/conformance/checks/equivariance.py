@@ -52,8 +52,7 @@ def _permuted(context: CheckContext, chunk: Chunk) -> Deviation:
     predictions = learn_or_skip(context, learner, chunk)
     state = start.state()
     for field in layout_of(start).fields:
-        for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
-            state[field.name].values[...] = np.take(state[field.name].values, order, axis)
+        state[field.name].values[...] = _in_order(start, field.name, state[field.name].values, order)
     other, permuted = restore(state), chunk.with_rows(chunk.X[:, order])
     parts = [context.learn(other, permuted.cut(lo, hi)) for lo, hi in ((0, 5), (5, len(chunk.X)))]
     return context.compare(
@@ -65,12 +64,21 @@ def _permuted(context: CheckContext, chunk: Chunk) -> Deviation:
 
 
 def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> list[tuple[Any, Any]]:
-    """The weights, or the projections onto a subspace, of a learner of permuted rows and as they should be."""
+    """Weights and covariances, or the projections onto a subspace, of a learner of permuted rows, as they should be."""
     if not context.method.traits.supervised:
         rows = context.rows(n=3, d=len(order)).X
         return [(context.predict(other, rows[:, order]), context.predict(learner, rows)[:, order])]
     fields, expected = host_arrays_of(other), host_arrays_of(learner)
-    return [(fields[n], expected[n][order]) for n in (context.method.state.weights,) if n in fields]
+    names = [f.name for f in layout_of(learner).fields if f.role in ("weights", "moment", "covariance", "variances")]
+    return [(fields[name], _in_order(learner, name, expected[name], order)) for name in names]
+
+
+def _in_order(learner: Any, name: str, a: Array, order: Array) -> Array:
+    """A field with its features in another order."""
+    (field,) = (f for f in layout_of(learner).fields if f.name == name)
+    for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
+        a = np.take(a, order, axis)
+    return a
 
 
 @check(needs_linear_predictions)

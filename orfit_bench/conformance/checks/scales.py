@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, worst
+from orfit_bench.conformance.check import Deviation, check, skip_if, worst
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.context import CheckContext
@@ -31,20 +31,13 @@ def far(context: CheckContext, squares: bool) -> tuple[int, ...]:
     return (MARGIN - half, half - MARGIN, *beyond, -end, end)
 
 
-def needs_linear_rows(context: CheckContext) -> str:
-    """The variant must be of a linear model, the same for all rows."""
-    if context.variant.model is not LINEAR or context.variant.time_varying:
-        return "it is of rows of a linear model"
-    return needs_linear_model(context)
-
-
 def needs_linear_numbers(context: CheckContext) -> str:
-    """The variant must be of a linear model that predicts numbers."""
+    """The method must learn a linear model and predict numbers."""
     labels = "labels have no scale" if context.method.traits.labels else ""
-    return needs_linear_rows(context) or needs_predictions(context) or labels
+    return needs_linear_model(context) or needs_predictions(context) or labels
 
 
-@check(needs_linear_rows, numbers="any")
+@check(needs_linear_model, numbers="any")
 def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
     """Where rows of another scale give the same predictions, those of any scale do, or give a warning or an error."""
     squares = not context.method.state.solution  # which it keeps, with fewer digits where they are subnormal
@@ -61,6 +54,7 @@ def _compare_scales(
     context: CheckContext, scale: Scale, undo: Callable[[CheckContext, Array, int], Array], squares: bool
 ) -> Deviation | None:
     """The deviation of what is predicted from rows of any scale, if small changes of the scale change nothing."""
+    skip_if(context.variant.model is not LINEAR or context.variant.time_varying, "it is of rows of a linear model")
     found = []
     for one in _with_zeros(context):
         chunk = one.rows()

@@ -1,0 +1,51 @@
+"""Fields are what their roles say: symmetric, triangular, without negative variances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import learn_or_skip
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.inspection import host_arrays_of, layout_of
+from orfit_bench.conformance.rows import Array
+
+SECOND_ORDER = ("covariance", "variances", "information", "covariance_root", "information_root")
+PARTS = (0, 1, 5, ROWS)
+"""Numbers of rows after which the fields are looked at."""
+
+
+def needs_second_order(context: CheckContext) -> str:
+    """The state must have a field of second order."""
+    roles = {f.role for f in context.method.state.fields}
+    return "" if roles.intersection(SECOND_ORDER) else "no field is a covariance, an information or a root"
+
+
+@check(needs_second_order, numbers="any")
+def fields_are_what_their_roles_say(context: CheckContext) -> None:
+    """Covariances are symmetric, roots triangular with a diagonal that is not negative, and no variance is negative."""
+    chunk, learner = context.rows(), context.create()
+    for begin, end in zip((0, *PARTS), PARTS, strict=False):
+        learn_or_skip(context, learner, chunk.cut(begin, end))
+        arrays = host_arrays_of(learner)
+        for f in layout_of(learner).fields:
+            if f.role in SECOND_ORDER and f.name in arrays:
+                wrong = _fault_of(f.role, arrays[f.name])
+                ensure(not wrong, f"after {end} rows {f.name}, of role {f.role}, {wrong}")
+
+
+def _fault_of(role: str, a: Array) -> str:
+    """What is wrong with a field of this role; empty if nothing is."""
+    diagonal: Any = a if role == "variances" else np.diagonal(a)
+    if (np.real(diagonal) < 0).any() or np.imag(diagonal).any():
+        return "has a number on its diagonal that is negative, or not real"
+    if role == "covariance":
+        rounding = 64 * np.finfo(a.dtype).eps * np.abs(a).max(initial=0)
+        return "is not symmetric" if (np.abs(a - a.conj().T) > rounding).any() else ""
+    if role in ("information", "covariance_root"):
+        return "has numbers above its diagonal" if np.triu(a, 1).any() else ""
+    if role == "information_root":
+        return "has numbers below its diagonal" if np.tril(a, -1).any() else ""
+    return ""
