@@ -55,6 +55,16 @@ def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
     return Measured(worst, d * (k + 1), 1.0)  # entries that one step's decomposition changes
 
 
+def variances_add_up(create: Any, rows: Rows) -> Measured:
+    """With as many components as rows, (n - 1) times the sum of the variances is the energy of the n learned rows."""
+    X, worst = rows.X[:9], 0.0
+    for batch_size, learned in ((1, 9), (2, 8)):
+        learner = create(n_components=len(X), batch_size=batch_size).partial_fit(X)
+        energy = (learned - 1) * float(np.sum(to_numpy64(learner.explained_variance_)))
+        worst = nan_max(worst, deviation(energy, (X[:learned] ** 2).sum()))
+    return Measured(worst, 2 * len(X), 1.0)  # a moment is a square, with twice the rounding
+
+
 def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:
     """Rows along one direction fill one column at any scale; the other columns are exactly zero."""
     x, worst = rows.X[0] / np.linalg.norm(rows.X[0]), 0.0
@@ -86,6 +96,7 @@ def complex_second_moment(create: Any, rows: Rows) -> Measured:
 LAWS = (
     Law(equals_batch_pca, "Krasulina paper, eq. (2); thesis, eq. (3.3)", exponent=0, shape="wide"),
     Law(equals_truncated_eigendecomposition, "thesis, eq. (3.3) and (3.4)", exponent=1),
+    Law(variances_add_up, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),
     Law(rounding_error_is_dropped, "Krasulina paper, incremental PCA", exponent=0),
     Law(columns_are_orthonormal, "Krasulina paper, eq. (6)", exponent=0),
     Law(merge_within_rank_is_exact, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),

@@ -57,7 +57,10 @@ def learn_one_equals_partial_fit(context: CheckContext) -> Deviation:
     _ensure_refused(one, chunk)
     _ensure_complex_is_refused(context, one, chunk)
     pairs: list[tuple[Any, Any]] = [(one, rows)]
-    if not context.method.traits.labels:
+    if context.method.traits.labels:
+        single, several = [one.predict_one(x) for x in chunk.X], one.predict(chunk.X).tolist()
+        ensure(single == several, f"predict_one says {single}, predict {several}")
+    else:
         together = one.predict(chunk.X) if context.method.traits.supervised else one.transform(chunk.X)
         alone = np.array([predict_one(context, one, x) for x in chunk.X])
         pairs.append((alone, np.asarray(one.backend.asnumpy(together))))
