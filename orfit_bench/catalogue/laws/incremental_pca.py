@@ -46,12 +46,12 @@ def equals_truncated_eigendecomposition(create: Any, rows: Rows) -> Measured:
 
 
 def columns_are_orthonormal(create: Any, rows: Rows) -> Measured:
-    """The columns of U are orthonormal, and unused columns are zero."""
+    """The columns of U are orthonormal, and unused columns are zero; these are no components."""
     k, worst = 5, 0.0
     learner, d = create(n_components=k), rows.X.shape[1]
     for n, x in enumerate(rows.X, start=1):
         U = final_basis(learner.partial_fit(x[None]))
-        worst = nan_max(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)))
+        worst = nan_max(worst, deviation(U.T @ U, np.diag(np.arange(k) < n)), abs(len(learner.components_) - min(n, k)))
     return Measured(worst, d * (k + 1), 1.0)  # entries that one step's decomposition changes
 
 

@@ -59,7 +59,9 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
         f"no {name}": lambda state, header: state.drop_vars(name),
         "an unknown array": lambda state, header: state.assign(no_such_field=state[name].rename({})),
         f"{name} of another shape": lambda state, header: state.assign({name: ("other", np.zeros(99))}),
-        f"{name} of integers": lambda state, header: state.assign({name: state[name].real.astype(int)}),
+        f"{name} of integers": lambda state, header: state.assign(
+            {name: (state[name].dims, np.zeros(state[name].shape, int))}
+        ),
         "a negative number of steps": with_header(t=-1),
         "a number of features of another size": with_header(n_features=learner.n_features_in_ + 1),
     }

@@ -118,7 +118,8 @@ def state_matches_declaration(context: CheckContext) -> None:
         ensure(f.name in state, f"the state lacks {f.name!r}")
         a = state[f.name]
         ensure(a.dtype == context.dtype, f"{f.name} is of {a.dtype}, want {context.dtype}")
-        ensure(a.ndim == len(f.dims), f"{f.name} has {a.ndim} dimensions, want {f.dims}")
+        named = all(got in (want, f"{want}_2") for got, want in zip(a.dims, f.dims, strict=False))
+        ensure(named and a.ndim == len(f.dims), f"{f.name} has the dimensions {a.dims}, want {f.dims}")
         ensure(np.isfinite(a.values).all(), f"{f.name} is not finite")
         warning = context.method.state.warning and context.method.state.warning[0] == f.name
         ensure(not warning or a.values in (0, 1), f"{f.name} is {a.values}, want 0 or 1")
