@@ -177,6 +177,7 @@ INEQUALITIES = {
     *("expected_convergence_rate", "recurring_tasks_convergence_rate", "convergence_rate", "never_increases_the_loss"),
     *("random_memory_is_uniform", "imprecise_step_is_refused", "overflowing_first_block_is_refused"),
     *("overflowing_memory_is_refused", "overflowing_average_weight_is_refused", "overflowing_step_is_refused"),
+    "underflowing_information_is_warned_of",
     *("transition_overflow_is_refused", "overflow_of_a_moved_root_is_refused"),
     *("overflowing_mean_is_refused", "overflowing_mean_of_a_root_is_refused"),
     *("overflowing_weights_are_refused", "overflowing_information_is_refused"),
