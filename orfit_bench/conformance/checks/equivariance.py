@@ -69,7 +69,8 @@ def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> lis
         rows = context.rows(n=3, d=len(order)).X
         return [(context.predict(other, rows[:, order]), context.predict(learner, rows)[:, order])]
     fields, expected = host_arrays_of(other), host_arrays_of(learner)
-    names = [f.name for f in layout_of(learner).fields if f.role in ("weights", "moment", "covariance", "variances")]
+    roles = ["weights", "moment"] + ["covariance", "variances"] * context.variant.guaranteed  # others may wind up
+    names = [f.name for f in layout_of(learner).fields if f.role in roles]
     return [(fields[name], _in_order(learner, name, expected[name], order)) for name in names]
 
 
