@@ -39,6 +39,23 @@ class Chunk(NamedTuple):
         """Other rows with the same targets."""
         return self._replace(X=frozen(X.astype(self.X.dtype)))
 
+    def scale_rows(self, power: int) -> Chunk:
+        """The rows times a power of two."""
+        return self.with_rows(times(self.X, power))
+
+    def scale_targets(self, power: int) -> Chunk:
+        """Numeric targets times a power of two."""
+        y = self.y
+        return self if y is None or y.dtype.kind == "U" else self._replace(y=frozen(times(y, power)))
+
+
+def times(a: Array, power: int) -> Array:
+    """The numbers times a power of two, rounded once."""
+    if a.dtype.kind != "c":
+        return np.asarray(np.ldexp(a, power))
+    scaled: Array = np.ldexp(a.real, power) + 1j * np.ldexp(a.imag, power)
+    return scaled
+
 
 def frozen(a: Array) -> Array:
     """Make the array read-only."""

@@ -32,7 +32,7 @@ N_LARGE, N_SMALL = 2, 5
 N_MORE = 16
 """So many more decide about a deviation that is beyond the bound of the first ones."""
 BOTH = 2
-"""Two results are compared, each within the bound of the exact one."""
+"""Two results are compared, each of them within the bound around the exact one."""
 ROUNDINGS_PER_ROW = 8
 """Operations on single numbers in a step, which count beside those for each feature: error, gain, weight, settings."""
 

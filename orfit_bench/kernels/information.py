@@ -90,11 +90,11 @@ def factor_information(L: Array) -> tuple[Array, float]:
     (potrf,) = get_lapack_funcs(("potrf",), (L,))
     C, failed = potrf(L.T, lower=0, clean=0)
     diagonal = np.diagonal(L).real
-    return C.T, 0.0 if failed else float((np.diagonal(C).real ** 2 / diagonal).min()) * kept_digits(diagonal)
+    return C.T, 0.0 if failed else float((np.diagonal(C).real ** 2 / diagonal).min()) * underflow_factor(diagonal)
 
 
-def kept_digits(diagonal: Array) -> float:
-    """Eps over the relative rounding errors of L, below 1 where squares are subnormal: their errors are absolute."""
+def underflow_factor(diagonal: Array) -> float:
+    """What underflow leaves of the precision of L: below 1 where its diagonal has subnormal numbers."""
     return min(1.0, float(diagonal.min()) / float(np.finfo(diagonal.dtype).tiny))
 
 

@@ -68,7 +68,7 @@ def test_every_fault_is_caught_by_two_checks():
 @pytest.mark.parametrize("seed", range(5, 9))
 def test_the_reference_passes_with_other_seeds(seed):
     report = conform(backends=["numpy"], seed=seed)
-    assert report.passed, [(r.check, r.method, r.dtype, r.reason) for r in report.results if r.status == "failed"]
+    assert report.passed, [(r.check, r.method, r.dtype, r.reason) for r in report.results if r.status == FAILED]
 
 
 @pytest.mark.slow

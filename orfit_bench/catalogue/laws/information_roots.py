@@ -75,7 +75,7 @@ def equals_exponential_forgetting_for_full_blocks(create: Any, rows: Rows) -> Me
 
 
 def tiny_scale(create: Any) -> float:
-    """A power of two below eps: of rows that are small beside 1, not beside their prior."""
+    """A power of two below eps, by which rows and the root of their prior are multiplied."""
     return float(2.0 ** round(1.2 * np.log2(np.finfo(create().dtype).eps)))
 
 

@@ -76,7 +76,7 @@ def _latest_of_batches(create: Any, rows: Rows) -> float:
 
 
 def orthogonal_rows_keep_their_norms(create: Any, rows: Rows) -> Measured:
-    """Of orthogonal rows, each summary keeps the directions and the norms; of rows of a batch, their shares."""
+    """Each summary keeps the directions and norms of orthogonal rows; rows of a batch add up along a direction."""
     sizes, worst = 2.0 ** np.array([1, 4, 0, 5, 2, 3]), 0.0
     X, y = np.diag(sizes), np.ones(len(sizes))
     for summary in SUMMARIES:

@@ -17,7 +17,7 @@ from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Array, Chunk, frozen
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.learners.restoring import restore
-from orfit_bench.spec import LINEAR, Integer, Model
+from orfit_bench.spec import LINEAR, Field, Integer, Model
 
 FEW, MANY = (4, 12), (MANY_FEATURES,)
 """Features of the rows of all variants, and of those of the default settings only."""
@@ -52,7 +52,7 @@ def _permuted(context: CheckContext, chunk: Chunk) -> Deviation:
     predictions = learn_or_skip(context, learner, chunk)
     state = start.state()
     for field in layout_of(start).fields:
-        state[field.name].values[...] = _in_order(start, field.name, state[field.name].values, order)
+        state[field.name].values[...] = _in_order(field, state[field.name].values, order)
     other, permuted = restore(state), chunk.with_rows(chunk.X[:, order])
     parts = [context.learn(other, permuted.cut(lo, hi)) for lo, hi in ((0, 5), (5, len(chunk.X)))]
     return context.compare(
@@ -70,13 +70,12 @@ def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> lis
         return [(context.predict(other, rows[:, order]), context.predict(learner, rows)[:, order])]
     fields, expected = host_arrays_of(other), host_arrays_of(learner)
     roles = ["weights", "moment"] + ["covariance", "variances"] * context.variant.guaranteed  # others may wind up
-    names = [f.name for f in layout_of(learner).fields if f.role in roles]
-    return [(fields[name], _in_order(learner, name, expected[name], order)) for name in names]
+    compared = [f for f in layout_of(learner).fields if f.role in roles]
+    return [(fields[f.name], _in_order(f, expected[f.name], order)) for f in compared]
 
 
-def _in_order(learner: Any, name: str, a: Array, order: Array) -> Array:
-    """A field with its features in another order."""
-    (field,) = (f for f in layout_of(learner).fields if f.name == name)
+def _in_order(field: Field, a: Array, order: Array) -> Array:
+    """The values of a field with its features in another order."""
     for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
         a = np.take(a, order, axis)
     return a

@@ -89,7 +89,7 @@ def huge_and_tiny_scales(context: CheckContext) -> None:
     exponent = np.finfo(context.dtype).maxexp
     for power in (-exponent + 8, -exponent // 4, exponent // 4, exponent // 2 + 8, exponent - 8):
         what = f"rows of scale 2^{power}"
-        scaled = chunk.with_rows(np.ldexp(np.asarray(chunk.X, np.longdouble), power).astype(context.dtype))
+        scaled = chunk.scale_rows(power)
         learner = context.create()
         n = rows_until_refusal(context, learner, scaled)
         ensure_finite_state(learner, what)

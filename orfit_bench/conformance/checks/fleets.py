@@ -180,7 +180,7 @@ def members_that_refuse(fleet: Any, X: Array, y: Array | None) -> list[int]:
         with np.errstate(all="ignore"):
             learn_fleet(fleet, X, y)
     except DivergedError as error:
-        return sorted(error.members)
+        return list(error.members)
     return []
 
 

@@ -66,7 +66,7 @@ def rows_of_any_scale_count(context: CheckContext) -> None:
         ("targets", (-exponent // 4, exponent // 4, exponent // 2 + 8)),
     ):
         for power in powers if what == "rows" or context.method.traits.numbers else ():
-            scaled = _scaled(rest, what, power)
+            scaled = rest.scale_rows(power) if what == "rows" else rest.scale_targets(power)
             if not context.accepts(scaled):
                 continue
             learner = context.train(first)
@@ -76,13 +76,6 @@ def rows_of_any_scale_count(context: CheckContext) -> None:
             ensure(n == len(rest.X) or power > 0, f"{what} of scale 2^{power} are refused from row {n} on")
             counts = n < len(rest.X) or power < 0 or _weights(learner) != before
             ensure(counts, f"{what} of scale 2^{power} are learned, but change nothing")
-
-
-def _scaled(chunk: Chunk, what: str, power: int) -> Chunk:
-    """Rows or targets times a power of two."""
-    a = chunk.X if what == "rows" else chunk.y
-    scaled = np.ldexp(np.asarray(a, np.longdouble), power).astype(chunk.X.dtype)
-    return chunk.with_rows(scaled) if what == "rows" else chunk._replace(y=scaled)
 
 
 def _weights(learner: Any) -> bytes:

@@ -12,15 +12,15 @@ from orfit_bench.conformance.context import ROWS, CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import Array
 
-SECOND_ORDER = ("covariance", "variances", "information", "covariance_root", "information_root")
+ROLES = ("covariance", "variances", "information", "covariance_root", "information_root")
 PARTS = (0, 1, 5, ROWS)
-"""Numbers of rows after which the fields are looked at."""
+"""Numbers of rows after which the fields are read."""
 
 
 def needs_second_order(context: CheckContext) -> str:
     """The state must have a field of second order."""
     roles = {f.role for f in context.method.state.fields}
-    return "" if roles.intersection(SECOND_ORDER) else "no field is a covariance, an information or a root"
+    return "" if roles.intersection(ROLES) else "no field is a covariance, an information or a root"
 
 
 @check(needs_second_order, numbers="any")
@@ -31,7 +31,7 @@ def fields_are_what_their_roles_say(context: CheckContext) -> None:
         learn_or_skip(context, learner, chunk.cut(begin, end))
         arrays = host_arrays_of(learner)
         for f in layout_of(learner).fields:
-            if f.role in SECOND_ORDER and f.name in arrays:
+            if f.role in ROLES and f.name in arrays:
                 wrong = _fault_of(f.role, arrays[f.name])
                 ensure(not wrong, f"after {end} rows {f.name}, of role {f.role}, {wrong}")
 

@@ -12,7 +12,7 @@ from orfit_bench.conformance.check import Deviation, check, skip_if, worst
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.rows import Array, Chunk, times
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.spec import LINEAR, Number
 
@@ -41,13 +41,13 @@ def needs_linear_numbers(context: CheckContext) -> str:
 def scale_of_rows_does_not_matter(context: CheckContext) -> Deviation | None:
     """Where rows of another scale give the same predictions, those of any scale do, or give a warning or an error."""
     squares = not context.method.state.solution  # which it keeps, with fewer digits where they are subnormal
-    return _compare_scales(context, _scale_rows, _unscaled_if_projected, squares)
+    return _compare_scales(context, Chunk.scale_rows, _undo_scale_of_rows, squares)
 
 
 @check(needs_linear_numbers, numbers="any")
 def predictions_scale_with_targets(context: CheckContext) -> Deviation | None:
     """Where predictions scale with the targets, they do so for targets of any scale, or these are refused."""
-    return _compare_scales(context, _scale_targets, lambda _, f, power: _times(f, -power), squares=False)
+    return _compare_scales(context, Chunk.scale_targets, lambda _, f, power: times(f, -power), squares=False)
 
 
 def _compare_scales(
@@ -85,7 +85,6 @@ def _with_zeros(context: CheckContext) -> Iterator[CheckContext]:
 def _learns(context: CheckContext) -> bool:
     """Whether rows are learned with these settings, one call after the other: without a prior, the first is a step."""
     try:
-        context.create()
         context.train(context.rows())
     except (ValueError, DivergedError):
         return False
@@ -104,20 +103,6 @@ def _predicted(context: CheckContext, chunk: Chunk) -> Array | None:
         return None
 
 
-def _scale_rows(chunk: Chunk, power: int) -> Chunk:
-    return chunk.with_rows(_times(chunk.X, power))
-
-
-def _scale_targets(chunk: Chunk, power: int) -> Chunk:
-    return chunk._replace(y=None if chunk.y is None else _times(chunk.y, power))
-
-
-def _times(a: Array, power: int) -> Array:
-    """The numbers times a power of two."""
-    real = np.ldexp(a.real, power)
-    return real + 1j * np.ldexp(a.imag, power) if a.dtype.kind == "c" else np.asarray(real)
-
-
-def _unscaled_if_projected(context: CheckContext, predictions: Array, power: int) -> Array:
+def _undo_scale_of_rows(context: CheckContext, predictions: Array, power: int) -> Array:
     """Predictions as they are; projections of scaled rows in the scale of the rows."""
-    return predictions if context.method.traits.supervised else _times(predictions, -power)
+    return predictions if context.method.traits.supervised else times(predictions, -power)

@@ -18,8 +18,8 @@ from orfit_bench.spec import LINEAR
 
 SIZES = (2, 3, 5, 1, 4)
 """Rows of each step."""
-SCALE = 2**8
-"""Of targets that demand large weights."""
+LARGE = 8
+"""The power of two of targets that demand large weights."""
 
 
 def needs_blocks_without_memory(context: CheckContext) -> str:
@@ -78,9 +78,10 @@ def steps_with_extreme_rows(context: CheckContext) -> None:
     skip_if(context.variant.time_varying, "a step takes no transition for each row")
     chunk, limits = context.rows(n=2 * max(SIZES), d=3 * max(SIZES)), np.finfo(context.dtype)
     first, step = chunk.cut(0, max(SIZES)), chunk.cut(max(SIZES), 2 * max(SIZES))
-    if context.accepts(large := first.numbers(lambda a: a if a is first.X else SCALE * a)):
+    if context.accepts(large := first.scale_targets(LARGE)):
         first = large
-    for size in (limits.tiny, limits.tiny**0.5 / SCALE, limits.max**0.5 * SCALE, limits.max / SCALE, limits.max):
+    by = 2**LARGE
+    for size in (limits.tiny, limits.tiny**0.5 / by, limits.max**0.5 * by, limits.max / by, limits.max):
         for extreme in (0, len(step.X) - 1):
             X = step.X.copy()
             X[extreme] = X[extreme] / np.abs(X[extreme]).max() * size

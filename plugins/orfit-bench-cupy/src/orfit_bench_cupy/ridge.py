@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.information import forgetting_weights, is_solvable, kept_digits, least_norm
+from orfit_bench.kernels.information import forgetting_weights, is_solvable, least_norm, underflow_factor
 from orfit_bench_cupy._block_ridge import block_size, factor_information, precision, predict_block
 from orfit_bench_cupy._block_rls import MIN_FEATURES
 from orfit_bench_cupy._fleet_information import learn_information as fleet_learn
@@ -67,7 +67,7 @@ def solve(s: Any) -> tuple[Array, float]:
     sizes, *found = fetch(diagonal, *factor_information(L)[1:])
     if not sizes.any():
         return xp.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow; no row, and no prior
-    least = precision(*found) * kept_digits(sizes)
+    least = precision(*found) * underflow_factor(sizes)
     if is_solvable(L, least):
         return xp.ascontiguousarray(xp.linalg.solve(xp.tril(L) + xp.tril(L, -1).T, m)), least
     return xp.asarray(least_norm(*fetch(L, m))), least

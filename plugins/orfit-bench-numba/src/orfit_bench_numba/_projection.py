@@ -95,7 +95,7 @@ def solve_fit(R: Array, E: Array) -> Array:
     if R.shape[0] == R.shape[1]:
         z: Array = solve_triangular(R, E, trans=1, check_finite=False)
         return z
-    if not (np.isfinite(R).all() and np.isfinite(E).all()):  # LAPACK would raise an error
+    if not (np.isfinite(R).all() and np.isfinite(E).all()):  # LAPACK may then never return
         return np.full((len(R), E.shape[1]), np.nan, E.dtype)
     return np.linalg.lstsq(R.T, E, rcond=0)[0]
 

@@ -50,7 +50,7 @@ def solve_fit(R: Array, E: Array) -> Array:
 
 
 def least_squares(A: Array, B: Array, rcond: float | None) -> Array:
-    """A^+ B (p, r), NaN where a number is not finite: LAPACK would raise an error."""
+    """A^+ B (p, r), NaN where a number is not finite: LAPACK may then never return."""
     if not (is_finite(A) and is_finite(B)):
         return np.full((A.shape[1], B.shape[1]), np.nan, B.dtype)
     z: Array = np.linalg.lstsq(A, B, rcond=rcond)[0]
