@@ -1,11 +1,15 @@
 """Rank-one updates of a basis, C' <- C' + v r' for row after row, delayed so that four share one pass over it.
 
-Shapes: B (k, d), the basis without the delayed updates: C' = B + V'R with V (4, k) and R (4, d); P (4, k), the products
-with B of the four rows y, of which row m is to be learned.
+Shapes: B (k, d), the basis without the delayed updates; row m of a block of four is y_m, learned with
+r_m = y_m - C_m a_m, where C_m' = B + sum_{l<m} v_l r_l' is the basis before it and a_m (k,) are the coordinates that
+the method found, C_m^+ y_m or zero. Nothing of length d is formed before the block ends:
 
-A row costs 2 d k flops for the residual, 2 d k for the update and 2 d k for the product with the next row, in a fourth
-of a pass that reads and writes B and one pass that reads it for the residual. Arithmetic is the limit while B fits in
-the second-level cache, bandwidth in the third.
+    c_m = C_m'y_m = B y_m + sum_{l<m} v_l r_l'y_m,    r_l'y_m = y_l'y_m - a_l'C_l'y_m
+    |r_m|^2 = y_m'y_m - a_m'c_m                       for a_m = C_m^+ y_m, where r_m is orthogonal to C_m
+    R = (I + T)^-1 (Y - A B),    T_ml = v_l'a_m for l < m
+
+A row costs 2 d k flops for the residual, 2 d k for the update and 2 d k for the product with a row of the next block,
+in a fourth of a pass that reads and writes B. It goes by strips of columns, which stay in the first-level cache.
 """
 
 from __future__ import annotations
@@ -14,64 +18,75 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench_numba._arrays import Array
+from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
-from orfit_bench_numba._products import add_multiple, multiply, subtract_rows
 
 CACHE_LINE = 64
 """Bytes."""
 COLUMNS = 400
-"""Processed at a time: four rows of R and of Y then take 25 kB, and stay in the first-level cache."""
+"""Processed at a time, at most: a strip of B and of eight rows takes 60 kB for k = 50."""
 
 
 class Delayed(NamedTuple):
-    """The updates V'R and the products P, see above, and copies Y (4, d) of the rows that P belongs to."""
+    """The block of four rows that is learned: see above.
+
+    P (4, k) are the products B y_m, G (4, 4) the products y_l'y_m with l <= m. Rows (8, d) are those of this block and
+    of the one before, whose updates are delayed until this block is begun; V and A are zero for rows not learned.
+    """
 
     V: Array
-    R: Array
+    A: Array
+    T: Array
     P: Array
-    Y: Array
+    G: Array
+    rows: Array
 
 
 @inline
 def allocate(B: Array) -> Any:
     """What is delayed before the first update, nothing; and work space c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
-    rows = aligned_zeros(8 * d, B).reshape(8, d)
-    delayed = Delayed(np.zeros((4, k), kind), rows[:4], np.zeros((4, k), kind), rows[4:])
+    square = np.zeros((2, 4, 4), kind)
+    delayed = Delayed(
+        np.zeros((4, k), kind), np.zeros((4, k), kind), square[0], np.zeros((4, k), kind), square[1], aligned(8, d, B)
+    )
     return delayed, (np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind))
 
 
 @inline
-def aligned_zeros(n: int, like: Array) -> Any:
-    """n zeros, aligned to a cache line: vectors that cross cache lines are loaded at half the speed."""
-    room = np.zeros(n + CACHE_LINE // like.itemsize, like.dtype)
+def aligned(n: int, d: int, like: Array) -> Any:
+    """Zeros (n, d), aligned to a cache line: vectors that cross cache lines are loaded at half the speed."""
+    room = np.zeros(n * d + CACHE_LINE // like.itemsize, like.dtype)
     begin = -room.ctypes.data % CACHE_LINE // like.itemsize
-    return room[begin : begin + n]
+    return room[begin : begin + n * d].reshape(n, d)
 
 
 @inline
-def multiply_basis(V: Array, R: Array, P: Array, m: int, y: Array, c: Array) -> None:
-    """c <- C'y, with m delayed updates."""
-    for j in range(len(c)):
-        c[j] = P[m, j]
+def multiply_basis(delayed: Delayed, m: int, c: Array) -> None:
+    """c <- C'y for row m, with the m updates before it."""
+    copy(c, delayed.P[m])
     for i in range(m):
-        a = dot(R[i], y)
+        a = delayed.G[i, m] - dot(delayed.A[i], c)  # r_i'y
         for j in range(len(c)):
-            c[j] += a * V[i, j]
+            c[j] += a * delayed.V[i, j]
 
 
 @inline
-def compute_residual(B: Array, V: Array, R: Array, m: int, inverse: Array, y: Array, c: Array, x: Array) -> Any:
-    """x <- C^+ y and row m of R <- r = y - C x, for c = C'y and inverse = (C'C)^-1; returns |r|."""
-    r = R[m]
-    multiply(inverse, c, x)
-    copy(r, y)
-    subtract_rows(r, x, B)
+def residual_norm(delayed: Delayed, m: int, a: Array, c: Array) -> Any:
+    """|r| for row m with the coordinates a = C^+ y and c = C'y: exact to eps |y|^2 before the root."""
+    energy = delayed.G[m, m]
+    return np.sqrt(max(energy - dot(a, c), energy - energy))
+
+
+@inline
+def delay(delayed: Delayed, m: int, a: Array, step: Scalar, v: Array) -> None:
+    """Delay C' <- C' + step v r' with r = y - C a for row m."""
     for i in range(m):
-        add_multiple(r, -dot(V[i], x), R[i])
-    return np.sqrt(dot(r, r))
+        delayed.T[m, i] = dot(delayed.V[i], a)
+    copy(delayed.A[m], a)
+    for j in range(len(v)):
+        delayed.V[m, j] = step * v[j]
 
 
 @inline
@@ -85,30 +100,103 @@ def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> No
             inverse[k, j] -= u[k] * u[j]  # symmetric to the last bit: asymmetry from rounding would grow
 
 
-@inline_reordered
-def apply_delayed(B: Array, delayed: Delayed, X: Array, i: int) -> None:
-    """B <- B + V'R, V <- 0, and P <- the products with the four rows of X from row i on (the last one, after it)."""
-    V, R, P, Y = delayed
-    d, zero = B.shape[1], B.dtype.type(0)
+@inline
+def begin_block(B: Array, delayed: Delayed, X: Array, i: int, is_residual: bool) -> None:
+    """B <- B + V'R, V <- 0, and the products of the rows of X from row i on, a multiple of 4 (the last one, after it).
+
+    Where the coordinates A are all zero, is_residual is false.
+    """
+    V, A, T, P, G, rows = delayed
+    half = i % 8
+    Y, Z = rows[4 - half : 8 - half], rows[half : half + 4]
     for m in range(4):
-        copy(Y[m], X[min(i + m, len(X) - 1)])
+        copy(Z[m], X[min(i + m, len(X) - 1)])
     P[:] = 0
-    for begin in range(0, d, COLUMNS):
-        part = slice(begin, min(begin + COLUMNS, d))
-        r0, r1, r2, r3 = R[0][part], R[1][part], R[2][part], R[3][part]
-        y0, y1, y2, y3 = Y[0][part], Y[1][part], Y[2][part], Y[3][part]
-        for k in range(len(B)):
-            row, v0, v1, v2, v3 = B[k][part], V[0, k], V[1, k], V[2, k], V[3, k]
-            p0, p1, p2, p3 = zero, zero, zero, zero
-            for j in range(len(row)):
-                new = row[j] + v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j]
-                row[j] = new
-                p0 += new * y0[j]
-                p1 += new * y1[j]
-                p2 += new * y2[j]
-                p3 += new * y3[j]
-            P[0, k] += p0
-            P[1, k] += p1
-            P[2, k] += p2
-            P[3, k] += p3
+    G[:] = 0
+    d = B.shape[1]
+    strips = -(-d // COLUMNS)
+    width = -(-d // (8 * strips)) * 8
+    for begin in range(0, d, width):
+        end = min(begin + width, d)
+        y = Y[0, begin:end], Y[1, begin:end], Y[2, begin:end], Y[3, begin:end]
+        z = Z[0, begin:end], Z[1, begin:end], Z[2, begin:end], Z[3, begin:end]
+        if is_residual:
+            subtract_projections(y, A, B, begin, end)
+            solve_triangle(y, T)
+        add_gram(z, G)
+        update_strip(B, begin, end, V, y, z, P)
     V[:] = 0
+    A[:] = 0
+
+
+@inline_reordered
+def subtract_projections(y: Any, A: Array, B: Array, begin: int, end: int) -> None:
+    """Y <- Y - A B for a strip of columns, four rows of B at a time."""
+    y_0, y_1, y_2, y_3 = y
+    fours = len(B) // 4 * 4
+    for k in range(0, fours, 4):
+        p, q, s, t = four(A, 0, k), four(A, 1, k), four(A, 2, k), four(A, 3, k)
+        b_0, b_1, b_2, b_3 = B[k, begin:end], B[k + 1, begin:end], B[k + 2, begin:end], B[k + 3, begin:end]
+        for j in range(len(y_0)):
+            a, b, c, d = b_0[j], b_1[j], b_2[j], b_3[j]
+            y_0[j] -= (p[0] * a + p[1] * b) + (p[2] * c + p[3] * d)
+            y_1[j] -= (q[0] * a + q[1] * b) + (q[2] * c + q[3] * d)
+            y_2[j] -= (s[0] * a + s[1] * b) + (s[2] * c + s[3] * d)
+            y_3[j] -= (t[0] * a + t[1] * b) + (t[2] * c + t[3] * d)
+    for k in range(fours, len(B)):
+        row, a, b, c, d = B[k, begin:end], A[0, k], A[1, k], A[2, k], A[3, k]
+        for j in range(len(row)):
+            y_0[j] -= a * row[j]
+            y_1[j] -= b * row[j]
+            y_2[j] -= c * row[j]
+            y_3[j] -= d * row[j]
+
+
+@inline
+def four(A: Array, m: int, k: int) -> Any:
+    """Columns k to k + 3 of row m."""
+    return A[m, k], A[m, k + 1], A[m, k + 2], A[m, k + 3]
+
+
+@inline_reordered
+def solve_triangle(y: Any, T: Array) -> None:
+    """Y <- (I + T)^-1 Y for a strip of columns, T strictly lower triangular."""
+    y_0, y_1, y_2, y_3 = y
+    t_10, t_20, t_21, t_30, t_31, t_32 = T[1, 0], T[2, 0], T[2, 1], T[3, 0], T[3, 1], T[3, 2]
+    for j in range(len(y_0)):
+        r_0 = y_0[j]
+        r_1 = y_1[j] - t_10 * r_0
+        r_2 = y_2[j] - (t_20 * r_0 + t_21 * r_1)
+        y_3[j] -= t_30 * r_0 + t_31 * r_1 + t_32 * r_2
+        y_1[j] = r_1
+        y_2[j] = r_2
+
+
+@inline
+def add_gram(z: Any, G: Array) -> None:
+    """G <- G + Z Z', its upper triangle, for a strip of columns."""
+    for i in range(4):
+        for j in range(i, 4):
+            G[i, j] += dot(z[i], z[j])
+
+
+@inline_reordered
+def update_strip(B: Array, begin: int, end: int, V: Array, r: Any, z: Any, P: Array) -> None:
+    """B <- B + V'R and P <- P + Z B', for a strip of columns."""
+    r_0, r_1, r_2, r_3 = r
+    z_0, z_1, z_2, z_3 = z
+    zero = B.dtype.type(0)
+    for k in range(len(B)):
+        row, v_0, v_1, v_2, v_3 = B[k, begin:end], V[0, k], V[1, k], V[2, k], V[3, k]
+        p_0, p_1, p_2, p_3 = zero, zero, zero, zero
+        for j in range(len(row)):
+            new = row[j] + v_0 * r_0[j] + v_1 * r_1[j] + v_2 * r_2[j] + v_3 * r_3[j]
+            row[j] = new
+            p_0 += new * z_0[j]
+            p_1 += new * z_1[j]
+            p_2 += new * z_2[j]
+            p_3 += new * z_3[j]
+        P[0, k] += p_0
+        P[1, k] += p_1
+        P[2, k] += p_2
+        P[3, k] += p_3

@@ -19,9 +19,10 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
-    apply_delayed,
-    compute_residual,
+    begin_block,
+    delay,
     multiply_basis,
+    residual_norm,
     update_inverse_gram,
 )
 from orfit_bench_numba._precision_guard import dot
@@ -58,26 +59,25 @@ def learn_rows(s: Any, X: Array, p: Any, i: int) -> int:
 def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
     """Eq. (13) for row after row, until a number might overflow; returns the number of rows learned."""
     delayed, (c, x, u, _) = allocate(B)
-    V, R, P, _ = delayed
     size, one, learned = np.dot(B.reshape(B.size), B.reshape(B.size)), B.dtype.type(1), len(X)
     for i in range(len(X)):
-        m, y, g = i % 4, X[i], step[i]
+        m, g = i % 4, step[i]
         if m == 0:
-            apply_delayed(B, delayed, X, i)
-        multiply_basis(V, R, P, m, y, c)
-        rho = compute_residual(B, V, R, m, inverse, y, c, x)
+            begin_block(B, delayed, X, i, True)
+        multiply_basis(delayed, m, c)
+        multiply(inverse, c, x)
+        rho = residual_norm(delayed, m, x, c)
         energy = g * dot(x, x)
         gain = g / (one + energy)
         weight = gain * rho
         multiply(inverse, x, u)
         size += weight * dot(x, x) * weight
         if not (energy < np.inf and size < np.inf and 0 <= weight * dot(x, u) * weight < np.inf):
-            learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
+            learned = i
             break
+        delay(delayed, m, x, gain, x)
         update_inverse_gram(inverse, x, u, weight)
-        for j in range(len(c)):
-            V[m, j] = gain * x[j]
-    apply_delayed(B, delayed, X, learned)
+    begin_block(B, delayed, X, -(-learned // 4) * 4, True)
     return learned
 
 

@@ -2,9 +2,10 @@
 
 Rows are learned by C <- C + step r y'C with r = y - C C^+ y, and C is replaced by the Q of C = Q R only now and then.
 The result equals that of the rule, which orthonormalizes after every step: with C = Q R the steps are
-Q <- QR(Q + step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y; its inverse is updated, and |C|^2 measures
-how far C is from orthonormal. An error E of the inverse leaves a part of C in r, and becomes E (1 - 2 step c'x),
-x = C^+ y: it may grow where C does not. A row too large for that is learned by the rule of the reference.
+Q <- QR(Q + step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y, and its inverse is updated. The sum of
+step^2 |y|^2 |c|^2 bounds how far C is from orthonormal, and the error of |r|^2, which is rounded to eps |y|^2. An error
+E of the inverse leaves a part of C in r, and becomes E (1 - 2 step c'x), x = C^+ y: it may grow where C does not. A row
+too large for that is learned by the rule of the reference.
 
 Reads X and the steps, writes C; allocates C', k^2 and 8 d numbers a call. Cost of a row: see `_delayed_rank1`.
 """
@@ -17,13 +18,15 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
-    apply_delayed,
-    compute_residual,
+    begin_block,
+    delay,
     multiply_basis,
+    residual_norm,
     update_inverse_gram,
 )
 from orfit_bench_numba._orthonormal_row import bind_krasulina
 from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._products import multiply
 from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
 from orfit_bench_numpy.krasulina import rule, step
 
@@ -37,24 +40,23 @@ COMPLEX = True
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step (y - C C^+ y) y'C for row after row, until too many digits might be lost."""
     delayed, (c, x, _, _) = allocate(B)
-    V, R, P, _ = delayed
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
-        m, y, g = i % 4, X[i], step[i]
+        m, g = i % 4, step[i]
         if m == 0:
-            apply_delayed(B, delayed, X, i)
-        multiply_basis(V, R, P, m, y, c)
-        gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
-        size += gain * dot(c, c) * gain
+            begin_block(B, delayed, X, i, True)
+        multiply_basis(delayed, m, c)
+        multiply(inverse, c, x)
+        gain = g * residual_norm(delayed, m, x, c)
+        size += g * dot(c, c) * g * delayed.G[m, m]
         growth *= max(one, (g + g) * dot(c, x) - one)
         if not size * growth <= (several if i else single):
-            learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
+            learned = i
             break
+        delay(delayed, m, x, g, c)
         update_inverse_gram(inverse, c, x, gain)
-        for j in range(len(c)):
-            V[m, j] = g * c[j]
-    apply_delayed(B, delayed, X, learned)
+    begin_block(B, delayed, X, -(-learned // 4) * 4, True)
     return learned
 
 

@@ -9,14 +9,12 @@ Reads X and the steps, writes C; allocates C' and 8 d numbers a call. A row take
 
 from typing import Any
 
-import numpy as np
-
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._delayed_rank1 import allocate, apply_delayed, multiply_basis
+from orfit_bench_numba._delayed_rank1 import allocate, begin_block, delay, multiply_basis
 from orfit_bench_numba._oja_fleets import make_oja_fleet_learn
 from orfit_bench_numba._orthonormal_row import bind_oja
-from orfit_bench_numba._precision_guard import copy
+from orfit_bench_numba._precision_guard import dot
 from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
 from orfit_bench_numpy.oja import rule, step
 
@@ -29,22 +27,19 @@ COMPLEX = True
 @compiled("W R r f f")
 def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """C <- C + step y y'C for row after row, until |C|^2 would be too large."""
-    delayed, (c, _, _, _) = allocate(B)
-    V, R, P, _ = delayed
+    delayed, (c, zeros, _, _) = allocate(B)
     size, two, learned = B.dtype.type(len(B)), B.dtype.type(2), len(X)
     for i in range(len(X)):
-        m, y, g = i % 4, X[i], step[i]
+        m, g = i % 4, step[i]
         if m == 0:
-            apply_delayed(B, delayed, X, i)
-        multiply_basis(V, R, P, m, y, c)
-        size += g * (two + g * np.dot(y, y)) * np.dot(c, c)
+            begin_block(B, delayed, X, i, False)
+        multiply_basis(delayed, m, c)
+        size += g * (two + g * delayed.G[m, m]) * dot(c, c)
         if not size <= (several if i else single):
             learned = i
             break
-        copy(R[m], y)
-        for j in range(len(c)):
-            V[m, j] = g * c[j]
-    apply_delayed(B, delayed, X, learned)
+        delay(delayed, m, zeros, g, c)
+    begin_block(B, delayed, X, -(-learned // 4) * 4, False)
     return learned
 
 

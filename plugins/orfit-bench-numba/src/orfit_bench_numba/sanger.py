@@ -21,9 +21,10 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
-    apply_delayed,
-    compute_residual,
+    begin_block,
+    delay,
     multiply_basis,
+    residual_norm,
     update_inverse_gram,
 )
 from orfit_bench_numba._precision_guard import dot
@@ -79,27 +80,26 @@ def qr_factors(C: Array) -> tuple[Array, Array]:
 def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float, single: float) -> Any:
     """Q <- Q + step (y - Q Q^+ y) v' for row after row, until too many digits might be lost; F = R^-1."""
     delayed, (c, x, u, v) = allocate(B)
-    V, R, P, _ = delayed
     one, size, learned = B.dtype.type(1), B.dtype.type(len(B)), len(X)
     inverse, growth = np.eye(len(B), dtype=B.dtype), one
     for i in range(len(X)):
-        m, y, g = i % 4, X[i], step[i]
+        m, g = i % 4, step[i]
         if m == 0:
-            apply_delayed(B, delayed, X, i)
-        multiply_basis(V, R, P, m, y, c)
-        gain = g * compute_residual(B, V, R, m, inverse, y, c, x)
+            begin_block(B, delayed, X, i, True)
+        multiply_basis(delayed, m, c)
+        multiply(inverse, c, x)
+        gain = g * residual_norm(delayed, m, x, c)
         multiply(F, x, u)
         np.dot(u, F, v)
-        size += gain * dot(v, v) * gain
+        size += g * dot(v, v) * g * delayed.G[m, m]
         growth *= max(one, (g + g) * dot(u, u) - one)
         if not size * growth <= (several if i else single):
-            learned, R[m] = i, 0  # r may be infinite, and inf * 0 is NaN
+            learned = i
             break
+        delay(delayed, m, x, g, v)
         multiply(inverse, v, u)
         update_inverse_gram(inverse, v, u, gain)
-        for j in range(len(c)):
-            V[m, j] = g * v[j]
-    apply_delayed(B, delayed, X, learned)
+    begin_block(B, delayed, X, -(-learned // 4) * 4, True)
     return learned
 
 
