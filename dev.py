@@ -37,6 +37,8 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -64,6 +66,24 @@ def python(*arguments: object) -> None:
     call(binary(HOME, "python"), *arguments)
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait for other commands that set up the environment: two at once damage it. Windows is not covered."""
+    if os.name == "nt":
+        yield
+        return
+    import fcntl
+
+    HOME.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(HOME.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+@alone()
 def set_up(*extras: str) -> None:
     """Create the environment, or update it if a pyproject.toml or the required extras have changed."""
     if sys.version_info < (3, 11):  # noqa: UP036  # users may call this with any interpreter

@@ -1,0 +1,32 @@
+"""The commands of developers: what does not need an environment of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import os, sys, time
+import dev
+
+def note(text):
+    os.write(1, (text + "\\n").encode())
+
+with dev.alone():
+    note("begin")
+    time.sleep(0.5)
+    note("end")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a lock that Windows has not")
+def test_two_commands_set_up_the_environment_one_after_the_other(tmp_path):
+    where = os.environ | {"PYTHONPATH": str(ROOT), "ORFIT_BENCH_VENV": str(tmp_path / "environments" / "venv")}
+    record = tmp_path / "record.txt"
+    with record.open("ab") as out:
+        commands = [subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=out, env=where) for _ in range(3)]
+        assert [command.wait(timeout=60) for command in commands] == [0, 0, 0]
+    assert record.read_text().split() == ["begin", "end"] * 3
