@@ -21,9 +21,8 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
+from orfit_bench_numba._strip_products import aligned, subtract_combinations
 
-CACHE_LINE = 64
-"""Bytes."""
 COLUMNS = 400
 """Processed at a time, at most: a strip of B and of eight rows takes 60 kB for k = 50."""
 
@@ -52,14 +51,6 @@ def allocate(B: Array) -> Any:
         np.zeros((4, k), kind), np.zeros((4, k), kind), square[0], np.zeros((4, k), kind), square[1], aligned(8, d, B)
     )
     return delayed, (np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind), np.zeros(k, kind))
-
-
-@inline
-def aligned(n: int, d: int, like: Array) -> Any:
-    """Zeros (n, d), aligned to a cache line: vectors that cross cache lines are loaded at half the speed."""
-    room = np.zeros(n * d + CACHE_LINE // like.itemsize, like.dtype)
-    begin = -room.ctypes.data % CACHE_LINE // like.itemsize
-    return room[begin : begin + n * d].reshape(n, d)
 
 
 @inline
@@ -121,41 +112,12 @@ def begin_block(B: Array, delayed: Delayed, X: Array, i: int, is_residual: bool)
         y = Y[0, begin:end], Y[1, begin:end], Y[2, begin:end], Y[3, begin:end]
         z = Z[0, begin:end], Z[1, begin:end], Z[2, begin:end], Z[3, begin:end]
         if is_residual:
-            subtract_projections(y, A, B, begin, end)
+            subtract_combinations(y, A, B, begin, end)
             solve_triangle(y, T)
         add_gram(z, G)
         update_strip(B, begin, end, V, y, z, P)
     V[:] = 0
     A[:] = 0
-
-
-@inline_reordered
-def subtract_projections(y: Any, A: Array, B: Array, begin: int, end: int) -> None:
-    """Y <- Y - A B for a strip of columns, four rows of B at a time."""
-    y_0, y_1, y_2, y_3 = y
-    fours = len(B) // 4 * 4
-    for k in range(0, fours, 4):
-        p, q, s, t = four(A, 0, k), four(A, 1, k), four(A, 2, k), four(A, 3, k)
-        b_0, b_1, b_2, b_3 = B[k, begin:end], B[k + 1, begin:end], B[k + 2, begin:end], B[k + 3, begin:end]
-        for j in range(len(y_0)):
-            a, b, c, d = b_0[j], b_1[j], b_2[j], b_3[j]
-            y_0[j] -= (p[0] * a + p[1] * b) + (p[2] * c + p[3] * d)
-            y_1[j] -= (q[0] * a + q[1] * b) + (q[2] * c + q[3] * d)
-            y_2[j] -= (s[0] * a + s[1] * b) + (s[2] * c + s[3] * d)
-            y_3[j] -= (t[0] * a + t[1] * b) + (t[2] * c + t[3] * d)
-    for k in range(fours, len(B)):
-        row, a, b, c, d = B[k, begin:end], A[0, k], A[1, k], A[2, k], A[3, k]
-        for j in range(len(row)):
-            y_0[j] -= a * row[j]
-            y_1[j] -= b * row[j]
-            y_2[j] -= c * row[j]
-            y_3[j] -= d * row[j]
-
-
-@inline
-def four(A: Array, m: int, k: int) -> Any:
-    """Columns k to k + 3 of row m."""
-    return A[m, k], A[m, k + 1], A[m, k + 2], A[m, k + 3]
 
 
 @inline_reordered

@@ -16,9 +16,7 @@ from scipy.linalg import get_lapack_funcs
 
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import MAX_GROWTH
-
-STRIP = 2048
-"""Columns that are multiplied at once, so that those of U and X stay in the cache."""
+from orfit_bench_numba._strip_products import multiply_all
 
 
 def orthogonalize(U: Array, X: Array) -> tuple[Array, Array] | None:
@@ -29,7 +27,7 @@ def orthogonalize(U: Array, X: Array) -> tuple[Array, Array] | None:
         4 * (n + len(X)) > X.shape[1] or not (energy - near) * MAX_GROWTH > energy + near
     ):  # if the first row is close to U, so are mostly the next
         return None
-    G = gram_matrix(U, X)
+    G = multiply_all(U, X)
     potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (G,))
     L, failed = potrf(G, lower=1)
     good = failed - 1 if failed else len(G)
@@ -37,26 +35,3 @@ def orthogonalize(U: Array, X: Array) -> tuple[Array, Array] | None:
     far = np.square(F) @ np.diagonal(G)[:good] <= MAX_GROWTH
     good = good if far.all() else int(np.argmin(far))
     return (F[:good, :good], np.ascontiguousarray(L[n:good, :good])) if 2 * (good - n) > len(X) else None
-
-
-def gram_matrix(U: Array, X: Array) -> Array:
-    """The lower triangle of the products of all rows of [U; X]."""
-    n, k = len(U), len(X)
-    G = np.zeros((n + k, n + k), X.dtype)
-    for j in range(0, X.shape[1], STRIP):
-        u, x = U[:, j : j + STRIP], X[:, j : j + STRIP]
-        G[:n, :n] += u @ u.T
-        G[n:, :n] += x @ u.T
-        G[n:, n:] += x @ x.T
-    return G
-
-
-def rotate_basis(new: Array, A: Array, U: Array, B: Array, Q: Array) -> None:
-    """new <- A U + B Q, where new may be U: strip by strip, so that no second U is needed."""
-    room = np.empty((2, len(A), STRIP), U.dtype)
-    for j in range(0, U.shape[1], STRIP):
-        u, q = U[:, j : j + STRIP], Q[:, j : j + STRIP]
-        old, more = room[:, :, : u.shape[1]]
-        np.matmul(A, u, out=old)
-        np.matmul(B, q, out=more)
-        np.add(old, more, out=new[:, j : j + STRIP])

@@ -23,7 +23,8 @@ from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._arrowhead_svd import decompose
 from orfit_bench_numba._block_gram_schmidt import orthogonalize_block
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._gram_orthogonalize import orthogonalize, rotate_basis
+from orfit_bench_numba._gram_orthogonalize import orthogonalize
+from orfit_bench_numba._strip_products import combine
 
 IPCA, LARGEST, LATEST, RANDOM = range(4)
 SUMMARIES = {"ipca": IPCA, "largest": LARGEST, "latest": LATEST, "random": RANDOM}
@@ -65,7 +66,7 @@ def learn_block(s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, dr
     if not (np.isfinite(w).all() and (not alone or has_bounded_products(X))):
         return 0
     s.w[...] = w
-    rotate_basis(s.basis[:count], A[:, :n], U, A[:, n:], Q)
+    combine(s.basis[:count], np.ascontiguousarray(A), U, Q)
     s.singular_values[:count], s.count[0] = sigma[:count], count
     if F is None and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
         reorthonormalize(s.basis[:count])

@@ -9,8 +9,8 @@ import numpy as np
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_gram_schmidt import learn_in_blocks, new_directions
-from orfit_bench_numba._gram_orthogonalize import rotate_basis
 from orfit_bench_numba._projection import append_directions, fit_rows, solve_fit
+from orfit_bench_numba._strip_products import combine
 from orfit_bench_numba._threads import limit_blas_threads
 from orfit_bench_numba._truncated_basis import SUMMARIES, has_bounded_products, learn_block, reorthonormalize
 
@@ -71,7 +71,7 @@ def _update(s: Any, J: Array, E: Array, p: Any) -> bool:
         if not np.isfinite(sigma).all():
             return False
         m = len(sigma)
-        rotate_basis(s.basis[:m], V[:n].T, U, V[n:].T, Q)
+        combine(s.basis[:m], np.ascontiguousarray(V.T), U, Q)
         s.singular_values[:m], s.count[0] = sigma, m
         if p.t % RENEWAL_PERIOD == 0:
             reorthonormalize(s.basis[:m])
