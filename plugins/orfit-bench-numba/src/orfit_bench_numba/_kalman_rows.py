@@ -28,6 +28,7 @@ from orfit_bench_numba._moving_state import (
 )
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
 from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, scale_errors
+from orfit_bench_numba._symmetric import allocate_tile
 
 
 class Motion(NamedTuple):
@@ -109,7 +110,7 @@ def split_entry(values: Array, d: int) -> Any:
 @inline
 def allocate(W: Array, size: int) -> Any:
     """Work space for means W (c, d), and for matrices of motion (size, size)."""
-    N, tile = np.empty((size, size), W.dtype), np.empty(112 * size, W.dtype)
+    N, tile = np.empty((size, size), W.dtype), allocate_tile(size, W)
     return N, tile, np.empty(W.shape, W.dtype), np.empty((6, max(W.shape)), W.dtype)
 
 

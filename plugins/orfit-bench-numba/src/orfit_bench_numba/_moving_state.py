@@ -15,7 +15,7 @@ from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._products import multiply
 from orfit_bench_numba._sequential_rls import multiply_symmetric
-from orfit_bench_numba._symmetric import mirror_lower, multiply_both_sides
+from orfit_bench_numba._symmetric import allocate_tile, mirror_lower, multiply_both_sides
 
 
 @inline
@@ -108,7 +108,7 @@ def record_correction(m: Array, record: Array, W: Array, P: Array) -> None:
 @compiled("W R R R")
 def predict_covariance(N: Array, P: Array, F: Array, Q: Array) -> None:
     """N <- F P F' + Q; F of size 0 is the identity and Q of size 0 is zero."""
-    one, zero, tile = np.ones(len(P), P.dtype), np.zeros(len(P), P.dtype), np.empty(112 * len(P), P.dtype)
+    one, zero, tile = np.ones(len(P), P.dtype), np.zeros(len(P), P.dtype), allocate_tile(len(P), P)
     predict_into(N, P, one, zero, F, Q, tile)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._products import multiply
-from orfit_bench_numba._symmetric import mirror_lower, multiply_both_sides, multiply_by_symmetric
+from orfit_bench_numba._symmetric import allocate_tile, mirror_lower, multiply_both_sides, multiply_by_symmetric
 
 
 @compiled("M M C C C R r i f")
@@ -23,7 +23,7 @@ def smooth_small(
     d = P.shape[1]
     B, H, unit = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(d, P.dtype)
     C, D, change = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty((m.shape[2], d), P.dtype)
-    tile, column = np.empty(112 * d, P.dtype), np.empty(d, P.dtype)
+    tile, column = allocate_tile(d, P), np.empty(d, P.dtype)
     while j > 0:
         if rests[j] > 0:
             carry_back(m, P, m_pred, j)
