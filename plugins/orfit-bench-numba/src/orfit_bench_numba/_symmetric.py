@@ -17,8 +17,8 @@ MAX_FEW_ROWS = 4
 MAX_OWN_PRODUCTS = 40
 """Size of matrices up to which products of rows take less time than calls of BLAS."""
 MAX_COMBINED_ROWS = 200
-"""Size of matrices up to which four rows at a time are combined. BLAS took 1.3 to 1.6 times as long in double precision,
-and as long in single; larger matrices leave the second-level cache."""
+"""Size of matrices up to which four rows at a time are combined. BLAS took 1.3 to 1.6 times as long in double
+precision, and as long in single; larger matrices leave the second-level cache."""
 
 
 def downdate(P: Array, V: Array, ff: Scalar) -> None:
