@@ -118,5 +118,9 @@ def regularized_move(A: Array, errors: Array, eps: float) -> Array:
     k, d = A.shape
     if not eps:
         return np.asarray(np.linalg.pinv(A, rcond=np.sqrt(np.finfo(float).eps)) @ errors)
-    both = np.hstack([A, np.sqrt(eps) * np.eye(k)])  # the smallest (z, v) with A z + sqrt(eps) v = errors
+    root = np.sqrt(eps)
+    if k > d:  # errors beside the range of A, which v = (errors - A z) / root would hold, are large beside z
+        extended = np.vstack([A, root * np.eye(d)])
+        return np.asarray(np.linalg.lstsq(extended, np.pad(errors, ((0, d), (0, 0))), rcond=None)[0])
+    both = np.hstack([A, root * np.eye(k)])  # the smallest (z, v) with A z + root v = errors
     return np.asarray(np.linalg.lstsq(both, errors, rcond=None)[0][:d])
