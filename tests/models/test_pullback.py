@@ -79,6 +79,25 @@ def test_a_wrong_pullback_is_refused(wrong: Any, message: str, same_state: Same)
     same_state(learner, before)
 
 
+def test_a_jacobian_that_overflows_at_the_first_row_proves_nothing() -> None:
+    """A product of huge inputs may be finite in one order of its terms and NaN in another."""
+    network = ob.MLP((4,))
+    rows: list[Any] = []
+
+    def overflows(w: Any, x: Any) -> Any:
+        rows.append(x)
+        return network.jacobian(w, x) * (np.nan if len(rows) == 1 else 1)
+
+    model = replace(network, name="overflows", jacobian=overflows)
+    learner = ob.create("sgd", model=model, backend="numpy").partial_fit(X, Y)
+    assert learner.n_samples_seen_ == len(X)
+    assert len(rows) == 2
+    rows.clear()
+    wrong = replace(model, name="wrong", pullback=lambda w, X, S: -network.pullback(w, X, S))
+    with pytest.raises(ValueError, match="do not agree"):
+        ob.create("sgd", model=wrong, backend="numpy").partial_fit(X, Y)
+
+
 def test_a_sum_that_is_not_finite_is_refused(same_state: Same) -> None:
     calls: list[int] = []
 
