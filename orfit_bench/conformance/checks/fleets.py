@@ -16,6 +16,7 @@ from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.conformance.tolerance import few_ulps, perturbed
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
+from orfit_bench.learners.restoring import from_bytes, restore
 from orfit_bench.plugins.registry import registry
 from orfit_bench.schedules import Constant
 from orfit_bench.spec import LINEAR
@@ -63,7 +64,10 @@ def compare_members(
 
 @check(needs_fleets)
 def fleet_equals_learners(context: CheckContext) -> Deviation:
-    """Every member of a fleet equals the learner that learned its rows alone, however rows come."""
+    """Every member of a fleet equals the learner that learned its rows alone, however rows come.
+
+    So does a member of a fleet that was restored from its state.
+    """
     alone = new_members(context)
     fleet, chunk = stack(alone), context.rows(n=6 * MEMBERS)
     X = np.array(chunk.X)
@@ -77,6 +81,7 @@ def fleet_equals_learners(context: CheckContext) -> Deviation:
             context.learn(learner, chunk.map(partial(np.take, indices=own, axis=0)))
     for lo, hi in CALLS:
         learn_fleet(fleet, chunk.X[lo:hi], None if chunk.y is None else chunk.y[lo:hi], which[lo:hi])
+    fleet = restore(fleet.state())
     uneven = compare_members(context, fleet, alone, chunk, "rows of unequal number", rows)
     rows = [np.append(own, 6 * i + np.arange(6)) for i, own in enumerate(rows)]
     for learner, part in zip(alone, parts, strict=True):
@@ -110,7 +115,10 @@ def own_settings(context: CheckContext) -> list[dict[str, object]]:
 
 @check(needs_fleets)
 def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
-    """Members whose settings differ equal learners with these settings; a call without rows changes nothing."""
+    """Members whose settings differ equal learners with these settings, also of a fleet from its bytes.
+
+    A call without rows changes nothing.
+    """
     new_members(context)
     settings = own_settings(context)
     skip_if(not settings[0], "no setting is a number that may be smaller")
@@ -124,6 +132,7 @@ def fleet_members_follow_their_own_settings(context: CheckContext) -> Deviation:
             mine = np.flatnonzero(of == i)
             if len(mine):
                 context.learn(learner, rows.map(partial(np.take, indices=mine, axis=0)))
+        fleet = from_bytes(fleet.to_bytes())
     return compare_members(context, fleet, alone, chunk, "settings of their own")
 
 

@@ -21,7 +21,7 @@ from orfit_bench.spec.arrays import dtype_name
 
 def needs(name: str, context: CheckContext) -> str:
     """Why an operation is not tried; empty if it is."""
-    if name == OTHER_OUTPUTS:
+    if name == REFUSED_MERGES:
         return _is_not_merged(context)
     if name == WRONG_TARGETS:
         return needs_targets_of_a_kind(context)
@@ -29,9 +29,8 @@ def needs(name: str, context: CheckContext) -> str:
 
 
 def _is_not_merged(context: CheckContext) -> str:
-    """Why learners of other numbers of outputs are not offered for a merge; empty if they are."""
-    merges = context.method.combine.merge and context.method.traits.numbers and context.rows().y is not None
-    if not merges or context.variant.settings or context.variant.outputs is not None:
+    """Why learners that differ are not offered for a merge; empty if they are."""
+    if not context.method.combine.merge or context.variant.settings or context.variant.outputs is not None:
         return "only with the default settings of methods that merge"
     return "" if context.variant.model is LINEAR else "a model has its own outputs"
 
@@ -120,17 +119,22 @@ def _partial_fit(learner: Any, chunk: Chunk) -> None:
     learner.partial_fit(chunk.X, chunk.y)
 
 
-def _refuse_outputs(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after it was to be merged with one that has another output."""
-    if learner.live_state is None or learner.pending or chunk.y is None:
+def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner after it was to be merged with one that has another output, and with one of another dtype."""
+    if learner.live_state is None or learner.pending:
         return learner
-    both = chunk.cut(0, context.batch_size)._replace(y=np.column_stack([chunk.y, chunk.y])[: context.batch_size])
-    other = context.train(both)
-    try:
-        learner.merge(other)
-    except (ValueError, TypeError):
-        return learner
-    raise Violation("a learner with another output was merged")
+    rows, others = chunk.cut(0, context.batch_size), []
+    if rows.y is not None and context.method.traits.numbers:
+        others.append(context.train(rows._replace(y=np.column_stack([rows.y, rows.y]))))
+    if context.dtype == "float64" and context.supports("float32"):
+        others.append(context.train(rows.numbers(lambda a: a.astype("float32")), dtype="float32"))
+    for other in others:
+        try:
+            learner.merge(other)
+        except (ValueError, TypeError):
+            continue
+        raise Violation("a learner with another output or dtype was merged")
+    return learner
 
 
 def _no_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
@@ -170,7 +174,7 @@ def _predict(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 THROUGH_REFERENCE = "reference and back"
 WRONG_TARGETS = "refused targets"
-OTHER_OUTPUTS = "merge with other outputs"
+REFUSED_MERGES = "refused merges"
 UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     "copy": _copy,
     "file": _through_file,
@@ -180,7 +184,7 @@ UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     "state": _state,
     "refused rows": _refuse,
     WRONG_TARGETS: _refuse_targets,
-    OTHER_OUTPUTS: _refuse_outputs,
+    REFUSED_MERGES: _refuse_merges,
     "no rows": _no_rows,
     "too large a row": _too_large,
     "predict": _predict,
