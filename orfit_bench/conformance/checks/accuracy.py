@@ -51,11 +51,10 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
 @check(needs_mark)
 def copies_do_not_warn_again(context: CheckContext) -> None:
     """A learner that has warned of lost precision gives no other warning, also as a copy, a pickle or from bytes."""
-    chunk = _growing(context)
-    learner = context.create()
-    for i in range(FIRST + GROWING):
-        if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0 or mark_of(context, learner):
-            break
+    learner, chunk = _marked(context, GROWTH)
+    for power in (2, 0.5):  # rows may grow too slowly to be marked, or so fast that they are refused before
+        if not mark_of(context, learner):
+            learner, chunk = _marked(context, GROWTH**power)
     skip_if(not mark_of(context, learner), "rows that grow lose no digits, or are refused before they do")
     row, learn = chunk.cut(0, 1), _ways(context)["partial_fit"]
     restored = {"from_bytes": from_bytes(learner.to_bytes(), **context.model), "copy": learner.copy()}
@@ -66,13 +65,22 @@ def copies_do_not_warn_again(context: CheckContext) -> None:
         ensure(given == 0, f"a learner that has warned of lost precision gave {given} warnings more after {name}")
 
 
-def _growing(context: CheckContext) -> Chunk:
+def _marked(context: CheckContext, growth: float) -> tuple[Any, Chunk]:
+    """A learner of the first rows that grow, up to one that is marked or refused; and all rows."""
+    learner, chunk = context.create(), _growing(context, growth)
+    for i in range(FIRST + GROWING):
+        if rows_until_refusal(context, learner, chunk.cut(i, i + 1)) == 0 or mark_of(context, learner):
+            break
+    return learner, chunk
+
+
+def _growing(context: CheckContext, growth: float = GROWTH) -> Chunk:
     """Rows of ordinary size, then rows that grow."""
     skip_if(context.variant.time_varying, "the transition varies with the rows")
     skip_if(context.batch_size > 1, "digits are lost when a batch is complete")
     chunk = context.rows(n=FIRST + GROWING)
     is_solved = bool(context.method.state.solution)  # weights that are solved for lose digits later
-    return with_growing_rows(context, chunk, GROWTH**2 if is_solved else GROWTH)
+    return with_growing_rows(context, chunk, growth**2 if is_solved else growth)
 
 
 def _ways(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
