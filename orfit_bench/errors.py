@@ -61,12 +61,18 @@ def with_place(function: object) -> str:
     return f"{getattr(function, '__name__', 'the function')}{place}"
 
 
+MANY_NAMES = 60
+"""So many names fit into a message."""
+
+
 def suggest(name: object, known: Iterable[str], synonym: str | None = None, how: str = "") -> str:
     """Return the end of a message about an unknown name: its synonym or the nearest known one, and all of them.
 
-    `how` tells how the synonym is used.
+    Of more than MANY_NAMES only the nearest one is named, if there is one. `how` tells how the synonym is used.
     """
     known = sorted(known)
     near = [synonym] if synonym else get_close_matches(str(name).lower(), known, 1)
     meant = f" Did you mean {near[0]!r}{how and ', ' + how}?" if near else ""
+    if near and len(known) > MANY_NAMES:
+        return f".{meant}"
     return f".{meant} Known: {', '.join(known) or 'none'}."
