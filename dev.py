@@ -75,12 +75,13 @@ def alone() -> Iterator[None]:
     import fcntl
 
     HOME.parent.mkdir(parents=True, exist_ok=True)
-    folder = os.open(HOME.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with HOME.with_name(f"{HOME.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another command that sets up {HOME}", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(folder)
 
 
 @alone()

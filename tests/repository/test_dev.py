@@ -23,7 +23,7 @@ with dev.alone():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a lock that Windows has not")
-def test_two_commands_set_up_the_environment_one_after_the_other(tmp_path):
+def test_commands_set_up_the_environment_one_after_the_other(tmp_path):
     where = os.environ | {"PYTHONPATH": str(ROOT), "ORFIT_BENCH_VENV": str(tmp_path / "environments" / "venv")}
     record = tmp_path / "record.txt"
     with record.open("ab") as out:

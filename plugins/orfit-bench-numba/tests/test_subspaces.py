@@ -73,3 +73,28 @@ def test_single_rows_too_large_for_the_short_form(method):
     C, D = (learner.array("basis") for learner in (one, chunk))
     assert abs(C.T @ C - np.eye(2)).max() < 1e-13
     assert abs(C @ C.T - D @ D.T).max() < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("method", ["krasulina", "sanger", "implicit_krasulina"])
+@pytest.mark.parametrize("refused", [4, 5, 6, 7])
+def test_a_refused_row_leaves_no_trace_in_its_block(method, refused, dtype):
+    """Four rows near the span of the basis, then a row near the largest number at each place of the next block."""
+    rng, largest = np.random.default_rng(1), float(np.finfo(dtype).max)
+    C = np.linalg.qr(rng.standard_normal((8, 5)))[0]
+    for _ in range(10):
+        X = 0.1 * rng.standard_normal((8, 8))
+        along = C @ rng.standard_normal(5)
+        X[:4] = 1.25 * along / np.linalg.norm(along) + 0.01 * rng.standard_normal((4, 8))
+        X[refused] = 0
+        X[refused, rng.integers(8)] = 0.97 * largest
+        bases = []
+        for backend in ("numba", "numpy"):
+            learner = ob.create(
+                method, backend=backend, dtype=dtype, n_components=5, initial_basis=C.astype(dtype), step_size=1.0
+            )
+            with pytest.raises(ob.DivergedError) as info, np.errstate(all="ignore"):
+                learner.partial_fit(X.astype(dtype))
+            assert info.value.row == refused
+            bases.append(projection(learner))
+        assert abs(bases[0] - bases[1]).max() < 1e4 * np.finfo(dtype).eps

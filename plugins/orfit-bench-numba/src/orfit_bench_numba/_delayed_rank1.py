@@ -9,7 +9,7 @@ the method found, C_m^+ y_m or zero. Nothing of length d is formed before the bl
     R = (I + T)^-1 (Y - A B),    T_ml = v_l'a_m for l < m
 
 A row costs 2 d k flops for the residual, 2 d k for the update and 2 d k for the product with a row of the next block,
-in a fourth of a pass that reads and writes B. It goes by strips of columns, which stay in the first-level cache.
+in a fourth of a pass that reads and writes B. It goes by strips of columns, which stay in the second-level cache.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
-from orfit_bench_numba._strip_products import aligned, subtract_combinations
+from orfit_bench_numba._strip_products import aligned, round_up, subtract_combinations
 
 COLUMNS = 400
-"""Processed at a time, at most: a strip of B and of eight rows takes 60 kB for k = 50."""
+"""Processed at a time, at most: a strip of B and of eight rows takes 186 kB for k = 50. Narrower ones take longer."""
 
 
 class Delayed(NamedTuple):
     """The block of four rows that is learned: see above.
 
     P (4, k) are the products B y_m, G (4, 4) the products y_l'y_m with l <= m. Rows (8, d) are those of this block and
-    of the one before, whose updates are delayed until this block is begun; V and A are zero for rows not learned.
+    of the one before, whose updates are delayed until this block is begun. V, A and T are zero for rows that were not
+    learned, whose products may overflow.
     """
 
     V: Array
@@ -44,7 +45,7 @@ class Delayed(NamedTuple):
 
 @inline
 def allocate(B: Array) -> Any:
-    """What is delayed before the first update, nothing; and work space c, x, u, v (k,)."""
+    """What is delayed before the first update, nothing; and zeros c, x, u, v (k,)."""
     (k, d), kind = B.shape, B.dtype
     square = np.zeros((2, 4, 4), kind)
     delayed = Delayed(
@@ -65,9 +66,12 @@ def multiply_basis(delayed: Delayed, m: int, c: Array) -> None:
 
 @inline
 def residual_norm(delayed: Delayed, m: int, a: Array, c: Array) -> Any:
-    """|r| for row m with the coordinates a = C^+ y and c = C'y: exact to eps |y|^2 before the root."""
+    """|r| for row m with the coordinates a = C^+ y and c = C'y; NaN where |y|^2 overflows.
+
+    Before the root the error is eps |y|^2, and that of a times c.
+    """
     energy = delayed.G[m, m]
-    return np.sqrt(max(energy - dot(a, c), energy - energy))
+    return np.sqrt(max(energy - dot(a, c), type(energy)(0)))  # the maximum of NaN and 0, in this order, is NaN
 
 
 @inline
@@ -92,10 +96,10 @@ def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> No
 
 
 @inline
-def begin_block(B: Array, delayed: Delayed, X: Array, i: int, is_residual: bool) -> None:
-    """B <- B + V'R, V <- 0, and the products of the rows of X from row i on, a multiple of 4 (the last one, after it).
+def begin_block(B: Array, delayed: Delayed, X: Array, i: int, has_coordinates: bool) -> None:
+    """Apply what is delayed, B <- B + V'R, and form the products of rows i to i + 3 of X; i is a multiple of 4.
 
-    Where the coordinates A are all zero, is_residual is false.
+    The last row of X stands for rows beyond it. has_coordinates: whether A may be other than zero.
     """
     V, A, T, P, G, rows = delayed
     half = i % 8
@@ -105,19 +109,25 @@ def begin_block(B: Array, delayed: Delayed, X: Array, i: int, is_residual: bool)
     P[:] = 0
     G[:] = 0
     d = B.shape[1]
-    strips = -(-d // COLUMNS)
-    width = -(-d // (8 * strips)) * 8
+    width = round_up(-(-d // -(-d // COLUMNS)), 8)  # of equal strips, as few as may be
     for begin in range(0, d, width):
         end = min(begin + width, d)
         y = Y[0, begin:end], Y[1, begin:end], Y[2, begin:end], Y[3, begin:end]
         z = Z[0, begin:end], Z[1, begin:end], Z[2, begin:end], Z[3, begin:end]
-        if is_residual:
+        if has_coordinates:
             subtract_combinations(y, A, B, begin, end)
             solve_triangle(y, T)
         add_gram(z, G)
         update_strip(B, begin, end, V, y, z, P)
     V[:] = 0
     A[:] = 0
+    T[:] = 0
+
+
+@inline
+def finish(B: Array, delayed: Delayed, X: Array, learned: int, has_coordinates: bool) -> None:
+    """Apply what is delayed after the last row that was learned."""
+    begin_block(B, delayed, X, round_up(learned, 4), has_coordinates)
 
 
 @inline_reordered

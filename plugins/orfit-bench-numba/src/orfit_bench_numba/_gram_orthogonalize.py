@@ -1,12 +1,12 @@
 """Orthogonalize a basis and a block of rows by the Cholesky factor of their Gram matrix.
 
-This takes two passes over the numbers, where `_block_gram_schmidt` takes five. With G = [U; X][U; X]' = L L' and
-F = L^-1 the rows of F [U; X] are orthonormal: the basis, orthonormal to rounding again, followed by the new directions.
+This takes two passes over the numbers, where `_block_gram_schmidt` takes five. With G = [U; X][U; X]' = L L' and F =
+L^-1 the rows of F [U; X] are orthonormal: the basis, orthonormal to rounding again, followed by the new directions.
 The rows of L[n:] are the coordinates of X. All results are combinations of U and X, so the orthonormal rows are never
 formed.
 
 The Gram matrix squares the condition number, so this is used only for rows far from the span of those before them.
-A row costs (n + k)^2 p / k flops. Allocated: arrays of shape (n + k, n + k).
+A row costs (n + k)^2 p / k flops. Allocated: arrays of shape (n + k, n + k) and (n + k, 512).
 """
 
 from __future__ import annotations

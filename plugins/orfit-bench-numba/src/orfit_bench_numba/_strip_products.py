@@ -1,11 +1,11 @@
 """Products of long rows with each other and of small matrices with them, by strips of columns.
 
 [U; X] stacks the rows of U (n, p) and X (k, p). A strip of it is copied to memory that is aligned to cache lines and
-stays in the second-level cache; for products with each other, rows of zeros fill it up to a multiple of four, so that
-tiles of four by four rows need no remainder. For up to 264 rows BLAS took 1.8 to 2.4 times as long for the products,
-and 1.1 to 2.3 times for the combinations, on a machine with vectors of 64 bytes.
+stays in the second-level cache up to some 200 rows; for products with each other, rows of zeros fill it up to a
+multiple of four, so that tiles of four by four rows need no remainder. For up to 264 rows BLAS took 1.8 to 2.4 times
+as long for the products, and 1.1 to 2.3 times for the combinations, on a machine with vectors of 64 bytes.
 
-Allocated: a strip of [U; X], and small matrices.
+Allocated: a strip of [U; X], one of the result, and small matrices.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def multiply_all(U: Array, X: Array) -> Any:
 def combine(new: Array, A: Array, U: Array, X: Array) -> None:
     """new <- A [U; X], where new may be the memory of U."""
     (m, n), p = A.shape, X.shape[1]
-    minus = np.zeros((round_up(m, 4), n), X.dtype)
+    minus = np.zeros((round_up(m, 4), n), X.dtype)  # since `subtract_combinations` subtracts
     for i in range(m):
         for j in range(n):
             minus[i, j] = -A[i, j]

@@ -20,6 +20,11 @@ MAX_COMBINED_ROWS = 200
 """Size of matrices up to which four rows at a time are combined. BLAS took 1.3 to 1.6 times as long in double
 precision, and as long in single; larger matrices leave the second-level cache."""
 
+TILE_HEIGHT = 112
+"""Rows of a large matrix that are multiplied at a time."""
+PADDING = 8
+"""Numbers more in a row of work space: rows of a power of two numbers would share few lines of the cache."""
+
 
 def downdate(P: Array, V: Array, ff: Scalar) -> None:
     """P <- (P - V'V) / ff in place, for V (q, p): p^2 q flops, or for few rows one pass over P."""
@@ -110,14 +115,15 @@ def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 @inline
 def allocate_tile(d: int, like: Array) -> Any:
     """Work space of `multiply_both_sides` for matrices of d rows."""
-    return aligned(d, max(112, 2 * (min(d, MAX_COMBINED_ROWS) + 8)), like).reshape(-1)
+    is_combined = MAX_OWN_PRODUCTS < d <= MAX_COMBINED_ROWS
+    return aligned(d, max(TILE_HEIGHT, 2 * (d + PADDING) * is_combined), like).reshape(-1)
 
 
 @inline
 def combine_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
     """The same by combinations of rows: K = -F P, and N = -K F', of which only the lower triangle is right."""
     d = len(P)
-    wide = d + 8  # rows of a power of two numbers would share few lines of the cache
+    wide = d + PADDING
     K, T = tile[: d * wide].reshape(d, wide), tile[d * wide : 2 * d * wide].reshape(d, wide)
     for i in range(d):
         for j in range(d):
@@ -139,7 +145,7 @@ def combine_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 def multiply_lower_triangle(A: Array, B: Array, tile: Array) -> None:
     """The lower triangle of A <- that of A B', which is symmetric: slightly more than p^3 flops."""
     p = len(A)
-    height = 32 if p < 256 else 112  # the least at which BLAS reaches its rate
+    height = 32 if p < 256 else TILE_HEIGHT  # the least at which BLAS reaches its rate
     for begin in range(0, p, height):
         end = min(begin + height, p)
         rows = tile[: (end - begin) * end].reshape(end - begin, end)

@@ -7,7 +7,8 @@ U <- T'[U; Q] and w <- w + [U; Q]'Z.
 
 In coordinates a row costs 8 m (n + k) flops, with `ipca` also 2 m^2 (n + k) and the decomposition of
 `_arrowhead_svd`. Outside, besides its direction, it costs 2 c p for its prediction and 2 m (m + k) p / k for the
-memory, in matrix products. Which of the two dominates depends on p. Allocated: Q, a strip of U, and the coordinates.
+memory, in matrix products. Which of the two dominates depends on p. Allocated: Q, strips of [U; Q] and of U, and the
+coordinates.
 """
 
 from __future__ import annotations

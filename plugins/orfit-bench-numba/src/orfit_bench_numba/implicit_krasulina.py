@@ -1,8 +1,8 @@
 """The implicit form of Krasulina's rule (Krasulina paper, eq. 12 and 13, Algorithm 1 with its sign corrected).
 
 A row moves C along r x', where r is orthogonal to C: C'C gains a multiple of x x', and its inverse is updated. Errors
-of the inverse decay: an error E becomes E (1 - 2 gain |x|^2), and gain |x|^2 < 1. A row with a number that might
-overflow is learned by the rule of the reference.
+of the inverse decay: an error E becomes E (1 - gain |x|^2)^2 along the row, and gain |x|^2 < 1. A row with a number
+that might overflow is learned by the rule of the reference.
 
 Reads X and the steps, writes C and the inverse; allocates C', k^2 and 8 d numbers a call. Cost of a row: see
 `_delayed_rank1`, plus 8 k^2 flops. A call with one row copies nothing, see `_single_row`.
@@ -21,6 +21,7 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     begin_block,
     delay,
+    finish,
     multiply_basis,
     residual_norm,
     update_inverse_gram,
@@ -77,7 +78,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
             break
         delay(delayed, m, x, gain, x)
         update_inverse_gram(inverse, x, u, weight)
-    begin_block(B, delayed, X, -(-learned // 4) * 4, True)
+    finish(B, delayed, X, learned, True)
     return learned
 
 

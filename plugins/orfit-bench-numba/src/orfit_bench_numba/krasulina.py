@@ -1,11 +1,12 @@
 """Krasulina's rule for k-PCA (Krasulina paper, eq. 9).
 
 Rows are learned by C <- C + step r y'C with r = y - C C^+ y, and C is replaced by the Q of C = Q R only now and then.
-The result equals that of the rule, which orthonormalizes after every step: with C = Q R the steps are
-Q <- QR(Q + step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y, and its inverse is updated. The sum of
-step^2 |y|^2 |c|^2 bounds how far C is from orthonormal, and the error of |r|^2, which is rounded to eps |y|^2. An error
-E of the inverse leaves a part of C in r, and becomes E (1 - 2 step c'x), x = C^+ y: it may grow where C does not. A row
-too large for that is learned by the rule of the reference.
+The result equals that of the rule, which orthonormalizes after every step: with C = Q R the steps are Q <- QR(Q +
+step r y'Q), times R. C'C gains step^2 |r|^2 c c' with c = C'y, and its inverse is updated. The sum of step^2 |y|^2
+|c|^2 bounds how far C is from orthonormal; eps times this sum bounds the error that |r|^2, which is rounded to eps
+|y|^2, leaves in C'C. An error E of the inverse leaves a part of C in r: along the row it becomes E (1 - s)^2 with s =
+step c'x, x = C^+ y, or E (1 - 2 s) where |r|^2 is zero, and may grow where C does not. A row too large for that is
+learned by the rule of the reference.
 
 Reads X and the steps, writes C; allocates C', k^2 and 8 d numbers a call. Cost of a row: see `_delayed_rank1`.
 """
@@ -20,6 +21,7 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     begin_block,
     delay,
+    finish,
     multiply_basis,
     residual_norm,
     update_inverse_gram,
@@ -50,13 +52,14 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
         multiply(inverse, c, x)
         gain = g * residual_norm(delayed, m, x, c)
         size += g * dot(c, c) * g * delayed.G[m, m]
-        growth *= max(one, (g + g) * dot(c, x) - one)
+        s = g * dot(c, x)
+        growth *= max(one, s + s - one, (s - one) * (s - one))
         if not size * growth <= (several if i else single):
             learned = i
             break
         delay(delayed, m, x, g, c)
         update_inverse_gram(inverse, c, x, gain)
-    begin_block(B, delayed, X, -(-learned // 4) * 4, True)
+    finish(B, delayed, X, learned, True)
     return learned
 
 

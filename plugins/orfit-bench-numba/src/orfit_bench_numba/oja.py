@@ -11,7 +11,7 @@ from typing import Any
 
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
-from orfit_bench_numba._delayed_rank1 import allocate, begin_block, delay, multiply_basis
+from orfit_bench_numba._delayed_rank1 import allocate, begin_block, delay, finish, multiply_basis
 from orfit_bench_numba._oja_fleets import make_oja_fleet_learn
 from orfit_bench_numba._orthonormal_row import bind_oja
 from orfit_bench_numba._precision_guard import dot
@@ -39,7 +39,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
             learned = i
             break
         delay(delayed, m, zeros, g, c)
-    begin_block(B, delayed, X, -(-learned // 4) * 4, False)
+    finish(B, delayed, X, learned, False)
     return learned
 
 

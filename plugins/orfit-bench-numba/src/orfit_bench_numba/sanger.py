@@ -2,9 +2,9 @@
 
 Rows are learned on C = Q R with a constant R: C <- C + step r x' is Q <- Q + step r v' with v = R^-T x, where
 x = C^+ y = R^-1 Q^+ y and r = y - Q Q^+ y. Q starts orthonormal, and Q'Q gains step^2 |r|^2 v v', whose inverse is
-updated; when Q'Q has become too large, Q is orthonormalized and R absorbs its factor. So x loses no more digits than
-the condition of C, whose square an inverse of C'C would cost. As in krasulina, an error of the inverse may grow, here
-by 1 - 2 step |x|^2. A row too large for that is learned by the rule of the reference.
+updated; when Q'Q may have become too large, Q is orthonormalized and R absorbs its factor. So x loses no more digits
+than the condition of C, whose square an inverse of C'C would cost. As in krasulina, an error of the inverse may grow,
+here by (1 - s)^2 or 1 - 2 s with s = step |x|^2. A row too large for that is learned by the rule of the reference.
 
 Reads X and the steps, writes C; allocates Q', k^2 and 8 d numbers a call. Cost of a row: see `_delayed_rank1`. A call
 with one row takes x from the Cholesky factor of C'C where that is as exact: d k^2 flops more.
@@ -23,6 +23,7 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     begin_block,
     delay,
+    finish,
     multiply_basis,
     residual_norm,
     update_inverse_gram,
@@ -92,14 +93,15 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
         multiply(F, x, u)
         np.dot(u, F, v)
         size += g * dot(v, v) * g * delayed.G[m, m]
-        growth *= max(one, (g + g) * dot(u, u) - one)
+        s = g * dot(u, u)
+        growth *= max(one, s + s - one, (s - one) * (s - one))
         if not size * growth <= (several if i else single):
             learned = i
             break
         delay(delayed, m, x, g, v)
         multiply(inverse, v, u)
         update_inverse_gram(inverse, v, u, gain)
-    begin_block(B, delayed, X, -(-learned // 4) * 4, True)
+    finish(B, delayed, X, learned, True)
     return learned
 
 
