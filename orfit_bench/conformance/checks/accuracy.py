@@ -51,10 +51,10 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
 @check(needs_mark)
 def copies_do_not_warn_again(context: CheckContext) -> None:
     """A learner that has warned of lost precision gives no other warning, also as a copy, a pickle or from bytes."""
-    learner, chunk = _marked(context, GROWTH)
-    for power in (2, 0.5):  # rows may grow too slowly to be marked, or so fast that they are refused before
-        if not mark_of(context, learner):
-            learner, chunk = _marked(context, GROWTH**power)
+    for growth in (GROWTH, GROWTH**2, GROWTH**0.5):  # too slow to be marked, or so fast as to be refused before
+        learner, chunk = _marked(context, growth)
+        if mark_of(context, learner):
+            break
     skip_if(not mark_of(context, learner), "rows that grow lose no digits, or are refused before they do")
     row, learn = chunk.cut(0, 1), _ways(context)["partial_fit"]
     restored = {"from_bytes": from_bytes(learner.to_bytes(), **context.model), "copy": learner.copy()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.averaging import average
 from orfit_bench.spec import LINEAR
 from orfit_bench.spec.law import to_numpy64
+
+TURNS = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+"""A learner, and the two that are merged into it, of three."""
 
 
 def needs_merge(context: CheckContext) -> str:
@@ -72,20 +76,15 @@ def merge_uses_every_field(context: CheckContext) -> None:
     rows = 4 * context.batch_size
     chunk = context.rows(n=3 * rows, d=40)  # with fewer features a basis may be full
     learners = [context.train(chunk.cut(i, i + rows)) for i in range(0, 3 * rows, rows)]
+    own = [host_arrays_of(learner) for learner in learners]
+    merged = {(i, j): host_arrays_of(learners[i].copy().merge(learners[j])) for i, j in permutations(range(3), 2)}
     for name in (f.name for f in layout_of(learners[0]).fields if f.compared == "entries"):
-        own = [host_arrays_of(learner)[name] for learner in learners]
-        turns = [(i, i - 1, i - 2) for i in range(3) if not np.array_equal(own[i - 1], own[i - 2])]
-        ensure(
-            not turns or any(_makes_a_difference(name, *(learners[i] for i in turn)) for turn in turns),
+        turns = [(i, j, k) for i, j, k in TURNS if not np.array_equal(own[j][name], own[k][name])]
+        ensure(  # in one turn at least: the labels of the first learner may hide those of both others
+            not turns or any(not np.array_equal(merged[i, j][name], merged[i, k][name]) for i, j, k in turns),
             f"{name} does not depend on the learner that is merged: let the merge rule return {name!r}, or let "
             "combine.derive compute it",
         )
-
-
-def _makes_a_difference(name: str, one: Any, b: Any, c: Any) -> bool:
-    """Whether a field depends on which of two learners is merged into another: labels known to all may hide it."""
-    with_b, with_c = (host_arrays_of(one.copy().merge(other))[name] for other in (b, c))
-    return not np.array_equal(with_b, with_c)
 
 
 def _columns(context: CheckContext, weights: Any, classes: Any, merged: Any) -> np.ndarray[Any, Any]:

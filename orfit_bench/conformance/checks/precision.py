@@ -57,6 +57,7 @@ def float32_is_close_to_float64(context: CheckContext) -> Deviation:
 
 
 def _deviation_of_precisions(context: CheckContext) -> Deviation:
+    """The deviation of a learner in float32 from one in float64."""
     chunk = context.rows()
     single, double = context.create(), context.create(dtype="float64")
     predictions = context.learn(single, chunk), context.learn(double, chunk)

@@ -21,7 +21,9 @@ import numpy as np
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
-from orfit_bench_numba._strip_products import aligned, round_up, subtract_combinations
+from orfit_bench_numba._products import multiply
+from orfit_bench_numba._strip_products import subtract_combinations
+from orfit_bench_numba._work_space import aligned, round_up
 
 COLUMNS = 400
 """Processed at a time, at most: a strip of B and of eight rows takes 186 kB for k = 50. Narrower ones take longer."""
@@ -65,11 +67,12 @@ def multiply_basis(delayed: Delayed, m: int, c: Array) -> None:
 
 
 @inline
-def residual_norm(delayed: Delayed, m: int, a: Array, c: Array) -> Any:
-    """|r| for row m with the coordinates a = C^+ y and c = C'y; NaN where |y|^2 overflows.
+def find_coordinates(delayed: Delayed, m: int, inverse: Array, c: Array, a: Array) -> Any:
+    """a <- C^+ y for row m, with inverse = (C'C)^-1 and c = C'y; returns |r|, NaN where |y|^2 overflows.
 
-    Before the root the error is eps |y|^2, and that of a times c.
+    Before the root the error of |r|^2 is eps |y|^2, and that of a times c.
     """
+    multiply(inverse, c, a)
     energy = delayed.G[m, m]
     return np.sqrt(max(energy - dot(a, c), type(energy)(0)))  # the maximum of NaN and 0, in this order, is NaN
 
@@ -93,6 +96,16 @@ def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> No
     for k in range(len(u)):
         for j in range(len(u)):
             inverse[k, j] -= u[k] * u[j]  # symmetric to the last bit: asymmetry from rounding would grow
+
+
+@inline
+def error_growth(s: Scalar) -> Any:
+    """How much larger an error of the inverse may become along a row that was learned, for s = step a'c, at least 1.
+
+    It is multiplied by (1 - s)^2, or by 1 - 2 s where |r|^2 is negative by rounding, and zero is taken.
+    """
+    one: Any = type(s)(1)
+    return max(one, s + s - one, (s - one) * (s - one))
 
 
 @inline

@@ -11,27 +11,34 @@ from typing import Any
 import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._delayed_rank1 import update_inverse_gram
 from orfit_bench_numba._orthonormal_row import add_products, subtract_projection
 from orfit_bench_numba._precision_guard import dot
+from orfit_bench_numba._strip_products import add_row_products
 
 
 @compiled("W W W f r")
 def learn_sanger(C: Array, B: Array, G: Array, step: Scalar, y: Array) -> Any:
-    """C <- C + step r x'; B (k, d) and G (k, k) are work space, for C' and the Cholesky factor of C'C."""
+    """C <- C + step r x'; B and G are work space, for C' and the Cholesky factor of C'C.
+
+    They have k rows up to a multiple of four; those of B beyond k are zero.
+    """
     (d, k), one = C.shape, C.dtype.type(1)
     x, e, r = np.zeros(k, C.dtype), np.zeros(k, C.dtype), np.empty(d, C.dtype)
     size = one - one
     transpose(B, C)
-    multiply_columns(G, B)
+    G[:] = 0
+    add_row_products(G, B)
     for j in range(k):
         size += G[j, j]
+    for j in range(k, len(G)):
+        G[j, j] = 1
     add_products(C, y, x)
     factor(G)
     solve_transposed(G, x)
     for i in range(k - 1, -1, -1):
-        x[i] = (x[i] - dot(G[i, i + 1 :], x[i + 1 :])) / G[i, i]
+        x[i] = (x[i] - dot(G[i, i + 1 : k], x[i + 1 :])) / G[i, i]
     left = subtract_projection(C, y, x, r)
     add_products(C, r, e)
     solve_transposed(G, e)  # Q'r, where C = Q R: only rounding, as if x had been computed from Q
@@ -45,46 +52,15 @@ def learn_sanger(C: Array, B: Array, G: Array, step: Scalar, y: Array) -> Any:
 
 @inline
 def transpose(B: Array, C: Array) -> None:
-    """B <- C', eight rows of C at a time: a cache line."""
+    """The first rows of B <- C', eight rows of C at a time: a cache line."""
     eights = len(C) // 8 * 8
     for i in range(0, eights, 8):
-        for j in range(len(B)):
+        for j in range(C.shape[1]):
             for m in range(8):
                 B[j, i + m] = C[i + m, j]
     for i in range(eights, len(C)):
-        for j in range(len(B)):
+        for j in range(C.shape[1]):
             B[j, i] = C[i, j]
-
-
-@inline
-def multiply_columns(G: Array, B: Array) -> None:
-    """G, in and above its diagonal, <- B B', in tiles of four by two; beyond the last row, a tile repeats it."""
-    last = len(B) - 1
-    for j in range(0, len(B), 2):
-        k = min(j + 1, last)
-        for i in range(0, k + 1, 4):
-            a, b, c, d = i, min(i + 1, last), min(i + 2, last), min(i + 3, last)
-            (G[a, j], G[b, j], G[c, j], G[d, j]), (G[a, k], G[b, k], G[c, k], G[d, k]) = four_by_two(
-                B, a, b, c, d, j, k
-            )
-
-
-@inline_reordered
-def four_by_two(B: Array, a: int, b: int, c: int, d: int, j: int, k: int) -> Any:
-    """The products of rows a, b, c and d of B with row j, and with row k."""
-    zero = B.dtype.type(0)
-    aj, bj, cj, dj, ak, bk, ck, dk = zero, zero, zero, zero, zero, zero, zero, zero
-    for i in range(B.shape[1]):
-        x, y = B[j, i], B[k, i]
-        aj += B[a, i] * x
-        bj += B[b, i] * x
-        cj += B[c, i] * x
-        dj += B[d, i] * x
-        ak += B[a, i] * y
-        bk += B[b, i] * y
-        ck += B[c, i] * y
-        dk += B[d, i] * y
-    return (aj, bj, cj, dj), (ak, bk, ck, dk)
 
 
 @inline

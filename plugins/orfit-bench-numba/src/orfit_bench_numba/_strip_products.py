@@ -17,9 +17,8 @@ import numpy as np
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy
+from orfit_bench_numba._work_space import aligned, round_up
 
-CACHE_LINE = 64
-"""Bytes."""
 STRIP = 512
 """Columns of a strip, at most."""
 
@@ -32,10 +31,8 @@ def multiply_all(U: Array, X: Array) -> Any:
     strip = aligned(len(G), min(STRIP, round_up(p, 8)), X)
     for begin in range(0, p, STRIP):
         fill(strip, U, X, begin)
-        for i in range(0, len(G), 4):
-            for j in range(0, i + 4, 4):
-                add_tile(G, strip, i, j)
-    return G[:n, :n]
+        add_row_products(G, strip)
+    return G[:n, :n].T
 
 
 @compiled("W R R R")
@@ -60,20 +57,6 @@ def combine(new: Array, A: Array, U: Array, X: Array) -> None:
 
 
 @inline
-def aligned(n: int, d: int, like: Array) -> Any:
-    """Zeros (n, d), aligned to a cache line: vectors that cross cache lines are loaded at half the speed."""
-    room = np.zeros(n * d + CACHE_LINE // like.itemsize, like.dtype)
-    begin = -room.ctypes.data % CACHE_LINE // like.itemsize
-    return room[begin : begin + n * d].reshape(n, d)
-
-
-@inline
-def round_up(n: int, step: int) -> Any:
-    """The next multiple of a step."""
-    return -(-n // step) * step
-
-
-@inline
 def fill(strip: Array, U: Array, X: Array, begin: int) -> None:
     """The strip of [U; X] from a column on; columns beyond the last are zero."""
     n, end = len(U), min(begin + STRIP, X.shape[1])
@@ -83,6 +66,14 @@ def fill(strip: Array, U: Array, X: Array, begin: int) -> None:
         copy(strip[i], U[i, begin:end])
     for i in range(len(X)):
         copy(strip[n + i], X[i, begin:end])
+
+
+@inline
+def add_row_products(G: Array, A: Array) -> None:
+    """G <- G + A A', in and above the diagonal, for a multiple of four rows of A; the rest is not defined."""
+    for i in range(0, len(A), 4):
+        for j in range(i, len(A), 4):
+            add_tile(G, A, i, j)
 
 
 @inline_reordered

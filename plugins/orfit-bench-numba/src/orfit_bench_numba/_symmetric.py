@@ -10,7 +10,8 @@ from scipy.linalg import get_blas_funcs
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._products import multiply
-from orfit_bench_numba._strip_products import aligned, round_up, subtract_combinations
+from orfit_bench_numba._strip_products import subtract_combinations
+from orfit_bench_numba._work_space import aligned, round_up
 
 MAX_FEW_ROWS = 4
 """Rows of V up to which a pass over all of P is faster than half a pass and mirroring."""

@@ -21,9 +21,9 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     begin_block,
     delay,
+    find_coordinates,
     finish,
     multiply_basis,
-    residual_norm,
     update_inverse_gram,
 )
 from orfit_bench_numba._precision_guard import dot
@@ -66,8 +66,7 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, inverse: Array) -> Any:
         if m == 0:
             begin_block(B, delayed, X, i, True)
         multiply_basis(delayed, m, c)
-        multiply(inverse, c, x)
-        rho = residual_norm(delayed, m, x, c)
+        rho = find_coordinates(delayed, m, inverse, c, x)
         energy = g * dot(x, x)
         gain = g / (one + energy)
         weight = gain * rho

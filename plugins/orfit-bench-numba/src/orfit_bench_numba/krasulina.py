@@ -21,14 +21,14 @@ from orfit_bench_numba._delayed_rank1 import (
     allocate,
     begin_block,
     delay,
+    error_growth,
+    find_coordinates,
     finish,
     multiply_basis,
-    residual_norm,
     update_inverse_gram,
 )
 from orfit_bench_numba._orthonormal_row import bind_krasulina
 from orfit_bench_numba._precision_guard import dot
-from orfit_bench_numba._products import multiply
 from orfit_bench_numba._subspace import make_bind_sample, make_delayed_rows, make_learn
 from orfit_bench_numpy.krasulina import rule, step
 
@@ -49,11 +49,9 @@ def learn_until_unsafe(B: Array, X: Array, step: Array, several: float, single: 
         if m == 0:
             begin_block(B, delayed, X, i, True)
         multiply_basis(delayed, m, c)
-        multiply(inverse, c, x)
-        gain = g * residual_norm(delayed, m, x, c)
+        gain = g * find_coordinates(delayed, m, inverse, c, x)
         size += g * dot(c, c) * g * delayed.G[m, m]
-        s = g * dot(c, x)
-        growth *= max(one, s + s - one, (s - one) * (s - one))
+        growth *= error_growth(g * dot(c, x))
         if not size * growth <= (several if i else single):
             learned = i
             break

@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from orfit_bench_numba import BACKEND
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
 from orfit_bench_numba._delayed_rank1 import (
     allocate,
     begin_block,
     delay,
+    error_growth,
+    find_coordinates,
     finish,
     multiply_basis,
-    residual_norm,
     update_inverse_gram,
 )
 from orfit_bench_numba._precision_guard import dot
@@ -88,13 +90,11 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
         if m == 0:
             begin_block(B, delayed, X, i, True)
         multiply_basis(delayed, m, c)
-        multiply(inverse, c, x)
-        gain = g * residual_norm(delayed, m, x, c)
+        gain = g * find_coordinates(delayed, m, inverse, c, x)
         multiply(F, x, u)
         np.dot(u, F, v)
         size += g * dot(v, v) * g * delayed.G[m, m]
-        s = g * dot(u, u)
-        growth *= max(one, s + s - one, (s - one) * (s - one))
+        growth *= error_growth(g * dot(u, u))
         if not size * growth <= (several if i else single):
             learned = i
             break
@@ -107,8 +107,9 @@ def learn_until_unsafe(B: Array, F: Array, X: Array, step: Array, several: float
 
 def bind(s: Any, p: Any) -> Callable[[Array], bool]:
     """A function that learns one row by the Cholesky factor of C'C, unless C is too ill-conditioned."""
-    d, k = s.basis.shape
-    room = np.empty((k, d), s.basis.dtype), np.empty((k, k), s.basis.dtype)
+    (d, k), kind = s.basis.shape, s.basis.dtype
+    rows = -(-k // 4) * 4
+    room = BACKEND.asarray(np.zeros((rows, d), kind)), BACKEND.asarray(np.zeros((rows, rows), kind))
     return partial(learn_sanger.entry_point(s.basis.dtype), s.basis, *room, float(p.step_size[0]))
 
 
