@@ -51,7 +51,7 @@ def lost_precision_is_warned_of_once(context: CheckContext) -> None:
 @check(needs_mark)
 def copies_do_not_warn_again(context: CheckContext) -> None:
     """A learner that has warned of lost precision gives no other warning, also as a copy, a pickle or from bytes."""
-    for growth in (GROWTH, GROWTH**2, GROWTH**0.5):  # too slow to be marked, or so fast as to be refused before
+    for growth in (GROWTH, GROWTH**2, GROWTH**0.5):  # slow growth may mark no row, fast growth may refuse it first
         learner, chunk = _marked(context, growth)
         if mark_of(context, learner):
             break

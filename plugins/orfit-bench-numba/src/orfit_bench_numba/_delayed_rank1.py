@@ -102,7 +102,7 @@ def update_inverse_gram(inverse: Array, v: Array, u: Array, weight: float) -> No
 def error_growth(s: Scalar) -> Any:
     """How much larger an error of the inverse may become along a row that was learned, for s = step a'c, at least 1.
 
-    It is multiplied by (1 - s)^2, or by 1 - 2 s where |r|^2 is negative by rounding, and zero is taken.
+    It is multiplied by (1 - s)^2, or by 1 - 2 s where rounding makes |r|^2 negative and zero replaces it.
     """
     one: Any = type(s)(1)
     return max(one, s + s - one, (s - one) * (s - one))
