@@ -6,6 +6,7 @@ Shapes: L (p, p) symmetric, of which the lower triangle is read, m (p, r).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -49,8 +50,21 @@ def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
         return np.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow; no row, and no prior
     C, precision = factor_information(L)
     if not is_solvable(L, precision):
-        return least_norm(L, m), precision
-    return solve_factored(C, m), precision
+        return without_overflow(lambda m: least_norm(L, m), m), precision
+    return without_overflow(lambda m: solve_factored(C, m), m), precision
+
+
+def without_overflow(solve: Callable[[Any], Any], m: Any) -> Any:
+    """The solution of equations that are linear in m; that of a smaller m, where a number overflows on the way.
+
+    Arrays may be of any library.
+    """
+    w = solve(m)
+    if m.__array_namespace__().isfinite(w).all():
+        return w
+    size = m.dtype.type(2.0 ** -(np.finfo(m.dtype).maxexp // 2))
+    with np.errstate(over="ignore", invalid="ignore"):  # the solution itself may be too large
+        return solve(size * m) / size
 
 
 @cache

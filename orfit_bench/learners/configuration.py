@@ -168,11 +168,18 @@ class Configuration:
         if state.solved_weights is None:
             with np.errstate(all="ignore"):  # a weight may be inf
                 state.solved_weights, precision = self.kernel.solve(state.arrays)
-            if precision <= np.finfo(self.dtype).eps ** 0.5 and not state.has_warned and self.method.state.solution:
-                state.has_warned = True
-                text = f"{self.method.name}: {self.method.state.solution.warning}"
-                warn(text, AccuracyWarning)
+            w = state.solved_weights
+            if not w.__array_namespace__().isfinite(w).all():
+                self._warn_once(state, f"the weights overflow in {self.dtype}: scale the targets")
+            elif precision <= np.finfo(self.dtype).eps ** 0.5 and self.method.state.solution:
+                self._warn_once(state, self.method.state.solution.warning)
         return state.solved_weights
+
+    def _warn_once(self, state: LearnerState, text: str) -> None:
+        """Warn of the accuracy of a state, unless that was done for it or an earlier one."""
+        if not state.has_warned:
+            state.has_warned = True
+            warn(f"{self.method.name}: {text}", AccuracyWarning)
 
     # ------------------------------------------------------------------ what the kernel gets
 

@@ -70,7 +70,8 @@ def merge(
         return placed(rule, b, other_rule.layout(b.sizes).arrays(b.arrays))
     try:
         one, other = (side(r, state, start) for r, state in ((rule, a), (other_rule, b)))
-        returned = how.rule(one, other, rule.settings)
+        with np.errstate(all="ignore"):  # numbers that are not finite are refused by `placed`
+            returned = how.rule(one, other, rule.settings)
         if not isinstance(returned, Mapping):
             got = "None" if returned is None else type(returned).__name__
             raise ValueError(f"{with_place(how.rule)} returned {got}, want a dict of the merged fields by name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,23 @@ def test_the_subspace_does_not_depend_on_the_scale(method: str, scale: float) ->
         return projection(basis(ob.create(method, **more).partial_fit(scale * X)))
 
     np.testing.assert_allclose(learned(scale), learned(1.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_incremental_pca_learns_or_refuses_a_row_near_the_largest_number(place):
+    """A decomposition of a matrix that overflows may never end."""
+    X = np.random.default_rng(place).standard_normal((6, 5))
+    X[place], X[place, place % 5] = 0, np.finfo(float).max
+    learner = ob.create("incremental_pca", backend="numpy", n_components=2)
+    with np.errstate(all="ignore"), suppress(ob.DivergedError):
+        learner.partial_fit(X)
+    assert np.isfinite(learner.array("basis") * learner.array("singular_values")).all()
+
+
+def test_a_merge_that_overflows_is_refused():
+    learner = ob.create("incremental_pca", backend="numpy", n_components=2).partial_fit([[3.0, 4.0], [4.0, -3.0]])
+    state = learner.state()
+    state["singular_values"].values[:] = np.finfo(float).max
+    state["basis"].values[:] = 1.5
+    with pytest.raises(ValueError, match=r"cannot be merged here: the product .* overflows"):
+        learner.merge(ob.restore(state))

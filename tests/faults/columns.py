@@ -26,9 +26,20 @@ fault(
     "a covariance is multiplied by the change of coordinates from one side only",
     "other_coordinates_change_no_prediction",
     "parts_in_other_coordinates_merge",
+    "standardized_rows_have_one_prior",
     method=RLS,
     kernel=reference_kernel("rls"),
     host=(coordinates, "RULES", coordinates.RULES | {"covariance": _moved_once}),
+)
+
+fault(
+    "prior_of_a_pipeline_stays",
+    "the prior of a pipeline is that in the coordinates of the first rows",
+    "standardized_rows_have_one_prior",
+    "parts_in_other_coordinates_merge",
+    method=RLS,
+    kernel=reference_kernel("rls"),
+    host=(coordinates, "with_new_prior", lambda rule, state, change: state),
 )
 
 columns_in_use = sparse._columns_in_use
@@ -54,9 +65,27 @@ fault(
     "the arrays of a state have no names along features and weights",
     "state_names_the_columns",
     "names_are_kept",
+    "targets_have_names_in_any_order",
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
     host=(dataset, "named_dimensions", lambda *arguments: {}),
+)
+
+named_dimensions = dataset.named_dimensions
+
+
+def _without_outputs(*arguments: Any) -> dict[str, tuple[str, ...]]:
+    return {dim: names for dim, names in named_dimensions(*arguments).items() if dim not in ("output", "target")}
+
+
+fault(
+    "state_forgets_the_names_of_outputs",
+    "the arrays of a state have no names along outputs",
+    "targets_have_names_in_any_order",
+    "state_names_the_columns",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(dataset, "named_dimensions", _without_outputs),
 )
 
 check_states_alike = merging.check_states_alike

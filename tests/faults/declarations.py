@@ -197,5 +197,6 @@ fault(
     "any_order_of_operations",
     "dtype_is_preserved",
     "bytes_continue_identically",
+    "targets_have_names_in_any_order",
     backend=replace(ON_NUMPY, asnumpy=lambda a: np.array(a).astype(a.dtype.newbyteorder())),
 )

@@ -25,6 +25,7 @@ fault(
     "of a step that would overflow, the second half is learned",
     "overflowing_step_is_refused",
     "steps_with_extreme_rows",
+    "refused_rows_leave_no_trace",
     method=BATCHES,
     kernel=KernelModule(learn=_learn_half, step=_step_half),
 )

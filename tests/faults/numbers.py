@@ -146,6 +146,7 @@ fault(
     "restored_state_continues_identically",
     "saved_state_continues_identically",
     "bytes_continue_identically",
+    "refused_rows_leave_no_trace",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("correction", (), "n / (n - 1)"))}),
     kernel=KernelModule(learn=_corrected),
 )

@@ -8,7 +8,15 @@ import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault
-from faults.reference_learner import LINEAR_LMS, METHODS, reference_kernel, reference_with
+from faults.reference_learner import (
+    LINEAR_LMS,
+    METHODS,
+    KernelModule,
+    block,
+    plain,
+    reference_kernel,
+    reference_with,
+)
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 
@@ -62,4 +70,20 @@ fault(
     method=RLS,
     kernel=reference_kernel("rls"),
     host=(Rule, "warn_of_lost_precision", _warns_always),
+)
+
+
+def _remembers(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    learned = plain(s, X, Y, p, out)
+    if 4 <= learned < len(X):
+        s.w[...] *= 1 + 1e-6
+    return learned
+
+
+fault(
+    "refused_row_leaves_a_trace",
+    "a row that is refused changes the weights, if it is not among the first of its call",
+    "refused_rows_leave_no_trace",
+    "overflowing_step_is_refused",
+    kernel=KernelModule(learn=_remembers, step=block),
 )

@@ -15,7 +15,7 @@ learn_one = Regressor.learn_one
 
 
 def _absolute(self: Any, x: Any, y: Any, **more: Any) -> Any:
-    return learn_one(self, x, abs(y), **more)
+    return learn_one(self, x, y if isinstance(y, dict) else abs(y), **more)
 
 
 fault(
@@ -30,6 +30,7 @@ fault(
     "the entries of a row with names are taken in the order in which they come",
     "named_rows_are_learned_in_any_order",
     "names_are_kept",
+    "targets_have_names_in_any_order",
     host=(columns, "arrange", lambda names, known, width, argument: (range(len(names)), known or tuple(names))),
 )
 fault(

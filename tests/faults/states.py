@@ -182,6 +182,7 @@ fault(
     "rows_are_counted",
     "any_number_of_steps_is_possible",
     "refused_step_is_named",
+    "refused_rows_leave_no_trace",
 )
 def says_twice_the_rows(s, X, Y, p, out):
     """Twice the number of learned rows is returned."""
@@ -242,6 +243,7 @@ fault(
     "a field counts a row that is refused afterwards",
     "overflowing_step_is_refused",
     "any_order_of_operations",
+    "refused_rows_leave_no_trace",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("attempts", (), "rows tried"))}),
     kernel=KernelModule(learn=_counts_attempts),
 )

@@ -125,3 +125,20 @@ def test_single_rows_make_the_weights_be_solved_anew(backend):
         one.learn_one(X[i], float(y[i]))
         other.partial_fit(X[i : i + 1], y[i : i + 1])
         assert one.predict_one(X[i]) == other.predict(X[i : i + 1])[0]
+
+
+def test_weights_near_the_largest_number_are_right(backend):
+    """Substitution in L w = m overflows on the way for such m."""
+    X, y = np.array([[0.34, 0.04, -1.3, 3.27], [0.91, -0.38, 0.28, -0.88]]), np.array([0.0, 15.9])
+    one = ob.create("ridge", backend=backend).partial_fit(X, y)
+    large = ob.create("ridge", backend=backend).partial_fit(X, 2.0**1020 * y)
+    np.testing.assert_allclose(large.predict(X) / 2.0**1020, one.predict(X), rtol=1e-13)
+
+
+def test_weights_that_overflow_are_warned_of_once(backend):
+    learner = ob.create("ridge", backend=backend, ridge=1e-4).partial_fit([[1e-3, 0.0]], [1.7e308])
+    with pytest.warns(ob.AccuracyWarning, match="the weights overflow in float64: scale the targets"):
+        assert learner.predict([[1.0, 0.0]]) == np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert learner.partial_fit([[0.0, 1.0]], [1.0]).predict([[1.0, 0.0]]) == np.inf

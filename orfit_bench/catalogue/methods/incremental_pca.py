@@ -13,6 +13,8 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """The k leading singular vectors and values of [U_a Sigma_a, U_b Sigma_b]; zero columns for values of 0."""
     k = settings["n_components"]
     M = np.hstack([side.fields["basis"] * side.fields["singular_values"] for side in (a, b)])
+    if not np.isfinite(M).all():
+        raise ValueError("the product of a basis and its singular values overflows")
     U, values, _ = np.linalg.svd(M, full_matrices=False)
     there = values[:k] > max(M.shape) * np.finfo(float).eps * values[0]
     return {"basis": np.where(there, U[:, :k], 0), "singular_values": np.where(there, values[:k], 0)}

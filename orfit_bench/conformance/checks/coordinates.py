@@ -20,8 +20,10 @@ GRID = 2.0**8
 
 SECOND_ORDER = {"covariance", "covariance_root", "information", "information_root"}
 """Roles of fields by which a step takes the coordinates of the rows into account."""
+SETTLED = 64
+"""The moments of so many rows choose the coordinates of the prior."""
 PART = 72
-"""Rows of a part: more than the 64 by which the coordinates of the prior are chosen, in batches of any size."""
+"""Rows of a part: more than that, in batches of any size."""
 
 
 def needs_coordinates(context: CheckContext) -> str:
@@ -75,6 +77,20 @@ def parts_in_other_coordinates_merge(context: CheckContext) -> Deviation:
     rows = chunk.with_rows(X)
     found = context.compare(chunk, *_answers(context, (merged, rows), (one, rows)), learn=_learn_standardized)
     return _amplified(found, later)
+
+
+@check(needs_exact_merges)
+def standardized_rows_have_one_prior(context: CheckContext) -> Deviation:
+    """A pipeline that standardizes predicts as a learner of all rows, scaled by the moments of the first 64."""
+    chunk = _with_intercept(context, 2 * PART)
+    X, standardized = np.asarray(chunk.X[:, :-1]), pipeline("standardize", "intercept", context.create())
+    skip_if(reason := refusal(standardized.learner.rule), reason)
+    first = np.asarray(X[:SETTLED], float)
+    to_unit = Change(1 / first.std(axis=0), -first.mean(axis=0) / first.std(axis=0))
+    scaled = chunk.with_rows(frozen(to_unit.times(chunk.X).astype(context.dtype)))
+    standardized.partial_fit(X, chunk.y)
+    pairs = _answers(context, (standardized, chunk.with_rows(X)), (context.train(scaled), scaled))
+    return _amplified(context.compare(chunk, *pairs, learn=_learn_standardized), to_unit)
 
 
 def _learn_standardized(context: CheckContext, learner: Any, chunk: Chunk) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -126,9 +127,8 @@ SMALL = 2.0**-10
 def overflowing_step_is_refused(context: CheckContext) -> None:
     """A row whose step would overflow raises DivergedError with its number; the state is kept, learning continues."""
     chunk = context.rows(n=12 * context.batch_size)
-    at = 2 * context.batch_size
-    before = context.train(chunk.cut(0, at))
-    for sizes in EXTREMES:
+    for at, sizes in product((2 * context.batch_size, 7 * context.batch_size), EXTREMES):
+        before = context.train(chunk.cut(0, at))
         learner, refused = _learn_extreme_row(context, chunk, at, sizes)
         if refused < len(chunk.X):
             ensure(refused >= at, f"row {at} is too large, but row {refused} was refused")

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if
+from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.merging import merge_or_skip, needs_merge
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows, partial_fit
 from orfit_bench.conformance.context import FEATURES, CheckContext
-from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.rows import Array, Chunk, frozen
 from orfit_bench.learners.restoring import from_bytes, restore
 from orfit_bench.spec import LINEAR
 
 NAMED = 6
 """So many rows are learned with names."""
 NAMES = [f"x{j}" for j in range(FEATURES)]
+OUTPUTS = ["first", "second"]
 
 
 def _named(x: Array, backwards: bool) -> dict[str, float]:
@@ -118,15 +120,27 @@ def _learn(context: CheckContext, names: list[str] | None, learner: Any = None, 
 
 @check(needs_single_rows)
 def state_names_the_columns(context: CheckContext) -> None:
-    """The names of columns are those of the entries along features, and along the weights of a linear model alone."""
+    """The names of columns are those of the entries along features, and along the weights of a linear model alone.
+
+    The names of targets are those of the entries along outputs, where there is one entry for each.
+    """
     named, plain = (_learn(context, names).state() for names in (NAMES, None))
-    along = {"feature"} | ({"parameter"} if context.variant.model is LINEAR else set())
-    for dim in {str(dim) for dim in named.dims} - {"waiting"}:
-        base = dim.removesuffix("_2")
-        want = NAMES if base in along else None
-        got = named.coords[dim].values.tolist() if dim in named.coords else None
-        ensure(got == want, f"the entries along {dim} have the names {got}, want {want}")
+    along = {"feature": NAMES} | ({"parameter": NAMES} if context.variant.model is LINEAR else {})
+    _ensure_names(named, along)
     ensure(not plain.coords, f"rows without names give the entries names along {', '.join(map(str, plain.coords))}")
+    chunk = _two_outputs(context)
+    if chunk is not None:
+        _ensure_names(_learn_outputs(context, chunk).state(), {"output": OUTPUTS, "target": OUTPUTS})
+
+
+def _ensure_names(state: Any, along: dict[str, list[str]]) -> None:
+    """The entries along these dimensions must have these names, all others none."""
+    for dim in {str(dim) for dim in state.dims} - {"waiting"}:
+        want = along.get(dim.removesuffix("_2"))
+        if want and state.sizes[dim] != len(want):  # a model has one column of weights for all outputs
+            want = None
+        got = state.coords[dim].values.tolist() if dim in state.coords else None
+        ensure(got == want, f"the entries along {dim} have the names {got}, want {want}")
 
 
 @check(needs_single_rows_to_merge)
@@ -151,3 +165,58 @@ def names_decide_what_is_merged(context: CheckContext) -> None:
         else:
             ensure(False, f"a learner of rows with the names {NAMES} was merged with one of {other}")
         context.ensure_identical(one, before, f"after a merge with a learner of {other} was refused")
+
+
+# ---------------------------------------------------------------------- targets
+
+
+def _two_outputs(context: CheckContext) -> Chunk | None:
+    """Rows with two targets; None if the method takes no two numbers."""
+    chunk = context.rows(n=NAMED)
+    if chunk.y is None or context.method.traits.labels or context.variant.time_varying:
+        return None
+    first = chunk.y if chunk.y.ndim == 1 else chunk.y[:, 0]
+    both = chunk._replace(y=frozen(np.column_stack([first, first[::-1]])))
+    return both if context.accepts(both) else None
+
+
+def _learn_outputs(context: CheckContext, chunk: Chunk, backwards: bool = False) -> Any:
+    """A learner of rows with two targets that have names, every other one backwards if wanted."""
+    learner = context.create()
+    for i, (x, y) in enumerate(zip(chunk.X, np.asarray(chunk.y).tolist(), strict=True)):
+        targets = list(zip(OUTPUTS, y, strict=True))
+        learner.learn_one(x, dict(targets[::-1] if backwards and i % 2 else targets))
+    return learner
+
+
+def needs_single_rows_with_numbers(context: CheckContext) -> str:
+    """The learners must have `learn_one`, and the method must predict numbers."""
+    return needs_single_rows(context) or needs_numbers(context)
+
+
+@check(needs_single_rows_with_numbers)
+def targets_have_names_in_any_order(context: CheckContext) -> None:
+    """Targets with names, in any order, give one state; copies keep the names, and other names are refused."""
+    chunk = _two_outputs(context)
+    if chunk is None:
+        raise NotApplicable("it takes no two numbers as targets")
+    learner, mixed = _learn_outputs(context, chunk), _learn_outputs(context, chunk, backwards=True)
+    context.ensure_identical(mixed, learner, "targets in another order give another state")
+    before, names = learner.copy(), _names_of_outputs(learner.state())
+    known = names.get("target")
+    ensure(known == OUTPUTS, f"the targets in a state have the names {known}, want {OUTPUTS}")
+    others = restore(learner.state(), **context.model), from_bytes(learner.to_bytes(), **context.model)
+    for what, other in zip(("a copy", "a restored state", "bytes"), (before, *others), strict=True):
+        ensure(_names_of_outputs(other.state()) == names, f"{what} does not keep the names of the outputs")
+    for wrong in ([OUTPUTS[0], "other"], OUTPUTS[:1]):
+        try:
+            learner.learn_one(chunk.X[0], dict.fromkeys(wrong, 1.0))
+        except ValueError:
+            context.ensure_identical(learner, before, f"after targets with the names {wrong} were refused")
+        else:
+            ensure(False, f"a row whose targets have the names {wrong} is accepted, want {OUTPUTS}")
+
+
+def _names_of_outputs(state: Any) -> dict[str, list[str]]:
+    """The names along each dimension that has some."""
+    return {str(dim): state.coords[dim].values.tolist() for dim in state.coords}

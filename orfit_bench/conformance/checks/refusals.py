@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.rows import Array, Chunk, frozen
 
 REFUSED = (TypeError, ValueError)
 WRONG_TARGETS = (0.5, 3.0, -2.0)
 """Targets that are no sign, no probability, or neither."""
+PLACES = 10
+"""So many places of a call are tried, more than two blocks of four rows have."""
 
 
 def needs_targets_of_a_kind(context: CheckContext) -> str:
@@ -122,3 +126,55 @@ def _wrong_rows(x: Array) -> Iterator[tuple[str, Array]]:
         y = x.copy()
         y[-1] = value
         yield f"a row with {value}", y
+
+
+# ---------------------------------------------------------------------- rows that overflow
+
+
+@check()
+def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
+    """A row near the largest number at any place of a call, if it is refused, leaves the state of the rows before it.
+
+    Kernels that learn several rows together meet it at each place of their blocks, behind rows of several sizes.
+    """
+    B, found, state = context.batch_size, [], context.method.state
+    may_overflow = state.weights if state.solution and not context.variant.guaranteed else ""
+    for what, (power, enlarge) in OVERFLOWING.items():
+        chunk = context.rows(n=PLACES * B).scale_rows(power)
+        for place in range(PLACES):
+            at = place * B
+            before, rows = chunk.cut(0, at), enlarge(chunk, at, float(np.finfo(context.dtype).max))
+            if not context.accepts(rows):
+                continue
+            learner = context.create()
+            n = rows_until_refusal(context, learner, rows)
+            ensure_finite_state(learner, f"row {at} has {what}, and {n} rows were learned", may_overflow)
+            if n == at and power == 0:
+                found.append(context.compare(before, (learner, context.train(before)), of=f"row {at} is refused:"))
+    return worst(found) if found else None
+
+
+def _with_large_entries(chunk: Chunk, at: int, size: float, entries: int | None = None) -> Chunk:
+    """The rows, of which one has so many numbers of this size in a row, and zeros."""
+    X = np.array(chunk.X)
+    X[at] = 0
+    X[at, at % X.shape[1] :][:entries] = size
+    return chunk.with_rows(frozen(X))
+
+
+def _with_large_target(chunk: Chunk, at: int, size: float) -> Chunk:
+    """The rows, of which one has a target of this size; as they are, if their targets are no numbers of any size."""
+    if chunk.y is None or chunk.y.dtype.kind != "f" or np.isin(chunk.y, (-1, 0, 1)).all():
+        return chunk
+    y = np.array(chunk.y)
+    y[at] = size
+    return chunk._replace(y=frozen(y))
+
+
+OVERFLOWING: dict[str, tuple[int, Callable[[Chunk, int, float], Chunk]]] = {
+    "one large entry": (0, partial(_with_large_entries, entries=1)),
+    "one large entry, behind larger rows": (2, partial(_with_large_entries, entries=1)),
+    "large entries": (0, _with_large_entries),
+    "a large target": (0, _with_large_target),
+}
+"""What is enlarged in one row, the size of the others as a power of two, and how."""

@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.information import forgetting_weights, is_solvable, least_norm, underflow_factor
+from orfit_bench.kernels.information import (
+    forgetting_weights,
+    is_solvable,
+    least_norm,
+    underflow_factor,
+    without_overflow,
+)
 from orfit_bench_cupy._block_ridge import block_size, factor_information, precision, predict_block
 from orfit_bench_cupy._block_rls import MIN_FEATURES
 from orfit_bench_cupy._fleet_information import learn_information as fleet_learn
@@ -69,8 +75,10 @@ def solve(s: Any) -> tuple[Array, float]:
         return xp.zeros_like(m), 0.0 if m.any() else 1.0  # all squares underflow; no row, and no prior
     least = precision(*found) * underflow_factor(sizes)
     if is_solvable(L, least):
-        return xp.ascontiguousarray(xp.linalg.solve(xp.tril(L) + xp.tril(L, -1).T, m)), least
-    return xp.asarray(least_norm(*fetch(L, m))), least
+        full = xp.tril(L) + xp.tril(L, -1).T
+        return xp.ascontiguousarray(without_overflow(lambda m: xp.linalg.solve(full, m), m)), least
+    L, m = fetch(L, m)
+    return xp.asarray(without_overflow(lambda m: least_norm(L, m), m)), least
 
 
 def add(s: Any, X: Array, Y: Array, kept: float, weights: np.ndarray[Any, Any]) -> None:

@@ -18,8 +18,10 @@ def rule(s: State, A: Array, p: Params) -> bool:
     U is computed anew in every step: a U that is only rotated would lose its orthonormality.
     """
     M = np.concatenate([s.basis * s.singular_values, A.conj().T], axis=1)  # (d, k + N)
+    if not is_finite(M):  # LAPACK may never return
+        return False
     U, sigma, _ = np.linalg.svd(M, full_matrices=False)
-    if not is_finite(sigma):
+    if not is_finite(U * sigma):
         return False
     k = len(s.singular_values)
     rank = np.count_nonzero(sigma[:k] > max(M.shape) * np.finfo(M.dtype).eps * sigma[0])
