@@ -45,8 +45,10 @@ def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], No
         return None
 
     def record(state: LearnerState) -> None:
+        nonlocal moved
         if moved is not None:
             moved[...] = 1
+            moved = None  # nothing in these arrays sets it back
         if lost is not None and not state.has_warned and lost:
             rule.warn_of_lost_precision(state)
 

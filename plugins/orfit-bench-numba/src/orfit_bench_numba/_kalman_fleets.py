@@ -8,6 +8,7 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench_numba._arrays import Array, Indices
+from orfit_bench_numba._borrow import hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._fleets import on_threads
@@ -39,7 +40,7 @@ def learn_members(
     W (N, c, d) holds the means by output. `motion` has an entry for each member, or one for all; the records are empty.
     """
     f, F, q, Q, moves, U = motion
-    work = allocate(W[0], max(F.shape[1], Q.shape[1]))
+    work, owner = allocate(W[0], max(F.shape[1], Q.shape[1]))
     for j in range(begin, end):
         i, rows = members[j], slice(starts[j], starts[j + 1])
         own: Any = own_entry(f, j), own_entry(F, j), own_entry(q, j), own_entry(Q, j), own_entry(moves, j), U
@@ -57,6 +58,7 @@ def learn_members(
             records,
             work,
         )
+    hold(owner)
 
 
 @inline

@@ -13,6 +13,7 @@ import numpy as np
 
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
+from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._moving_state import (
     add_control,
@@ -28,7 +29,8 @@ from orfit_bench_numba._moving_state import (
 )
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
 from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, scale_errors
-from orfit_bench_numba._symmetric import allocate_tile
+from orfit_bench_numba._symmetric import tile_size
+from orfit_bench_numba._work_space import aligned
 
 
 class Motion(NamedTuple):
@@ -44,6 +46,25 @@ class Motion(NamedTuple):
     Q: Array
     moves: Array
     U: Array
+
+
+class Work(NamedTuple):
+    """Work space for one row, and what its prediction finds: A (c, d) the means, M the covariance.
+
+    N (p, p) is M if a matrix moves the state, otherwise it has size 0; tile is for its product. Of the other vectors
+    u (d,) is M x, `diagonal` that of M, and g and h are those of a motion without matrices. z (c,) are predictions of
+    y, then its errors, and v (d,) is the gain.
+    """
+
+    N: Array
+    tile: Array
+    A: Array
+    z: Array
+    u: Array
+    v: Array
+    g: Array
+    h: Array
+    diagonal: Array
 
 
 @compiled("W W R R r (R C R C R C) i w w W (M M M M)")
@@ -66,17 +87,22 @@ def learn_moving_rows(
 
     n_before is the number of rows before this call; the state does not move before the very first row.
     """
-    work = allocate(W, max(motion[1].shape[1], motion[3].shape[1]))
-    return move_rows(P, W, X, Y, noise, motion, n_before, scale, degraded, out, records, work)
+    work, owner = allocate(W, max(motion[1].shape[1], motion[3].shape[1]))
+    P, W, X, Y, noise, motion = borrowed((P, W, X, Y, noise, motion))
+    learned = move_rows(P, W, X, Y, noise, motion, n_before, scale, degraded, out, borrowed(records), work)
+    hold(owner)
+    return learned
 
 
-@compiled("W W f R R b b w w r f")
+@compiled("W W f R C R C b b w w r f")
 def learn_moving_row(
     P: Array,
     W: Array,
     noise: Scalar,
-    transition: Array,
-    process_noise: Array,
+    f: Array,
+    F: Array,
+    q: Array,
+    Q: Array,
     has_transition: bool,
     has_noise: bool,
     scale: Array,
@@ -86,32 +112,30 @@ def learn_moving_row(
 ) -> Any:
     """Learn one row x with one target y, not the very first; returns 1, or 0 if it is refused and nothing has changed.
 
-    The transition and the process noise are (1, 0) if not given, (1, 1), (1, d) or (d, d). Ten arrays fewer than
-    `learn_moving_rows` has, which take half of a microsecond to pass.
+    The motion is that of one row, see `Motion`.
     """
-    numbers, moves, none = np.empty((2, 1), P.dtype), np.empty((1, 2), P.dtype), P.reshape(1, len(P), len(P))[:0]
-    numbers[0, 0], numbers[1, 0], moves[0, 0], moves[0, 1] = y, noise, has_transition, has_noise
-    f, F = split_entry(transition, len(x))
-    q, Q = split_entry(process_noise, len(x))
-    work = allocate(W, max(F.shape[1], Q.shape[1]))
-    motion, records = Motion(f, F, q, Q, moves, none), (none, none, none, none)
-    rows, Y, unused = x.reshape(1, len(x)), numbers[:1], numbers[:0]
-    return move_rows(P, W, rows, Y, numbers[1], motion, 1, scale, degraded, unused, records, work)
-
-
-@inline
-def split_entry(values: Array, d: int) -> Any:
-    """A number or a diagonal as (1, 1 or d) and no matrix, or no number and a matrix as (1, d, d)."""
-    if len(values) == d > 1:
-        return values[:0].reshape(1, 0), values.reshape(1, d, d)
-    return values, values[:0].reshape(1, 0, 0)
+    P, W, f, F, q, Q, scale, degraded, x = borrowed((P, W, f, F, q, Q, scale, degraded, x))
+    work, owner = allocate(W, max(F.shape[1], Q.shape[1]))
+    target, moving = np.full(1, y, P.dtype), (has_transition, has_noise)
+    limits = find_limits(x, noise, q[0], Q[0], has_transition, has_noise, work)
+    predicted = predict_row(P, W, x, f[0], F[0], q[0], Q[0], moving, work)
+    predict_outputs(x, work)
+    learned = int(correct_row(P, W, x, target, noise, limits, predicted, moving, scale, degraded, work))
+    hold(owner)
+    return learned
 
 
 @inline
 def allocate(W: Array, size: int) -> Any:
-    """Work space for means W (c, d), and for matrices of motion (size, size)."""
-    N, tile = np.empty((size, size), W.dtype), allocate_tile(size, W)
-    return N, tile, np.empty(W.shape, W.dtype), np.empty((6, max(W.shape)), W.dtype)
+    """Work space for means W (c, d), and for matrices of motion (size, size), and its owner, which is to be held."""
+    c, d = W.shape
+    owner = aligned(1, size * size + tile_size(size) + (c + 5) * d + c, W)
+    room: Array = borrowed(owner)[0]
+    tile, vectors = size * size, size * size + tile_size(size)
+    N, A = room[:tile].reshape(size, size), room[vectors : vectors + c * d].reshape(c, d)
+    rest = room[vectors + c * d :]
+    u, v, g, h, diagonal = rest[:d], rest[d : 2 * d], rest[2 * d : 3 * d], rest[3 * d : 4 * d], rest[4 * d : 5 * d]
+    return Work(N, room[tile:vectors], A, rest[5 * d :], u, v, g, h, diagonal), owner
 
 
 @inline
@@ -127,61 +151,115 @@ def move_rows(
     degraded: Array,
     out: Array,
     records: tuple[Array, Array, Array, Array],
-    work: tuple[Array, Array, Array, Array],
+    work: Work,
 ) -> Any:
     """See `learn_moving_rows`; with the work space of `allocate`."""
-    n, d = X.shape
     f, F, q, Q, moves, U = motion
-    zero: Any = P.dtype.type(0)
-    one: Any = P.dtype.type(1)
-    N, tile, A, room = work
-    z, u, v, g, h, diagonal = room[0, : len(W)], room[1, :d], room[2, :d], room[3, :d], room[4, :d], room[5, :d]
-    for t in range(n):
-        x, F_t, Q_t, moved = X[t], entry(F, t), entry(Q, t), entry(moves, t)
+    means, covariances, corrected_means, corrected = records
+    for t in range(len(X)):
+        x, q_t, Q_t, moved, first = X[t], entry(q, t), entry(Q, t), entry(moves, t), n_before + t == 0
         has_transition, has_noise = moved[0] > 0, moved[1] > 0
-        fill_diagonal(g, entry(f, t), has_transition, one)
-        fill_diagonal(h, entry(q, t), has_noise, zero)
-        left, max_error = noise[t], one
-        if has_transition:  # it moves variance here from other directions, and may amplify errors as forgetting does
-            left, max_error = one * np.inf, one / 100
-        elif has_noise:  # the least variance along x that the next row finds
-            left += process_noise_along(Q_t, h, x)
-        if n_before + t == 0:
-            has_transition = has_noise = False
-            g[:] = 1
-            h[:] = 0
-        by_matrix = (has_transition and len(F_t) > 0) or (has_noise and len(Q_t) > 0)
-        predict_mean(A, W, F_t[: len(F_t) * has_transition], g)
-        if len(U) and n_before + t > 0:
-            add_control(A, U[t])
-        if by_matrix:
-            predict_into(N, P, g, h, F_t[: len(F_t) * has_transition], Q_t[: len(Q_t) * has_noise], tile)
-        trace, finite = multiply_predicted(u, diagonal, P, N, x, g, h, v, by_matrix)
-        if len(records[0]):
-            record_prediction(records[0][t], records[1][t], A, P, N, g, h, by_matrix)
-        for k in range(len(W)):
-            z[k] = dot(x, A[k])
+        limits = find_limits(x, noise[t], q_t, Q_t, has_transition, has_noise, work)
+        moving = has_transition and not first, has_noise and not first
+        predicted = predict_row(P, W, x, entry(f, t), entry(F, t), q_t, Q_t, moving, work)
+        if len(U) and not first:
+            add_control(work.A, U[t])
+        if len(means):
+            record_prediction(means[t], covariances[t], work.A, P, work.N, work.g, work.h, predicted[0])
+        predict_outputs(x, work)
         if len(out):
-            copy(out[t], z)
-        missing, verdict = is_missing(Y[t]), ACCEPTED
-        if missing:
-            z[:] = 0
-            v[:] = 0
-        else:
-            limits = Limits(one, max_error, np.inf)
-            verdict, gain, _ = judge_row(x, u, v, diagonal, trace, noise[t], left, one, limits)
-            scale_errors(z, Y[t], gain)
-        if not (finite and verdict != REFUSED and is_update_finite(A, v, z)):
+            copy(out[t], work.z)
+        if not correct_row(P, W, x, Y[t], noise[t], limits, predicted, moving, scale, degraded, work):
             return t
-        if verdict == DEGRADED:
-            degraded[0] = 1
-        if has_transition or has_noise:
-            copy(scale, diagonal)
-        if has_transition or has_noise or not missing:
-            correct_covariance(P, N, v, g, h, by_matrix)
-        for k in range(len(W)):
-            for j in range(d):
-                W[k, j] = A[k, j] + z[k] * v[j]
-        if len(records[0]):
-            record_correction(records[2][t], records[3][t], W, P)
-    return n
+        if len(means):
+            record_correction(corrected_means[t], corrected[t], W, P)
+    return len(X)
+
+
+@inline
+def find_limits(
+    x: Array, noise: Scalar, q: Array, Q: Array, has_transition: bool, has_noise: bool, work: Work
+) -> tuple[Any, Any]:
+    """The least variance along x that the next row finds, and the largest error that the row may leave."""
+    one: Any = x.dtype.type(1)
+    if has_transition:  # it moves variance here from other directions, and may amplify errors as forgetting does
+        return one * np.inf, one / 100
+    if not has_noise:
+        return noise, one
+    fill_diagonal(work.h, q, True, one - one)
+    return noise + process_noise_along(Q, work.h, x), one
+
+
+@inline
+def predict_row(
+    P: Array,
+    W: Array,
+    x: Array,
+    f: Array,
+    F: Array,
+    q: Array,
+    Q: Array,
+    moving: tuple[bool, bool],
+    work: Work,
+) -> Any:
+    """Move the state into the work space; returns whether by a matrix, the trace of M, and whether M is finite."""
+    has_transition, has_noise = moving
+    zero: Any = P.dtype.type(0)
+    by_matrix = (has_transition and len(F) > 0) or (has_noise and len(Q) > 0)
+    F, Q = F[: len(F) * has_transition], Q[: len(Q) * has_noise]
+    fill_diagonal(work.g, f, has_transition, zero + 1)
+    fill_diagonal(work.h, q, has_noise, zero)
+    predict_mean(work.A, W, F, work.g)
+    if by_matrix:
+        predict_into(work.N, P, work.g, work.h, F, Q, work.tile)
+    trace, finite = multiply_predicted(work.u, work.diagonal, P, work.N, x, work.g, work.h, work.v, by_matrix)
+    return by_matrix, trace, finite
+
+
+@inline
+def predict_outputs(x: Array, work: Work) -> None:
+    """z <- A x."""
+    for k in range(len(work.z)):
+        work.z[k] = dot(x, work.A[k])
+
+
+@inline
+def correct_row(
+    P: Array,
+    W: Array,
+    x: Array,
+    y: Array,
+    noise: Scalar,
+    limits: tuple[Any, Any],
+    predicted: tuple[bool, Scalar, bool],
+    moving: tuple[bool, bool],
+    scale: Array,
+    degraded: Array,
+    work: Work,
+) -> Any:
+    """Write the moved state, corrected by the row unless NaN is in y, to P and W; False, and nothing, if refused."""
+    by_matrix, trace, finite = predicted
+    left, max_error = limits
+    one: Any = P.dtype.type(1)
+    A, z, v = work.A, work.z, work.v
+    missing, verdict = is_missing(y), ACCEPTED
+    if missing:
+        z[:] = 0
+        v[:] = 0
+    else:
+        kept = Limits(one, max_error, np.inf)
+        verdict, gain, _ = judge_row(x, work.u, v, work.diagonal, trace, noise, left, one, kept)
+        scale_errors(z, y, gain)
+    if not (finite and verdict != REFUSED and is_update_finite(A, v, z)):
+        return False
+    if verdict == DEGRADED:
+        degraded[0] = 1
+    moves = moving[0] or moving[1]
+    if moves:
+        copy(scale, work.diagonal)
+    if moves or not missing:
+        correct_covariance(P, work.N, v, work.g, work.h, by_matrix)
+    for k in range(len(W)):
+        for j in range(len(v)):
+            W[k, j] = A[k, j] + z[k] * v[j]
+    return True

@@ -114,10 +114,15 @@ def multiply_both_sides(F: Array, P: Array, N: Array, tile: Array) -> None:
 
 
 @inline
+def tile_size(d: int) -> Any:
+    """The numbers in the work space of `multiply_both_sides` for matrices of d rows."""
+    return d * (1 if d <= MAX_OWN_PRODUCTS else 2 * (d + PADDING) if d <= MAX_COMBINED_ROWS else TILE_HEIGHT)
+
+
+@inline
 def allocate_tile(d: int, like: Array) -> Any:
-    """Work space of `multiply_both_sides` for matrices of d rows."""
-    is_combined = MAX_OWN_PRODUCTS < d <= MAX_COMBINED_ROWS
-    return aligned(d, max(TILE_HEIGHT, 2 * (d + PADDING) * is_combined), like).reshape(-1)
+    """The work space of `multiply_both_sides`."""
+    return aligned(1, tile_size(d), like)[0]
 
 
 @inline

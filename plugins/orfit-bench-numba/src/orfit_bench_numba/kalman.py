@@ -69,13 +69,12 @@ def bind_row(s: Any, p: Any) -> Callable[[Array, float], int] | None:
         return bind_row_at_rest(s, p)
     W, P, noise = s.mean.reshape(1, -1), s.covariance, float(p.observation_noise[0])
     entry, (has_transition, has_noise) = learn_moving_row.entry_point(P.dtype), map(bool, p.is_dynamic[0])
-    F, Q = (
-        np.empty((1, 0), P.dtype) if M is None else M.reshape(-1, M.shape[-1]) for M in (p.transition, p.process_noise)
-    )
+    f, F = split_vectors_matrices(p.transition, slice(0, 1), P.dtype)
+    q, Q = split_vectors_matrices(p.process_noise, slice(0, 1), P.dtype)
     learn_row: Callable[[Array, float], int] = partial(
-        entry, P, W, noise, F, Q, has_transition, has_noise, s.scale, s.precision_lost.reshape(1)
+        entry, P, W, noise, f, F, q, Q, has_transition, has_noise, s.scale, s.precision_lost.reshape(1)
     )
-    operations = 3.0 * len(P) ** 3 * (len(F) > 1 or len(Q) > 1)
+    operations = 3.0 * len(P) ** 3 * (F.size > 0 or Q.size > 0)
     if operations < MIN_OPERATIONS:
         return learn_row
 

@@ -1,0 +1,42 @@
+"""Arrays without an owner: machine code counts no references to their parts.
+
+Numba counts a reference for every part of an array that is cut, by atomic operations: half of the time of a row of a
+few numbers. A compiled function may borrow its arguments, which its caller holds. What it allocates it has to `hold`
+until the parts are no longer used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+new_struct: Any = cgutils.create_struct_proxy
+null_value: Any = cgutils.get_null_value
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The same array, or tuple of arrays, with no owner."""
+    if isinstance(kind, types.Array):
+        array = new_struct(kind)(context, builder, value=value)
+        array.meminfo, array.parent = null_value(array.meminfo.type), null_value(array.parent.type)
+        return array._getvalue()
+    values = [builder.extract_value(value, i) for i in range(len(kind.types))]
+    parts = [_without_owner(context, builder, *part) for part in zip(kind.types, values, strict=True)]
+    return context.make_tuple(builder, kind, parts)
+
+
+def _borrow(_typing: Any, arrays: Any) -> Any:
+    return arrays(arrays), lambda context, builder, _, values: _without_owner(context, builder, arrays, values[0])
+
+
+def _hold(_typing: Any, owner: Any) -> Any:
+    return types.void(owner), lambda context, *_: context.get_dummy_value()
+
+
+borrowed: Callable[[Any], Any] = intrinsic(_borrow)  # type: ignore[assignment]  # called in machine code
+"""The same array, or tuple of arrays, for use while its owner is held."""
+hold: Callable[[Any], None] = intrinsic(_hold)  # type: ignore[assignment]
+"""Use an array, which is not freed before."""
