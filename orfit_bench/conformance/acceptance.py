@@ -9,6 +9,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, NotApplicable, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.variants import alone
 from orfit_bench.errors import DivergedError
 
 
@@ -40,6 +41,16 @@ def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | 
             expected = rows_until_refusal(context.reference, context.reference.create(), chunk)
             ensure(abs(expected - error.row) <= 1, f"{error}; the reference learns {expected} rows")
         raise NotApplicable("such rows are refused") from error
+
+
+def train_with_other_settings(context: CheckContext, chunk: Chunk) -> Any:
+    """A learner of the rows with one setting changed; None if the method has none that learns them."""
+    for settings in alone(context.method):
+        try:
+            return context.train(chunk, **settings)
+        except (TypeError, ValueError, DivergedError):  # it learns no such rows
+            continue
+    return None
 
 
 def rows_until_refusal(context: CheckContext, learner: Any, chunk: Chunk) -> int:

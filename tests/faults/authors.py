@@ -237,6 +237,7 @@ fault(
     "merge_uses_every_field",
     "any_order_of_operations",
     "merges_in_other_ways",
+    "targets_have_names_in_any_order",
     method=change(SQUARES, combine={"merge": Merge("averaged", "", _misspelt)}),
     kernel=KernelModule(learn=_sums_squares),
     message="the merge rule returned 'sqares', which is no field of wrong. Did you mean 'squares'?",

@@ -115,6 +115,7 @@ fault(
     "restored_state_continues_identically",
     "names_are_kept",
     "any_order_of_operations",
+    "states_of_any_layout_are_restored",
     host=(dataset, "from_dataset", lambda state: _in_half(from_dataset(state))),
 )
 fault(

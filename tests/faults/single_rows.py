@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from helpers.methods import change
+
 from faults.fault import fault
+from faults.reference_learner import LINEAR_LMS, METHODS, reference_kernel, reference_with
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.restoring import from_bytes
-from orfit_bench.state import binary, files
+from orfit_bench.state import binary, files, serialization
 from orfit_bench.tables import columns
 
 learn_one = Regressor.learn_one
@@ -17,6 +20,39 @@ learn_one = Regressor.learn_one
 def _absolute(self: Any, x: Any, y: Any, **more: Any) -> Any:
     return learn_one(self, x, y if isinstance(y, dict) else abs(y), **more)
 
+
+def _without_weight(self: Any, x: Any, y: Any, *, sample_weight: Any = None, **more: Any) -> Any:
+    return learn_one(self, x, y, **more)
+
+
+fault(
+    "learn_one_ignores_the_weight",
+    "a single row is learned as if its weight were 1",
+    "integer_weights_repeat_rows",
+    "weights_count_in_any_chunks",
+    method=change(METHODS["sgd"], theory={"laws": ()}),
+    kernel=reference_kernel("sgd"),
+    host=(Regressor, "learn_one", _without_weight),
+)
+
+checked = serialization.checked
+
+
+def _as_if_native(name: str, given: Any, shape: Any, dtype: Any) -> Any:
+    if name in given:
+        given = {**given, name: given[name].view(given[name].dtype.newbyteorder("="))}
+    return checked(name, given, shape, dtype)
+
+
+fault(
+    "byte_order_of_a_state_is_ignored",
+    "the arrays of a state are read in the byte order of this machine, whatever theirs is",
+    "states_of_any_layout_are_restored",
+    "any_order_of_operations",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(serialization, "checked", _as_if_native),
+)
 
 fault(
     "learn_one_loses_the_sign",

@@ -183,6 +183,8 @@ fault(
     "any_number_of_steps_is_possible",
     "refused_step_is_named",
     "refused_rows_leave_no_trace",
+    "predicts_before_each_step",
+    "random_chunking",
 )
 def says_twice_the_rows(s, X, Y, p, out):
     """Twice the number of learned rows is returned."""

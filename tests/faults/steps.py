@@ -111,7 +111,7 @@ fault(
 # ------------------------------------------------------------------------------------------ chunks and steps
 
 
-@faulty_learn("any_chunking", "predictions_do_not_know_later_rows")
+@faulty_learn("any_chunking", "predicts_before_each_step", "predictions_do_not_know_later_rows")
 def a_block_of_twelve_is_read_backwards(s, X, Y, p, out):
     """Later chunks of twelve rows are learned in reverse order."""
     if len(X) == 12 and p.t > 1:

@@ -98,6 +98,20 @@ def test_a_jacobian_that_overflows_at_the_first_row_proves_nothing() -> None:
         ob.create("sgd", model=wrong, backend="numpy").partial_fit(X, Y)
 
 
+def test_a_row_near_the_largest_number_proves_nothing() -> None:
+    """Terms of its sum may overflow in one order and not in another."""
+    network, seen = ob.MLP((4,)), list[Any]()
+
+    def pullback(w: Any, X: Any, S: Any) -> Any:
+        seen.append(X)
+        return network.pullback(w, X, S) / (2 if abs(X).max() > 1e300 else 1)
+
+    model, rows = replace(network, name="overflows", pullback=pullback), X.copy()
+    rows[0] = [1e308, *[0.0] * (X.shape[1] - 1)]
+    learner = ob.create("sgd", model=model, backend="numpy", step_size=1e-310).partial_fit(rows, Y)
+    assert learner.n_samples_seen_ == len(seen) == len(X)
+
+
 def test_a_sum_that_is_not_finite_is_refused(same_state: Same) -> None:
     calls: list[int] = []
 

@@ -27,6 +27,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     refusals,
     restored,
     roles,
+    row_weights,
     saved_files,
     scales,
     settings,

@@ -11,6 +11,8 @@ from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 
+TOO_LARGE = 2**60 + 1
+"""An integer that no dtype of a learner holds."""
 Invalid = Iterator[tuple[str, Any, Any]]
 """What is wrong, X and y."""
 
@@ -100,6 +102,7 @@ def non_numeric_input_is_refused(context: CheckContext) -> None:
         yield "no X", None, y
         yield "complex X", X + 1j, y
         yield "X of strings", X.astype(str), y
+        yield "X of integers that would be rounded", np.full(X.shape, TOO_LARGE), y
         yield "X of objects", X.astype(object), y
         yield "a masked X", np.ma.masked_array(X, mask=X > 0), y
         yield "a ragged X", [[1.0, 2.0], [3.0]], y

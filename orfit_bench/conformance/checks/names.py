@@ -85,10 +85,15 @@ def names_are_kept(context: CheckContext) -> None:
         learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
         context.ensure_identical(other, learner, f"{what} learns a row with its entries in another order")
     _ensure_weights_have_names(context, learner, names)
-    rule = context.method.combine.merge
-    if rule and not context.variant.settings and not rule.refuses(learner.settings, context.variant.model is LINEAR):
+    if _is_merged_here(context, learner):
         merged = learner.merge(_learn_unnamed(context, chunk))
         ensure(merged.feature_names_in_.tolist() == names, "a merge with a learner without names forgets the names")
+
+
+def _is_merged_here(context: CheckContext, learner: Any) -> bool:
+    """Whether learners merge with these settings, the defaults; others may refuse for precision."""
+    rule, linear = context.method.combine.merge, context.variant.model is LINEAR
+    return bool(rule and not context.variant.settings and not rule.refuses(learner.settings, linear))
 
 
 def _ensure_weights_have_names(context: CheckContext, learner: Any, names: list[str]) -> None:
@@ -155,6 +160,11 @@ def names_decide_what_is_merged(context: CheckContext) -> None:
         got = learner.feature_names_in_.tolist()
         ensure(got == NAMES, f"a merge of learners with {what} has the names {got}, want {NAMES}")
         _learn(context, NAMES, learner, rows=1)
+    chunk = _two_outputs(context)
+    if chunk is not None:
+        both = merge_or_skip(context, _learn_outputs(context, chunk), _learn_outputs(context, chunk))
+        got = both.state().coords["target"].values.tolist()
+        ensure(got == OUTPUTS, f"a merge of learners whose targets are {OUTPUTS} has the targets {got}")
     for other in (["w0", *NAMES[1:]], [*NAMES[:-1], "y0"], NAMES[::-1]):
         one, wrong = _learn(context, NAMES), _learn(context, other)
         before = one.copy()
@@ -208,6 +218,9 @@ def targets_have_names_in_any_order(context: CheckContext) -> None:
     others = restore(learner.state(), **context.model), from_bytes(learner.to_bytes(), **context.model)
     for what, other in zip(("a copy", "a restored state", "bytes"), (before, *others), strict=True):
         ensure(_names_of_outputs(other.state()) == names, f"{what} does not keep the names of the outputs")
+    if _is_merged_here(context, learner):
+        merged = learner.copy().merge(context.train(chunk))
+        ensure(_names_of_outputs(merged.state()) == names, "a merge with a learner without names forgets the names")
     for wrong in ([OUTPUTS[0], "other"], OUTPUTS[:1]):
         try:
             learner.learn_one(chunk.X[0], dict.fromkeys(wrong, 1.0))

@@ -10,6 +10,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
+from orfit_bench.conformance.checks.invalid_input import TOO_LARGE
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen
@@ -118,6 +119,7 @@ def _wrong_rows(x: Array) -> Iterator[tuple[str, Array]]:
     yield "complex numbers", x + 1j
     yield "numbers of a complex dtype", x.astype(complex)
     yield "strings", x.astype(str)
+    yield "integers that would be rounded", np.full(len(x), TOO_LARGE)
     yield "a masked row", np.ma.masked_array(x, mask=np.arange(len(x)) == 1)
     yield "a row that is too short", x[:-1]
     yield "a row that is too long", np.append(x, x[:1])

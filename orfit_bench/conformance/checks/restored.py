@@ -11,6 +11,7 @@ import numpy as np
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.checks.agreement import needs_inverse_gram
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
+from orfit_bench.conformance.checks.unchanging import to_buffer
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.learners.restoring import restore
@@ -70,6 +71,27 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
         if setting.type.kind in ("number", "schedule"):
             found[f"{setting.name} of NaN"] = with_header(settings={**settings, setting.name: float("nan")})
     return found
+
+
+@check(all_variants=False)
+def states_of_any_layout_are_restored(context: CheckContext) -> None:
+    """Arrays of a state in Fortran order, strided or of the other byte order are restored; another dtype is refused."""
+    learner = context.train(context.rows())
+    for number in range(4):
+        state = learner.state()
+        for name, array in state.data_vars.items():
+            if array.ndim:
+                state[name] = (array.dims, to_buffer(array.values, number))
+        context.ensure_identical(restore(state, **context.model), learner, f"restored from layout {number}")
+    name = layout_of(learner).fields[0].name
+    state = learner.state()
+    state[name] = state[name].astype("float16")
+    try:
+        restore(state, **context.model)
+    except ValueError as error:
+        ensure(name in str(error), f"{name} of half precision: the error does not name it: {error}")
+    else:
+        ensure(False, f"a state was restored with {name} of half precision")
 
 
 @check(needs_linear_model)

@@ -20,11 +20,12 @@ def needs_single_rows(context: CheckContext) -> str:
 
 
 def learn_one(learner: Any, x: Any, chunk: Chunk, i: int) -> None:
-    """Learn x, the row i or the same with names."""
+    """Learn x, the row i or the same with names; every other single target as a number or label of Python."""
     if chunk.y is None:
         learner.learn_one(x)
     else:
-        learner.learn_one(x, chunk.y[i])
+        y = chunk.y[i]
+        learner.learn_one(x, y.item() if i % 2 and y.ndim == 0 else y)
 
 
 def partial_fit(learner: Any, chunk: Chunk, i: int) -> None:

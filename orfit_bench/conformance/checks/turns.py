@@ -49,7 +49,13 @@ def random_chunking(context: CheckContext) -> Deviation:
         several = context.create()
         cuts = [0, *np.sort(rng.integers(0, LONGER + 1, rng.integers(2, LONGER))).tolist(), LONGER]
         parts = [context.learn(several, chunk.cut(lo, hi)) for lo, hi in pairwise(cuts)]
-        pairs = (several, single), (context.concatenate(parts), predictions)
+        pairs = [(several, single), (context.concatenate(parts), predictions)]
+        if context.method.traits.supervised:
+            silent = context.create()
+            for lo, hi in pairwise(cuts):
+                rows = chunk.cut(lo, hi)
+                silent.partial_fit(rows.X, rows.y, **rows.time_varying)
+            pairs.append((silent, single))
         found.append(context.compare(chunk, *pairs, exact=context.is_exact, of=f"divided at {cuts}:"))
     return worst(found)
 

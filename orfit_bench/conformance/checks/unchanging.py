@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import train_with_other_settings
 from orfit_bench.conformance.check import Violation, ensure
 from orfit_bench.conformance.checks.refusals import needs_targets_of_a_kind, refused_targets
 from orfit_bench.conformance.context import CheckContext
@@ -68,6 +69,14 @@ def _through_reference(context: CheckContext, learner: Any, chunk: Chunk) -> Any
     return restore(moved.state(), backend=context.backend.name, **context.model)
 
 
+def _restored(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
+    """The learner of a state whose arrays are of the other byte order."""
+    state = learner.state()
+    for name, array in state.data_vars.items():
+        state[name] = (array.dims, array.values.astype(array.dtype.newbyteorder()))
+    return restore(state, **context.model)
+
+
 def _state(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     """The learner after its state was written to by the caller."""
     for name, array in learner.state().variables.items():
@@ -120,7 +129,7 @@ def _partial_fit(learner: Any, chunk: Chunk) -> None:
 
 
 def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner after it was to be merged with one that has another output, and with one of another dtype."""
+    """The learner after it was to be merged with ones that have another output, another dtype and other settings."""
     if learner.live_state is None or learner.pending:
         return learner
     rows, others = chunk.cut(0, context.batch_size), []
@@ -128,12 +137,14 @@ def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
         others.append(context.train(rows._replace(y=np.column_stack([rows.y, rows.y]))))
     if context.dtype == "float64" and context.supports("float32"):
         others.append(context.train(rows.numbers(lambda a: a.astype("float32")), dtype="float32"))
+    if (other := train_with_other_settings(context, rows)) is not None:
+        others.append(other)
     for other in others:
         try:
             learner.merge(other)
         except (ValueError, TypeError):
             continue
-        raise Violation("a learner with another output or dtype was merged")
+        raise Violation("a learner with another output, dtype or setting was merged")
     return learner
 
 
@@ -179,7 +190,7 @@ UNCHANGED: dict[str, Callable[[CheckContext, Any, Chunk], Any]] = {
     "copy": _copy,
     "file": _through_file,
     "bytes": lambda context, learner, chunk: from_bytes(learner.to_bytes(), **context.model),
-    "restore": lambda context, learner, chunk: restore(learner.state(), **context.model),
+    "restore": _restored,
     THROUGH_REFERENCE: _through_reference,
     "state": _state,
     "refused rows": _refuse,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import train_with_other_settings
 from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.checks.merging import needs_average, needs_merge
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
@@ -24,7 +25,7 @@ def needs_combination(context: CheckContext) -> str:
 
 @check(needs_combination, all_variants=False)
 def unlike_learners_are_not_combined(context: CheckContext) -> None:
-    """Merging or averaging learners of other sizes, dtypes or starts, or with pending rows, changes neither."""
+    """Merging or averaging learners of other sizes, dtypes or settings, or with pending rows, changes neither."""
     for what, one, other in _unlike(context):
         before = one.copy(), other.copy()
         for name, act in _acts(context, one, other):
@@ -61,6 +62,8 @@ def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
             one(),
             context.train(chunk.numbers(lambda a: frozen(a.astype("float32"))), dtype="float32"),
         )
+    if (other := train_with_other_settings(context, chunk)) is not None:
+        yield "other settings", one(), other
     if chunk.y is not None and context.method.traits.numbers and chunk.y.ndim == 1:
         both = chunk._replace(y=frozen(np.column_stack([chunk.y, chunk.y])))
         if context.accepts(both):

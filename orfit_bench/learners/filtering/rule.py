@@ -138,7 +138,8 @@ class FilterRule(Rule):
             extended.predict_step(s, p)
             J = X if self.is_linear else extended.jacobian(s.mean, X)
             variances = ((J @ s.covariance) * J).sum(axis=1).reshape(len(X), -1)
-            found = xp.sqrt(variances + xp.diagonal(p.observation_noise)[None])
+            variances = variances + xp.diagonal(p.observation_noise)[None]
+            found = xp.sqrt(xp.where(variances < 0, 0, variances))  # of a direction that is known, to rounding
         return xp.ascontiguousarray(xp.broadcast_to(found, shape))
 
     def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:

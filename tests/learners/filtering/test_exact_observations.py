@@ -78,3 +78,15 @@ def test_known_state_is_not_changed(same_state: Same) -> None:
         learner.partial_fit(X, y)
         np.testing.assert_array_equal(moments(learner)[0], np.full((3, 1), 2.0))
         assert not moments(learner)[1].any()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("seed", [0, 38])
+def test_deviations_of_known_directions_are_numbers(seed: int, backend: str) -> None:
+    """Where all is known, a variance is a rounding of zero, which may be negative: it was with the second seed."""
+    rng = np.random.default_rng(seed)
+    X, targets = np.round(rng.standard_normal((144, 4)) * 256) / 256, rng.standard_normal(144)
+    kalman = ob.create("kalman", observation_noise=0.0, backend=backend)
+    pipeline = ob.pipeline("standardize", "intercept", kalman).partial_fit(X, targets)
+    std = pipeline.predict(X, return_std=True)[1]
+    assert ((std >= 0) & (std < 1e-5)).all()

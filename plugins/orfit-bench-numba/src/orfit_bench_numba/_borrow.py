@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
-
-new_struct: Any = cgutils.create_struct_proxy
-null_value: Any = cgutils.get_null_value
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """The same array, or tuple of arrays, with no owner."""
     if isinstance(kind, types.Array):
-        array = new_struct(kind)(context, builder, value=value)
-        array.meminfo, array.parent = null_value(array.meminfo.type), null_value(array.parent.type)
-        return array._getvalue()
+        model = context.data_model_manager[kind]
+        for field in ("meminfo", "parent"):
+            place = model.get_field_position(field)
+            value = builder.insert_value(value, value.type.elements[place](None), place)
+        return value
     values = [builder.extract_value(value, i) for i in range(len(kind.types))]
     parts = [_without_owner(context, builder, *part) for part in zip(kind.types, values, strict=True)]
     return context.make_tuple(builder, kind, parts)
