@@ -205,3 +205,19 @@ def test_complex_rows_have_complex_means_and_real_variances():
         )
     with pytest.raises(TypeError, match="want real numbers"):
         make().partial_fit(Xc, yc)
+
+
+@pytest.mark.parametrize("steps", [["standardize"], ["standardize", "intercept"]])
+@pytest.mark.parametrize("method", ["rls", "orfit"])
+@pytest.mark.parametrize("size", [1e200, -1e308])
+def test_a_row_whose_square_overflows_is_refused(size, method, steps):
+    """The variance of its column would be infinite, and all later rows zero in it."""
+    pipeline = ob.pipeline(*steps, ob.create(method, backend="numpy")).partial_fit(X, y)
+    before, rows = pipeline.to_bytes(), X.copy()
+    rows[3, 1] = size
+    with pytest.raises(ValueError, match=r"X\[3, 1\] = .* overflows when it is standardized: drop or clip it"):
+        pipeline.partial_fit(rows, y)
+    assert pipeline.to_bytes() == before
+    if steps == ["standardize"]:  # with an intercept the coordinates of earlier rows hold
+        with pytest.raises(ValueError, match=r"X\[3, 1\]"):
+            pipeline.predict(rows)

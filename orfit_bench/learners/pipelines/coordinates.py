@@ -12,6 +12,15 @@ from orfit_bench.state.coordinates import Change
 Array = np.ndarray[Any, Any]
 
 
+def refuse_overflow(X: Array, found: Array) -> None:
+    """Raise ValueError unless all that was found of the entries of rows X (n, d) is finite."""
+    if not np.isfinite(found).all():
+        row, column = np.argwhere(~np.isfinite(found))[0].tolist()
+        raise ValueError(
+            f"X[{row}, {column}] = {X[row, column]} overflows when it is standardized: drop or clip it, or scale the column"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """Rows x (d,) as (x - center) / spread."""

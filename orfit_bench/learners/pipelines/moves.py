@@ -84,4 +84,5 @@ def _first_far(moments: RunningMoments, X: Array, current: Coordinates, start: i
 
 def _square(Z: Array) -> Array:
     """The squared norms of rows."""
-    return np.asarray((Z * Z.conj()).real.sum(axis=1))
+    with np.errstate(over="ignore"):  # infinite is far
+        return np.asarray((Z * Z.conj()).real.sum(axis=1))

@@ -10,7 +10,7 @@ import numpy as np
 
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.merging import merged
-from orfit_bench.learners.pipelines.coordinates import Coordinates
+from orfit_bench.learners.pipelines.coordinates import Coordinates, refuse_overflow
 from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.pipelines.transforms import Intercept, Transform
 from orfit_bench.state import coordinates as states
@@ -59,10 +59,13 @@ class Position:
         """Rows (n, d) in the coordinates; of columns that have not varied with the spread that each would give them."""
         if self.current is None:
             return np.zeros_like(X)
-        if self.current.varied.all():
-            return self.current.rows(X)
-        spreads = np.where(self.current.varied, self.current.spread, standardizer.next_moments(X)[1])
-        return np.asarray((X - self.current.center) / spreads)
+        spreads = self.current.spread
+        if not self.current.varied.all():
+            spreads = np.where(self.current.varied, spreads, standardizer.next_moments(X)[1])
+        with np.errstate(over="ignore"):
+            found = np.asarray((X - self.current.center) / spreads)
+        refuse_overflow(X, found)
+        return found
 
     def moved(self, learner: Learner, to: Coordinates) -> Position:
         """The position after a move, by which the state of the learner changes and no prediction does."""

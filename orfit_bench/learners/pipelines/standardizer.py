@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.learners.pipelines.coordinates import Coordinates
+from orfit_bench.learners.pipelines.coordinates import Coordinates, refuse_overflow
 
 Array = np.ndarray[Any, Any]
 
@@ -84,7 +84,8 @@ class Standardizer:
     def moments(self, X: Array, weights: Array | None = None) -> RunningMoments:
         """The moments after each of the rows X (n, d), which count by their weights (n,).
 
-        A negative weight takes a row back. ValueError where more is taken back than was learned.
+        A negative weight takes a row back. ValueError where more is taken back than was learned, and where a sum of
+        squares overflows.
         """
         mean, squares = self._start(X)
         if not len(X):
@@ -94,9 +95,11 @@ class Standardizer:
         w = 1.0 if weights is None else weights[:, None]
         # sums of differences from the first row that counts keep the digits that sums of large rows lose
         first = mean if self.count else X[0 if weights is None else int((weights != 0).argmax())]
-        means = first + (w * (X - first)).cumsum(axis=0) / counts
-        before = np.concatenate([first[None], means[:-1]])
-        sums = squares + (w * _product(X - before, X - means)).cumsum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = first + (w * (X - first)).cumsum(axis=0) / counts
+            before = np.concatenate([first[None], means[:-1]])
+            sums = squares + (w * _product(X - before, X - means)).cumsum(axis=0)
+        refuse_overflow(X, sums)
         if weights is not None:
             sums = np.maximum(sums, 0.0)
         count = self.count + (len(X) if weights is None else float(weights.sum()))
@@ -120,8 +123,11 @@ class Standardizer:
         """The means (n, d) and what columns are divided by (n, d), for each row of X if it were the next one."""
         mean, squares = self._start(X)
         n = self.count + 1.0
-        means = mean + (X - mean) / n if self.count else X
-        return means, self._spreads(means, (squares + _product(X - mean, X - means)) / n)[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = mean + (X - mean) / n if self.count else X
+            sums = squares + _product(X - mean, X - means)
+        refuse_overflow(X, sums)
+        return means, self._spreads(means, sums / n)[0]
 
     def _start(self, X: Array) -> tuple[Array, Array]:
         zero = np.zeros(X.shape[1])
