@@ -16,9 +16,8 @@ def refuse_overflow(X: Array, found: Array) -> None:
     """Raise ValueError unless all that was found of the entries of rows X (n, d) is finite."""
     if not np.isfinite(found).all():
         row, column = np.argwhere(~np.isfinite(found))[0].tolist()
-        raise ValueError(
-            f"X[{row}, {column}] = {X[row, column]} overflows when it is standardized: drop or clip it, or scale the column"
-        )
+        entry = f"X[{row}, {column}] = {X[row, column]}"
+        raise ValueError(f"{entry} overflows when it is standardized: drop or clip it, or scale the column")
 
 
 @dataclass(frozen=True, eq=False)
