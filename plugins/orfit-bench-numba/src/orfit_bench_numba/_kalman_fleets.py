@@ -12,7 +12,8 @@ from orfit_bench_numba._borrow import hold
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
 from orfit_bench_numba._fleets import on_threads
-from orfit_bench_numba._kalman_rows import Motion, allocate, move_rows
+from orfit_bench_numba._kalman_rows import Motion, move_rows
+from orfit_bench_numba._kalman_step import allocate
 from orfit_bench_numba._threads import limit_blas_threads
 
 

@@ -11,26 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._borrow import borrowed, hold
 from orfit_bench_numba._compile import compiled, inline
-from orfit_bench_numba._moving_state import (
-    add_control,
-    correct_covariance,
-    entry,
-    fill_diagonal,
-    multiply_predicted,
-    predict_into,
-    predict_mean,
-    process_noise_along,
-    record_correction,
-    record_prediction,
-)
-from orfit_bench_numba._precision_guard import copy, dot, judge_row
-from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, scale_errors
-from orfit_bench_numba._symmetric import tile_size
-from orfit_bench_numba._work_space import aligned
+from orfit_bench_numba._kalman_step import Work, allocate, correct_row, find_limits, predict_outputs, predict_row
+from orfit_bench_numba._moving_state import add_control, entry, record_correction, record_prediction
+from orfit_bench_numba._precision_guard import copy
 
 
 class Motion(NamedTuple):
@@ -46,25 +32,6 @@ class Motion(NamedTuple):
     Q: Array
     moves: Array
     U: Array
-
-
-class Work(NamedTuple):
-    """Work space for one row, and what its prediction finds: A (c, d) the means, M the covariance.
-
-    N (p, p) is M if a matrix moves the state, otherwise it has size 0; tile is for its product. Of the other vectors
-    u (d,) is M x, `diagonal` that of M, and g and h are those of a motion without matrices. z (c,) are predictions of
-    y, then its errors, and v (d,) is the gain.
-    """
-
-    N: Array
-    tile: Array
-    A: Array
-    z: Array
-    u: Array
-    v: Array
-    g: Array
-    h: Array
-    diagonal: Array
 
 
 @compiled("W W R R r (R C R C R C) i w w W (M M M M)")
@@ -126,19 +93,6 @@ def learn_moving_row(
 
 
 @inline
-def allocate(W: Array, size: int) -> Any:
-    """Work space for means W (c, d), and for matrices of motion (size, size), and its owner, which is to be held."""
-    c, d = W.shape
-    owner = aligned(1, size * size + tile_size(size) + (c + 5) * d + c, W)
-    room: Array = borrowed(owner)[0]
-    tile, vectors = size * size, size * size + tile_size(size)
-    N, A = room[:tile].reshape(size, size), room[vectors : vectors + c * d].reshape(c, d)
-    rest = room[vectors + c * d :]
-    u, v, g, h, diagonal = rest[:d], rest[d : 2 * d], rest[2 * d : 3 * d], rest[3 * d : 4 * d], rest[4 * d : 5 * d]
-    return Work(N, room[tile:vectors], A, rest[5 * d :], u, v, g, h, diagonal), owner
-
-
-@inline
 def move_rows(
     P: Array,
     W: Array,
@@ -174,92 +128,3 @@ def move_rows(
         if len(means):
             record_correction(corrected_means[t], corrected[t], W, P)
     return len(X)
-
-
-@inline
-def find_limits(
-    x: Array, noise: Scalar, q: Array, Q: Array, has_transition: bool, has_noise: bool, work: Work
-) -> tuple[Any, Any]:
-    """The least variance along x that the next row finds, and the largest error that the row may leave."""
-    one: Any = x.dtype.type(1)
-    if has_transition:  # it moves variance here from other directions, and may amplify errors as forgetting does
-        return one * np.inf, one / 100
-    if not has_noise:
-        return noise, one
-    fill_diagonal(work.h, q, True, one - one)
-    return noise + process_noise_along(Q, work.h, x), one
-
-
-@inline
-def predict_row(
-    P: Array,
-    W: Array,
-    x: Array,
-    f: Array,
-    F: Array,
-    q: Array,
-    Q: Array,
-    moving: tuple[bool, bool],
-    work: Work,
-) -> Any:
-    """Move the state into the work space; returns whether by a matrix, the trace of M, and whether M is finite."""
-    has_transition, has_noise = moving
-    zero: Any = P.dtype.type(0)
-    by_matrix = (has_transition and len(F) > 0) or (has_noise and len(Q) > 0)
-    F, Q = F[: len(F) * has_transition], Q[: len(Q) * has_noise]
-    fill_diagonal(work.g, f, has_transition, zero + 1)
-    fill_diagonal(work.h, q, has_noise, zero)
-    predict_mean(work.A, W, F, work.g)
-    if by_matrix:
-        predict_into(work.N, P, work.g, work.h, F, Q, work.tile)
-    trace, finite = multiply_predicted(work.u, work.diagonal, P, work.N, x, work.g, work.h, work.v, by_matrix)
-    return by_matrix, trace, finite
-
-
-@inline
-def predict_outputs(x: Array, work: Work) -> None:
-    """z <- A x."""
-    for k in range(len(work.z)):
-        work.z[k] = dot(x, work.A[k])
-
-
-@inline
-def correct_row(
-    P: Array,
-    W: Array,
-    x: Array,
-    y: Array,
-    noise: Scalar,
-    limits: tuple[Any, Any],
-    predicted: tuple[bool, Scalar, bool],
-    moving: tuple[bool, bool],
-    scale: Array,
-    degraded: Array,
-    work: Work,
-) -> Any:
-    """Write the moved state, corrected by the row unless NaN is in y, to P and W; False, and nothing, if refused."""
-    by_matrix, trace, finite = predicted
-    left, max_error = limits
-    one: Any = P.dtype.type(1)
-    A, z, v = work.A, work.z, work.v
-    missing, verdict = is_missing(y), ACCEPTED
-    if missing:
-        z[:] = 0
-        v[:] = 0
-    else:
-        kept = Limits(one, max_error, np.inf)
-        verdict, gain, _ = judge_row(x, work.u, v, work.diagonal, trace, noise, left, one, kept)
-        scale_errors(z, y, gain)
-    if not (finite and verdict != REFUSED and is_update_finite(A, v, z)):
-        return False
-    if verdict == DEGRADED:
-        degraded[0] = 1
-    moves = moving[0] or moving[1]
-    if moves:
-        copy(scale, work.diagonal)
-    if moves or not missing:
-        correct_covariance(P, work.N, v, work.g, work.h, by_matrix)
-    for k in range(len(W)):
-        for j in range(len(v)):
-            W[k, j] = A[k, j] + z[k] * v[j]
-    return True
