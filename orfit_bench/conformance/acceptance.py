@@ -10,7 +10,7 @@ from orfit_bench.conformance.check import Deviation, NotApplicable, ensure
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 from orfit_bench.conformance.variants import alone
-from orfit_bench.errors import DivergedError
+from orfit_bench.errors import DivergedError, LackingError
 
 
 def assert_learns(context: CheckContext, chunk: Chunk) -> Deviation:
@@ -48,7 +48,7 @@ def train_with_other_settings(context: CheckContext, chunk: Chunk) -> Any:
     for settings in alone(context.method):
         try:
             return context.train(chunk, **settings)
-        except (TypeError, ValueError, DivergedError):  # it learns no such rows
+        except (TypeError, ValueError, DivergedError, LackingError):  # it learns no such rows
             continue
     return None
 

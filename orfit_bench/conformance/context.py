@@ -101,6 +101,13 @@ class CheckContext:
             return None
         return learner.prequential(chunk.X, chunk.y, **chunk.time_varying)
 
+    def learn_silently(self, learner: Any, chunk: Chunk) -> None:
+        """Learn the rows without predictions: a single one by the short path for it."""
+        if self.method.traits.supervised:
+            learner.partial_fit(chunk.X, chunk.y, **chunk.time_varying)
+        else:
+            learner.partial_fit(chunk.X)
+
     def step(self, learner: Any, chunk: Chunk) -> None:
         """Learn all the rows as one step."""
         if not self.method.traits.supervised:

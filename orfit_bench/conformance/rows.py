@@ -39,6 +39,12 @@ class Chunk(NamedTuple):
         """Other rows with the same targets."""
         return self._replace(X=frozen(X.astype(self.X.dtype)))
 
+    @property
+    def has_any_numbers(self) -> bool:
+        """Whether the targets are numbers of any size, not labels, signs or shares."""
+        y = self.y
+        return y is not None and y.dtype.kind == "f" and not bool(np.isin(y, (-1, 0, 1)).all())
+
     def scale_rows(self, power: int) -> Chunk:
         """The rows times a power of two."""
         return self.with_rows(times(self.X, power))

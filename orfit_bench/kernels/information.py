@@ -54,17 +54,18 @@ def solve_normal_equations(L: Array, m: Array) -> tuple[Array, float]:
     return without_overflow(lambda m: solve_factored(C, m), m), precision
 
 
-def without_overflow(solve: Callable[[Any], Any], m: Any) -> Any:
-    """The solution of equations that are linear in m; that of a smaller m, where a number overflows on the way.
+def without_overflow(solve: Callable[[Any], Any], m: Any, xp: Any = np) -> Any:
+    """Solve equations that are linear in m (p, r); where a column overflows, solve for a smaller m and scale back.
 
-    Arrays may be of any library.
+    xp is the namespace of m.
     """
     w = solve(m)
-    if m.__array_namespace__().isfinite(w).all():
+    finite = xp.all(xp.isfinite(w), axis=0)
+    if bool(xp.all(finite)):
         return w
-    size = m.dtype.type(2.0 ** -(np.finfo(m.dtype).maxexp // 2))
+    size = 2.0 ** -(np.finfo(m.dtype).maxexp // 2)
     with np.errstate(over="ignore", invalid="ignore"):  # the solution itself may be too large
-        return solve(size * m) / size
+        return xp.where(finite, w, solve(size * m) / size)
 
 
 @cache

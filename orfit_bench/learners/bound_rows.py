@@ -46,8 +46,8 @@ def _make_record(rule: Rule, state: LearnerState) -> Callable[[LearnerState], No
 
     def record(state: LearnerState) -> None:
         nonlocal moved
-        if moved is not None:
-            moved[...] = 1
+        if (flag := moved) is not None:
+            flag[...] = 1
             moved = None  # nothing in these arrays sets it back
         if lost is not None and not state.has_warned and lost:
             rule.warn_of_lost_precision(state)
@@ -160,6 +160,8 @@ def _bind_rows(
             return None
         state.n_steps += learned
         if learned < n:
+            if record and learned:
+                record(state)
             diverged = rule.diverged(state, learned)
             rule.warn_of_lost_precision(state)
             raise diverged

@@ -14,7 +14,7 @@ from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
 from orfit_bench.spec import Draw, Method
-from orfit_bench.spec.arrays import array_type, native_dtype
+from orfit_bench.spec.arrays import array_type, native_dtype, to_host
 from orfit_bench.spec.backend import Array, Backend
 from orfit_bench.spec.kernel import Kernel
 from orfit_bench.spec.model import LINEAR, Model
@@ -168,9 +168,8 @@ class Configuration:
         if state.solved_weights is None:
             with np.errstate(all="ignore"):  # a weight may be inf
                 state.solved_weights, precision = self.kernel.solve(state.arrays)
-            w = state.solved_weights
-            if not w.__array_namespace__().isfinite(w).all():
-                self._warn_once(state, f"the weights overflow in {self.dtype}: scale the targets")
+            if not np.isfinite(to_host(state.solved_weights)).all():
+                self._warn_once(state, f"weights are not finite in {self.dtype}: scale the targets if they are large")
             elif precision <= np.finfo(self.dtype).eps ** 0.5 and self.method.state.solution:
                 self._warn_once(state, self.method.state.solution.warning)
         return state.solved_weights

@@ -218,6 +218,21 @@ def test_a_row_whose_square_overflows_is_refused(size, method, steps):
     with pytest.raises(ValueError, match=r"X\[3, 1\] = .* overflows when it is standardized: drop or clip it"):
         pipeline.partial_fit(rows, y)
     assert pipeline.to_bytes() == before
+    weights = np.where(np.arange(len(X)) == 3, 0.0, 1.0)
+    if method == "rls" and len(steps) == 2:  # a row of weight 0 is not learned
+        pipeline.copy().partial_fit(rows, y, sample_weight=weights)
     if steps == ["standardize"]:  # with an intercept the coordinates of earlier rows hold
         with pytest.raises(ValueError, match=r"X\[3, 1\]"):
             pipeline.predict(rows)
+
+
+def test_squares_that_overflow_are_learned_where_nothing_is_scaled():
+    rows = np.array([[1.0], [1e160], [-1e160]])
+    pipeline = ob.pipeline(ob.Standardizer(scale=False), ob.create("lms", backend="numpy", step_size=1e-322))
+    assert pipeline.partial_fit(rows, np.ones(3)).n_samples_seen_ == 3
+
+
+def test_a_merge_whose_squares_overflow_names_them():
+    one, other = (make(ridge=1e-3).partial_fit(X + shift, y) for shift in (0, 1e155))
+    with pytest.raises(ValueError, match="the variances of the rows of both overflow"):
+        one.merge(other)

@@ -133,11 +133,22 @@ def test_weights_near_the_largest_number_are_right(backend):
     one = ob.create("ridge", backend=backend).partial_fit(X, y)
     large = ob.create("ridge", backend=backend).partial_fit(X, 2.0**1020 * y)
     np.testing.assert_allclose(large.predict(X) / 2.0**1020, one.predict(X), rtol=1e-13)
+    later = np.zeros(3)
+    np.testing.assert_allclose(
+        large.prequential(np.ones((3, 4)), later) / 2.0**1020, one.prequential(np.ones((3, 4)), later), rtol=1e-12
+    )
+
+
+def test_an_output_of_small_numbers_is_kept_beside_one_that_overflows(backend):
+    X, y = np.array([[0.34, 0.04, -1.3, 3.27], [0.91, -0.38, 0.28, -0.88]]), np.array([0.0, 15.9])
+    both = ob.create("ridge", backend=backend).partial_fit(X, np.stack([2.0**1020 * y, 1e-170 * y], axis=1))
+    alone = ob.create("ridge", backend=backend).partial_fit(X, 1e-170 * y)
+    np.testing.assert_allclose(both.predict(X)[:, 1], alone.predict(X), rtol=1e-13)
 
 
 def test_weights_that_overflow_are_warned_of_once(backend):
     learner = ob.create("ridge", backend=backend, ridge=1e-4).partial_fit([[1e-3, 0.0]], [1.7e308])
-    with pytest.warns(ob.AccuracyWarning, match="the weights overflow in float64: scale the targets"):
+    with pytest.warns(ob.AccuracyWarning, match="weights are not finite in float64: scale the targets"):
         assert learner.predict([[1.0, 0.0]]) == np.inf
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -72,8 +72,7 @@ def predicts_before_each_step(context: CheckContext) -> Deviation:
         expected.append(context.predict_row(stepwise, row))
         context.learn(stepwise, row)
     for lo, hi in pairwise(CUTS):
-        rows = chunk.cut(lo, hi)
-        silent.partial_fit(rows.X, rows.y, **rows.time_varying)
+        context.learn_silently(silent, chunk.cut(lo, hi))
     pairs = (predictions, context.concatenate(expected)), (silent, learner)
     return context.compare(chunk, *pairs, exact=context.is_exact)
 

@@ -21,7 +21,7 @@ GRID = 2.0**8
 SECOND_ORDER = {"covariance", "covariance_root", "information", "information_root"}
 """Roles of fields by which a step takes the coordinates of the rows into account."""
 SETTLED = 64
-"""The moments of so many rows choose the coordinates of the prior."""
+"""The moments of so many rows choose the coordinates of the prior, by docs/pipelines.md."""
 PART = 72
 """Rows of a part: more than that, in batches of any size."""
 

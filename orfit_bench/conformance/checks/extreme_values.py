@@ -171,7 +171,7 @@ def _learn_extreme_row(
     half, (x, y) = float(np.finfo(context.dtype).max) / 2, sizes
     X, targets = chunk.X.copy(), chunk.y
     X[at] = sign * (half**x if x else SMALL)
-    if y and targets is not None and targets.dtype.kind == "f" and not np.isin(targets, (-1, 0, 1)).all():
+    if y and targets is not None and chunk.has_any_numbers:
         targets = targets.copy()
         targets[at] = half**y
     extreme = chunk._replace(X=X, y=targets)

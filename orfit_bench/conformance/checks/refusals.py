@@ -112,6 +112,10 @@ def single_rows_are_refused_like_rows(context: CheckContext) -> None:
             for name, act in (("predict_one", learner.predict_one), ("predict", lambda x: learner.predict(x[None]))):
                 ensure(_is_refused(lambda: act(x)), f"{name} takes {what}")  # noqa: B023
         context.ensure_identical(learner, before, f"after {what} was refused")
+    if context.method.traits.numbers:
+        too_many = np.ones(1 + (context.variant.outputs or 1))
+        ensure(_is_refused(lambda: learner.learn_one(chunk.X[0], too_many)), "learn_one learns a target too many")
+        context.ensure_identical(learner, before, "after a target too many was refused")
 
 
 def _wrong_rows(x: Array) -> Iterator[tuple[str, Array]]:
@@ -141,10 +145,10 @@ def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
     """
     B, found, state = context.batch_size, [], context.method.state
     may_overflow = state.weights if state.solution and not context.variant.guaranteed else ""
+    places = range(PLACES) if context.variant.guaranteed else range(1, PLACES, 4)
     for what, (power, enlarge) in OVERFLOWING.items():
         chunk = context.rows(n=PLACES * B).scale_rows(power)
-        for place in range(PLACES):
-            at = place * B
+        for at in (place * B for place in places):
             before, rows = chunk.cut(0, at), enlarge(chunk, at, float(np.finfo(context.dtype).max))
             if not context.accepts(rows):
                 continue
@@ -152,7 +156,8 @@ def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
             n = rows_until_refusal(context, learner, rows)
             ensure_finite_state(learner, f"row {at} has {what}, and {n} rows were learned", may_overflow)
             if n == at and power == 0:
-                found.append(context.compare(before, (learner, context.train(before)), of=f"row {at} is refused:"))
+                want = context.train(before)
+                found.append(context.compare(before, (learner, want), of=f"after row {at} was refused:"))
     return worst(found) if found else None
 
 
@@ -166,7 +171,7 @@ def _with_large_entries(chunk: Chunk, at: int, size: float, entries: int | None 
 
 def _with_large_target(chunk: Chunk, at: int, size: float) -> Chunk:
     """The rows, of which one has a target of this size; as they are, if their targets are no numbers of any size."""
-    if chunk.y is None or chunk.y.dtype.kind != "f" or np.isin(chunk.y, (-1, 0, 1)).all():
+    if not chunk.has_any_numbers:
         return chunk
     y = np.array(chunk.y)
     y[at] = size

@@ -49,13 +49,10 @@ def random_chunking(context: CheckContext) -> Deviation:
         several = context.create()
         cuts = [0, *np.sort(rng.integers(0, LONGER + 1, rng.integers(2, LONGER))).tolist(), LONGER]
         parts = [context.learn(several, chunk.cut(lo, hi)) for lo, hi in pairwise(cuts)]
-        pairs = [(several, single), (context.concatenate(parts), predictions)]
-        if context.method.traits.supervised:
-            silent = context.create()
-            for lo, hi in pairwise(cuts):
-                rows = chunk.cut(lo, hi)
-                silent.partial_fit(rows.X, rows.y, **rows.time_varying)
-            pairs.append((silent, single))
+        silent = context.create()
+        for lo, hi in pairwise(cuts):
+            context.learn_silently(silent, chunk.cut(lo, hi))
+        pairs = (several, single), (context.concatenate(parts), predictions), (silent, single)
         found.append(context.compare(chunk, *pairs, exact=context.is_exact, of=f"divided at {cuts}:"))
     return worst(found)
 

@@ -114,18 +114,13 @@ def _refuse_targets(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     if learner.pending or learner.live_state is None or context.variant.time_varying:
         return learner
     for wrong in refused_targets(context, rows):
-        for learn in [context.learn, _partial_fit, context.step][: 2 + context.supports("blocks")]:
+        for learn in [context.learn, context.learn_silently, context.step][: 2 + context.supports("blocks")]:
             try:
                 learn(learner, wrong)
             except (ValueError, TypeError):
                 continue
             raise Violation("targets that the loss does not have were learned")
     return learner
-
-
-def _partial_fit(learner: Any, chunk: Chunk) -> None:
-    """Learn rows without predictions: a single one by the short path for it."""
-    learner.partial_fit(chunk.X, chunk.y)
 
 
 def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:

@@ -139,7 +139,7 @@ class FilterRule(Rule):
             J = X if self.is_linear else extended.jacobian(s.mean, X)
             variances = ((J @ s.covariance) * J).sum(axis=1).reshape(len(X), -1)
             variances = variances + xp.diagonal(p.observation_noise)[None]
-            found = xp.sqrt(xp.where(variances < 0, 0, variances))  # of a direction that is known, to rounding
+            found = xp.sqrt(xp.where(variances < 0, 0, variances))  # rounding may make a variance of zero negative
         return xp.ascontiguousarray(xp.broadcast_to(found, shape))
 
     def log_likelihood(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> float:

@@ -31,7 +31,8 @@ class Coordinates:
 
     def rows(self, X: Array) -> Array:
         """Rows X (n, d) in these coordinates."""
-        return np.asarray((X - self.center) / self.spread)
+        with np.errstate(over="ignore"):  # whoever learns or predicts the rows refuses what is infinite
+            return np.asarray((X - self.center) / self.spread)
 
     def to(self, other: Coordinates) -> Change:
         """What turns rows in these coordinates into rows in the other ones."""

@@ -95,11 +95,12 @@ class Standardizer:
         w = 1.0 if weights is None else weights[:, None]
         # sums of differences from the first row that counts keep the digits that sums of large rows lose
         first = mean if self.count else X[0 if weights is None else int((weights != 0).argmax())]
+        rows = X if weights is None else np.where(w == 0, first, X)
         with np.errstate(over="ignore", invalid="ignore"):
-            means = first + (w * (X - first)).cumsum(axis=0) / counts
+            means = first + (w * (rows - first)).cumsum(axis=0) / counts
             before = np.concatenate([first[None], means[:-1]])
-            sums = squares + (w * _product(X - before, X - means)).cumsum(axis=0)
-        refuse_overflow(X, sums)
+            sums = squares + (w * _product(rows - before, rows - means)).cumsum(axis=0)
+        self._refuse_overflow(X, means, sums)
         if weights is not None:
             sums = np.maximum(sums, 0.0)
         count = self.count + (len(X) if weights is None else float(weights.sum()))
@@ -126,8 +127,12 @@ class Standardizer:
         with np.errstate(over="ignore", invalid="ignore"):
             means = mean + (X - mean) / n if self.count else X
             sums = squares + _product(X - mean, X - means)
-        refuse_overflow(X, sums)
+        self._refuse_overflow(X, means, sums)
         return means, self._spreads(means, sums / n)[0]
+
+    def _refuse_overflow(self, X: Array, means: Array, sums: Array) -> None:
+        """ValueError that names the first entry of X whose mean, or sum of squares if it is used, is not finite."""
+        refuse_overflow(X, sums if self.scale else means)
 
     def _start(self, X: Array) -> tuple[Array, Array]:
         zero = np.zeros(X.shape[1])
@@ -152,7 +157,11 @@ class Standardizer:
             return self if self.count else other
         (m, s), (m2, s2), n = _moments(self), _moments(other), self.count + other.count
         mean = m + (m2 - m) * (other.count / n)
-        return Standardizer(self.scale, n, mean, s + s2 + np.abs(m2 - m) ** 2 * (self.count * (other.count / n)))
+        with np.errstate(over="ignore"):
+            sums = s + s2 + np.abs(m2 - m) ** 2 * (self.count * (other.count / n))
+        if self.scale and not np.isfinite(sums).all():
+            raise ValueError("merge: the variances of the rows of both overflow: scale the columns")
+        return Standardizer(self.scale, n, mean, sums)
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and lists, which JSON keeps to the last bit."""

@@ -76,7 +76,7 @@ def solve(s: Any) -> tuple[Array, float]:
     least = precision(*found) * underflow_factor(sizes)
     if is_solvable(L, least):
         full = xp.tril(L) + xp.tril(L, -1).T
-        return xp.ascontiguousarray(without_overflow(lambda m: xp.linalg.solve(full, m), m)), least
+        return xp.ascontiguousarray(without_overflow(lambda m: xp.linalg.solve(full, m), m, xp)), least
     L, m = fetch(L, m)
     return xp.asarray(without_overflow(lambda m: least_norm(L, m), m)), least
 

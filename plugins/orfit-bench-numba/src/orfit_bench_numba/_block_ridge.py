@@ -13,7 +13,14 @@ import math
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from orfit_bench.kernels.information import factor_information, is_solvable, solve_factored, solve_normal_equations
+from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.information import (
+    factor_information,
+    is_solvable,
+    solve_factored,
+    solve_normal_equations,
+    without_overflow,
+)
 from orfit_bench_numba._arrays import Array
 
 RANGE = math.log(1e3)
@@ -44,7 +51,10 @@ def predict_block(L: Array, m: Array, X: Array, Y: Array, ff: float, t: int, out
         return False
     K.flat[:: len(K) + 1] += 1
     T = potrf(K.T, lower=0, clean=0, overwrite_a=1)[0].T
-    e = root * (Y - X @ solve_factored(C, m))
+    w = without_overflow(lambda m: solve_factored(C, m), m)
+    if not is_finite(w):
+        return False
+    e = root * (Y - X @ w)
     trsm(1, T.T, e.T, side=1, lower=0, overwrite_b=1)
     out[...] = Y - np.diagonal(T).real[:, None] * e / root
     return True

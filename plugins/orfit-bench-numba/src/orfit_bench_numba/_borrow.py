@@ -1,4 +1,4 @@
-"""Arrays without an owner: machine code counts no references to their parts.
+"""Arrays whose references Numba does not count.
 
 Numba counts a reference for every part of an array that is cut, by atomic operations: half of the time of a row of a
 few numbers. A compiled function may borrow its arguments, which its caller holds. What it allocates it has to `hold`
@@ -36,6 +36,6 @@ def _hold(_typing: Any, owner: Any) -> Any:
 
 
 borrowed: Callable[[Any], Any] = intrinsic(_borrow)  # type: ignore[assignment]  # called in machine code
-"""The same array, or tuple of arrays, for use while its owner is held."""
+"""The same array, or tuple of arrays, without its owner: it must not outlive the owner, nor be returned to Python."""
 hold: Callable[[Any], None] = intrinsic(_hold)  # type: ignore[assignment]
-"""Use an array, which is not freed before."""
+"""Keep the owner of an array until here; it generates no code."""

@@ -2,7 +2,7 @@
 
 If F and Q are numbers or diagonals, P is read for u = P x and written once, 7 flops an entry. A matrix F takes 3 d^3
 flops, for F P and one triangle of (F P)F', near the rate of matrix products. Nothing is written before a row is
-accepted. Writes P, W, scale and degraded; for matrices allocates three arrays like P.
+accepted. Writes P, W, scale and degraded; allocates the work space of one row, for matrices up to three times P.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ from orfit_bench_numba._work_space import aligned
 class Work(NamedTuple):
     """Work space for one row, and what its prediction finds: A (c, d) the means, M the covariance.
 
-    N (p, p) is M if a matrix moves the state, otherwise it has size 0; tile is for its product. Of the other vectors
-    u (d,) is M x, `diagonal` that of M, and g and h are those of a motion without matrices. z (c,) are predictions of
-    y, then its errors, and v (d,) is the gain.
+    N (d, d) is M if a matrix moves the state, otherwise (0, 0); tile is for its product. Of the other vectors u (d,) is
+    M x, `diagonal` that of M, and g and h are those of a motion without matrices. z (c,) are predictions of y, then its
+    errors, and v (d,) is the gain.
     """
 
     N: Array
