@@ -139,7 +139,7 @@ def test_weights_near_the_largest_number_are_right(backend):
     )
 
 
-def test_an_output_of_small_numbers_is_kept_beside_one_that_overflows(backend):
+def test_small_weights_stay_beside_weights_near_the_largest_number(backend):
     X, y = np.array([[0.34, 0.04, -1.3, 3.27], [0.91, -0.38, 0.28, -0.88]]), np.array([0.0, 15.9])
     both = ob.create("ridge", backend=backend).partial_fit(X, np.stack([2.0**1020 * y, 1e-170 * y], axis=1))
     alone = ob.create("ridge", backend=backend).partial_fit(X, 1e-170 * y)
