@@ -139,7 +139,7 @@ def test_weights_near_the_largest_number_are_right(backend):
     )
 
 
-def test_small_weights_stay_beside_weights_near_the_largest_number(backend):
+def test_small_weights_are_right_with_another_output_near_the_largest_number(backend):
     X, y = np.array([[0.34, 0.04, -1.3, 3.27], [0.91, -0.38, 0.28, -0.88]]), np.array([0.0, 15.9])
     both = ob.create("ridge", backend=backend).partial_fit(X, np.stack([2.0**1020 * y, 1e-170 * y], axis=1))
     alone = ob.create("ridge", backend=backend).partial_fit(X, 1e-170 * y)
