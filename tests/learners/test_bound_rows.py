@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import orfit_bench as ob
+from orfit_bench.conformance.inspection import with_kernel
 
 Same = Callable[[ob.Learner, ob.Learner], None]
 D = 3
@@ -194,3 +195,30 @@ def test_integers_are_targets_as_floats_are(method: str, same_state: Same) -> No
     with pytest.raises(ValueError, match="2\\^53"):
         one.learn_one(x, 2**53 + 1)
     same_state(one, before)
+
+
+class RefusesTheThird:
+    """The kernel of a filter with a function for chunks, which learns two rows and refuses the next one."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+    def bind_rows(self, s: Any, p: Any) -> Any:
+        return lambda X, y, out: 2
+
+
+def test_a_state_that_moved_is_marked_by_single_rows_and_before_a_refusal() -> None:
+    X, y = make_rows(4)
+    alone = create("kalman", process_noise=0.1)
+    for x, target in zip(X, y.tolist(), strict=True):
+        alone.learn_one(x, target)
+    assert alone.state().moved == 1
+    refusing = with_kernel(create("kalman", process_noise=0.1), RefusesTheThird).partial_fit(X[:1], y[:1])
+    assert refusing.state().moved == 0
+    with pytest.raises(ob.DivergedError) as info:
+        refusing.partial_fit(X, y)
+    assert info.value.row == 2
+    assert refusing.state().moved == 1

@@ -29,6 +29,12 @@ def needs_average(context: CheckContext) -> str:
     return "" if context.method.combine.averages else "the method declares no average"
 
 
+def merges_by_default(context: CheckContext, learner: Any) -> bool:
+    """Whether the settings are the defaults, and the learner merges with others; other settings may lack precision."""
+    rule, linear = context.method.combine.merge, context.variant.model is LINEAR
+    return bool(rule and not context.variant.settings and not rule.refuses(learner.settings, linear))
+
+
 def train_two(context: CheckContext) -> tuple[Any, Any]:
     """Two learners of parts of a stream, without pending rows."""
     rule = context.method.combine.merge

@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if
 from orfit_bench.conformance.checks.decisions import needs_numbers
-from orfit_bench.conformance.checks.merging import merge_or_skip, needs_merge
+from orfit_bench.conformance.checks.merging import merge_or_skip, merges_by_default, needs_merge
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows, partial_fit
 from orfit_bench.conformance.context import FEATURES, CheckContext
 from orfit_bench.conformance.rows import Array, Chunk, frozen
@@ -85,15 +85,9 @@ def names_are_kept(context: CheckContext) -> None:
         learn_one(other, _named(chunk.X[NAMED], True), chunk, NAMED)
         context.ensure_identical(other, learner, f"{what} learns a row with its entries in another order")
     _ensure_weights_have_names(context, learner, names)
-    if _is_merged_here(context, learner):
+    if merges_by_default(context, learner):
         merged = learner.merge(_learn_unnamed(context, chunk))
         ensure(merged.feature_names_in_.tolist() == names, "a merge with a learner without names forgets the names")
-
-
-def _is_merged_here(context: CheckContext, learner: Any) -> bool:
-    """Whether learners merge with these settings, the defaults; others may refuse for precision."""
-    rule, linear = context.method.combine.merge, context.variant.model is LINEAR
-    return bool(rule and not context.variant.settings and not rule.refuses(learner.settings, linear))
 
 
 def _ensure_weights_have_names(context: CheckContext, learner: Any, names: list[str]) -> None:
@@ -218,7 +212,7 @@ def targets_have_names_in_any_order(context: CheckContext) -> None:
     others = restore(learner.state(), **context.model), from_bytes(learner.to_bytes(), **context.model)
     for what, other in zip(("a copy", "a restored state", "bytes"), (before, *others), strict=True):
         ensure(_names_of_outputs(other.state()) == names, f"{what} does not keep the names of the outputs")
-    if _is_merged_here(context, learner):
+    if merges_by_default(context, learner):
         merged = learner.copy().merge(context.train(chunk))
         ensure(_names_of_outputs(merged.state()) == names, "a merge with a learner without names forgets the names")
     for wrong in ([OUTPUTS[0], "other"], OUTPUTS[:1]):

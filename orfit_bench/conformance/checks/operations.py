@@ -8,10 +8,10 @@ from zlib import crc32
 import numpy as np
 
 from orfit_bench.conformance.check import Violation, check, ensure
+from orfit_bench.conformance.checks.merging import merges_by_default
 from orfit_bench.conformance.checks.unchanging import UNCHANGED, needs, to_buffer
 from orfit_bench.conformance.context import ROWS, CheckContext
 from orfit_bench.conformance.rows import Chunk
-from orfit_bench.spec import LINEAR
 
 LEARNED, OTHERS = 9, 8
 """How often rows are learned, and how often something else that changes the learner is done."""
@@ -79,8 +79,7 @@ def _others(context: CheckContext, learner: Any) -> list[str]:
     if learner.pending:
         return ["flush"] if blocks else ["learn"]
     names = ["step"] * 2 if blocks else ["learn"]
-    rule, settings = context.method.combine.merge, context.variant.settings  # other settings may refuse for precision
-    if rule and not settings and not rule.refuses(learner.settings, context.variant.model is LINEAR):
+    if merges_by_default(context, learner):
         names.append("merge")
     return names
 
