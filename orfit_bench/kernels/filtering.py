@@ -56,3 +56,11 @@ def regained_variance(J: Array, p: Any) -> Any:
     if p.transition is not None:
         return np.inf
     return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)
+
+
+def max_error(p: Any) -> float:
+    """The largest relative error of a variance with which a step is applied.
+
+    0.01 with a transition matrix, which may enlarge an error as forgetting does; otherwise 1, no correct digit.
+    """
+    return 1.0 if p.transition is None else 0.01

@@ -63,6 +63,9 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
         raise ValueError(f"state: {count} entries along {layout.grows!r}, the settings allow {layout.limit}")
     solved = [rule.method.state.weights] if rule.method.state.solution else []  # states in memory hold them too
     refuse_unknown(given, [*(f.name for f in layout.fields), *solved])
+    name = rule.method.state.warning[0] if rule.method.state.warning else ""
+    if any(f.name == name for f in layout.fields):  # states of earlier versions lack it where they had no warning
+        given = {name: np.zeros((), rule.dtype), **given}
     fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0
     if pending >= rule.batch_size or pending > samples:
@@ -72,7 +75,6 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     waiting = rule.no_rows(sizes)
     if pending:
         waiting = waiting.with_rows(rule.backend.asarray(X), rule.backend.asarray(Y))
-    name = rule.method.state.warning[0] if rule.method.state.warning else ""
     mark = fields[name].item() if name in fields else 0  # complex in a complex state
     if mark not in (0, 1):
         raise ValueError(f"state: {name!r} is {mark!r}, want 0 or 1")

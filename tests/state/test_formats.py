@@ -49,3 +49,10 @@ def test_states_of_format_1_load_and_continue(name: str, settings: dict[str, flo
     with np.load(tmp_path / "now.npz") as file:
         assert "precision_lost" in file.files
         assert "digits_lost" not in file.files
+
+
+def test_states_from_before_the_square_root_form_had_a_mark() -> None:
+    learned = ob.create("rls", backend="numpy", form="square_root", forgetting_factor=0.9).partial_fit([[1.0]], [2.0])
+    state = learned.state()
+    loaded = ob.restore(state.drop_vars("precision_lost"))
+    assert loaded.to_bytes() == learned.to_bytes()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws import uncertainty, weights
+from orfit_bench.catalogue.laws import uncertainty, weights, wind_up
 from orfit_bench.catalogue.laws.conditioning import CONDITIONING
 from orfit_bench.catalogue.laws.covariance import filter_warns_on_precision_loss
 from orfit_bench.catalogue.laws.exact_rows import EXACT_ROWS
@@ -184,6 +184,7 @@ LAWS = (
     *CONDITIONING,
     *EXACT_ROWS,
     *MOVING,
+    *wind_up.OF_FILTER,
     Law(control_shifts_the_state, "survey, Proposition 3, for theta_t = A theta_(t-1) + u_t + noise", exponent=1),
     Law(filter_warns_on_precision_loss, "docs/decisions/0010, on survey, Proposition 3", exponent=0, shape="own"),
     Law(equals_rls_with_forgetting, "survey, Lemma 3 with Proposition 2", exponent=2),

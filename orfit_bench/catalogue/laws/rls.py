@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws import information_roots, uncertainty, weights
+from orfit_bench.catalogue.laws import information_roots, uncertainty, weights, wind_up
 from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
 from orfit_bench.catalogue.laws.covariance import warns_on_precision_loss
 from orfit_bench.catalogue.laws.first_rows import FIRST_ROWS
@@ -129,6 +129,7 @@ LAWS = (
     Law(constraint_merge_is_exact, "thesis, Proposition 2", exponent=1, shape="wide"),
     *FIRST_ROWS,
     *information_roots.LAWS,
+    *wind_up.OF_RLS,
     *uncertainty.OF_REGRESSION,
     *weights.OF_SQUARED_ERRORS,
     Law(complex_least_squares, "docs/decisions/0053, on thesis, eq. (2.2) and (2.3)", exponent=2, numbers="complex"),

@@ -74,6 +74,11 @@ def _keeps_p(settings: Settings) -> bool:
     return _forgets(settings) and not _keeps_root(settings)
 
 
+def _may_wind_up(settings: Settings) -> bool:
+    """Whether directions that no row observes are forgotten too."""
+    return _forgets(settings) and settings["forgetting"] == "exponential"
+
+
 def _prior_root(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
     return Diagonal(float(np.sqrt(settings["ridge"])), sizes["parameter"])
 
@@ -158,7 +163,7 @@ METHOD = Method(
                 when=_keeps_p,
                 role="covariance",
             ),
-            Field("precision_lost", (), "1 once half of the digits of P are lost", when=_keeps_p),
+            Field("precision_lost", (), "1 once half of the digits of P or R are lost", when=_may_wind_up),
             Field(
                 "root",
                 ("parameter", "parameter"),

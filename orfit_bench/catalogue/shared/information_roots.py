@@ -38,7 +38,10 @@ def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
         raise ValueError("the sum of the information is singular or overflows")
     T = with_positive_diagonal(T)
     R = np.triu(T[:, : len(S)])
-    return {"w": w_0 + np.linalg.solve(R, T[:, len(S) :]), "root": R}
+    fields = {"w": w_0 + np.linalg.solve(R, T[:, len(S) :]), "root": R}
+    if "precision_lost" in a.fields:
+        fields["precision_lost"] = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
+    return fields
 
 
 def solve_directional(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array | None:

@@ -88,6 +88,14 @@ class ExtendedFilter(LinearizedKernel):
         finite = bool(self._xp.isfinite(E).all() and self._xp.isfinite(J).all())
         return finite and is_applied(self._kernel.update(s, J, E, p._replace(observation_noise=R)), self._kernel.update)
 
+    def can_smooth(self, s: State, seen: Innovation, p: Any) -> bool:
+        """Whether the covariance, which the smoother divides by, has enough digits; always, if the kernel cannot say.
+
+        Then the filter itself keeps it, and refuses a correction for which it has too few.
+        """
+        judge = getattr(self._kernel, "can_smooth", None)
+        return judge is None or bool(judge(s, seen.J, p._replace(observation_noise=seen.R)))
+
     def _transition_jacobian(self, transition: Transition, mean: Array) -> Array:
         what, want = f"transition {transition.name!r}: jacobian(w)", (len(mean), len(mean))
         return check_array(transition.jacobian(mean[:, 0].copy()), what, want, mean.dtype)
@@ -102,3 +110,19 @@ def apply_transition(mean: Array, transition: Transition) -> Array:
 def moments(s: State) -> Moments:
     """The mean and covariance of a state."""
     return Moments(s.mean, s.covariance)
+
+
+def covariance_along(s: Any, J: Array) -> Array:
+    """J Sigma J' (q, q) for rows J (q, p), from the root of Sigma where one is kept, which has twice as many digits."""
+    if not hasattr(s, "root"):
+        return J @ (s.covariance @ J.T)
+    half = J @ s.root
+    return half @ half.T
+
+
+def variances_along(s: Any, J: Array) -> Array:
+    """The diagonal (q,) of J Sigma J'."""
+    if not hasattr(s, "root"):
+        return ((J @ s.covariance) * J).sum(axis=1)
+    half = J @ s.root
+    return (half * half).sum(axis=1)

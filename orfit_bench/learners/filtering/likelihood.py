@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from orfit_bench.learners.filtering.dynamics import StepModel
-from orfit_bench.learners.filtering.extended import ExtendedFilter, Innovation
+from orfit_bench.learners.filtering.extended import ExtendedFilter, Innovation, covariance_along
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.kernel import State
@@ -23,7 +23,7 @@ def log_likelihood(extended: ExtendedFilter, s: State, X: Array, Y: Array, p: St
         seen = extended.innovation(s, X[row], Y[row], here, None)
         if seen is None:
             continue
-        density = log_density(seen, s.covariance)
+        density = log_density(seen, s)
         if not extended.apply(s, seen, here):
             return total, i
         if math.isinf(density):
@@ -35,11 +35,11 @@ def log_likelihood(extended: ExtendedFilter, s: State, X: Array, Y: Array, p: St
     return total, len(X)
 
 
-def log_density(seen: Innovation, P: Array) -> float:
+def log_density(seen: Innovation, s: State) -> float:
     """The log density of the errors E (q, r), whose columns are N(0, S) with S = J P J' + R; inf if S is singular."""
-    S = to_host(seen.J @ (P @ seen.J.T) + seen.R).astype(float)
+    S = to_host(covariance_along(s, seen.J) + seen.R).astype(float)
     E = to_host(seen.E).astype(float)
-    rounding = len(P) * float(np.finfo(P.dtype).eps)
+    rounding = seen.J.shape[1] * float(np.finfo(seen.J.dtype).eps)
     size = np.sqrt(np.diagonal(S))
     if not (size > 0).all():
         return math.inf

@@ -12,7 +12,7 @@ from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.configuration import StepInputs
 from orfit_bench.learners.filtering import likelihood, smoother
 from orfit_bench.learners.filtering.dynamics import NO_INPUTS, STEP_INPUTS, Dynamics, StepModel, as_matrix
-from orfit_bench.learners.filtering.extended import ExtendedFilter, apply_transition
+from orfit_bench.learners.filtering.extended import ExtendedFilter, apply_transition, variances_along
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import Draw
 from orfit_bench.spec.backend import Array
@@ -137,7 +137,7 @@ class FilterRule(Rule):
         with np.errstate(all="ignore"):
             extended.predict_step(s, p)
             J = X if self.is_linear else extended.jacobian(s.mean, X)
-            variances = ((J @ s.covariance) * J).sum(axis=1).reshape(len(X), -1)
+            variances = variances_along(s, J).reshape(len(X), -1)
             variances = variances + xp.diagonal(p.observation_noise)[None]
             found = xp.sqrt(xp.where(variances < 0, 0, variances))  # rounding may make a variance of zero negative
         return xp.ascontiguousarray(xp.broadcast_to(found, shape))

@@ -47,7 +47,9 @@ def run_filter(
         p_i = p.at(i)
         applied, transition = extended.predict_step(s, p_i)
         record_moments(steps.predicted, i, s)
-        if not (applied and extended.correct(s, X[i : i + 1], Y[i : i + 1], p_i, None)):
+        seen = extended.innovation(s, X[i : i + 1], Y[i : i + 1], p_i, None)
+        corrected = seen is None or (extended.can_smooth(s, seen, p_i) and extended.apply(s, seen, p_i))
+        if not (applied and corrected):
             break
         record_moments(steps.corrected, i, s)
         steps.transitions.append(identity if transition is None else transition)

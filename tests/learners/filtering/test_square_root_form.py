@@ -45,6 +45,34 @@ def test_float32_at_condition_a_million():
         ob.create("kalman", **settings).partial_fit(rows, y)
 
 
+def test_a_row_that_cannot_count_in_full_is_warned_of():
+    vague = ob.create("kalman", form="square_root", initial_covariance=1e34, backend="numpy")
+    with pytest.warns(ob.AccuracyWarning, match="half of the digits"):
+        vague.partial_fit([[0.7], [0.9]], [1.0, 3.0])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_smoothing_warns_and_refuses_by_the_covariance(backend):
+    learner = ob.create("kalman", form="square_root", transition=1.9, backend=backend)
+    rows, y = np.tile([0.6, 0.8], (40, 1)), RNG.normal(size=40)
+    np.testing.assert_allclose(learner.smooth(rows[:5], y[:5])["mean"].values[-1, :, 0] @ rows[0], _last_mean(y[:5]))
+    with pytest.warns(ob.AccuracyWarning, match="half of the digits"):
+        learner.smooth(rows[:20], y[:20])
+    with pytest.warns(ob.AccuracyWarning), pytest.raises(ob.DivergedError, match="too few digits"):
+        learner.smooth(rows, y)
+    assert learner.n_samples_seen_ == 0
+
+
+def _last_mean(y):
+    """The last mean along the unit vector of the rows."""
+    mean, v = 0.0, 1.0
+    for t, target in enumerate(y):
+        if t:
+            mean, v = 1.9 * mean, 1.9**2 * v
+        mean, v = mean + v / (v + 1) * (target - mean), v / (v + 1)
+    return mean
+
+
 def test_merge_keeps_the_root():
     settings = {"form": "square_root", "initial_covariance": np.diag([1.0, 0.0, 2.0, 3.0]), "backend": "numpy"}
     complete = ob.create("kalman", **settings).partial_fit(X, Y)

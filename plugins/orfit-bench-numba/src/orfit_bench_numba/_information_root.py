@@ -15,9 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.guards import max_error, remembered_steps
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
+
+MOST = max_error(0.5)
+"""The largest relative error of a variance with which a row is learned while earlier rows are forgotten."""
 
 
 def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -25,18 +29,35 @@ def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     W = np.ascontiguousarray(s.w.T)  # w itself if it has one column
     ff, directional = p.forgetting_factor, p.forgetting == "directional"
     predictions = np.empty((0, 0), X.dtype) if out is None else out
-    learned = int(learn_root_rows(s.root, W, X, Y, ff, math.sqrt(abs(1 - ff) * p.ridge), directional, predictions))
+    degraded = np.empty(1, X.dtype) if directional else s.precision_lost.reshape(1)
+    before = remembered_steps(ff, p.t - 1) if ff < 1 else 0.0
+    least = math.sqrt(abs(1 - ff) * p.ridge)
+    learned = int(learn_root_rows(s.root, W, X, Y, ff, least, before, directional, predictions, degraded))
     if not np.may_share_memory(W, s.w):
         s.w[...] = W.T
     return learned
 
 
-@compiled("W W R R f f b W")
+@compiled("W W R R f f f b W w")
 def learn_root_rows(
-    root: Array, W: Array, X: Array, Y: Array, ff: Scalar, least: Scalar, directional: bool, out: Array
+    root: Array,
+    W: Array,
+    X: Array,
+    Y: Array,
+    ff: Scalar,
+    least: Scalar,
+    remembered: Scalar,
+    directional: bool,
+    out: Array,
+    degraded: Array,
 ) -> Any:
-    """Learn rows one by one; directions of rows with |x| below `least` are not forgotten."""
+    """Learn rows one by one; directions of rows with |x| below `least` are not forgotten.
+
+    `remembered` is the sum of the weights of the steps before.
+    """
     (n, d), outputs, one = X.shape, len(W), type(ff)(1)
+    forgets, error = not directional and ff < one, type(ff)(0)
+    half, most = np.sqrt(np.finfo(X.dtype).eps), type(ff)(MOST)
     R, B = root, np.zeros((d, d), X.dtype)
     u, v, x, e = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(outputs, X.dtype)
     b = np.empty((outputs, d), X.dtype)
@@ -60,6 +81,12 @@ def learn_root_rows(
         if not rotate_row(source, B, kept, x, e, b):
             learned = t
             break
+        if forgets:
+            remembered = ff * remembered + one
+            error = remembered * measure_forgotten(R, B, kept, X[t])
+        if not error <= most:
+            learned = t
+            break
         solve_upper(B, b)
         for k in range(outputs):
             for j in range(d):
@@ -69,6 +96,8 @@ def learn_root_rows(
             break
         for k in range(outputs):
             copy(W[k], b[k])
+        if error > half:
+            degraded[0] = 1
         R, B = B, R
     if learned % 2:  # the last R is in the second array
         for i in range(d):
@@ -149,6 +178,18 @@ def rotate_row(R: Array, B: Array, kept: Scalar, x: Array, e: Array, b: Array) -
             b[k, i] = s * e[k]
             e[k] = c * e[k]
     return True
+
+
+@inline
+def measure_forgotten(R: Array, B: Array, kept: Scalar, x: Array) -> Any:
+    """(eps sum |x_i| / R_ii)^2 / s of the R that is kept, with s = 1 + x'P x from the R that the row gives, B."""
+    size, root = type(kept)(0), type(kept)(1)  # root^2 = s, the quotient of the determinants of B'B and R'R
+    for i in range(len(x)):
+        deviation = type(kept)(1) / (kept * R[i, i])
+        size += abs(x[i]) * deviation
+        root *= B[i, i] * deviation
+    error = np.finfo(type(kept)).eps * size / root
+    return error * error
 
 
 @inline_reordered

@@ -35,11 +35,22 @@ from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench_numpy import kalman as reference
+from orfit_bench_numpy.kalman import can_smooth
 
 TRANSITION_LIMITS = NO_LIMITS._replace(max_error=0.01)
 """A transition may amplify errors, as forgetting does."""
 
-__all__ = ["bind_row", "fleet_learn", "learn", "predict_step", "record_rows", "rts_smooth", "step", "update"]
+__all__ = [
+    "bind_row",
+    "can_smooth",
+    "fleet_learn",
+    "learn",
+    "predict_step",
+    "record_rows",
+    "rts_smooth",
+    "step",
+    "update",
+]
 
 
 def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:

@@ -11,7 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import inverse_or_zero
-from orfit_bench.kernels.guards import is_finite, is_singular, rounding_bound, solve_lower
+from orfit_bench.kernels.filtering import max_error, regained_variance
+from orfit_bench.kernels.guards import (
+    is_finite,
+    is_singular,
+    measure_root_precision,
+    noise_pivots,
+    rounding_bound,
+    rounding_error,
+    solve_lower,
+)
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._roots import root_of, triangularize_columns
@@ -39,17 +48,38 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     before = np.block([[root_of(p.observation_noise), J @ S], [np.zeros((d, q), S.dtype), S]])
     if not is_finite(before) or not is_finite(after := triangularize_columns(before)):
         return False
-    T, gain, S = after[:q, :q], after[q:, :q], after[q:, q:]  # K = gain T^-1
+    degraded = False
     if is_singular(p.observation_noise):
         move, S = learn_exactly(s, J, E, p, after)
     else:
-        move = gain @ solve_lower(T, E)
+        T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
+        remaining = noise_pivots(p.observation_noise) + regained_variance(J, p)
+        degraded, exhausted = measure_root_precision(S, J, T, remaining, max_error(p))
+        if exhausted:
+            return False
+        move, S = gain @ solve_lower(T, E), after[q:, q:]
     mean = s.mean + move
     if not is_finite(mean):
         return False
     s.mean[...] = mean
     set_root(s, S)
+    if degraded:
+        s.precision_lost[...] = 1
     return True
+
+
+def can_smooth(s: State, J: Array, p: Params) -> bool:
+    """Whether S S' has enough digits along the rows J for the smoother, which divides by it; marks lost digits.
+
+    Without a root the corrections look at Sigma themselves, as all do where R is singular.
+    """
+    P, R = s.covariance, p.observation_noise
+    if not hasattr(s, "root") or is_singular(R):
+        return True
+    error = rounding_error(J, np.sqrt(np.diagonal(P)), np.diagonal(J @ P @ J.T + R))
+    if error > np.finfo(P.dtype).eps ** 0.5:
+        s.precision_lost[...] = 1
+    return error <= max_error(p)
 
 
 def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array]:

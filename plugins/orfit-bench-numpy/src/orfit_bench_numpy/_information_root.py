@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from orfit_bench.kernels.guards import is_finite
+from orfit_bench.kernels.guards import Precision, is_finite, max_error, remembered_steps
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._roots import with_positive_diagonal
@@ -28,6 +28,9 @@ from orfit_bench_numpy._roots import with_positive_diagonal
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     """The least change of w in the norm of R, with the rows: minimize |R z|^2 + |J z - E|^2, then w <- w + z."""
     R = forget(s.root, J, p)
+    degraded, exhausted = measure_forgotten(R, J, p)
+    if exhausted:
+        return False
     T = triangularize(np.vstack([R, J]), np.vstack([np.zeros((len(R), E.shape[1]), E.dtype), E]))
     if T is None:
         return False
@@ -36,7 +39,28 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     if not (is_finite(w) and is_finite(R)):
         return False
     s.w[...], s.root[...] = w, R
+    if degraded:
+        s.precision_lost[...] = 1
     return True
+
+
+def measure_forgotten(R: Array, J: Array, p: Params) -> Precision:
+    """Whether so much was forgotten about directions without rows that rounding errors in them disturb predictions.
+
+    1 / R_ii is the deviation of weight i, given the later ones, so eps sum |x_i| / R_ii estimates the error that the
+    rounding of one step brings into a prediction. Its square, relative to that of the prediction's deviation, which is
+    s = 1 + x'P x, adds up over the steps that are remembered. Only exponential forgetting below 1 goes on without end.
+    """
+    ff = p.forgetting_factor
+    if ff >= 1 or p.forgetting != "exponential":
+        return Precision(degraded=False, exhausted=False)
+    diagonal, eps = np.diagonal(R).real, np.finfo(R.dtype).eps
+    if not (diagonal > 0).all():
+        return Precision(degraded=True, exhausted=True)
+    V = solve_triangular(R, J.conj().T, trans="C", check_finite=False)  # (p, q): x'P x = |R^-H x|^2
+    deviation = np.hypot.reduce(np.abs(V), axis=0, initial=1)  # sqrt(s), without overflow
+    error = ((eps * (np.abs(J) @ (1 / diagonal)) / deviation) ** 2).max() * remembered_steps(ff, p.t)
+    return Precision(bool(error > eps**0.5), not error <= max_error(ff))
 
 
 def forget(R: Array, J: Array, p: Params) -> Array:

@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
-from orfit_bench.kernels.filtering import filter_step, regained_variance
+from orfit_bench.kernels.filtering import filter_step, max_error, regained_variance
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
-from orfit_bench_numpy._covariance_root import predict_root, update_root
+from orfit_bench_numpy._covariance_root import can_smooth, predict_root, update_root
 from orfit_bench_numpy._fleet_filters import fleet_has_formulas, learn_filters
 from orfit_bench_numpy._rts_smoother import rts_smooth
 from orfit_bench_numpy._safe_rows import learn_safe_rows
 
-__all__ = ["learn", "predict_step", "rts_smooth", "step", "update"]
+__all__ = ["can_smooth", "learn", "predict_step", "rts_smooth", "step", "update"]
 
 
 def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
@@ -84,8 +84,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     if is_singular(R):
         return update_exactly(s, J, E, p)
     S = J @ (U := P @ J.T) + R  # (q, q): S = R + X'Sigma X
-    max_error = 1.0 if p.transition is None else 0.01  # a transition may enlarge an error, as forgetting does
-    factor = factor_covariance(P, J, S, R, max_error, regained_variance(J, p))
+    factor = factor_covariance(P, J, S, R, max_error(p), regained_variance(J, p))
     if factor is None:
         return False
     V = solve_lower(factor.L, U.T)  # (q, d): V = L^-1 X'Sigma for S = L L', so K = V' L^-1

@@ -1,0 +1,105 @@
+"""Laws of predictions while the variance of directions without rows grows: right, or marked as imprecise, or refused.
+
+All rows are multiples of one x by powers of two, so that a learner has one parameter along x, whose prediction and
+variance are known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.laws.helpers import is_refused
+from orfit_bench.catalogue.laws.state_space import to_float32
+from orfit_bench.spec.law import Law, Measured, Rows, to_numpy64
+
+STEPS, TRIALS = 120, 4
+MOST, SILENT = 0.1, 32.0
+"""Errors of a prediction relative to its standard deviation: the largest, and without a mark times sqrt(eps)."""
+GROWTHS = (1.25, 1.5, 2.0, 3.0)
+FACTORS = (0.5, 0.8, 0.95)
+
+Step = Callable[[float, float], tuple[float, float]]
+"""step(y, z): the mean of the next prediction for x and its variance, after the target y of the row z x."""
+
+
+def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
+    """Forecasts along rows of one direction, by a state that each move multiplies."""
+    rng, wrong = np.random.default_rng(rows.seed), 0
+    for growth in TRIALS * GROWTHS:
+        x = to_float32(rng.standard_normal((rows.X.shape[1],)))
+        wrong += _count_wrong(create(transition=growth), x, _growing_state(float(x @ x), growth), rng)
+    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+
+
+def forecasts_by_a_root(create: Any, rows: Rows) -> Measured:
+    """The same in the square-root form."""
+    return forecasts_of_a_growing_state(partial(create, form="square_root"), rows)
+
+
+def predictions_while_forgetting(create: Any, rows: Rows) -> Measured:
+    """Predictions along rows of one direction, by regression that forgets all others."""
+    rng, wrong = np.random.default_rng(rows.seed), 0
+    for ff in TRIALS * FACTORS:
+        x = to_float32(rng.standard_normal((rows.X.shape[1],)))
+        wrong += _count_wrong(create(forgetting_factor=ff, ridge=1.0), x, _forgetting(float(x @ x), ff), rng)
+    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+
+
+def predictions_by_a_root(create: Any, rows: Rows) -> Measured:
+    """The same in the square-root form."""
+    return predictions_while_forgetting(partial(create, form="square_root"), rows)
+
+
+def _growing_state(energy: float, growth: float) -> Step:
+    """A filter of x'theta with the variance |x|^2 and noise 1: v z^2 / (v z^2 + 1) is the share of an error."""
+    mean, v = 0.0, energy
+
+    def step(y: float, z: float) -> tuple[float, float]:
+        nonlocal mean, v
+        s = z * z * v + 1
+        mean, v = growth * (mean + z * v / s * (y - z * mean)), growth**2 * v / s
+        return mean, v + 1
+
+    return step
+
+
+def _forgetting(energy: float, ff: float) -> Step:
+    """Regression on the unit vector along x with the prior 1: information and moment of one weight."""
+    information, moment, size = 1.0, 0.0, math.sqrt(energy)
+
+    def step(y: float, z: float) -> tuple[float, float]:
+        nonlocal information, moment
+        information, moment = ff * information + z * z * energy, ff * moment + z * size * y
+        return size * moment / information, 1 + energy / (ff * information)
+
+    return step
+
+
+def _count_wrong(learner: Any, x: Any, step: Step, rng: Any) -> int:
+    """How many predictions are far off, or have lost half of their digits without a mark, until a row is refused."""
+    wrong, silent = 0, SILENT * math.sqrt(np.finfo(learner.dtype).eps)
+    for _ in range(STEPS):
+        y, z = float(to_float32(rng.standard_normal(1))[0]), float(rng.choice([-1.0, 0.5, 2.0]))
+        if is_refused(learner.partial_fit, z * x[None], [y]):
+            break
+        mean, variance = step(y, z)
+        got, deviation = (float(to_numpy64(part)[0]) for part in learner.predict(x[None], return_std=True))
+        error = max(abs(got - mean), abs(deviation - math.sqrt(variance))) / math.sqrt(variance)
+        wrong += not error < (MOST if learner.array("precision_lost") else silent)
+    return wrong
+
+
+FILTER, REGRESSION = "survey, Proposition 3; docs/decisions/", "thesis, eq. (2.3); docs/decisions/"
+OF_FILTER = (
+    Law(forecasts_of_a_growing_state, f"{FILTER}0010", exponent=0),
+    Law(forecasts_by_a_root, f"{FILTER}0061", exponent=0),
+)
+OF_RLS = (
+    Law(predictions_while_forgetting, f"{REGRESSION}0004", exponent=0),
+    Law(predictions_by_a_root, f"{REGRESSION}0061", exponent=0),
+)
