@@ -123,6 +123,7 @@ fault(
     "load rounds the arrays to half precision",
     "saved_state_continues_identically",
     "any_order_of_operations",
+    "forged_files_are_refused",
     host=(files, "read", lambda path: _in_half(read(path))),
 )
 fault(

@@ -198,5 +198,6 @@ fault(
     "dtype_is_preserved",
     "bytes_continue_identically",
     "targets_have_names_in_any_order",
+    "forged_bytes_are_refused",
     backend=replace(ON_NUMPY, asnumpy=lambda a: np.array(a).astype(a.dtype.newbyteorder())),
 )

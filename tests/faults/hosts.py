@@ -73,6 +73,7 @@ fault(
     "single_rows_are_refused_like_rows",
     "changed_sizes_are_refused",
     "any_order_of_operations",
+    "calls_give_the_same_errors",
     method=OJA,
     kernel=reference_kernel("oja"),
     host=(validation, "matrix", _cut_off),
@@ -84,6 +85,7 @@ fault(
     "nonfinite_input_is_refused",
     "learn_one_equals_partial_fit",
     "any_order_of_operations",
+    "questions_give_the_same_errors",
     host=(validation, "check_finite", lambda value, name, names=(): None),
 )
 fault(
@@ -92,6 +94,8 @@ fault(
     "single_rows_are_refused_like_rows",
     "non_numeric_input_is_refused",
     "any_order_of_operations",
+    "questions_give_the_same_errors",
+    "calls_give_the_same_errors",
     host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 

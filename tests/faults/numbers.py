@@ -147,6 +147,7 @@ fault(
     "saved_state_continues_identically",
     "bytes_continue_identically",
     "refused_rows_leave_no_trace",
+    "growing_sums_stay_finite",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("correction", (), "n / (n - 1)"))}),
     kernel=KernelModule(learn=_corrected),
 )

@@ -108,5 +108,6 @@ fault(
     "a file that is damaged raises KeyError",
     "changed_files_are_refused",
     "cut_files_are_refused",
+    "forged_files_are_refused",
     host=(files, "read", _raises_what_comes),
 )

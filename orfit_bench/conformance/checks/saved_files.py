@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ PLACES = 24
 @check(all_variants=False)
 def changed_files_are_refused(context: CheckContext) -> None:
     """Of the file of a learner, a changed byte raises ValueError, or is none of those that are read."""
-    data = _saved(context, 9)
+    data = save(context, 9)
     rng = np.random.default_rng(context.seed)
 
     def changed() -> Iterator[tuple[str, bytes]]:
@@ -27,6 +29,10 @@ def changed_files_are_refused(context: CheckContext) -> None:
             other = bytearray(data)
             other[place] ^= 255
             yield f"byte {place} of {len(data)} changed", bytes(other)
+        with np.load(io.BytesIO(data)) as file:
+            members = {name: file[name] for name in file.files}
+        for name in members.keys() - {"header", "checksum"}:
+            yield f"{name} changed, in an archive that is whole", _with_changed_byte(members, name, rng)
 
     _ensure_refused_or_equal(context, changed(), data)
 
@@ -34,7 +40,7 @@ def changed_files_are_refused(context: CheckContext) -> None:
 @check(all_variants=False)
 def cut_files_are_refused(context: CheckContext) -> None:
     """The file of a learner raises ValueError where its end or its middle is missing, or if it is of something else."""
-    data, other = _saved(context, 5), _saved(context, 7)
+    data, other = save(context, 5), save(context, 7)
     n = len(data)
     cuts = [(f"{k} of {n} bytes", data[:k]) for k in (0, 1, n // 2, n - 1)]
     cuts += [("the middle is missing", data[: n // 3] + data[n // 3 + 8 :]), ("text", b"no learner")]
@@ -42,12 +48,23 @@ def cut_files_are_refused(context: CheckContext) -> None:
     _ensure_refused_or_equal(context, iter(cuts), b"")
 
 
-def _saved(context: CheckContext, n: int) -> bytes:
+def save(context: CheckContext, n: int) -> bytes:
     """The file of a learner of n rows."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state.npz")
         context.train(context.rows(n=n)).save(path)
         return path.read_bytes()
+
+
+def _with_changed_byte(members: dict[str, Any], name: str, rng: Any) -> bytes:
+    """An archive of the members with a byte of one of them changed, if it has any."""
+    raw = bytearray(members[name].tobytes())
+    if raw:
+        raw[rng.integers(len(raw))] ^= 1
+    stream = io.BytesIO()
+    changed = np.frombuffer(bytes(raw), members[name].dtype).reshape(members[name].shape)
+    np.savez(stream, allow_pickle=False, **(members | {name: changed}))
+    return stream.getvalue()
 
 
 def _ensure_refused_or_equal(context: CheckContext, damaged: Iterator[tuple[str, bytes]], data: bytes) -> None:

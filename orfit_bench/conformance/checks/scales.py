@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
 from orfit_bench.conformance.check import Deviation, check, skip_if, worst
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Array, Chunk, times
+from orfit_bench.conformance.rows import Array, Chunk, frozen, times
 from orfit_bench.errors import AccuracyWarning, DivergedError
 from orfit_bench.spec import LINEAR, Number
 
@@ -20,6 +22,8 @@ NEAR = (-20, 20)
 """Powers of two by which rows or targets are scaled to find out what their scale changes."""
 MARGIN = 12
 """Powers of two by which scaled numbers stay away from where they, or their squares, over- or underflow."""
+REPEATS, SHARE = 6, 0.6
+"""How often a row is repeated whose square is this share, squared, of the largest number."""
 Scale = Callable[[Chunk, int], Chunk]
 
 
@@ -101,6 +105,29 @@ def _predicted(context: CheckContext, chunk: Chunk) -> Array | None:
             return after if before is None else before
     except (DivergedError, AccuracyWarning):
         return None
+
+
+@check()
+def growing_sums_stay_finite(context: CheckContext) -> None:
+    """Rows of which each has a square that fits, and several together have not, are learned or refused in time."""
+    chunk = context.rows(n=REPEATS * context.batch_size)
+    X = np.zeros_like(chunk.X)
+    X[:, 1] = np.sqrt(np.finfo(context.dtype).max) * SHARE
+    large = chunk.with_rows(X)
+    if chunk.has_any_numbers:  # so that the weights need not change
+        large = large._replace(y=frozen(np.zeros_like(chunk.y)))
+    for size in (1, 2, REPEATS):
+        size *= context.batch_size
+        learner = context.create()
+        for i in range(0, len(X), size):
+            n = rows_until_refusal(context, learner, large.cut(i, i + size))
+            ensure_finite_state(learner, f"after row {i + n - 1} of large rows, {size} a call")
+    if context.supports("blocks") and not context.variant.time_varying:
+        learner = context.initialize(chunk)
+        with suppress(DivergedError), np.errstate(all="ignore"):
+            for _ in range(2):
+                context.step(learner, large)
+        ensure_finite_state(learner, "after blocks of large rows")
 
 
 def _undo_scale_of_rows(context: CheckContext, predictions: Array, power: int) -> Array:

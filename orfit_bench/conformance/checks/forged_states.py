@@ -1,0 +1,130 @@
+"""Saved learners whose content was changed by a program that also corrected the checksums around it."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.checks.saved_files import save
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.inspection import layout_of
+from orfit_bench.learners.restoring import from_bytes, load
+from orfit_bench.state import binary
+
+Header = dict[str, Any]
+Arrays = dict[str, Any]
+Forge = Callable[[Header, Arrays], Any]
+"""Changes a header or the arrays in place."""
+
+
+@check(all_variants=False)
+def forged_bytes_are_refused(context: CheckContext) -> None:
+    """Bytes of impossible content, under a right checksum, raise ValueError that says they came through from_bytes."""
+    learner = context.train(context.rows())
+    good = binary.decode(learner.to_bytes())
+    for what, forge in _forgeries(context, learner):
+        head, arrays = json.loads(json.dumps(good.of_state)), {name: a.copy() for name, a in good.arrays.items()}
+        forge(head, arrays)
+        data = binary.pack(good.of_rule, head, arrays)
+        _ensure_refused(partial(from_bytes, data, **context.model), what, "from_bytes")
+
+
+def _forgeries(context: CheckContext, learner: Any) -> Iterator[tuple[str, Forge]]:
+    """What is impossible, and how to write it."""
+    name = layout_of(learner).fields[0].name
+    for key in ("t", "n_samples_seen", "n_features", "n_outputs"):
+        for value in (-1, 1.5, "3", True, 2**63):
+            yield f"{key} of {value!r}", _with_entry(key, value)
+        yield f"no {key}", _without(key)
+    yield "y_is_vector of 1", _with_entry("y_is_vector", 1)
+    yield f"no {name}", lambda head, arrays: arrays.pop(name)
+    yield f"{name} of another shape", _with_array(name, lambda a: np.append(a.reshape(-1), [0, 0]).astype(a.dtype))
+    yield f"{name} of integers", _with_array(name, lambda a: np.zeros(a.shape, np.int64))
+    yield "an unknown array", lambda head, arrays: arrays.update(no_such_field=arrays[name])
+    for value in (np.nan, np.inf):
+        yield f"{value} in {name}", _with_array(name, partial(_with_last, value))
+    yield "names of too many features", _with_entry("feature_names", [f"x{i}" for i in range(99)])
+    yield "a name that two features have", _with_entry("feature_names", ["x"] * learner.n_features_in_)
+    if context.method.traits.labels:
+        classes = binary.decode(learner.to_bytes()).of_state["classes"]
+        for what, labels in _impossible_labels(classes).items():
+            yield f"classes that are {what}", _with_entry("classes", labels)
+
+
+def _impossible_labels(classes: list[Any]) -> dict[str, Any]:
+    return {
+        "of two types": [*classes[:-1], 7 if isinstance(classes[0], str) else "seven"],
+        "of no type of labels": [*classes[:-1], 0.5],
+        "the same twice": [*classes[:-1], classes[0]],
+        "too few": classes[:-1],
+        "no list": "".join(map(str, classes)),
+    }
+
+
+def _with_entry(key: str, value: Any) -> Forge:
+    return lambda head, arrays: head.update({key: value})
+
+
+def _without(key: str) -> Forge:
+    return lambda head, arrays: head.pop(key)
+
+
+def _with_array(name: str, change: Callable[[Any], Any]) -> Forge:
+    return lambda head, arrays: arrays.update({name: change(arrays[name])})
+
+
+def _with_last(value: float, a: Any) -> Any:
+    a = np.array(a)
+    a.reshape(-1)[-1:] = value
+    return a
+
+
+@check(all_variants=False)
+def forged_files_are_refused(context: CheckContext) -> None:
+    """A file with another array, header, digest or member than was written raises ValueError that names the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state.npz")
+        with np.load(io.BytesIO(save(context, 9))) as file:
+            good = {name: file[name] for name in file.files}
+        for what, members in _changed_members(good):
+            np.savez(path, allow_pickle=False, **members)
+            _ensure_refused(partial(load, path, **context.model), what, str(path))
+        np.savez(path, allow_pickle=False, **good)
+        want = context.train(context.rows(n=9))
+        context.ensure_identical(load(path, **context.model), want, "written again without a change, the learner")
+
+
+def _changed_members(good: Arrays) -> Iterator[tuple[str, Arrays]]:
+    """What is changed, and all members of the file."""
+    head = bytes(good["header"])
+    yield "a header without a space", good | {"header": np.frombuffer(head.replace(b" ", b"", 1), np.uint8)}
+    yield "the digest of another header", good | {"checksum": np.array("0" * 64)}
+    yield "no digest of the header", {name: a for name, a in good.items() if name != "checksum"}
+    yield "an unknown array", good | {"no_such_array": np.zeros(3)}
+    for name in sorted(good.keys() - {"header", "checksum"}):
+        yield f"no {name}", {other: a for other, a in good.items() if other != name}
+        yield f"{name} of another shape", good | {name: good[name][None]}
+        if good[name].size:
+            changed = np.array(good[name])
+            changed.reshape(-1)[-1] += 1
+            yield f"{name} with another last number", good | {name: changed}
+
+
+def _ensure_refused(read: Callable[[], Any], what: str, where: str) -> None:
+    """Reading must raise ValueError that names where the state came from."""
+    try:
+        read()
+    except ValueError as error:
+        ensure(where in str(error), f"{what}: the error does not say {where}: {error}")
+    except Exception as error:
+        ensure(False, f"{what}: {type(error).__name__} ({error}), want ValueError")
+    else:
+        ensure(False, f"{what}: a learner was read")

@@ -1,0 +1,101 @@
+"""Invalid rows and targets, about which every call says the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import Array, Chunk
+
+ROW_NAMES = re.compile(r"\b[XxA]\b(, X\b)?")
+"""What the argument with the rows is called: X, x of a single row, A of a block."""
+Call = Callable[[Any, Any, Any], Any]
+"""A call of a learner with rows and targets."""
+
+
+@check(all_variants=False)
+def calls_give_the_same_errors(context: CheckContext) -> None:
+    """Rows or targets that `partial_fit` refuses get the same error of every call that learns, and change nothing."""
+    chunk = context.rows()
+    B = context.batch_size
+    for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * B))):
+        before = learner.copy()
+        for what, X, y in _invalid(chunk.cut(0, B)):
+            want = _error_of(_partial_fit, learner, X, y)
+            ensure(want, f"partial_fit learns {what}")
+            for name, call in _calls(context).items():
+                got = _error_of(call, learner, X, y)
+                ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
+            context.ensure_identical(learner, before, f"after {what} was refused")
+
+
+@check(all_variants=False)
+def questions_give_the_same_errors(context: CheckContext) -> None:
+    """Rows that `partial_fit` refuses get the same error of every call that takes rows alone."""
+    skip_if(bool(context.variant.time_varying), "the transition varies with the rows")
+    chunk = context.rows()
+    learner = context.train(chunk.cut(0, 2 * context.batch_size))
+    for what, X in _invalid_rows(np.array(chunk.X[:4])):
+        want = _error_of(_partial_fit, learner, X, None if chunk.y is None else chunk.y[: np.shape(X)[0]])
+        for name in ("predict", "decision_function", "predict_proba", "transform"):
+            if question := getattr(learner, name, None):
+                got = _error_of(lambda learner, X, y: question(X), learner, X, None)
+                ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
+
+
+def _partial_fit(learner: Any, X: Any, y: Any) -> Any:
+    return learner.partial_fit(X) if y is None else learner.partial_fit(X, y)
+
+
+def _calls(context: CheckContext) -> dict[str, Call]:
+    """The other calls that learn rows."""
+    calls: dict[str, Call] = {}
+    if context.method.traits.supervised:
+        calls["prequential"] = lambda learner, X, y: learner.prequential(X, y)
+    if context.supports("blocks"):
+        calls["step"] = lambda learner, X, y: learner.step(X) if y is None else learner.step(X, y)
+    return calls
+
+
+def _error_of(call: Call, learner: Any, X: Any, y: Any) -> str:
+    """Type and text of the error, with one name for the rows; empty if there was none."""
+    try:
+        call(learner, X, y)
+    except Exception as error:
+        return f"{type(error).__name__}: {ROW_NAMES.sub('X', str(error))}"
+    return ""
+
+
+def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
+    """What is wrong, X and y."""
+    for what, X in _invalid_rows(np.array(good.X)):
+        yield what, X, None if good.y is None else good.y[: np.shape(X)[0]]
+    if good.y is None:
+        return
+    yield "targets of a set", good.X, {1, 2}
+    yield "targets that are too few", good.X, good.y[:-1]
+    yield "targets of two columns too many", good.X, np.ones((len(good.X), 99))
+    yield "targets of three dimensions", good.X, good.y.reshape(-1, 1, 1)
+    yield "complex targets", good.X, np.ones(len(good.X)) + 1j
+    yield "masked targets", good.X, np.ma.masked_array(np.ones(len(good.X)), mask=[True] * len(good.X))
+
+
+def _invalid_rows(X: Array) -> Iterator[tuple[str, Any]]:
+    """What is wrong, and rows."""
+    wrong = X.copy()
+    wrong[-1, 1] = np.nan
+    yield "NaN", wrong
+    yield "infinity", np.where(np.isnan(wrong), np.inf, wrong)
+    yield "complex rows", X + 1j
+    yield "rows of strings", X.astype(str)
+    yield "rows of objects", X.astype(object)
+    yield "masked rows", np.ma.masked_array(X, mask=X > 0)
+    yield "a column too many", np.hstack([X, X[:, :1]])
+    yield "a column too few", X[:, :-1]
+    yield "rows without columns", X[:, :0]
+    yield "rows of three dimensions", X[:, None]

@@ -1,0 +1,89 @@
+"""Faults of what saved learners are checked for, and of what calls say about invalid input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from helpers.methods import change
+
+from faults.fault import fault
+from faults.reference_learner import LINEAR_LMS, PLAIN, KernelModule, one_by_one, plain, reference_with
+from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.regressor import Regressor
+from orfit_bench.spec import Field
+from orfit_bench.state import files, serialization
+
+fault(
+    "unknown_arrays_are_ignored",
+    "arrays of a state that the method does not declare are ignored",
+    "spoiled_states_are_refused",
+    "forged_bytes_are_refused",
+    host=(serialization, "refuse_unknown", lambda given, fields: None),
+)
+fault(
+    "digests_of_arrays_are_not_compared",
+    "an array of a file is read although its digest is that of another",
+    "changed_files_are_refused",
+    "forged_files_are_refused",
+    host=(files, "_wrong_digests", lambda digests, given: ""),
+)
+prequential = Regressor.prequential
+
+
+def _prequential_in_other_words(self: Any, X: Any, y: Any, **more: Any) -> Any:
+    try:
+        return prequential(self, X, y, **more)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y or X is invalid") from error
+
+
+fault(
+    "prequential_has_errors_of_its_own",
+    "prequential says about invalid input only that it is invalid",
+    "calls_give_the_same_errors",
+    "missing_targets_are_of_a_wrong_type",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(Regressor, "prequential", _prequential_in_other_words),
+)
+question = Learner._question
+
+
+def _question_in_other_words(self: Any, X: Any) -> Any:
+    try:
+        return question(self, X)
+    except (TypeError, ValueError) as error:
+        raise RuntimeError("X cannot be predicted") from error
+
+
+fault(
+    "questions_have_errors_of_their_own",
+    "predict raises RuntimeError for invalid rows",
+    "questions_give_the_same_errors",
+    "single_rows_are_refused_like_rows",
+    "learn_one_equals_partial_fit",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(Learner, "_question", _question_in_other_words),
+)
+
+
+def _adds_squares(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    n = 0
+    for i, _ in one_by_one(plain, s, X, Y, p, out):
+        with np.errstate(over="ignore"):
+            s.energy[...] += (X[i] * X[i]).sum()
+        n += 1
+    return n
+
+
+fault(
+    "sum_of_squares_overflows",
+    "a field adds up the squares of the rows, and becomes infinite",
+    "growing_sums_stay_finite",
+    "huge_and_tiny_scales",
+    "refused_rows_leave_no_trace",
+    method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("energy", (), "sum of squares"))}),
+    kernel=KernelModule(learn=_adds_squares),
+)
