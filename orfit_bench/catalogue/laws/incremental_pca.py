@@ -65,6 +65,17 @@ def variances_add_up(create: Any, rows: Rows) -> Measured:
     return Measured(worst, 2 * len(X), 1.0)  # a moment is a square, with twice the rounding
 
 
+def variances_are_those_of_the_rows(create: Any, rows: Rows) -> Measured:
+    """While the rank is at most k, the variances are the eigenvalues of X'X / (n - 1), of X'X for a single row."""
+    X, worst = rows.X, 0.0
+    learner, done = create(n_components=len(X)), 0
+    for n in (1, 2, 3, 7):
+        learner.partial_fit(X[done:n])
+        want = np.linalg.eigvalsh(X[:n] @ X[:n].T)[::-1] / max(n - 1, 1)
+        worst, done = nan_max(worst, deviation(to_numpy64(learner.explained_variance_), want)), n
+    return Measured(worst, 2 * len(X), 1.0)  # a moment is a square, with twice the rounding
+
+
 def rounding_error_is_dropped(create: Any, rows: Rows) -> Measured:
     """Rows along one direction fill one column at any scale; the other columns are exactly zero."""
     x, worst = rows.X[0] / np.linalg.norm(rows.X[0]), 0.0
@@ -97,6 +108,7 @@ LAWS = (
     Law(equals_batch_pca, "Krasulina paper, eq. (2); thesis, eq. (3.3)", exponent=0, shape="wide"),
     Law(equals_truncated_eigendecomposition, "thesis, eq. (3.3) and (3.4)", exponent=1),
     Law(variances_add_up, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),
+    Law(variances_are_those_of_the_rows, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),
     Law(rounding_error_is_dropped, "Krasulina paper, incremental PCA", exponent=0),
     Law(columns_are_orthonormal, "Krasulina paper, eq. (6)", exponent=0),
     Law(merge_within_rank_is_exact, "Krasulina paper, eq. (2)", exponent=0, shape="wide"),
