@@ -134,6 +134,8 @@ class Learner(Attributes):
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")
         self._state = merged(self.rule, self._usable(), other.rule, other.live_state)
+        if self._state:
+            self.rule.warn_of_lost_precision(self._state)
         return self
 
     def __copy__(self) -> Self:

@@ -83,7 +83,8 @@ def merge(
     except ValueError as error:
         raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error
     steps = a.n_steps + b.n_steps if how.kind == "exact" else max(a.n_steps, b.n_steps)
-    return replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples)
+    warned = a.has_warned or b.has_warned  # else the merged learner warns, if its mark is new
+    return replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples, has_warned=warned)
 
 
 def check_mergeable(rule: StateRule) -> None:

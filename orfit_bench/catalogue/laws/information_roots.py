@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.catalogue.laws.helpers import condition, final_weights, weakest_energy
+from orfit_bench.catalogue.laws.helpers import condition, final_weights, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.information_roots import solve_directional
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
 from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
@@ -53,6 +54,22 @@ def loses_digits_with_the_condition_alone(create: Any, rows: Rows) -> Measured:
     A, b = weighted_rows(X.astype(float), y[:, None], prior, 1.0)
     want = np.linalg.lstsq(A, b, rcond=None)[0]
     return Measured(deviation(final_weights(learner), want), len(X), condition(A))
+
+
+def merge_of_roots_is_exact(create: Any, rows: Rows) -> Measured:
+    """Learners of parts of the rows, with columns of very different sizes, merge into the weights of all rows."""
+    X, y, _ = rows
+    bits = int(-0.8 * np.log2(np.finfo(create().dtype).eps))  # a larger range than the squares of numbers can have
+    scale = 2.0 ** -np.linspace(0, bits, X.shape[1]).round()
+    prior, worst, cond = float(np.square(X[:, -1] * scale[-1]).sum()), 0.0, 1.0
+    for ff in (0.97, 1.0, 1.02):
+        make = partial(create, form="square_root", ridge=prior, forgetting_factor=ff)
+        merged = learn_in_parts(make, X * scale, y, cuts=(5, len(X) // 2))
+        A, b = weighted_rows(X * scale, y[:, None], prior, ff)
+        want = np.linalg.lstsq(A / scale, b, rcond=None)[0]
+        worst = nan_max(worst, deviation(final_weights(merged) * scale[:, None], want))
+        cond = max(cond, condition(A / scale))
+    return Measured(worst, len(X), cond)
 
 
 def equals_exponential_forgetting_for_full_blocks(create: Any, rows: Rows) -> Measured:
@@ -137,6 +154,7 @@ LAWS = (
     Law(square_root_is_the_triangular_factor, SQUARE_ROOT, exponent=1),
     Law(square_root_without_a_prior, SQUARE_ROOT, exponent=1),
     Law(loses_digits_with_the_condition_alone, SQUARE_ROOT, exponent=1),
+    Law(merge_of_roots_is_exact, "survey, eq. (9) and (10)", exponent=1),
     Law(equals_exponential_forgetting_for_full_blocks, SIFT, exponent=1),
     Law(forgets_along_the_rows_alone, SIFT, exponent=2),
     Law(unobserved_directions_keep_the_prior, SIFT, exponent=1),

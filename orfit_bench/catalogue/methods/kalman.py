@@ -18,8 +18,15 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.kalman import LAWS
-from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior, lower_root
+from orfit_bench.catalogue.shared.gaussian_states import (
+    condition_on_rows,
+    joint_prior,
+    lower_root,
+    with_positive_diagonal,
+)
+from orfit_bench.catalogue.shared.information_roots import Root, add_roots
 from orfit_bench.catalogue.shared.least_squares import solve_min_norm
+from orfit_bench.catalogue.shared.merging import any_lost
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
@@ -130,22 +137,32 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     mean, P = a.start["mean"], a.start["covariance"]
     B = _root(P)
     to = np.linalg.pinv(B)
-    found = [_invert(to @ _covariance(s) @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
+    if "root" in a.fields:
+        return _merge_roots(a, b, B, to)
+    found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
     L = sum(L for L, _ in found) - np.eye(B.shape[1])
     M = B @ np.linalg.inv(L) @ B.T
-    lost = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
+    lost = any_lost(a, b, lost=False)
     u = np.linalg.solve(L, sum(Lu for _, Lu in found))
-    merged = {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
-    if "root" in a.fields:
-        merged["root"] = lower_root(B @ np.linalg.inv(np.linalg.cholesky(L)).T)
-    return merged
+    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
 
 
-def _covariance(side: Side) -> Array:
-    if "root" not in side.fields:
-        return side.fields["covariance"]
-    S: Array = side.fields["root"]
-    return S @ S.T
+def _merge_roots(a: Side, b: Side, B: Array, to: Array) -> dict[str, Array]:
+    """The same from the roots of the information in these coordinates, where the prior is I."""
+    mean, eye = a.start["mean"], np.eye(B.shape[1])
+    one, other = (Root(_invert_root(to @ s.fields["root"]), to @ (s.fields["mean"] - mean)) for s in (a, b))
+    R, u = add_roots(one, other, eye, a.eps)
+    S = lower_root(B @ np.linalg.solve(R, eye))
+    return {"mean": mean + B @ u, "root": S, "covariance": S @ S.T, "precision_lost": any_lost(a, b, lost=False)}
+
+
+def _invert_root(S: Array) -> Array:
+    """The upper triangular R with R'R = (S S')^-1."""
+    T: Any = np.linalg.qr(S.T, mode="r")
+    if not np.diagonal(T).all():
+        raise ValueError("a direction is known exactly and has no finite information")
+    R: Any = np.linalg.qr(np.linalg.solve(T.T, np.eye(len(T))), mode="r")
+    return with_positive_diagonal(R)
 
 
 def _invert(M: Array, u: Array) -> tuple[Array, Array]:

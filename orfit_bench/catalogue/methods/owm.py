@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from orfit_bench.catalogue.laws.owm import LAWS
 from orfit_bench.catalogue.shared.declarations import WEIGHTS
-from orfit_bench.catalogue.shared.merging import invert_spd, remaining_weight, weighted_mean
+from orfit_bench.catalogue.shared.merging import add_inverses, any_lost, remaining_weight, weighted_mean
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import Setting
@@ -29,12 +27,11 @@ def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:
 def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     """The mean of the weights; each layer's information is the sum of both, with the prior counted once."""
     left = remaining_weight(settings["forgetting_factor"], b.steps)
-    lost = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
-    merged = weighted_mean(a, b, "w") | {"precision_lost": lost}
+    merged, lost = weighted_mean(a, b, "w"), False
     for P in (name for name in a.fields if name.startswith("P_")):
-        L_a, L_b, L_0 = (invert_spd(M, a.eps, P) for M in (a.fields[P], b.fields[P], a.start[P]))
-        merged[P] = invert_spd(left * (L_a - L_0) + L_b, a.eps, P)
-    return merged
+        merged[P], _, lost_here = add_inverses(a.fields[P], b.fields[P], a.start[P], left, a.eps)
+        lost = lost or lost_here
+    return merged | {"precision_lost": any_lost(a, b, lost)}
 
 
 METHOD = Method(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from orfit_bench.catalogue.laws.ridge import LAWS
 from orfit_bench.catalogue.shared.least_squares import solve_ridge
 from orfit_bench.catalogue.shared.merging import remaining_weight
@@ -26,7 +28,12 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     ff = settings["forgetting_factor"]
     early, late = (a, b) if ff <= 1 else (b, a)  # above 1 the state is divided by ff^t, and b's rows count less
     kept = remaining_weight(min(ff, 1 / ff), late.steps)
-    return {name: kept * (early.fields[name] - prior) + late.fields[name] for name, prior in a.start.items()}
+    merged = {name: kept * (early.fields[name] - prior) + late.fields[name] for name, prior in a.start.items()}
+    parts = [np.abs(np.diagonal(side["information"])) for side in (early.fields, a.start, late.fields)]
+    terms = kept * (parts[0] + parts[1]) + parts[2]
+    if (a.eps * terms > a.eps**0.5 * np.diagonal(merged["information"]).real).any():
+        raise ValueError("half of the digits of the information are lost where it is a difference from the prior")
+    return merged
 
 
 def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:

@@ -5,43 +5,62 @@ Shapes: X (n, d), Y (n, r), w (d, r), R (d, d) upper triangular, L = R'R the inf
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from orfit_bench.catalogue.shared.gaussian_states import with_positive_diagonal
+from orfit_bench.catalogue.shared.merging import any_lost
 from orfit_bench.spec import Array, Side
 
 LARGEST = 1e9
 """Operations n d^3, beyond which the batch solution of directional forgetting takes too long."""
 
 
-def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
-    """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of what both minimize.
+class Root(NamedTuple):
+    """Information L = R'R, and the change z (d, r) of the weights, where the sum is smallest."""
 
-    For L_0 = C'C, the rows of b alone have the information L_b - kept L_0 = C'V (S^2 - kept) V'C, from the singular
-    values S of R_b C^-1: what rounding left of the prior is dropped with the values that are not above it.
-    """
-    w_a, w_b, w_0, C = a.fields["w"], b.fields["w"], a.start["w"], a.start["root"]
-    has_prior = bool(np.diagonal(C).all())
-    C = C if has_prior else np.eye(len(C), dtype=C.dtype)
-    _, S, Vt = np.linalg.svd(np.linalg.solve(C.T, b.fields["root"].T).T)
-    gained = S**2 - kept * has_prior
-    used = gained > len(S) * b.eps * S.max(initial=0) ** 2
-    roots, directions = np.sqrt(gained[used]), Vt[used] @ C
-    A = roots[:, None] * directions
-    target = (S[used, None] ** 2 * (directions @ (w_b - w_0))) / roots[:, None]
-    R_a = np.sqrt(kept) * a.fields["root"]
-    both = np.vstack([R_a, A]), np.vstack([R_a @ (w_a - w_0), target])
-    T: Any = np.linalg.qr(np.hstack(both), mode="r")[: len(S)]
+    R: Array
+    z: Array
+
+
+def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
+    """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of what both minimize."""
+    w_0, share = a.start["w"], np.sqrt(kept)
+    one, other = (Root(side.fields["root"], side.fields["w"] - w_0) for side in (a, b))
+    merged = add_roots(one._replace(R=share * one.R), other, share * a.start["root"], b.eps)
+    fields = {"w": w_0 + merged.z, "root": merged.R}
+    return fields | ({"precision_lost": any_lost(a, b, False)} if "precision_lost" in a.fields else {})
+
+
+def add_roots(a: Root, b: Root, C: Array, eps: float) -> Root:
+    """The sum of the information of both without C'C, the prior of b, and the minimum of the sum."""
+    rows = rows_without_prior(b, C, eps)
+    both = np.vstack([a.R, rows.R]), np.vstack([a.R @ a.z, rows.z])
+    T: Any = np.linalg.qr(np.hstack(both), mode="r")[: len(a.R)]
     if not (np.isfinite(T).all() and np.diagonal(T).all()):
         raise ValueError("the sum of the information is singular or overflows")
     T = with_positive_diagonal(T)
-    R = np.triu(T[:, : len(S)])
-    fields = {"w": w_0 + np.linalg.solve(R, T[:, len(S) :]), "root": R}
-    if "precision_lost" in a.fields:
-        fields["precision_lost"] = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
-    return fields
+    R = np.triu(T[:, : len(T)])
+    return Root(R, np.linalg.solve(R, T[:, len(T) :]))
+
+
+def rows_without_prior(root: Root, C: Array, eps: float) -> Root:
+    """Rows A and targets B with A'A = R'R - C'C and A'B = R'R z.
+
+    With V = R^-T C' the share of the rows is I - V V' = U S^2 U', whatever the scale of each column, and A = S U'R.
+    Where it is rounding, no row had that direction.
+    """
+    from scipy.linalg import solve_triangular  # slow to import
+
+    R, z = root
+    if not np.diagonal(R).all():  # no prior, and no rows
+        return Root(R[:0], z[:0])
+    V = solve_triangular(R, C.conj().T, trans="C")
+    share, U = np.linalg.eigh(np.eye(len(R)) - V @ V.conj().T)
+    used = share > 10 * len(R) * eps
+    turned, S = U[:, used].conj().T @ R, np.sqrt(share[used])[:, None]
+    return Root(S * turned, (turned @ z) / S)
 
 
 def solve_directional(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array | None:

@@ -5,9 +5,14 @@ Shapes: w (p, r), U (k, p) orthonormal rows, P and the information L = P^-1 (p, 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from orfit_bench.spec import Array, Combine, Merge, Settings, Side
+
+MOST_ERROR = 0.01
+"""The largest relative error of the inverse of a matrix that is accepted."""
 
 
 def combine_by_mean(*names: str) -> Combine:
@@ -84,39 +89,58 @@ def add_information(a: Side, b: Side, kept: float, prior: bool = True) -> dict[s
     """L = kept L_a + L_b - kept L_0 and L w likewise (survey, eq. 10), so that the prior L_0 with its w_0 counts once.
 
     kept = ff^n_b is the weight of the rows of a after the steps of b; without a prior L_0 = 0. Returns the fields w, P
-    and precision_lost, if there is one. Raises ValueError if rounding hides whether one of the L is positive.
+    and precision_lost. Raises ValueError if too few digits are left.
     """
     w_a, w_b, w_0 = a.fields["w"], b.fields["w"], a.start["w"]
-    L_a = invert_spd(a.fields["P"], a.eps, "P")
-    L_b = invert_spd(b.fields["P"], b.eps, "the other's P")
-    L_0 = invert_spd(a.start["P"], a.eps, "the first P") if prior else np.zeros_like(L_a)
+    P_0 = a.start["P"] if prior else None
+    P, (L_a, L_b), lost = add_inverses(a.fields["P"], b.fields["P"], P_0, kept, a.eps)
+    w = w_0 + P @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0))
+    return {"w": w, "P": P, "precision_lost": any_lost(a, b, lost)}
+
+
+def any_lost(a: Side, b: Side, lost: bool) -> Array:
+    """The field precision_lost of a merged learner."""
+    return np.maximum(np.maximum(a.fields["precision_lost"], b.fields["precision_lost"]), float(lost))
+
+
+def add_inverses(
+    P_a: Array, P_b: Array, P_0: Array | None, kept: float, eps: float
+) -> tuple[Array, tuple[Array, Array], bool]:
+    """P with P^-1 = kept (P_a^-1 - P_0^-1) + P_b^-1, P_a^-1 and P_b^-1, and whether half of the digits are lost.
+
+    The digits of what is left of a difference are fewer by the size of its terms.
+    """
+    inverse = partial(invert_spd, eps=eps)
+    (L_a, error_a), (L_b, error_b) = inverse(P_a, what="P"), inverse(P_b, what="the other's P")
+    L_0 = np.zeros_like(L_a) if P_0 is None else inverse(P_0, what="the first P")[0]
     with np.errstate(over="ignore", invalid="ignore"):  # `invert_spd` refuses the result
         L = kept * (L_a - L_0) + L_b
-    merged = invert_spd(L, a.eps, "the sum of the information")
-    fields = {"w": w_0 + merged @ (kept * (L_a @ (w_a - w_0)) + L_b @ (w_b - w_0)), "P": merged}
-    if "precision_lost" in a.fields:
-        fields["precision_lost"] = np.maximum(a.fields["precision_lost"], b.fields["precision_lost"])
-    return fields
+        terms = np.diagonal(kept * (np.abs(L_a) + np.abs(L_0)) + np.abs(L_b))
+    P, error = inverse(L, what="the sum of the information", terms=terms)
+    return P, (L_a, L_b), bool(max(error, error_a, error_b) > eps**0.5)
 
 
-def invert_spd(M: Array, eps: float, what: str) -> Array:
-    """The inverse of a symmetric positive definite M, exactly symmetric.
+def invert_spd(M: Array, eps: float, what: str, terms: Array | None = None) -> tuple[Array, float]:
+    """The inverse of a symmetric positive definite M, exactly symmetric, and an estimate of its relative error.
 
-    M is scaled to a unit diagonal before its Cholesky factorization; the smallest squared pivot is then the accuracy
-    left in its weakest direction. ValueError if it is not above rounding error.
+    `terms` (d,) is the size of the terms whose sum the diagonal of M is. M is scaled to a unit diagonal before its
+    Cholesky factorization, whose smallest squared pivot is what is left in the weakest direction. ValueError if the
+    error is more than 1 %.
     """
     from scipy.linalg import get_lapack_funcs
 
     diagonal = np.diagonal(M).real
-    if np.count_nonzero(M) == np.count_nonzero(diagonal > 0) == len(M):
-        return np.diag(1 / diagonal).astype(M.dtype)
-    potrf, potri = get_lapack_funcs(("potrf", "potri"), (M,))
     with np.errstate(all="ignore"):
-        size = np.sqrt(diagonal)
-        C, failed = potrf(M / size / size[:, None], lower=1)
-        pivots = np.diagonal(C).real ** 2
-    if failed or not pivots.min() > len(M) * eps:  # also refuses NaN
+        rounding = eps * float(np.max(1 if terms is None else terms / diagonal, initial=0))
+        if np.count_nonzero(M) == np.count_nonzero(diagonal > 0) == len(M):
+            error, inverse = rounding, np.diag(1 / diagonal).astype(M.dtype)
+        else:
+            potrf, potri = get_lapack_funcs(("potrf", "potri"), (M,))
+            size = np.sqrt(diagonal)
+            C, failed = potrf(M / size / size[:, None], lower=1)
+            error = np.inf if failed else len(M) * rounding / float((np.diagonal(C).real ** 2).min())
+            lower = np.tril(potri(C, lower=1)[0]) / size / size[:, None]
+            inverse = lower + np.tril(lower, -1).conj().T
+    if not error <= MOST_ERROR:  # also refuses NaN
         raise ValueError(f"too few digits are left in {what}: to rounding it is not positive definite")
-    lower = np.tril(potri(C, lower=1)[0]) / size / size[:, None]
-    inverse: Array = lower + np.tril(lower, -1).conj().T
-    return inverse
+    return inverse, error
