@@ -74,6 +74,7 @@ fault(
     "changed_sizes_are_refused",
     "any_order_of_operations",
     "calls_give_the_same_errors",
+    "single_rows_give_the_same_errors",
     method=OJA,
     kernel=reference_kernel("oja"),
     host=(validation, "matrix", _cut_off),
@@ -96,6 +97,7 @@ fault(
     "any_order_of_operations",
     "questions_give_the_same_errors",
     "calls_give_the_same_errors",
+    "single_rows_give_the_same_errors",
     host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from helpers.methods import change
 
 from faults.fault import fault
-from faults.reference_learner import LINEAR_LMS, PLAIN, KernelModule, one_by_one, plain, reference_with
+from faults.reference_learner import (
+    LINEAR_LMS,
+    METHODS,
+    PLAIN,
+    KernelModule,
+    one_by_one,
+    plain,
+    reference_kernel,
+    reference_with,
+)
+from orfit_bench.learners import restoring
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.regressor import Regressor
+from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec import Field
 from orfit_bench.state import files, serialization
 
@@ -86,4 +98,41 @@ fault(
     "refused_rows_leave_no_trace",
     method=change(PLAIN, state={"fields": (*PLAIN.state.fields, Field("energy", (), "sum of squares"))}),
     kernel=KernelModule(learn=_adds_squares),
+)
+
+
+settings_of = restoring._settings
+
+
+def _whatever_the_name(plain: dict[str, Any], arrays: dict[str, Any], transition: Any) -> dict[str, Any]:
+    saved = plain.get("transition")
+    if transition is not None and isinstance(saved, dict):
+        transition = replace(transition, name=saved["transition"])
+    return settings_of(plain, arrays, transition)
+
+
+fault(
+    "any_transition_will_do",
+    "a state is restored with a transition of another name",
+    "states_are_restored_with_their_functions",
+    "files_are_read_with_their_functions",
+    method=change(METHODS["kalman"], theory={"laws": ()}),
+    kernel=reference_kernel("kalman"),
+    host=(restoring, "_settings", _whatever_the_name),
+)
+learn_number = SingleRow.learn_number
+
+
+def _first_target(self: Any, state: Any, x: Any, y: Any) -> Any:
+    return learn_number(self, state, x, y[0] if isinstance(y, np.ndarray) and y.shape == (2,) else y)
+
+
+fault(
+    "a_target_too_many_is_dropped",
+    "learn_one learns the first of two targets where there is one",
+    "single_rows_are_refused_like_rows",
+    "single_rows_give_the_same_errors",
+    method=LINEAR_LMS,
+    kernel=reference_with("lms"),
+    host=(SingleRow, "learn_number", _first_target),
 )

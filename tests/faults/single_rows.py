@@ -59,6 +59,7 @@ fault(
     "learn_one learns the absolute value of the target",
     "learn_one_equals_partial_fit",
     "named_rows_are_learned_in_any_order",
+    "single_rows_give_the_same_errors",
     host=(Regressor, "learn_one", _absolute),
 )
 fault(

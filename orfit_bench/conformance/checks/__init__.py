@@ -22,6 +22,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     names,
     operations,
     outputs,
+    own_functions,
     precision,
     progress,
     proof,

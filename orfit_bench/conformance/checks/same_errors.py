@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 
@@ -48,8 +49,27 @@ def questions_give_the_same_errors(context: CheckContext) -> None:
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
 
 
+@check(needs_single_rows, all_variants=False)
+def single_rows_give_the_same_errors(context: CheckContext) -> None:
+    """A row or target that `partial_fit` refuses gets an error of the same type from `learn_one`."""
+    skip_if(context.variant.time_varying, "the transition varies with the rows")
+    chunk = context.rows()
+    for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * context.batch_size))):
+        before, good = learner.copy(), chunk.cut(0, 1)
+        for what, X, y in _invalid_single(good, 1 + (context.variant.outputs or 1), context.method.traits.gaps):
+            want = _error_of(_partial_fit, learner, X, y).split(":")[0]
+            got = _error_of(_learn_one, learner, X, y).split(":")[0]
+            ensure(want, f"partial_fit learns {what}")
+            ensure(got == want, f"{what}: learn_one raises {got or 'nothing'}, partial_fit {want}")
+            context.ensure_identical(learner, before, f"after {what} was refused")
+
+
 def _partial_fit(learner: Any, X: Any, y: Any) -> Any:
     return learner.partial_fit(X) if y is None else learner.partial_fit(X, y)
+
+
+def _learn_one(learner: Any, X: Any, y: Any) -> Any:
+    return learner.learn_one(X[0]) if y is None else learner.learn_one(X[0], y[0])
 
 
 def _calls(context: CheckContext) -> dict[str, Call]:
@@ -83,6 +103,21 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
     yield "targets of three dimensions", good.X, good.y.reshape(-1, 1, 1)
     yield "complex targets", good.X, np.ones(len(good.X)) + 1j
     yield "masked targets", good.X, np.ma.masked_array(np.ones(len(good.X)), mask=[True] * len(good.X))
+
+
+def _invalid_single(good: Chunk, too_many: int, gaps: bool) -> Iterator[tuple[str, Any, Any]]:
+    """What is wrong, X of a single row, and y."""
+    for what, X in _invalid_rows(np.array(good.X)):
+        if X.ndim == 2:
+            yield what, X, good.y
+    if good.y is None or good.y.dtype.kind == "U":
+        return
+    yield "a target too many", good.X, np.ones((1, too_many), good.y.dtype)
+    yield "a complex target", good.X, good.y + 1j
+    yield "a target of text", good.X, good.y.astype(str)
+    yield "an infinite target", good.X, good.y + np.inf
+    if not gaps:
+        yield "a target of NaN", good.X, good.y + np.nan
 
 
 def _invalid_rows(X: Array) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,96 @@
+"""Models and transitions that are functions of the user, which no saved state contains."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.learners.restoring import from_bytes, load, restore
+from orfit_bench.spec import Model, Transition
+
+Given = Mapping[str, Any]
+"""The arguments `model` and `transition` with which a state is read."""
+
+
+class Case(NamedTuple):
+    """A trained learner, the functions that it learned with, and others, with which it must not be read."""
+
+    learner: Any
+    own: Given
+    wrong: tuple[Given, ...]
+
+
+def needs_functions(context: CheckContext) -> str:
+    """The kernel must learn models of the user, or transitions that are functions."""
+    return "" if _learns_models(context) or _learns_transitions(context) else "it learns with no function of the user"
+
+
+@check(needs_functions, all_variants=False)
+def states_are_restored_with_their_functions(context: CheckContext) -> None:
+    """A state is restored with the model and the transition that were learned with, and with no others."""
+    for case in _cases(context):
+        _ensure_belongs(context, case, partial(restore, case.learner.state()))
+
+
+@check(needs_functions, all_variants=False)
+def files_are_read_with_their_functions(context: CheckContext) -> None:
+    """Bytes and files are read with the model and the transition that were learned with, and with no others."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state.npz")
+        for case in _cases(context):
+            case.learner.save(path)
+            for read in (partial(from_bytes, case.learner.to_bytes()), partial(load, path)):
+                _ensure_belongs(context, case, read)
+
+
+def _learns_models(context: CheckContext) -> bool:
+    return context.supports("models") and context.method.traits.numbers and not context.method.state.layered
+
+
+def _learns_transitions(context: CheckContext) -> bool:
+    return any(setting.type.kind == "transition" for setting in context.method.settings)
+
+
+def _cases(context: CheckContext) -> Iterator[Case]:
+    """Learners with functions of the user, and one without."""
+    chunk, models, motions = context.rows(), [_model(n) for n in "abc"], [_transition(n) for n in "abc"]
+    without = [{"model": models[0]}] * _learns_models(context) + [{"transition": motions[0]}]
+    yield Case(context.train(chunk), {}, tuple(without))
+    given: dict[str, list[Any]] = {"model": models} if _learns_models(context) else {}
+    given |= {"transition": motions} if _learns_transitions(context) else {}
+    for name, (before, own, after) in given.items():
+        yield Case(context.train(chunk, **{name: own}), {name: own}, ({}, {name: before}, {name: after}))
+
+
+def _model(name: str) -> Model:
+    """The linear model, given as functions."""
+    return Model(f"model {name}", lambda w, X: (X @ w)[:, None], lambda w, x: x[None], FEATURES, _start)
+
+
+def _start(draw: Callable[[int], Any], d: int, c: int) -> Any:
+    return 0 * draw(d)
+
+
+def _transition(name: str) -> Transition:
+    """A motion that halves the state."""
+    return Transition(
+        f"motion {name}", lambda w: w / 2, lambda w: w.__array_namespace__().eye(len(w), dtype=w.dtype) / 2
+    )
+
+
+def _ensure_belongs(context: CheckContext, case: Case, read: Callable[..., Any]) -> None:
+    """The state is read with its own functions, and refused with others, or without."""
+    context.ensure_identical(read(**case.own), case.learner, "read with its own functions")
+    for given in case.wrong:
+        name = next(iter(case.own or given))
+        try:
+            read(**given)
+        except ValueError as error:
+            ensure(name in str(error), f"read with {given or 'no functions'}: the error does not say {name}: {error}")
+        else:
+            ensure(False, f"a state of {dict(case.own) or 'no functions'} was read with {dict(given) or 'none'}")
