@@ -22,6 +22,7 @@ from faults.reference_learner import (
 from orfit_bench.learners import restoring
 from orfit_bench.learners.learner import Learner
 from orfit_bench.learners.regressor import Regressor
+from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
 from orfit_bench.spec import Field
 from orfit_bench.state import files, serialization
@@ -101,6 +102,15 @@ fault(
 )
 
 
+fault(
+    "a_failing_model_leaves_traces",
+    "no copy of the state is kept while functions of the user run",
+    "model_that_raises_changes_nothing",
+    "model_of_a_wrong_shape_changes_nothing",
+    method=change(METHODS["lms"], theory={"laws": ()}),
+    kernel=reference_kernel("lms"),
+    host=(Rule, "runs_user_code", lambda self, inputs: False),
+)
 settings_of = restoring._settings
 
 

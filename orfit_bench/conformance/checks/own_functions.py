@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,66 @@ def files_are_read_with_their_functions(context: CheckContext) -> None:
             case.learner.save(path)
             for read in (partial(from_bytes, case.learner.to_bytes()), partial(load, path)):
                 _ensure_belongs(context, case, read)
+
+
+# ---------------------------------------------------------------------- functions that fail
+
+
+class Failing:
+    """The linear model, given as functions, which fail at a call that can be chosen."""
+
+    def __init__(self, fail: Callable[[Any], Any]) -> None:
+        self.left = -1
+        """Calls until the one that fails; below zero, none does."""
+        self._fail = fail
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        predict, jacobian = (lambda w, X: self._call((X @ w)[:, None])), (lambda w, x: self._call(x[None]))
+        return Model("failing", predict, jacobian, FEATURES, _start)
+
+    def _call(self, value: Any) -> Any:
+        self.left -= 1
+        return self._fail(value) if self.left == 0 else value
+
+
+def needs_models(context: CheckContext) -> str:
+    """The kernel must learn models of the user."""
+    return "" if _learns_models(context) else "it learns the linear model only"
+
+
+@check(needs_models, all_variants=False)
+def model_that_raises_changes_nothing(context: CheckContext) -> None:
+    """Where a model raises an error at any row of a call, it is passed on, and the learner is as before the call."""
+
+    def fail(value: Any) -> Any:
+        raise ZeroDivisionError("the model fails")
+
+    _ensure_unchanged(context, Failing(fail), ZeroDivisionError)
+
+
+@check(needs_models, all_variants=False)
+def model_of_a_wrong_shape_changes_nothing(context: CheckContext) -> None:
+    """Where a model returns an array of a wrong shape at any row of a call, ValueError says so, and nothing changes."""
+    _ensure_unchanged(context, Failing(lambda value: value[..., None]), ValueError)
+
+
+def _ensure_unchanged(context: CheckContext, failing: Failing, error: type[Exception]) -> None:
+    """Each call that learns, failing early and late, raises the error and changes nothing, and works again after it."""
+    B, chunk = context.batch_size, context.rows()
+    learner, rows, failed = context.train(chunk.cut(0, B), model=failing.model), chunk.cut(B, 4 * B), 0
+    acts = {"partial_fit": context.learn_silently, "prequential": context.learn}
+    acts |= {"step": context.step} if context.supports("blocks") else {}
+    for (name, act), calls in product(acts.items(), (1, 2, 3, 5)):
+        tried, failing.left = learner.copy(), calls
+        try:
+            act(tried, rows)
+        except error:
+            failed += 1
+            context.ensure_identical(tried, learner, f"after call {calls} of the model failed in {name}")
+        failing.left = -1
+    ensure(failed > 0, "no call of the model failed")
 
 
 def _learns_models(context: CheckContext) -> bool:
