@@ -21,6 +21,8 @@ from faults.reference_learner import (
 )
 from orfit_bench.learners import restoring
 from orfit_bench.learners.learner import Learner
+from orfit_bench.learners.pipelines.saving import Saving
+from orfit_bench.learners.pipelines.standardizer import Standardizer
 from orfit_bench.learners.regressor import Regressor
 from orfit_bench.learners.rule import Rule
 from orfit_bench.learners.single_row import SingleRow
@@ -145,4 +147,38 @@ fault(
     method=LINEAR_LMS,
     kernel=reference_with("lms"),
     host=(SingleRow, "learn_number", _first_target),
+)
+
+
+header_of = Saving._header
+
+
+def _without_moments(self: Any) -> Any:
+    header, blank = header_of(self), Standardizer().to_dict()
+    return header | {"steps": [blank if step["name"] == "standardize" else step for step in header["steps"]]}
+
+
+fault(
+    "pipelines_are_saved_without_their_rows",
+    "a saved pipeline has forgotten the moments of its rows",
+    "pipelines_continue_from_bytes_and_files",
+    "pipelines_continue_from_states",
+    method=change(METHODS["lms"], theory={"laws": ()}),
+    kernel=reference_kernel("lms"),
+    host=(Saving, "_header", _without_moments),
+)
+
+
+def _fails(*parts: Any) -> Any:
+    raise KeyError("steps")
+
+
+fault(
+    "pipelines_cannot_be_read",
+    "to read the bytes of a pipeline raises KeyError",
+    "pipelines_continue_from_bytes_and_files",
+    "changed_pipelines_are_refused",
+    method=change(METHODS["lms"], theory={"laws": ()}),
+    kernel=reference_kernel("lms"),
+    host=(restoring, "_from_pipeline", _fails),
 )

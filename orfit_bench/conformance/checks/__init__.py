@@ -23,6 +23,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     operations,
     outputs,
     own_functions,
+    pipelines,
     precision,
     progress,
     proof,

@@ -46,6 +46,7 @@ def invalid_shapes_are_refused(context: CheckContext) -> None:
         yield "X without columns", X[:, :0], y
         if y is not None:
             yield "y that is too short", X, y[:-1]
+            yield "y of the first row alone", X, y[:1]
             yield "a single target for several rows", X, y[0, 0] if y.ndim > 1 else y[0]
             yield "y of three dimensions", X, y.reshape(-1, 1, 1)
 

@@ -135,6 +135,7 @@ def state_names_the_columns(context: CheckContext) -> None:
 def _ensure_names(state: Any, along: dict[str, list[str]]) -> None:
     """The entries along these dimensions must have these names, all others none."""
     for dim in {str(dim) for dim in state.dims} - {"waiting"}:
+        ensure(dim.isidentifier(), f"a dimension is called {dim!r}, want a word, the second time with _2")
         want = along.get(dim.removesuffix("_2"))
         if want and state.sizes[dim] != len(want):  # a model has one column of weights for all outputs
             want = None

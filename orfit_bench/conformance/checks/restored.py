@@ -66,6 +66,9 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
         "a negative number of steps": with_header(t=-1),
         "a number of features of another size": with_header(n_features=learner.n_features_in_ + 1),
     }
+    names = [f"x{i}" for i in range(learner.n_features_in_)]
+    for what, given in (("too few", names[1:]), ("too many", [*names, "y"]), ("equal", [*names[1:], names[1]])):
+        found[f"names of features that are {what}"] = with_header(feature_names=given)
     if context.method.traits.labels:
         labels = json.loads(learner.state().attrs["orfit_bench"])["classes"]
         found["labels of two types"] = with_header(classes=[*labels[:-1], 7])

@@ -26,7 +26,7 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
     B = context.batch_size
     for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * B))):
         before = learner.copy()
-        for what, X, y in _invalid(chunk.cut(0, B)):
+        for what, X, y in _invalid(chunk.cut(0, 2 * B)):
             want = _error_of(_partial_fit, learner, X, y)
             ensure(want, f"partial_fit learns {what}")
             for name, call in _calls(context).items():
@@ -99,6 +99,7 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
         return
     yield "targets of a set", good.X, {1, 2}
     yield "targets that are too few", good.X, good.y[:-1]
+    yield "the first target alone", good.X, good.y[:1]
     yield "targets of two columns too many", good.X, np.ones((len(good.X), 99))
     yield "targets of three dimensions", good.X, good.y.reshape(-1, 1, 1)
     yield "complex targets", good.X, np.ones(len(good.X)) + 1j

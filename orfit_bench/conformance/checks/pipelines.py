@@ -1,0 +1,95 @@
+"""Pipelines in front of a learner: what is saved of them, and what of it was damaged."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.check import check, ensure
+from orfit_bench.conformance.checks.coordinates import needs_coordinates
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.learners.pipelines.factory import pipeline
+from orfit_bench.learners.restoring import from_bytes, load, restore
+
+SEEN, PLACES = 16, 16
+"""Rows before a pipeline is saved, and places at which its bytes are changed."""
+
+
+@check(needs_coordinates, all_variants=False)
+def pipelines_continue_from_bytes_and_files(context: CheckContext) -> None:
+    """A pipeline that was read from bytes, a file or a pickle continues as the one that was saved, bit by bit."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "pipeline.npz")
+
+        def through_file(steps: Any) -> Any:
+            steps.save(path)
+            return load(path)
+
+        _ensure_continues(context, "read from bytes", lambda steps: from_bytes(steps.to_bytes()))
+        _ensure_continues(context, "read from a file", through_file)
+        _ensure_continues(context, "read from a pickle", lambda steps: pickle.loads(pickle.dumps(steps)))
+
+
+@check(needs_coordinates, all_variants=False)
+def pipelines_continue_from_states(context: CheckContext) -> None:
+    """A copy of a pipeline, and one that was restored from a state, continue as the pipeline itself, bit by bit."""
+    _ensure_continues(context, "copied", lambda steps: steps.copy())
+    _ensure_continues(context, "restored", lambda steps: restore(steps.state()))
+
+
+@check(needs_coordinates, all_variants=False)
+def changed_pipelines_are_refused(context: CheckContext) -> None:
+    """Bytes and files of a pipeline that were changed or cut raise ValueError; those that were not are read."""
+    data, rng = _trained(context).to_bytes(), np.random.default_rng(context.seed)
+
+    def damaged() -> Iterator[tuple[str, bytes]]:
+        for place in rng.integers(8, len(data), PLACES).tolist():  # behind what says that it is a pipeline
+            yield f"byte {place} changed", data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :]
+        for end in (9, 20, len(data) // 2, len(data) - 1):
+            yield f"cut to {end} bytes", data[:end]
+        yield "a byte too many", data + b"0"
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "pipeline.npz")
+        path.write_bytes(data)
+        for found in (load(path), from_bytes(data)):
+            ensure(found.to_bytes() == data, "a pipeline that was read is another")
+        for what, content in damaged():
+            path.write_bytes(content)
+            _ensure_refused(from_bytes, content, what)
+            _ensure_refused(load, path, what)
+
+
+def _trained(context: CheckContext) -> Any:
+    """A pipeline that has learned the first rows."""
+    chunk = context.rows(n=SEEN)
+    return pipeline("standardize", "intercept", context.create()).partial_fit(chunk.X, chunk.y)
+
+
+def _ensure_continues(context: CheckContext, how: str, move: Callable[[Any], Any]) -> None:
+    """The moved pipeline and the one that stayed learn the same, and answer the same."""
+    stayed, rest = _trained(context), context.rows(n=2 * SEEN).cut(SEEN, 2 * SEEN)
+    moved = move(stayed)
+    for when in ("", f", {SEEN} rows later"):
+        ensure(moved.to_bytes() == stayed.to_bytes(), f"a pipeline that was {how}{when} is another")
+        ask = "decision_function" if context.method.traits.labels else "predict"
+        one, other = (np.asarray(getattr(steps, ask)(rest.X)) for steps in (moved, stayed))
+        ensure(np.array_equal(one, other), f"a pipeline that was {how}{when} predicts something else")
+        for steps in (moved, stayed):
+            steps.partial_fit(rest.X, rest.y)
+
+
+def _ensure_refused(read: Callable[[Any], Any], content: Any, what: str) -> None:
+    try:
+        read(content)
+    except ValueError as error:
+        ensure(str(error), f"{what}: the error has no message")
+    except Exception as error:
+        ensure(False, f"{what}: {type(error).__name__} ({error}), want ValueError")
+    else:
+        ensure(False, f"{what}: a pipeline was read")
