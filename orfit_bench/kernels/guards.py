@@ -119,28 +119,23 @@ def measure_precision(P: Array, J: Array, S: Array, L: Array, remaining: Array, 
     happens to directions that are forgotten and never observed. Exhausted: an estimate exceeds `max_error`.
     """
     info, deviations = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
-    rounding = rounding_error(J, deviations, np.diagonal(S).real)
+    rounding = info.eps * ((np.abs(J) @ deviations) ** 2 / np.diagonal(S).real).max()
     cancellation = info.eps * (np.diagonal(L).real ** 2 / remaining).max()
     wound_up = deviations.max() > float(info.max) ** 0.25
     degraded = rounding > info.eps**0.5 or cancellation > info.eps ** (1 / 3) or wound_up
     return Precision(bool(degraded), not (rounding <= max_error and cancellation <= max_error))  # so that NaN refuses
 
 
-def rounding_error(J: Array, deviations: Array, s: Array) -> float:
-    """eps (sum |x_i| sqrt(P_ii))^2 / s, the largest relative error of the innovation variances s (q,) of rows J."""
-    return float(np.finfo(J.dtype).eps * ((np.abs(J) @ deviations) ** 2 / s).max())
+def measure_root_precision(size: Array, J: Array, T: Array, remaining: Array, max_error: float) -> Precision:
+    """As `measure_precision` for a root of P, whose rounding errors add to variances by their squares.
 
-
-def measure_root_precision(S: Array, J: Array, T: Array, remaining: Array, max_error: float) -> Precision:
-    """As `measure_precision` for a root S of P, whose rounding errors add to variances by their squares.
-
-    T (q, q) is a root of the innovation covariance. Cancellation is an error in the weight of this row alone, since
-    what is left of a deviation is at least eps times what it was: 10 % are allowed.
+    `size` (p,) is the deviation of each parameter, or the larger one of the terms of which it was computed; T (q, q) is
+    a root of the innovation covariance. Cancellation is an error in the weight of this row alone, since what is left of
+    a deviation is at least eps times what it was: 10 % are allowed.
     """
-    eps, sizes = np.finfo(S.dtype).eps, np.sqrt(np.vecdot(T, T))
-    deviations = np.sqrt(np.vecdot(S, S))
-    rounding = ((eps * (np.abs(J) @ deviations) / sizes) ** 2).max()
-    cancellation = ((eps * sizes) ** 2 / remaining).max()
+    eps, innovations = np.finfo(T.dtype).eps, np.sqrt(np.vecdot(T, T))
+    rounding = ((eps * (np.abs(J) @ size) / innovations) ** 2).max()
+    cancellation = ((eps * innovations) ** 2 / remaining).max()
     return Precision(bool(rounding > eps**0.5 or cancellation > 0.1), not rounding <= max_error)
 
 

@@ -125,11 +125,13 @@ class Learner(Attributes):
         Raises
         ------
         ValueError
-            If the two differ, rows are pending in one of them, or the method has no rule for merging.
+            If the two differ, rows are pending in one of them, the method has no rule for merging, or too few digits
+            would be left: an exact merge subtracts the prior of one learner.
 
         Notes
         -----
-        Exact, averaged or approximate, as `method.combine.merge` declares.
+        Exact, averaged or approximate, as `method.combine.merge` declares. AccuracyWarning where half of the digits
+        are lost.
         """
         if not isinstance(other, Learner):
             raise ValueError(f"merge: the learners differ in method: {self.method.name} and {type(other).__name__}")

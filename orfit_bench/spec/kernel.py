@@ -160,10 +160,10 @@ class Kernel(Protocol):
     def predict_step(self, s: State, mean: Array, p: Params) -> bool:
         """A filter's prediction: the mean becomes `mean`, P becomes F P F' + Q. False: not finite, not applied."""
 
-    def can_smooth(self, s: State, J: Array, p: Params) -> bool:
-        """Optional, for filters that keep a root: whether the covariance has enough digits along J (q, p) to smooth.
+    def can_smooth(self, s: State, p: Params) -> bool:
+        """Optional, for filters that keep a root: whether the covariance after a move has enough digits to smooth.
 
-        It is that before a correction by J with the noise of p. Marks lost digits; False: too few are left.
+        Marks lost digits; False: too few are left.
         """
 
     def rts_smooth(self, F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:

@@ -64,7 +64,8 @@ def rebuild(rule: StateRule, head: dict[str, Any], given: Mapping[str, HostArray
     solved = [rule.method.state.weights] if rule.method.state.solution else []  # states in memory hold them too
     refuse_unknown(given, [*(f.name for f in layout.fields), *solved])
     name = rule.method.state.warning[0] if rule.method.state.warning else ""
-    if any(f.name == name for f in layout.fields):  # states of earlier versions lack it where they had no warning
+    roles = {f.name: f.role for f in layout.fields}
+    if name in roles and "information_root" in roles.values():  # beside which earlier versions had no mark
         given = {name: np.zeros((), rule.dtype), **given}
     fields = {f.name: checked(f.name, given, layout.shape(f.dims, count), rule.dtype) for f in layout.fields}
     pending = len(given["pending_X"]) if "pending_X" in given else 0

@@ -150,17 +150,17 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
 def _merge_roots(a: Side, b: Side, B: Array, to: Array) -> dict[str, Array]:
     """The same from the roots of the information in these coordinates, where the prior is I."""
     mean, eye = a.start["mean"], np.eye(B.shape[1])
-    one, other = (Root(_invert_root(to @ s.fields["root"]), to @ (s.fields["mean"] - mean)) for s in (a, b))
-    R, u = add_roots(one, other, eye, a.eps)
+    one, other = (Root(_invert_root(to @ s.fields["root"], s.eps), to @ (s.fields["mean"] - mean)) for s in (a, b))
+    (R, u), lost = add_roots(one, other, eye, a.eps)
     S = lower_root(B @ np.linalg.solve(R, eye))
-    return {"mean": mean + B @ u, "root": S, "covariance": S @ S.T, "precision_lost": any_lost(a, b, lost=False)}
+    return {"mean": mean + B @ u, "root": S, "covariance": S @ S.T, "precision_lost": any_lost(a, b, lost)}
 
 
-def _invert_root(S: Array) -> Array:
-    """The upper triangular R with R'R = (S S')^-1."""
+def _invert_root(S: Array, eps: float) -> Array:
+    """The upper triangular R with R'R = (S S')^-1, for the root S in coordinates in which the first one is I."""
     T: Any = np.linalg.qr(S.T, mode="r")
-    if not np.diagonal(T).all():
-        raise ValueError("a direction is known exactly and has no finite information")
+    if len(T) and np.linalg.svd(T, compute_uv=False).min() <= 10 * len(T) * eps:
+        raise ValueError("a direction is known to rounding and has no finite information")
     R: Any = np.linalg.qr(np.linalg.solve(T.T, np.eye(len(T))), mode="r")
     return with_positive_diagonal(R)
 

@@ -29,11 +29,20 @@ def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     early, late = (a, b) if ff <= 1 else (b, a)  # above 1 the state is divided by ff^t, and b's rows count less
     kept = remaining_weight(min(ff, 1 / ff), late.steps)
     merged = {name: kept * (early.fields[name] - prior) + late.fields[name] for name, prior in a.start.items()}
-    parts = [np.abs(np.diagonal(side["information"])) for side in (early.fields, a.start, late.fields)]
-    terms = kept * (parts[0] + parts[1]) + parts[2]
-    if (a.eps * terms > a.eps**0.5 * np.diagonal(merged["information"]).real).any():
+    before, prior, after = (np.abs(np.diagonal(side["information"])) for side in (early.fields, a.start, late.fields))
+    unseen = _unseen(b, kept) if ff < 1 else np.zeros(len(before), bool)  # else what a prior leaves is exact
+    L = np.diagonal(merged["information"]).real
+    merged["information"][unseen, unseen] = kept * before[unseen]
+    if (a.eps**0.5 * (kept * (before + prior) + after) > L)[~unseen].any():
         raise ValueError("half of the digits of the information are lost where it is a difference from the prior")
     return merged
+
+
+def _unseen(side: Side, kept: float) -> Array:
+    """Which columns (p,) were zero in all rows: they have no products with others, and the moment of the prior."""
+    L = np.tril(side.fields["information"], -1)
+    moved = side.fields["moment"] != kept * side.start["moment"]
+    return np.asarray(~(L.any(axis=0) | L.any(axis=1) | moved.any(axis=1)))
 
 
 def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Diagonal:

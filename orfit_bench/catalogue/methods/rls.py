@@ -75,7 +75,7 @@ def _keeps_p(settings: Settings) -> bool:
 
 
 def _may_wind_up(settings: Settings) -> bool:
-    """Whether directions that no row observes are forgotten too."""
+    """Whether directions that no row observes may be forgotten, as they are with a factor below 1."""
     return _forgets(settings) and settings["forgetting"] == "exponential"
 
 
@@ -163,7 +163,12 @@ METHOD = Method(
                 when=_keeps_p,
                 role="covariance",
             ),
-            Field("precision_lost", (), "1 once half of the digits of P or R are lost", when=_may_wind_up),
+            Field(
+                "precision_lost",
+                (),
+                "1 once half of the digits of P, or of predictions, are lost",
+                when=_may_wind_up,
+            ),
             Field(
                 "root",
                 ("parameter", "parameter"),
@@ -176,7 +181,7 @@ METHOD = Method(
         ),
         growth=Growth("direction", max_directions),
         warning=P_LOSES_PRECISION._replace(
-            text=P_LOSES_PRECISION.text + ", form='square_root', forgetting='directional'"
+            text=P_LOSES_PRECISION.text + ", forgetting='directional', or form='square_root' instead of P"
         ),
         covariance=WeightCovariance(_covariance_scale, "P", root="root", refuses=_has_no_covariance),
     ),

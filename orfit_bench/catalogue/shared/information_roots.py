@@ -28,39 +28,46 @@ def add_root_information(a: Side, b: Side, kept: float) -> dict[str, Array]:
     """The root of L = kept L_a + L_b - kept L_0, and the w that minimizes the sum of what both minimize."""
     w_0, share = a.start["w"], np.sqrt(kept)
     one, other = (Root(side.fields["root"], side.fields["w"] - w_0) for side in (a, b))
-    merged = add_roots(one._replace(R=share * one.R), other, share * a.start["root"], b.eps)
+    merged, lost = add_roots(one._replace(R=share * one.R), other, share * a.start["root"], b.eps)
     fields = {"w": w_0 + merged.z, "root": merged.R}
-    return fields | ({"precision_lost": any_lost(a, b, False)} if "precision_lost" in a.fields else {})
+    return fields | ({"precision_lost": any_lost(a, b, lost)} if "precision_lost" in a.fields else {})
 
 
-def add_roots(a: Root, b: Root, C: Array, eps: float) -> Root:
-    """The sum of the information of both without C'C, the prior of b, and the minimum of the sum."""
-    rows = rows_without_prior(b, C, eps)
+def add_roots(a: Root, b: Root, C: Array, eps: float) -> tuple[Root, bool]:
+    """The sum of the information of both without C'C, the prior of b, and the minimum of the sum.
+
+    Also whether half of the digits of what b has learned in some direction are lost.
+    """
+    rows, lost = rows_without_prior(b, C, eps)
     both = np.vstack([a.R, rows.R]), np.vstack([a.R @ a.z, rows.z])
     T: Any = np.linalg.qr(np.hstack(both), mode="r")[: len(a.R)]
     if not (np.isfinite(T).all() and np.diagonal(T).all()):
         raise ValueError("the sum of the information is singular or overflows")
     T = with_positive_diagonal(T)
     R = np.triu(T[:, : len(T)])
-    return Root(R, np.linalg.solve(R, T[:, len(T) :]))
+    return Root(R, np.linalg.solve(R, T[:, len(T) :])), lost
 
 
-def rows_without_prior(root: Root, C: Array, eps: float) -> Root:
-    """Rows A and targets B with A'A = R'R - C'C and A'B = R'R z.
+def rows_without_prior(root: Root, C: Array, eps: float) -> tuple[Root, bool]:
+    """Rows A and targets B with A'A = R'R - C'C and A'B = R'R z; whether half of the digits of some are lost.
 
     With V = R^-T C' the share of the rows is I - V V' = U S^2 U', whatever the scale of each column, and A = S U'R.
-    Where it is rounding, no row had that direction.
+    Where it is rounding, no row had that direction. The rounding of V grows with |R e_j| / R_jj.
     """
     from scipy.linalg import solve_triangular  # slow to import
 
     R, z = root
-    if not np.diagonal(R).all():  # no prior, and no rows
-        return Root(R[:0], z[:0])
+    diagonal = np.diagonal(R).real
+    if not diagonal.all():  # no prior, and no rows
+        return Root(R[:0], z[:0]), False
     V = solve_triangular(R, C.conj().T, trans="C")
     share, U = np.linalg.eigh(np.eye(len(R)) - V @ V.conj().T)
-    used = share > 10 * len(R) * eps
+    growth = float(np.max(np.linalg.norm(R, axis=0) / diagonal, initial=1))
+    rounding = eps * growth * np.abs(1 - share)
+    used = share > 10 * len(R) * eps + rounding
     turned, S = U[:, used].conj().T @ R, np.sqrt(share[used])[:, None]
-    return Root(S * turned, (turned @ z) / S)
+    lost = bool((rounding[used] > eps**0.5 * share[used]).any())
+    return Root(S * turned, (turned @ z) / S), lost
 
 
 def solve_directional(X: Array, Y: Array, w0: Array, ridge: float, forgetting: float) -> Array | None:

@@ -88,13 +88,13 @@ class ExtendedFilter(LinearizedKernel):
         finite = bool(self._xp.isfinite(E).all() and self._xp.isfinite(J).all())
         return finite and is_applied(self._kernel.update(s, J, E, p._replace(observation_noise=R)), self._kernel.update)
 
-    def can_smooth(self, s: State, seen: Innovation, p: Any) -> bool:
+    def can_smooth(self, s: State, p: Any) -> bool:
         """Whether the covariance, which the smoother divides by, has enough digits; always, if the kernel cannot say.
 
         Then the filter itself keeps it, and refuses a correction for which it has too few.
         """
         judge = getattr(self._kernel, "can_smooth", None)
-        return judge is None or bool(judge(s, seen.J, p._replace(observation_noise=seen.R)))
+        return judge is None or p.t == 1 or bool(judge(s, p))
 
     def _transition_jacobian(self, transition: Transition, mean: Array) -> Array:
         what, want = f"transition {transition.name!r}: jacobian(w)", (len(mean), len(mean))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def log_density(seen: Innovation, s: State) -> float:
     E = to_host(seen.E).astype(float)
     rounding = seen.J.shape[1] * float(np.finfo(seen.J.dtype).eps)
     size = np.sqrt(np.diagonal(S))
-    if not (size > 0).all():
+    if not (size > 0).all() or _is_known(s, seen, size, rounding):
         return math.inf
     values, W = np.linalg.eigh((S + S.T) / 2 / size[:, None] / size)
     if values[0] <= rounding:
@@ -50,3 +51,12 @@ def log_density(seen: Innovation, s: State) -> float:
     log_determinant = np.log(values).sum() + 2 * np.log(size).sum()
     each = len(S) * math.log(2 * math.pi) + log_determinant
     return float(-(E.shape[1] * each + (Z * Z / values[:, None]).sum()) / 2)
+
+
+def _is_known(s: Any, seen: Innovation, size: np.ndarray[Any, Any], rounding: float) -> bool:
+    """Whether a row without noise has a deviation that a root of the covariance has only by rounding."""
+    exact = to_host(seen.R).diagonal() == 0
+    if not (hasattr(s, "root") and exact.any()):
+        return False
+    J = to_host(seen.J)[exact]
+    return bool((size[exact] <= 10 * rounding * np.sqrt((J * J) @ to_host(s.scale))).any())

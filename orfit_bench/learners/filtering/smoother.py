@@ -47,9 +47,8 @@ def run_filter(
         p_i = p.at(i)
         applied, transition = extended.predict_step(s, p_i)
         record_moments(steps.predicted, i, s)
-        seen = extended.innovation(s, X[i : i + 1], Y[i : i + 1], p_i, None)
-        corrected = seen is None or (extended.can_smooth(s, seen, p_i) and extended.apply(s, seen, p_i))
-        if not (applied and corrected):
+        usable = applied and extended.can_smooth(s, p_i)
+        if not (usable and extended.correct(s, X[i : i + 1], Y[i : i + 1], p_i, None)):
             break
         record_moments(steps.corrected, i, s)
         steps.transitions.append(identity if transition is None else transition)

@@ -143,6 +143,8 @@ class Fleet:
         states = [merged(a.rule, one, b.rule, two) for a, one, b, two in pairs]
         self.live_state = self._stack_states(states)
         self._weights = {}
+        if self.live_state:
+            warn_once(self.members, self.live_state)
         return self
 
     def _stack_states(self, states: list[LearnerState | None]) -> FleetState | None:

@@ -97,6 +97,8 @@ class Position:
         learner.live_state = merged(
             a.rule, a.live_state, b.rule, b.live_state, lambda start: states.fields_in(b.rule, start, change)
         )
+        if learner.live_state:
+            learner.rule.warn_of_lost_precision(learner.live_state)
         both = replace(here, count=here.count + there.count)
         return both if here.count >= SETTLED else both.with_prior_here(learner)
 

@@ -18,7 +18,6 @@ from orfit_bench.kernels.guards import (
     measure_root_precision,
     noise_pivots,
     rounding_bound,
-    rounding_error,
     solve_lower,
 )
 from orfit_bench.kernels.loops import Array
@@ -37,8 +36,9 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
         return False
     s.mean[...] = mean
     if p.is_dynamic:
+        terms = deviations(S) if F is None else np.abs(F) @ deviations(S)  # of which rows of F S may leave little
         set_root(s, triangularize_columns(moved))
-        s.scale[...] = np.diagonal(s.covariance)
+        s.scale[...] = np.maximum(np.diagonal(s.covariance), terms**2)
     return True
 
 
@@ -54,7 +54,8 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     else:
         T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
         remaining = noise_pivots(p.observation_noise) + regained_variance(J, p)
-        degraded, exhausted = measure_root_precision(S, J, T, remaining, max_error(p))
+        size = deviations(S) if p.transition is None or p.t == 1 else np.sqrt(s.scale)
+        degraded, exhausted = measure_root_precision(size, J, T, remaining, max_error(p))
         if exhausted:
             return False
         move, S = gain @ solve_lower(T, E), after[q:, q:]
@@ -68,18 +69,25 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
-def can_smooth(s: State, J: Array, p: Params) -> bool:
-    """Whether S S' has enough digits along the rows J for the smoother, which divides by it; marks lost digits.
+def can_smooth(s: State, p: Params) -> bool:
+    """Whether S S' has enough digits for the smoother, which divides by it after a move; marks lost digits.
 
-    Without a root the corrections look at Sigma themselves, as all do where R is singular.
+    Directions whose deviation is rounding are left out there. Without a root the corrections look at Sigma themselves.
     """
-    P, R = s.covariance, p.observation_noise
-    if not hasattr(s, "root") or is_singular(R):
+    if not hasattr(s, "root") or not p.is_dynamic or is_singular(p.observation_noise):
         return True
-    error = rounding_error(J, np.sqrt(np.diagonal(P)), np.diagonal(J @ P @ J.T + R))
-    if error > np.finfo(P.dtype).eps ** 0.5:
+    S, eps = s.root, np.finfo(s.root.dtype).eps
+    values = np.linalg.svd(inverse_or_zero(deviations(S))[:, None] * S, compute_uv=False)
+    error = eps / values[values > rounding_bound(S)].min(initial=1) ** 2
+    if error > eps**0.5:
         s.precision_lost[...] = 1
-    return error <= max_error(p)
+    return bool(error <= 0.01)
+
+
+def deviations(S: Array) -> Array:
+    """The square roots (d,) of the diagonal of S S'."""
+    found: Array = np.sqrt(np.vecdot(S, S))
+    return found
 
 
 def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array]:
@@ -113,6 +121,6 @@ def exact_directions(J: Array, R: Array) -> Array:
 
 
 def set_root(s: State, S: Array) -> None:
-    """Store a root, and the covariance S S', which predictions and the smoother read."""
+    """Store a root, and the covariance S S', which the smoother and users read."""
     s.root[...] = S
     s.covariance[...] = S @ S.T
