@@ -18,6 +18,8 @@ from orfit_bench.catalogue.laws.state_space import to_float32
 from orfit_bench.spec.law import Law, Measured, Rows, to_numpy64
 
 STEPS, TRIALS = 120, 4
+FEWEST = 4
+"""Steps before which no direction has grown so much that a row may be refused."""
 MOST, SILENT = 0.1, 32.0
 """Errors of a prediction relative to its standard deviation: the largest, and without a mark times sqrt(eps)."""
 GROWTHS = (1.25, 1.5, 2.0, 3.0)
@@ -34,6 +36,32 @@ def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
         x = to_float32(rng.standard_normal((rows.X.shape[1],)))
         wrong += _count_wrong(create(transition=growth), x, _growing_state(float(x @ x), growth), rng)
     return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+
+
+def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
+    """In the square-root form, forecasts of what a move computes as a difference of parameters that grow alike.
+
+    The sum of the last two parameters doubles with each move and is not observed; their difference halves.
+    """
+    F, Q = np.array([[0.5, 0.5, -0.5], [0, 1.25, 0.75], [0, 0.75, 1.25]]), np.diag([0.25, 0, 0])
+    learner = create(form="square_root", transition=F, process_noise=Q)
+    step = _difference()
+    wrong = _count_wrong(learner, np.eye(3)[0], step, np.random.default_rng(rows.seed), signs=(1.0,))
+    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+
+
+def _difference() -> Step:
+    """The filter of the first parameter and that difference, which has no parameter that grows."""
+    A, Q = np.array([[0.5, 0.5], [0, 0.5]]), np.diag([0.25, 0])
+    mean, P = np.zeros(2), np.diag([1.0, 2.0])
+
+    def step(y: float, z: float) -> tuple[float, float]:
+        nonlocal mean, P
+        K = P[:, 0] / (P[0, 0] + 1)
+        mean, P = A @ (mean + K * (y - mean[0])), A @ (P - np.outer(K, P[0])) @ A.T + Q
+        return float(mean[0]), float(P[0, 0]) + 1
+
+    return step
 
 
 def forecasts_by_a_root(create: Any, rows: Rows) -> Measured:
@@ -80,13 +108,13 @@ def _forgetting(energy: float, ff: float) -> Step:
     return step
 
 
-def _count_wrong(learner: Any, x: Any, step: Step, rng: Any) -> int:
+def _count_wrong(learner: Any, x: Any, step: Step, rng: Any, signs: tuple[float, ...] = (-1.0, 0.5, 2.0)) -> int:
     """How many predictions are far off, or have lost half of their digits without a mark, until a row is refused."""
     wrong, silent = 0, SILENT * math.sqrt(np.finfo(learner.dtype).eps)
-    for _ in range(STEPS):
-        y, z = float(to_float32(rng.standard_normal(1))[0]), float(rng.choice([-1.0, 0.5, 2.0]))
+    for t in range(STEPS):
+        y, z = float(to_float32(rng.standard_normal(1))[0]), float(rng.choice(signs))
         if is_refused(learner.partial_fit, z * x[None], [y]):
-            break
+            return wrong + (t < FEWEST)
         mean, variance = step(y, z)
         got, deviation = (float(to_numpy64(part)[0]) for part in learner.predict(x[None], return_std=True))
         error = max(abs(got - mean), abs(deviation - math.sqrt(variance))) / math.sqrt(variance)
@@ -98,6 +126,7 @@ FILTER, REGRESSION = "survey, Proposition 3; docs/decisions/", "thesis, eq. (2.3
 OF_FILTER = (
     Law(forecasts_of_a_growing_state, f"{FILTER}0010", exponent=0),
     Law(forecasts_by_a_root, f"{FILTER}0061", exponent=0),
+    Law(forecasts_after_cancelling_moves, f"{FILTER}0061", exponent=0, shape="own"),
 )
 OF_RLS = (
     Law(predictions_while_forgetting, f"{REGRESSION}0004", exponent=0),

@@ -45,7 +45,11 @@ def _forgeries(context: CheckContext, learner: Any) -> Iterator[tuple[str, Forge
             yield f"{key} of {value!r}", _with_entry(key, value)
         yield f"no {key}", _without(key)
     yield "y_is_vector of 1", _with_entry("y_is_vector", 1)
-    yield f"no {name}", lambda head, arrays: arrays.pop(name)
+    roles = {field.name: field.role for field in layout_of(learner).fields}
+    warning = context.method.state.warning and context.method.state.warning[0]
+    for field in roles:
+        if field != warning or "information_root" not in roles.values():  # beside which earlier versions had none
+            yield f"no {field}", _without_array(field)
     yield f"{name} of another shape", _with_array(name, lambda a: np.append(a.reshape(-1), [0, 0]).astype(a.dtype))
     yield f"{name} of integers", _with_array(name, lambda a: np.zeros(a.shape, np.int64))
     yield "an unknown array", lambda head, arrays: arrays.update(no_such_field=arrays[name])
@@ -75,6 +79,10 @@ def _with_entry(key: str, value: Any) -> Forge:
 
 def _without(key: str) -> Forge:
     return lambda head, arrays: head.pop(key)
+
+
+def _without_array(name: str) -> Forge:
+    return lambda head, arrays: arrays.pop(name)
 
 
 def _with_array(name: str, change: Callable[[Any], Any]) -> Forge:

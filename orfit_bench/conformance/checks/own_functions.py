@@ -95,18 +95,23 @@ def model_of_a_wrong_shape_changes_nothing(context: CheckContext) -> None:
 def _ensure_unchanged(context: CheckContext, failing: Failing, error: type[Exception]) -> None:
     """Each call that learns, failing early and late, raises the error and changes nothing, and works again after it."""
     B, chunk = context.batch_size, context.rows()
-    learner, rows, failed = context.train(chunk.cut(0, B), model=failing.model), chunk.cut(B, 4 * B), 0
+    learner, rows = context.train(chunk.cut(0, B), model=failing.model), chunk.cut(B, 4 * B)
     acts = {"partial_fit": context.learn_silently, "prequential": context.learn}
     acts |= {"step": context.step} if context.supports("blocks") else {}
     for (name, act), calls in product(acts.items(), (1, 2, 3, 5)):
-        tried, failing.left = learner.copy(), calls
+        tried, want, failing.left = learner.copy(), learner.copy(), calls
         try:
             act(tried, rows)
         except error:
-            failed += 1
             context.ensure_identical(tried, learner, f"after call {calls} of the model failed in {name}")
-        failing.left = -1
-    ensure(failed > 0, "no call of the model failed")
+        else:
+            ensure(failing.left > 0, f"call {calls} of the model failed in {name}, and no error was raised")
+            continue  # it takes fewer calls
+        finally:
+            failing.left = -1
+        for one in (tried, want):
+            act(one, rows)
+        context.ensure_identical(tried, want, f"learned again, after call {calls} of the model failed in {name}")
 
 
 def _learns_models(context: CheckContext) -> bool:

@@ -43,6 +43,7 @@ def questions_give_the_same_errors(context: CheckContext) -> None:
     learner = context.train(chunk.cut(0, 2 * context.batch_size))
     for what, X in _invalid_rows(np.array(chunk.X[:4])):
         want = _error_of(_partial_fit, learner, X, None if chunk.y is None else chunk.y[: np.shape(X)[0]])
+        ensure(want, f"partial_fit learns {what}")
         for name in ("predict", "decision_function", "predict_proba", "transform"):
             if question := getattr(learner, name, None):
                 got = _error_of(lambda learner, X, y: question(X), learner, X, None)

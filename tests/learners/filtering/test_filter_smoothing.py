@@ -100,4 +100,20 @@ def test_increased_smoothed_variances_cause_a_warning():
     learner = ob.create("kalman", backend="numpy", transition=F, process_noise=0.0, observation_noise=0.1)
     with pytest.warns(ob.AccuracyWarning, match="half of the digits"):
         found = learner.smooth(rows, targets, process_noise=shaken / 2 + shaken.mT / 2)
-    assert (np.diagonal(found["covariance"].values, axis1=1, axis2=2) < -1).any()
+    assert (np.diagonal(found["covariance"].values, axis1=1, axis2=2) >= 0).all()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("d", [2, 60])
+def test_smoothed_variances_do_not_lose_the_digits_of_a_vague_prior(backend: str, d: int) -> None:
+    """Levels with drifts, of which nothing is known at first: the smoothed start is that of least squares."""
+    F, n, vague = np.kron(np.eye(d // 2), [[1.0, 1.0], [0.0, 1.0]]), 200, 1e6
+    rows = np.random.default_rng(0).standard_normal((n, d))
+    found = ob.create("kalman", backend=backend, transition=F, initial_covariance=vague).smooth(rows, rows @ np.ones(d))
+    H = np.stack([rows[t] @ np.linalg.matrix_power(F, t) for t in range(n)])  # of the first state
+    scale = np.abs(H).max(axis=0)
+    A = np.vstack([H / scale, np.diag(1 / scale) / np.sqrt(vague)])
+    R = np.linalg.qr(A, mode="r")
+    want = (np.linalg.inv(R) ** 2).sum(axis=1) / scale**2
+    variances = np.diagonal(found["covariance"].values, axis1=1, axis2=2)
+    np.testing.assert_allclose(variances[0], want, rtol=1e-4)

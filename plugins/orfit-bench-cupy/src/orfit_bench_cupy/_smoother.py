@@ -20,9 +20,11 @@ def smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array)
             m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
             continue
         scale = xp.abs(P_pred[moved[j - 1]].diagonal())
-        L = solve_symmetric(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ scale).T
+        FP = F[j] @ P[j - 1]
+        L = solve_symmetric(P_pred[j], FP, (F[j] * F[j]) @ scale).T
         m[j - 1] += L @ (m[j] - m_pred[j])
-        S = P[j - 1] + L @ (P[j] - P_pred[j]) @ L.T
+        rest = still - L @ F[j]
+        S = rest @ P[j - 1] @ rest.T + L @ (P_pred[j] - FP @ F[j].T + P[j]) @ L.T
         P[j - 1] = S / 2 + S.T / 2
 
 

@@ -1,6 +1,7 @@
 """The backward pass of the smoother for small states, as one compiled loop over the steps.
 
-For U = diag(unit): C = U P_pred U = L L', B = C^-1 U F P, the gain is B'U, and D = P - P_pred of the next step.
+For U = diag(unit): C = U P_pred U = L L', B = C^-1 U F P, and the gain is G = B'U. With D = P + P_pred - F P F', P and
+P_pred of the next step, (I - G F) P (I - G F)' + G D G' is the smoothed covariance.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ def smooth_small(
             most = max(P_pred[j, i, i], weighted_sum_of_squares(F_j[i], scale[j - 1]))
             unit[i] = 1 / np.sqrt(most) if most > 0 else most * 0
         multiply_by_symmetric(F_j, P[j - 1], B)
+        multiply_both_sides(F_j, P[j - 1], D, tile)
+        mirror_lower(D)
         for i in range(d):
             for k in range(d):
                 C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
-                D[i, k] = P[j, i, k] - P_pred[j, i, k]
+                D[i, k] = P[j, i, k] + (P_pred[j, i, k] - D[i, k])
                 B[i, k] *= unit[i]
         if not factor(C) or not trace_of_inverse(C, H) * least < 1:
             return j
@@ -53,8 +56,13 @@ def smooth_small(
                 m[j - 1, i, k] += unit[i]
         multiply_both_sides(C, D, H, tile)
         for i in range(d):
+            B[i] = 0
+            B[i, i] = 1
+            subtract_rows(B, i, C[i], F_j, 0, d)
+        multiply_both_sides(B, P[j - 1], D, tile)
+        for i in range(d):
             for k in range(i + 1):
-                P[j - 1, i, k] += H[i, k]
+                P[j - 1, i, k] = H[i, k] + D[i, k]
         mirror_lower(P[j - 1])
         j -= 1
     return 0
@@ -93,7 +101,7 @@ def trace_of_inverse(C: Array, H: Array) -> Any:
     total = C.dtype.type(0)
     for i in range(len(C)):
         H[i] = 0
-        subtract_rows(H, i, C[i], 0, i)
+        subtract_rows(H, i, C[i], H, 0, i)
         H[i, i] = 1
         for j in range(i + 1):
             H[i, j] *= C[i, i]
@@ -106,28 +114,28 @@ def solve_factored(C: Array, B: Array, column: Array) -> None:
     """B <- (L L')^-1 B; C as by `factor`, column (d,) is work space."""
     d = len(C)
     for i in range(d):
-        subtract_rows(B, i, C[i], 0, i)
+        subtract_rows(B, i, C[i], B, 0, i)
         for j in range(d):
             B[i, j] *= C[i, i]
     for i in range(d - 1, -1, -1):
         for k in range(i + 1, d):
             column[k] = C[k, i]
-        subtract_rows(B, i, column, i + 1, d)
+        subtract_rows(B, i, column, B, i + 1, d)
         for j in range(d):
             B[i, j] *= C[i, i]
 
 
 @inline_reordered
-def subtract_rows(B: Array, i: int, c: Array, begin: int, end: int) -> None:
-    """B[i] <- B[i] - the sum of c[k] B[k] for k from `begin` to `end`, four at a time."""
+def subtract_rows(B: Array, i: int, c: Array, A: Array, begin: int, end: int) -> None:
+    """B[i] <- B[i] - the sum of c[k] A[k] for k from `begin` to `end`, four at a time."""
     fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
         c0, c1, c2, c3 = c[k], c[k + 1], c[k + 2], c[k + 3]
         for j in range(B.shape[1]):
-            B[i, j] -= c0 * B[k, j] + c1 * B[k + 1, j] + c2 * B[k + 2, j] + c3 * B[k + 3, j]
+            B[i, j] -= c0 * A[k, j] + c1 * A[k + 1, j] + c2 * A[k + 2, j] + c3 * A[k + 3, j]
     for k in range(fours, end):
         for j in range(B.shape[1]):
-            B[i, j] -= c[k] * B[k, j]
+            B[i, j] -= c[k] * A[k, j]
 
 
 @inline_reordered

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import pinvh
+from scipy.linalg import get_lapack_funcs, pinvh
 
 from orfit_bench.kernels.exact_observations import inverse_or_zero
 from orfit_bench.kernels.guards import rounding_bound
@@ -27,12 +27,16 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
         if at_rest[j]:  # the same state, so the same moments
             m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
             continue
+        A, before = F[j], P[j - 1]
+        moved = A @ before  # A_j Sigma_(j-1|j-1)
         # L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1
-        L = solve_symmetric(P_pred[j], F[j] @ P[j - 1], (F[j] * F[j]) @ np.abs(scale[j - 1])).T
+        L = solve_symmetric(P_pred[j], moved, (A * A) @ np.abs(scale[j - 1])).T
         # theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1))
         m[j - 1] += L @ (m[j] - m_pred[j])
-        # Sigma_(j-1|n) = Sigma_(j-1|j-1) + L (Sigma_(j|n) - Sigma_(j|j-1)) L'
-        S = P[j - 1] + L @ (P[j] - P_pred[j]) @ L.T
+        # Sigma_(j-1|n) = Sigma_(j-1|j-1) + L (Sigma_(j|n) - Sigma_(j|j-1)) L', as (I - L A_j) Sigma_(j-1|j-1)
+        # (I - L A_j)' + L (Q_j + Sigma_(j|n)) L', a sum in which nothing large cancels
+        rest = np.eye(len(A), dtype=P.dtype) - L @ A
+        S = rest @ before @ rest.T + L @ (P_pred[j] - moved @ A.T + P[j]) @ L.T
         P[j - 1] = S / 2 + S.T / 2
 
 
@@ -48,6 +52,20 @@ def solve_symmetric(P: Array, B: Array, scale: Array) -> Array:
     """
     size = np.sqrt(np.maximum(np.diagonal(P), scale))
     unit = inverse_or_zero(size)[:, None]
-    X: Array = pinvh(unit * P * unit.T, atol=rounding_bound(P), rtol=0, check_finite=False) @ (unit * B)
+    C = unit * P * unit.T
+    X: Array = unit * B
+    inverse = invert_factor(C)
+    if np.vdot(inverse, inverse) * 10 * rounding_bound(P) < 1:  # the trace of C^-1, at least 1 over an eigenvalue
+        X = inverse.T @ (inverse @ X)
+    else:
+        X = pinvh(C, atol=rounding_bound(P), rtol=0, check_finite=False) @ X
     X *= unit
     return X
+
+
+def invert_factor(C: Array) -> Array:
+    """L^-1 for C = L L', with columns of their own accuracy; infinite where C is not positive definite."""
+    (potrf, trtri) = get_lapack_funcs(("potrf", "trtri"), (C,))
+    L, failed = potrf(C, lower=1, clean=1)
+    inverse: Array = np.full_like(C, np.inf) if failed else trtri(L, lower=1)[0]
+    return inverse
