@@ -28,11 +28,11 @@ from orfit_bench_numpy._roots import with_positive_diagonal
 def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     """The least change of w in the norm of R, with the rows: minimize |R z|^2 + |J z - E|^2, then w <- w + z."""
     R = forget(s.root, J, p)
-    degraded, exhausted = measure_forgotten(R, J, p)
-    if exhausted:
-        return False
     T = triangularize(np.vstack([R, J]), np.vstack([np.zeros((len(R), E.shape[1]), E.dtype), E]))
     if T is None:
+        return False
+    degraded, exhausted = measure_forgotten(R, J, T[0], p)
+    if exhausted:
         return False
     R, b = T  # (p, p) and (p, r): Q [R 0; J E] = [R b; 0 *]
     w = s.w + solve_triangular(R, b, check_finite=False)
@@ -44,12 +44,13 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     return True
 
 
-def measure_forgotten(R: Array, J: Array, p: Params) -> Precision:
+def measure_forgotten(R: Array, J: Array, T: Array, p: Params) -> Precision:
     """Whether so much was forgotten about directions without rows that rounding errors in them disturb predictions.
 
     1 / R_ii is the deviation of weight i, given the later ones, so eps sum |x_i| / R_ii estimates the error that the
     rounding of one step brings into a prediction. Its square, relative to that of the prediction's deviation, which is
     s = 1 + x'P x, adds up over the steps that are remembered. Only exponential forgetting below 1 goes on without end.
+    T is the root with the rows.
     """
     ff = p.forgetting_factor
     if ff >= 1 or p.forgetting != "exponential":
@@ -57,8 +58,11 @@ def measure_forgotten(R: Array, J: Array, p: Params) -> Precision:
     diagonal, eps = np.diagonal(R).real, np.finfo(R.dtype).eps
     if not (diagonal > 0).all():
         return Precision(degraded=True, exhausted=True)
-    V = solve_triangular(R, J.conj().T, trans="C", check_finite=False)  # (p, q): x'P x = |R^-H x|^2
-    deviation = np.hypot.reduce(np.abs(V), axis=0, initial=1)  # sqrt(s), without overflow
+    if len(J) == 1:
+        deviation = np.prod(np.diagonal(T).real / diagonal)  # s = |T'T| / |R'R|
+    else:
+        V = solve_triangular(R, J.conj().T, trans="C", check_finite=False)  # (p, q): x'P x = |R^-H x|^2
+        deviation = np.hypot.reduce(np.abs(V), axis=0, initial=1)  # without overflow
     error = ((eps * (np.abs(J) @ (1 / diagonal)) / deviation) ** 2).max() * remembered_steps(ff, p.t)
     return Precision(bool(error > eps**0.5), not error <= max_error(ff))
 
