@@ -63,7 +63,7 @@ class Failing:
     @property
     def model(self) -> Model:
         """The model."""
-        predict, jacobian = (lambda w, X: self._call((X @ w)[:, None])), (lambda w, x: self._call(x[None]))
+        predict, jacobian = (lambda w, X: self._call((X @ w)[:, None])), (lambda w, x: self._call(x[None, ...]))
         return Model("failing", predict, jacobian, FEATURES, _start)
 
     def _call(self, value: Any) -> Any:
@@ -135,7 +135,7 @@ def _cases(context: CheckContext) -> Iterator[Case]:
 
 def _model(name: str) -> Model:
     """The linear model, given as functions."""
-    return Model(f"model {name}", lambda w, X: (X @ w)[:, None], lambda w, x: x[None], FEATURES, _start)
+    return Model(f"model {name}", lambda w, X: (X @ w)[:, None], lambda w, x: x[None, ...], FEATURES, _start)
 
 
 def _start(draw: Callable[[int], Any], d: int, c: int) -> Any:
