@@ -75,6 +75,7 @@ fault(
     "any_order_of_operations",
     "calls_give_the_same_errors",
     "single_rows_give_the_same_errors",
+    "questions_give_the_same_errors",
     method=OJA,
     kernel=reference_kernel("oja"),
     host=(validation, "matrix", _cut_off),
@@ -87,6 +88,7 @@ fault(
     "learn_one_equals_partial_fit",
     "any_order_of_operations",
     "questions_give_the_same_errors",
+    "calls_give_the_same_errors",
     host=(validation, "check_finite", lambda value, name, names=(): None),
 )
 fault(

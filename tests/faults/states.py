@@ -55,6 +55,7 @@ fault(
     ChecksTooLate.__doc__,
     "nonfinite_input_is_refused",
     "any_order_of_operations",
+    "calls_give_the_same_errors",
     kernel=ChecksTooLate(),
 )
 
