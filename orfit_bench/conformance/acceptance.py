@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,16 @@ def learn_or_skip(context: CheckContext, learner: Any, chunk: Chunk) -> Array | 
             expected = rows_until_refusal(context.reference, context.reference.create(), chunk)
             ensure(abs(expected - error.row) <= 1, f"{error}; the reference learns {expected} rows")
         raise NotApplicable("such rows are refused") from error
+
+
+def calls_that_learn(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
+    """The calls of a learner that learn several rows, by name."""
+    calls: dict[str, Callable[[Any, Chunk], Any]] = {"partial_fit": context.learn_silently}
+    if context.method.traits.supervised:
+        calls["prequential"] = context.learn
+    if context.supports("blocks"):
+        calls["step"] = context.step
+    return calls
 
 
 def train_with_other_settings(context: CheckContext, chunk: Chunk) -> Any:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.kernels.guards import MAX_GROWING_ERROR
+
 Array = NDArray[Any]
 PredictStep = Callable[[Any, Array, Any], bool]
 """predict_step(s, mean, p): the transition of the covariance, with the mean after it; False where it overflows."""
@@ -61,6 +63,7 @@ def regained_variance(J: Array, p: Any) -> Any:
 def max_error(p: Any) -> float:
     """The largest relative error of a variance with which a step is applied.
 
-    0.01 with a transition matrix, which may enlarge an error as forgetting does; otherwise 1, no correct digit.
+    MAX_GROWING_ERROR with a transition matrix, which may enlarge an error as forgetting does; otherwise 1, no correct
+    digit.
     """
-    return 1.0 if p.transition is None else 0.01
+    return 1.0 if p.transition is None else MAX_GROWING_ERROR

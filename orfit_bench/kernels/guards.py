@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 Array = NDArray[Any]
+MAX_GROWING_ERROR = 0.01
+"""The largest relative error of a variance with which a step is applied where later steps enlarge it."""
 REFUSED, ACCEPTED, DEGRADED = 0, 1, 2
 """Verdicts on an update: not applied; applied; applied, with half of the digits of P lost."""
 
@@ -99,9 +101,10 @@ def forgetting_limits(ff: float, dtype: Any) -> Limits:
 def max_error(ff: float) -> float:
     """The largest relative error of a variance with which a step is applied, for the forgetting factor ff.
 
-    0.01 with forgetting, which enlarges an error with every row; otherwise 1, no correct digit, since it stays.
+    MAX_GROWING_ERROR with forgetting, which enlarges an error with every row; otherwise 1, no correct digit, since it
+    stays.
     """
-    return 0.01 if ff < 1 else 1.0
+    return MAX_GROWING_ERROR if ff < 1 else 1.0
 
 
 def remembered_steps(ff: float, t: int) -> float:

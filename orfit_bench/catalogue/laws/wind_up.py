@@ -46,7 +46,7 @@ def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
     F, Q = np.array([[0.5, 0.5, -0.5], [0, 1.25, 0.75], [0, 0.75, 1.25]]), np.diag([0.25, 0, 0])
     learner = create(form="square_root", transition=F, process_noise=Q)
     step = _difference()
-    wrong = _count_wrong(learner, np.eye(3)[0], step, np.random.default_rng(rows.seed), signs=(1.0,))
+    wrong = _count_wrong(learner, np.eye(3)[0], step, np.random.default_rng(rows.seed), multiples=(1.0,))
     return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
 
 
@@ -108,11 +108,11 @@ def _forgetting(energy: float, ff: float) -> Step:
     return step
 
 
-def _count_wrong(learner: Any, x: Any, step: Step, rng: Any, signs: tuple[float, ...] = (-1.0, 0.5, 2.0)) -> int:
+def _count_wrong(learner: Any, x: Any, step: Step, rng: Any, multiples: tuple[float, ...] = (-1.0, 0.5, 2.0)) -> int:
     """How many predictions are far off, or have lost half of their digits without a mark, until a row is refused."""
     wrong, silent = 0, SILENT * math.sqrt(np.finfo(learner.dtype).eps)
     for t in range(STEPS):
-        y, z = float(to_float32(rng.standard_normal(1))[0]), float(rng.choice(signs))
+        y, z = float(to_float32(rng.standard_normal(1))[0]), float(rng.choice(multiples))
         if is_refused(learner.partial_fit, z * x[None], [y]):
             return wrong + (t < FEWEST)
         mean, variance = step(y, z)

@@ -18,17 +18,11 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.catalogue.laws.kalman import LAWS
-from orfit_bench.catalogue.shared.gaussian_states import (
-    condition_on_rows,
-    joint_prior,
-    lower_root,
-    with_positive_diagonal,
-)
-from orfit_bench.catalogue.shared.information_roots import Root, add_roots
+from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, covariance_root, joint_prior, lower_root
 from orfit_bench.catalogue.shared.least_squares import solve_min_norm
-from orfit_bench.catalogue.shared.merging import any_lost
+from orfit_bench.catalogue.shared.state_merging import merge_states
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
-from orfit_bench.spec.merge import Combine, Merge, Side
+from orfit_bench.spec.merge import Combine, Merge
 from orfit_bench.spec.method import KernelSpec, Method
 from orfit_bench.spec.model import Transition, is_identity
 from orfit_bench.spec.setting import Setting
@@ -69,7 +63,7 @@ def information(X: Array, settings: Any) -> Array | None:
 
 def _least_squares(X: Array, Y: Array, mean: Array, P: Array, variance: float) -> Array:
     """The u that minimizes |Y - X (mean + B u)|^2 / variance + |u|^2 with P = B B', or the smallest that fits."""
-    B, E = _root(P), Y - X @ mean
+    B, E = covariance_root(P), Y - X @ mean
     if not B.size:
         return mean
     if not variance:
@@ -89,13 +83,6 @@ def _as_matrix(value: Array, d: int) -> Array:
     return value if value.ndim == 2 else value * np.eye(d)
 
 
-def _root(P: Array) -> Array:
-    """B (d, rank) with P = B B'."""
-    values, U = np.linalg.eigh(P)
-    kept = values > len(P) * np.finfo(float).eps * values[-1]
-    return np.asarray(U[:, kept] * np.sqrt(values[kept]))
-
-
 def _prior(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
     """The covariance of the first state, exactly symmetric."""
     P, p = settings["initial_covariance"], sizes["parameter"]
@@ -110,7 +97,7 @@ def _keeps_root(settings: Settings) -> bool:
 
 def _prior_root(settings: Settings, sizes: Sizes, draw: Any) -> Array | Diagonal:
     P = _prior(settings, sizes, draw)
-    return Diagonal(np.sqrt(P.values), P.size) if isinstance(P, Diagonal) else lower_root(_root(P))
+    return Diagonal(np.sqrt(P.values), P.size) if isinstance(P, Diagonal) else lower_root(covariance_root(P))
 
 
 def _scale(settings: Settings, sizes: Sizes, draw: Any) -> Array:
@@ -128,49 +115,6 @@ def _merge_refusal(settings: Settings, linear: bool) -> str:
     if not linear:
         return "on a nonlinear model, the two learners were linearized at different states"
     return "" if _is_constant(settings) else "the state moves between the rows (transition, process_noise)"
-
-
-def merge(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
-    """L = L_a + L_b - L_0 and L u likewise, in coordinates u of the prior: theta = theta_0 + B u, Sigma_0 = B B'."""
-    if a.fields["moved"] or b.fields["moved"]:
-        raise ValueError("a state moved between its rows")
-    mean, P = a.start["mean"], a.start["covariance"]
-    B = _root(P)
-    to = np.linalg.pinv(B)
-    if "root" in a.fields:
-        return _merge_roots(a, b, B, to)
-    found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
-    L = sum(L for L, _ in found) - np.eye(B.shape[1])
-    M = B @ np.linalg.inv(L) @ B.T
-    lost = any_lost(a, b, lost=False)
-    u = np.linalg.solve(L, sum(Lu for _, Lu in found))
-    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
-
-
-def _merge_roots(a: Side, b: Side, B: Array, to: Array) -> dict[str, Array]:
-    """The same from the roots of the information in these coordinates, where the prior is I."""
-    mean, eye = a.start["mean"], np.eye(B.shape[1])
-    one, other = (Root(_invert_root(to @ s.fields["root"], s.eps), to @ (s.fields["mean"] - mean)) for s in (a, b))
-    (R, u), lost = add_roots(one, other, eye, a.eps)
-    S = lower_root(B @ np.linalg.solve(R, eye))
-    return {"mean": mean + B @ u, "root": S, "covariance": S @ S.T, "precision_lost": any_lost(a, b, lost)}
-
-
-def _invert_root(S: Array, eps: float) -> Array:
-    """The upper triangular R with R'R = (S S')^-1, for the root S in coordinates in which the first one is I."""
-    T: Any = np.linalg.qr(S.T, mode="r")
-    if len(T) and np.linalg.svd(T, compute_uv=False).min() <= 10 * len(T) * eps:
-        raise ValueError("a direction is known to rounding and has no finite information")
-    R: Any = np.linalg.qr(np.linalg.solve(T.T, np.eye(len(T))), mode="r")
-    return with_positive_diagonal(R)
-
-
-def _invert(M: Array, u: Array) -> tuple[Array, Array]:
-    """M^-1 and M^-1 u."""
-    if len(M) and np.linalg.eigvalsh(M)[0] <= 0:
-        raise ValueError("a direction is known exactly and has no finite information")
-    L = np.linalg.inv(M)
-    return L, L @ u
 
 
 METHOD = Method(
@@ -262,7 +206,7 @@ METHOD = Method(
         Merge(
             "exact",
             "the sum of the information of both; no transition, no process noise, linear model",
-            merge,
+            merge_states,
             _merge_refusal,
         )
     ),

@@ -62,6 +62,13 @@ def _block_diagonal(A: Array, B: Array) -> Array:
     return both
 
 
+def covariance_root(P: Array) -> Array:
+    """B (d, rank) with P = B B'."""
+    values, U = np.linalg.eigh(P)
+    kept = values > len(P) * np.finfo(float).eps * values[-1]
+    return np.asarray(U[:, kept] * np.sqrt(values[kept]))
+
+
 def lower_root(B: Array) -> Array:
     """The lower triangular S (d, d) with S S' = B B' for B (d, k), and no negative number on its diagonal."""
     d, k = B.shape

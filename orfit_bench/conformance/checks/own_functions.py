@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.context import FEATURES, CheckContext
 from orfit_bench.learners.restoring import from_bytes, load, restore
@@ -96,9 +97,7 @@ def _ensure_unchanged(context: CheckContext, failing: Failing, error: type[Excep
     """Each call that learns, failing early and late, raises the error and changes nothing, and works again after it."""
     B, chunk = context.batch_size, context.rows()
     learner, rows = context.train(chunk.cut(0, B), model=failing.model), chunk.cut(B, 4 * B)
-    acts = {"partial_fit": context.learn_silently, "prequential": context.learn}
-    acts |= {"step": context.step} if context.supports("blocks") else {}
-    for (name, act), calls in product(acts.items(), (1, 2, 3, 5)):
+    for (name, act), calls in product(calls_that_learn(context).items(), (1, 2, 3, 5)):
         tried, want, failing.left = learner.copy(), learner.copy(), calls
         try:
             act(tried, rows)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_refusal
+from orfit_bench.conformance.acceptance import calls_that_learn, ensure_finite_state, rows_until_refusal
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.invalid_input import TOO_LARGE
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
@@ -52,12 +52,7 @@ def invalid_targets_are_refused(context: CheckContext) -> None:
 
 def _calls(context: CheckContext) -> dict[str, Callable[[Any, Chunk], Any]]:
     """The calls that learn rows."""
-    calls: dict[str, Callable[[Any, Chunk], Any]] = {
-        "partial_fit": lambda learner, rows: learner.partial_fit(rows.X, rows.y),
-        "prequential": lambda learner, rows: learner.prequential(rows.X, rows.y),
-    }
-    if context.supports("blocks"):
-        calls["step"] = lambda learner, rows: learner.step(rows.X, rows.y)
+    calls = calls_that_learn(context)
     if not needs_single_rows(context):
         calls["learn_one"] = lambda learner, rows: learn_one(learner, rows.X[0], rows, 0)
     return calls

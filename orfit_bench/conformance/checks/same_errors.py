@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, skip_if
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
 
-ROW_NAMES = re.compile(r"\b[XxA]\b(, X\b)?")
+ROW_NAMES = re.compile(r"\b[XxA]\b")
 """What the argument with the rows is called: X, x of a single row, A of a block."""
-Call = Callable[[Any, Any, Any], Any]
-"""A call of a learner with rows and targets."""
 
 
 @check(all_variants=False)
@@ -27,10 +27,11 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
     for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * B))):
         before = learner.copy()
         for what, X, y in _invalid(chunk.cut(0, 2 * B)):
-            want = _error_of(_partial_fit, learner, X, y)
+            calls = calls_that_learn(context)
+            errors = {name: _error_of(partial(call, learner, chunk._replace(X=X, y=y))) for name, call in calls.items()}
+            want = errors["partial_fit"]
             ensure(want, f"partial_fit learns {what}")
-            for name, call in _calls(context).items():
-                got = _error_of(call, learner, X, y)
+            for name, got in errors.items():
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
 
@@ -42,11 +43,12 @@ def questions_give_the_same_errors(context: CheckContext) -> None:
     chunk = context.rows()
     learner = context.train(chunk.cut(0, 2 * context.batch_size))
     for what, X in _invalid_rows(np.array(chunk.X[:4])):
-        want = _error_of(_partial_fit, learner, X, None if chunk.y is None else chunk.y[: np.shape(X)[0]])
+        y = None if chunk.y is None else chunk.y[: np.shape(X)[0]]
+        want = _error_of(partial(context.learn_silently, learner, chunk._replace(X=X, y=y)))
         ensure(want, f"partial_fit learns {what}")
         for name in ("predict", "decision_function", "predict_proba", "transform"):
             if question := getattr(learner, name, None):
-                got = _error_of(lambda learner, X, y: question(X), learner, X, None)
+                got = _error_of(partial(question, X))
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
 
 
@@ -58,35 +60,17 @@ def single_rows_give_the_same_errors(context: CheckContext) -> None:
     for learner in (context.initialize(chunk), context.train(chunk.cut(0, 2 * context.batch_size))):
         before, good = learner.copy(), chunk.cut(0, 1)
         for what, X, y in _invalid_single(good, 1 + (context.variant.outputs or 1), context.method.traits.gaps):
-            want = _error_of(_partial_fit, learner, X, y).split(":")[0]
-            got = _error_of(_learn_one, learner, X, y).split(":")[0]
+            want = _error_of(partial(context.learn_silently, learner, good._replace(X=X, y=y))).split(":")[0]
+            got = _error_of(partial(learner.learn_one, X[0], *([] if y is None else [y[0]]))).split(":")[0]
             ensure(want, f"partial_fit learns {what}")
             ensure(got == want, f"{what}: learn_one raises {got or 'nothing'}, partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
 
 
-def _partial_fit(learner: Any, X: Any, y: Any) -> Any:
-    return learner.partial_fit(X) if y is None else learner.partial_fit(X, y)
-
-
-def _learn_one(learner: Any, X: Any, y: Any) -> Any:
-    return learner.learn_one(X[0]) if y is None else learner.learn_one(X[0], y[0])
-
-
-def _calls(context: CheckContext) -> dict[str, Call]:
-    """The other calls that learn rows."""
-    calls: dict[str, Call] = {}
-    if context.method.traits.supervised:
-        calls["prequential"] = lambda learner, X, y: learner.prequential(X, y)
-    if context.supports("blocks"):
-        calls["step"] = lambda learner, X, y: learner.step(X) if y is None else learner.step(X, y)
-    return calls
-
-
-def _error_of(call: Call, learner: Any, X: Any, y: Any) -> str:
+def _error_of(call: Callable[[], Any]) -> str:
     """Type and text of the error, with one name for the rows; empty if there was none."""
     try:
-        call(learner, X, y)
+        call()
     except Exception as error:
         return f"{type(error).__name__}: {ROW_NAMES.sub('X', str(error))}"
     return ""

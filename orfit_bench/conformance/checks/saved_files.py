@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,7 @@ def changed_files_are_refused(context: CheckContext) -> None:
             other = bytearray(data)
             other[place] ^= 255
             yield f"byte {place} of {len(data)} changed", bytes(other)
-        with np.load(io.BytesIO(data)) as file:
-            members = {name: file[name] for name in file.files}
+        members = read_members(data)
         for name in members.keys() - {"header", "checksum"}:
             yield f"{name} changed, in an archive that is whole", _with_changed_byte(members, name, rng)
 
@@ -54,6 +53,24 @@ def save(context: CheckContext, n: int) -> bytes:
         path = Path(folder, "state.npz")
         context.train(context.rows(n=n)).save(path)
         return path.read_bytes()
+
+
+def read_members(data: bytes) -> dict[str, Any]:
+    """The members of an archive by name."""
+    with np.load(io.BytesIO(data)) as file:
+        return {name: file[name] for name in file.files}
+
+
+def ensure_unreadable(read: Callable[[], Any], what: str, where: str = "") -> None:
+    """Reading must raise ValueError, which names where the state came from."""
+    try:
+        read()
+    except ValueError as error:
+        ensure(str(error) and where in str(error), f"{what}: the error does not say {where or 'anything'}: {error}")
+    except Exception as error:
+        ensure(False, f"{what}: {type(error).__name__} ({error}), want ValueError")
+    else:
+        ensure(False, f"{what}: a learner was read")
 
 
 def _with_changed_byte(members: dict[str, Any], name: str, rng: Any) -> bytes:

@@ -15,13 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import max_error, remembered_steps
+from orfit_bench.kernels.guards import MAX_GROWING_ERROR, remembered_steps
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
 from orfit_bench_numba._precision_guard import copy, dot
-
-MOST = max_error(0.5)
-"""The largest relative error of a variance with which a row is learned while earlier rows are forgotten."""
 
 
 def learn_root(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -57,7 +54,7 @@ def learn_root_rows(
     """
     (n, d), outputs, one = X.shape, len(W), type(ff)(1)
     forgets, error = not directional and ff < one, type(ff)(0)
-    half, most = np.sqrt(np.finfo(X.dtype).eps), type(ff)(MOST)
+    half, most = np.sqrt(np.finfo(X.dtype).eps), type(ff)(MAX_GROWING_ERROR)
     R, B = root, np.zeros((d, d), X.dtype)
     u, v, x, e = np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(d, X.dtype), np.empty(outputs, X.dtype)
     b = np.empty((outputs, d), X.dtype)

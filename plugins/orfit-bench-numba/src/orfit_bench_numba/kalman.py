@@ -24,7 +24,7 @@ import numpy as np
 
 from orfit_bench.kernels import filtering
 from orfit_bench.kernels.filtering import regained_variance
-from orfit_bench.kernels.guards import NO_LIMITS, is_singular
+from orfit_bench.kernels.guards import MAX_GROWING_ERROR, NO_LIMITS, is_singular
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._exact_observations import learn_exactly
@@ -37,7 +37,7 @@ from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench_numpy import kalman as reference
 from orfit_bench_numpy.kalman import can_smooth
 
-TRANSITION_LIMITS = NO_LIMITS._replace(max_error=0.01)
+TRANSITION_LIMITS = NO_LIMITS._replace(max_error=MAX_GROWING_ERROR)
 """A transition may amplify errors, as forgetting does."""
 
 __all__ = [

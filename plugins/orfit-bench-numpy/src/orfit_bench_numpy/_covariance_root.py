@@ -13,6 +13,7 @@ import numpy as np
 from orfit_bench.kernels.exact_observations import inverse_or_zero
 from orfit_bench.kernels.filtering import max_error, regained_variance
 from orfit_bench.kernels.guards import (
+    MAX_GROWING_ERROR,
     is_finite,
     is_singular,
     measure_root_precision,
@@ -81,7 +82,7 @@ def can_smooth(s: State, p: Params) -> bool:
     error = eps / values[values > rounding_bound(S)].min(initial=1) ** 2
     if error > eps**0.5:
         s.precision_lost[...] = 1
-    return bool(error <= 0.01)
+    return bool(error <= MAX_GROWING_ERROR)
 
 
 def deviations(S: Array) -> Array:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_rounds, measure_innovations
+from orfit_bench.kernels.guards import MAX_GROWING_ERROR
 from orfit_bench.kernels.loops import Array
 
 
@@ -66,7 +67,7 @@ def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
         out[row] = f
     R = entries(model.observation_noise, j).astype(x.dtype)
     left = R + np.where(motion.has_transition, np.inf, ((x[:, None] @ motion.regained)[:, 0] * x).sum(axis=1))
-    max_error = np.where(motion.has_transition, 0.01, 1)
+    max_error = np.where(motion.has_transition, MAX_GROWING_ERROR, 1)
     V, deviation, accepted, degraded = measure_innovations(P, x, R, left, max_error)
     seen: Any = ~np.isnan(y).any(axis=1)
     e = np.where(seen[:, None], y - f, 0) / deviation[:, None]

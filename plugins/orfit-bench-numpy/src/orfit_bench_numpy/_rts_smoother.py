@@ -23,6 +23,7 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
     at_rest = [j > 0 and is_at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))]
     moved = [j for j in range(len(F)) if not at_rest[j]]
     scale = np.diagonal(P_pred, axis1=1, axis2=2)[moved][np.cumsum(np.logical_not(at_rest)) - 1]  # the filter's s.scale
+    identity = np.eye(P.shape[1], dtype=P.dtype)
     for j in range(len(F) - 1, 0, -1):
         if at_rest[j]:  # the same state, so the same moments
             m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
@@ -35,7 +36,7 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
         m[j - 1] += L @ (m[j] - m_pred[j])
         # Sigma_(j-1|n) = Sigma_(j-1|j-1) + L (Sigma_(j|n) - Sigma_(j|j-1)) L', as (I - L A_j) Sigma_(j-1|j-1)
         # (I - L A_j)' + L (Q_j + Sigma_(j|n)) L', a sum in which nothing large cancels
-        rest = np.eye(len(A), dtype=P.dtype) - L @ A
+        rest = identity - L @ A
         S = rest @ before @ rest.T + L @ (P_pred[j] - moved @ A.T + P[j]) @ L.T
         P[j - 1] = S / 2 + S.T / 2
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_learn, make_fleet_learn, measure_innovations
 from orfit_bench.kernels.guards import (
+    MAX_GROWING_ERROR,
     factor_covariance,
     forgetting_limits,
     is_finite,
@@ -105,7 +106,7 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
     """A step of many members at once, as `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p)."""
     ff = p.forgetting_factor[j].astype(x.dtype)
-    V, deviation, applied, degraded = measure_innovations(s.P, x, ff, ff, np.where(ff < 1, 0.01, 1))
+    V, deviation, applied, degraded = measure_innovations(s.P, x, ff, ff, np.where(ff < 1, MAX_GROWING_ERROR, 1))
     w = s.w + V[:, :, None] * (e / deviation[:, None])[:, None, :]  # survey, eq. (11): w + P x e / S
     largest = (np.diagonal(s.P, axis1=1, axis2=2) - V * V).max(axis=1) / ff
     applied &= np.isfinite(w).all(axis=(1, 2)) & (largest < np.finfo(x.dtype).max / 4)

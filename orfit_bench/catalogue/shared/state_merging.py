@@ -1,0 +1,58 @@
+"""The merge of two Kalman filters of a constant state: the sum of their information, in coordinates of the prior.
+
+Shapes: mean (d, r), P and S (d, d), B (d, rank) with B B' the first covariance, u (rank, r).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.catalogue.shared.gaussian_states import covariance_root, lower_root, with_positive_diagonal
+from orfit_bench.catalogue.shared.information_roots import Root, add_roots
+from orfit_bench.catalogue.shared.merging import any_lost
+from orfit_bench.spec import Array, Settings, Side
+
+
+def merge_states(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
+    """L = L_a + L_b - L_0 and L u likewise, in coordinates u of the prior: theta = theta_0 + B u, Sigma_0 = B B'."""
+    if a.fields["moved"] or b.fields["moved"]:
+        raise ValueError("a state moved between its rows")
+    mean, P = a.start["mean"], a.start["covariance"]
+    B = covariance_root(P)
+    to = np.linalg.pinv(B)
+    if "root" in a.fields:
+        return _merge_roots(a, b, B, to)
+    found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
+    L = sum(L for L, _ in found) - np.eye(B.shape[1])
+    M = B @ np.linalg.inv(L) @ B.T
+    lost = any_lost(a, b, lost=False)
+    u = np.linalg.solve(L, sum(Lu for _, Lu in found))
+    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
+
+
+def _merge_roots(a: Side, b: Side, B: Array, to: Array) -> dict[str, Array]:
+    """The same from the roots of the information in these coordinates, where the prior is I."""
+    mean, eye = a.start["mean"], np.eye(B.shape[1])
+    one, other = (Root(_invert_root(to @ s.fields["root"], s.eps), to @ (s.fields["mean"] - mean)) for s in (a, b))
+    (R, u), lost = add_roots(one, other, eye, a.eps)
+    S = lower_root(B @ np.linalg.solve(R, eye))
+    return {"mean": mean + B @ u, "root": S, "covariance": S @ S.T, "precision_lost": any_lost(a, b, lost)}
+
+
+def _invert_root(S: Array, eps: float) -> Array:
+    """The upper triangular R with R'R = (S S')^-1, for the root S in coordinates in which the first one is I."""
+    T: Any = np.linalg.qr(S.T, mode="r")
+    if len(T) and np.linalg.svd(T, compute_uv=False).min() <= 10 * len(T) * eps:
+        raise ValueError("a direction is known to rounding and has no finite information")
+    R: Any = np.linalg.qr(np.linalg.solve(T.T, np.eye(len(T))), mode="r")
+    return with_positive_diagonal(R)
+
+
+def _invert(M: Array, u: Array) -> tuple[Array, Array]:
+    """M^-1 and M^-1 u."""
+    if len(M) and np.linalg.eigvalsh(M)[0] <= 0:
+        raise ValueError("a direction is known exactly and has no finite information")
+    L = np.linalg.inv(M)
+    return L, L @ u
