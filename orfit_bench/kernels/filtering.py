@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.kernels.guards import MAX_GROWING_ERROR
+from orfit_bench.kernels.guards import NO_LIMITS, TRANSITION_LIMITS, Limits
 
 Array = NDArray[Any]
 PredictStep = Callable[[Any, Array, Any], bool]
@@ -50,20 +50,26 @@ def moved_mean(mean: Array, p: Any) -> Any:
     return mean if p.control is None else mean + p.control
 
 
-def regained_variance(J: Array, p: Any) -> Any:
-    """The variance x'Q x (q,) that the process noise adds to each row's direction before the next step.
+def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
+    """The variances (d,) by which rounding in the predicted covariance is measured: its own, or those of the terms.
 
-    Infinite with a transition matrix, which turns other directions there.
+    A sum over k of F_ik P_kl has terms of the variance F_ik^2 P_kk, of which it may leave little.
     """
-    if p.transition is not None:
-        return np.inf
+    variances = np.diagonal(predicted)
+    return variances if F is None else np.maximum(variances, (F * F) @ np.diagonal(P))
+
+
+def compared_variances(s: Any, p: Any) -> Array:
+    """The variances (d,) by which rounding along a row is measured: those of the move, if the state has just moved."""
+    variances: Array = s.scale if p.is_dynamic and p.t > 1 else np.diagonal(s.covariance)
+    return variances
+
+
+def regained_variance(J: Array, p: Any) -> Any:
+    """The variance x'Q x (q,) that the process noise adds to each row's direction before the next step."""
     return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)
 
 
-def max_error(p: Any) -> float:
-    """The largest relative error of a variance with which a step is applied.
-
-    MAX_GROWING_ERROR with a transition matrix, which may enlarge an error as forgetting does; otherwise 1, no correct
-    digit.
-    """
-    return 1.0 if p.transition is None else MAX_GROWING_ERROR
+def limits_of(p: Any) -> Limits:
+    """When a step is refused: earlier with a transition matrix."""
+    return NO_LIMITS if p.transition is None else TRANSITION_LIMITS

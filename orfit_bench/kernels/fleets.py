@@ -112,6 +112,11 @@ def move_members(w: Array, move: Array) -> Array:
     return applied
 
 
+def diagonals(P: Array) -> Array:
+    """The diagonals (m, p) of matrices P (m, p, p)."""
+    return np.diagonal(P, axis1=1, axis2=2)
+
+
 class Innovations(NamedTuple):
     """A row for each of m members: V (m, p), the deviation (m,) and the verdicts on them (m,)."""
 
@@ -121,17 +126,21 @@ class Innovations(NamedTuple):
     degraded: Array
 
 
-def measure_innovations(P: Array, x: Array, noise: Array, left: Array, max_error: Array) -> Innovations:
+def measure_innovations(
+    P: Array, x: Array, noise: Array, left: Array, variances: Array, max_rounding: Array, max_cancellation: Array
+) -> Innovations:
     """V = P x / sqrt(S) with S = x'P x + noise, and whether enough digits are left, as `guards.factor_covariance` says.
 
-    P (m, p, p), x (m, p), noise, left and max_error (m,); left is the least variance that the next row finds along x.
+    P (m, p, p), x and variances (m, p), the others (m,) or numbers; left is the least variance that the next row finds
+    along x.
     """
     info = np.finfo(P.dtype)
     U = (P @ x[:, :, None])[:, :, 0]
     S = np.vecdot(x, U) + noise
-    widest = np.sqrt(np.abs(np.diagonal(P, axis1=1, axis2=2)))
+    widest = np.sqrt(np.abs(variances))
     rounding, cancellation = info.eps * np.vecdot(np.abs(x), widest) ** 2 / S, info.eps * S / left
-    accepted = (S > 0) & (noise * (1 - info.eps**0.5) <= S) & (rounding <= max_error) & (cancellation <= max_error)
+    accepted = (S > 0) & (noise * (1 - info.eps**0.5) <= S)
+    accepted &= (rounding <= max_rounding) & (cancellation <= max_cancellation)
     wound_up = widest.max(axis=1) > float(info.max) ** 0.25
     degraded = (rounding > info.eps**0.5) | (cancellation > info.eps ** (1 / 3)) | wound_up
     deviation = np.sqrt(np.where(S > 0, S, 1))

@@ -78,24 +78,27 @@ class Limits(NamedTuple):
     ----------
     ff : float
         P is divided by it after the update.
-    max_error : float
-        Largest estimated relative error of a variance, see `measure_precision`.
+    max_rounding, max_cancellation : float
+        Largest estimated relative errors of a variance, see `measure_precision`; with 1, no digit is correct.
     max_variance : float
         Bound that every P_ii stays below.
     """
 
     ff: float = 1.0
-    max_error: float = 1.0
+    max_rounding: float = 1.0
+    max_cancellation: float = 1.0
     max_variance: float = math.inf
 
 
 NO_LIMITS = Limits()
+TRANSITION_LIMITS = Limits(max_rounding=MAX_GROWING_ERROR)
+"""A transition may enlarge an error, as forgetting does; what a row leaves behind, the next rows correct."""
 
 
 @cache
 def forgetting_limits(ff: float, dtype: Any) -> Limits:
     """The limits for a forgetting factor: with ff < 1 errors grow with every row, and P may overflow."""
-    return Limits(ff, max_error(ff), float(np.finfo(dtype).max / 4))
+    return Limits(ff, max_error(ff), max_error(ff), float(np.finfo(dtype).max / 4))
 
 
 def max_error(ff: float) -> float:
@@ -112,24 +115,27 @@ def remembered_steps(ff: float, t: int) -> float:
     return (1 - ff**t) / (1 - ff)
 
 
-def measure_precision(P: Array, J: Array, S: Array, L: Array, remaining: Array, max_error: float) -> Precision:
+def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining: Array, limits: Limits) -> Precision:
     """Estimate the relative errors of the variances x'P x along the rows x of J, for S = L L'.
+
+    `variances` (p,) is the diagonal of P, or the larger one of the terms of which P was computed.
 
     Two estimates, O(p) numbers a row. Rounding: eps (sum |x_i| sqrt(P_ii))^2 relative to the innovation variance.
     Cancellation: a step reduces the variance from s to at most `remaining` (q,), where an error of eps s stays.
 
     Degraded: an estimate exceeds sqrt(eps) or eps^(1/3), or P exceeds half the exponent range of its dtype, which
-    happens to directions that are forgotten and never observed. Exhausted: an estimate exceeds `max_error`.
+    happens to directions that are forgotten and never observed. Exhausted: an estimate exceeds its limit.
     """
-    info, deviations = np.finfo(P.dtype), np.sqrt(np.abs(np.diagonal(P)))
+    info, deviations = np.finfo(S.dtype), np.sqrt(np.abs(variances))
     rounding = info.eps * ((np.abs(J) @ deviations) ** 2 / np.diagonal(S).real).max()
     cancellation = info.eps * (np.diagonal(L).real ** 2 / remaining).max()
     wound_up = deviations.max() > float(info.max) ** 0.25
     degraded = rounding > info.eps**0.5 or cancellation > info.eps ** (1 / 3) or wound_up
-    return Precision(bool(degraded), not (rounding <= max_error and cancellation <= max_error))  # so that NaN refuses
+    accepted = rounding <= limits.max_rounding and cancellation <= limits.max_cancellation
+    return Precision(bool(degraded), not accepted)  # so that NaN refuses
 
 
-def measure_root_precision(size: Array, J: Array, T: Array, remaining: Array, max_error: float) -> Precision:
+def measure_root_precision(size: Array, J: Array, T: Array, remaining: Array, limits: Limits) -> Precision:
     """As `measure_precision` for a root of P, whose rounding errors add to variances by their squares.
 
     `size` (p,) is the deviation of each parameter, or the larger one of the terms of which it was computed; T (q, q) is
@@ -139,7 +145,7 @@ def measure_root_precision(size: Array, J: Array, T: Array, remaining: Array, ma
     eps, innovations = np.finfo(T.dtype).eps, np.sqrt(np.vecdot(T, T))
     rounding = ((eps * (np.abs(J) @ size) / innovations) ** 2).max()
     cancellation = ((eps * innovations) ** 2 / remaining).max()
-    return Precision(bool(rounding > eps**0.5 or cancellation > 0.1), not rounding <= max_error)
+    return Precision(bool(rounding > eps**0.5 or cancellation > 0.1), not rounding <= limits.max_rounding)
 
 
 def keeps_variances_finite(P: Array, V: Array, limits: Limits) -> bool:
@@ -155,18 +161,18 @@ class Factor(NamedTuple):
 
 
 def factor_covariance(
-    P: Array, J: Array, S: Array, R: Array, max_error: float, regained_variance: Any = 0.0
+    variances: Array, J: Array, S: Array, R: Array, limits: Limits, regained_variance: Any = 0.0
 ) -> Factor | None:
     """The factor of S = J P J' + R (q, q) for rows J (q, p) with noise R; None where too few digits of P are left.
 
-    `max_error` is the largest relative error of a variance that is accepted, `regained_variance` (q,) what the rows'
-    variances gain before the next step.
+    `variances` (p,) are those of P, as in `measure_precision`; `regained_variance` (q,) is what the variances along the
+    rows gain before the next step.
     """
     pivots = noise_pivots(R)
     L = factor_innovation(S, pivots)
     if L is None:
         return None
-    precision = measure_precision(P, J, S, L, pivots + regained_variance, max_error)
+    precision = measure_precision(variances, J, S, L, pivots + regained_variance, limits)
     return None if precision.exhausted else Factor(L, precision.degraded)
 
 

@@ -182,6 +182,8 @@ INEQUALITIES = {
     *("overflowing_mean_is_refused", "overflowing_mean_of_a_root_is_refused"),
     *("forecasts_of_a_growing_state", "forecasts_by_a_root", "predictions_while_forgetting", "predictions_by_a_root"),
     "forecasts_after_cancelling_moves",
+    "cancelling_moves_by_a_root",
+    "forecasts_from_a_vague_state",
     *("overflowing_weights_are_refused", "overflowing_information_is_refused"),
     "warns_once_half_of_the_digits_are_lost",
     *("warns_on_precision_loss", "filter_warns_on_precision_loss", "layer_warns_on_precision_loss"),

@@ -7,6 +7,8 @@ from orfit_bench.kernels import guards
 
 RNG = np.random.default_rng(0)
 
+FORGETTING = guards.forgetting_limits(0.9, np.dtype(float))
+
 
 def test_finite_numbers_whose_sum_of_squares_overflows_are_finite():
     assert guards.is_finite(np.array([1e200, -1e200]))
@@ -42,7 +44,7 @@ def test_noise_of_two_equal_rows_is_singular():
 def test_a_large_variance_reduced_to_that_of_the_noise_loses_digits(variance, degraded, exhausted):
     P, J, R = variance * np.eye(2), np.array([[1.0, 0.0]]), np.ones((1, 1))
     S = J @ P @ J.T + R
-    found = guards.measure_precision(P, J, S, np.linalg.cholesky(S), np.ones(1), guards.max_error(0.9))
+    found = guards.measure_precision(np.diagonal(P), J, S, np.linalg.cholesky(S), np.ones(1), FORGETTING)
     assert found == guards.Precision(degraded, exhausted)
 
 
@@ -69,8 +71,8 @@ def test_covariance_without_correct_digits_has_no_factor():
     J, R = np.array([[1.0, 0.0]]), np.ones((1, 1))
     for variance, degraded in ((1.0, False), (1e12, True)):
         P = variance * np.eye(2)
-        factor = guards.factor_covariance(P, J, J @ P @ J.T + R, R, 0.01)
+        factor = guards.factor_covariance(np.diagonal(P), J, J @ P @ J.T + R, R, FORGETTING)
         assert factor is not None
         assert factor.degraded == degraded
     P = 1e15 * np.eye(2)
-    assert guards.factor_covariance(P, J, J @ P @ J.T + R, R, 0.01) is None
+    assert guards.factor_covariance(np.diagonal(P), J, J @ P @ J.T + R, R, FORGETTING) is None

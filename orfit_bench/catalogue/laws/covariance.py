@@ -15,6 +15,8 @@ from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.spec import Array
 from orfit_bench.spec.law import Measured, Rows
 
+AT_REST = 1.0, 1.0
+"""The largest errors of a state that no transition moves."""
 UNCERTAIN = 0.05
 """A criterion within this relative distance of its threshold may be rounded to either side."""
 
@@ -32,21 +34,26 @@ Expected = Callable[[Array, Array], Outcome]
 
 
 def expected_outcome(
-    P: Array, x: Array, noise: float, ff: float | None = 1.0, left: float | None = None, least: float = 0.0
+    P: Array,
+    x: Array,
+    noise: float,
+    ff: float | None = 1.0,
+    left: float | None = None,
+    most: tuple[float, float] | None = None,
 ) -> Outcome:
     """For a row observed with this noise through P, which is then divided by ff (None: not divided; P may overflow).
 
-    `left` is a lower bound of the variance along x that the next row finds (default: the noise), `least` the largest
-    error estimate that is still accepted (default: chosen by the noise).
+    `left` is a lower bound of the variance along x that the next row finds (default: the noise), `most` the largest
+    relative errors by rounding and by cancellation that are still accepted (default: chosen by the noise).
     """
     info, wide, x = np.finfo(P.dtype), P.astype(np.longdouble), x.astype(np.longdouble)
     s = x @ wide @ x + noise
     size = np.sqrt(np.diagonal(wide))
     rounded, cancelled = info.eps * (abs(x) @ size) ** 2 / s, info.eps * s / (noise if left is None else left)
-    least = least or (0.01 if noise < 1 else 1.0)
+    max_rounding, max_cancellation = most or ((0.01, 0.01) if noise < 1 else (1.0, 1.0))
     highest = (np.diagonal(wide) - (wide @ x) ** 2 / s).max() / ff if ff else 0.0
     lost = [(rounded, info.eps**0.5), (cancelled, info.eps ** (1 / 3)), (size.max(), float(info.max) ** 0.25)]
-    refused = [(rounded, least), (cancelled, least), (highest, info.max / 4)]
+    refused = [(rounded, max_rounding), (cancelled, max_cancellation), (highest, info.max / 4)]
     unsure = any(abs(value / limit - 1) < UNCERTAIN for value, limit in lost + refused)
     return Outcome(any(a > b for a, b in lost), any(a > b for a, b in refused), unsure)
 
@@ -105,10 +112,10 @@ def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
     info = np.finfo(create().dtype)
     wrong, eps = 0, float(info.eps)
     for P, x in _wide_states(info):
-        wrong += wrong_of([x], partial(expected_outcome, noise=1.0, least=1), initial_covariance=P)
+        wrong += wrong_of([x], partial(expected_outcome, noise=1.0, most=AT_REST), initial_covariance=P)
     for R in (eps**0.6, 0.5, 1.0):
         for x in LARGE:
-            wrong += wrong_of([x], partial(expected_outcome, noise=R, least=1), observation_noise=R)
+            wrong += wrong_of([x], partial(expected_outcome, noise=R, most=AT_REST), observation_noise=R)
             for P in (1.0, 2.0**20, 2.0**40):
                 shaken = {"observation_noise": R, "process_noise": 0.25, "initial_covariance": P}
                 wrong += wrong_of([x, x], _StateWithNoise(R, 0.25), **shaken)
@@ -120,7 +127,7 @@ def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
 
 def _misjudges_block(learner: Any, x: Array, noise: float) -> bool:
     """Whether the outcome of a block of two rows along two axes, each as informative as one row, is unexpected."""
-    want = expected_outcome(np.eye(3, dtype=learner.dtype), x, noise, least=1)
+    want = expected_outcome(np.eye(3, dtype=learner.dtype), x, noise, most=AT_REST)
     if is_refused(learner.step, np.array([x, np.roll(x, 1)]), [0.5, 0.5]):
         return not (want.refused or want.unsure)
     warned = float(learner.array("precision_lost")) == 1
@@ -136,7 +143,7 @@ class _StateWithNoise:
     def __call__(self, P: Array, x: Array) -> Outcome:
         P = P if self.first else P + self.Q * np.eye(len(P), dtype=P.dtype)
         self.first = False
-        return expected_outcome(P, x, self.R, left=self.R + self.Q * float(x @ x), least=1)
+        return expected_outcome(P, x, self.R, left=self.R + self.Q * float(x @ x), most=AT_REST)
 
 
 class _StateWithTransition:
@@ -151,4 +158,4 @@ class _StateWithTransition:
         self.first = False
         if not np.isfinite(P).all():
             return Outcome(False, True, False)
-        return expected_outcome(P, x, self.R, ff=None, left=np.inf, least=0.01)
+        return expected_outcome(P, x, self.R, ff=None, most=(0.01, 1.0))

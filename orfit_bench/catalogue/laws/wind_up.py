@@ -39,21 +39,38 @@ def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
 
 
 def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
-    """In the square-root form, forecasts of what a move computes as a difference of parameters that grow alike.
+    """Forecasts of what a move computes as a difference of parameters that grow alike.
 
     The sum of the last two parameters doubles with each move and is not observed; their difference halves.
     """
     F, Q = np.array([[0.5, 0.5, -0.5], [0, 1.25, 0.75], [0, 0.75, 1.25]]), np.diag([0.25, 0, 0])
-    learner = create(form="square_root", transition=F, process_noise=Q)
-    step = _difference()
-    wrong = _count_wrong(learner, np.eye(3)[0], step, np.random.default_rng(rows.seed), multiples=(1.0,))
+    step = _first_parameter(np.array([[0.5, 0.5], [0, 0.5]]), np.diag([0.25, 0]), np.diag([1.0, 2.0]))
+    wrong = _count_wrong_of_first(create(transition=F, process_noise=Q), 3, step, rows)
     return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
 
 
-def _difference() -> Step:
-    """The filter of the first parameter and that difference, which has no parameter that grows."""
-    A, Q = np.array([[0.5, 0.5], [0, 0.5]]), np.diag([0.25, 0])
-    mean, P = np.zeros(2), np.diag([1.0, 2.0])
+def cancelling_moves_by_a_root(create: Any, rows: Rows) -> Measured:
+    """The same in the square-root form."""
+    return forecasts_after_cancelling_moves(partial(create, form="square_root"), rows)
+
+
+def forecasts_from_a_vague_state(create: Any, rows: Rows) -> Measured:
+    """Forecasts of a parameter that turns into another one, by a first state of a million times the noise."""
+    F, wrong = to_float32(np.array([[0.6, 0.8], [-0.8, 0.6]])), 0
+    for vague in (9e5, 1.1e6):
+        step = _first_parameter(F, np.zeros((2, 2)), vague * np.eye(2))
+        wrong += _count_wrong_of_first(create(transition=F, initial_covariance=vague), 2, step, rows)
+    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+
+
+def _count_wrong_of_first(learner: Any, d: int, step: Step, rows: Rows) -> int:
+    """How many forecasts of the first of d parameters, which rows observe, are wrong."""
+    return _count_wrong(learner, np.eye(d)[0], step, np.random.default_rng(rows.seed), multiples=(1.0,))
+
+
+def _first_parameter(A: Any, Q: Any, P: Any) -> Step:
+    """The filter of a state whose first parameter is observed with the noise 1; P is its first covariance."""
+    mean = np.zeros(len(P))
 
     def step(y: float, z: float) -> tuple[float, float]:
         nonlocal mean, P
@@ -126,7 +143,9 @@ FILTER, REGRESSION = "survey, Proposition 3; docs/decisions/", "thesis, eq. (2.3
 OF_FILTER = (
     Law(forecasts_of_a_growing_state, f"{FILTER}0010", exponent=0),
     Law(forecasts_by_a_root, f"{FILTER}0061", exponent=0),
-    Law(forecasts_after_cancelling_moves, f"{FILTER}0061", exponent=0, shape="own"),
+    Law(forecasts_after_cancelling_moves, f"{FILTER}0010", exponent=0, shape="own"),
+    Law(cancelling_moves_by_a_root, f"{FILTER}0061", exponent=0, shape="own"),
+    Law(forecasts_from_a_vague_state, f"{FILTER}0010", exponent=0, shape="own"),
 )
 OF_RLS = (
     Law(predictions_while_forgetting, f"{REGRESSION}0004", exponent=0),

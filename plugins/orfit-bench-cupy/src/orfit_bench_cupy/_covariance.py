@@ -39,27 +39,36 @@ def learn_step(
     degraded: Array,
     limits: Limits = NO_LIMITS,
     regained: Any = 0.0,
+    variances: Array | None = None,
 ) -> bool:
     """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    regained is the variance that is added along the rows before the next step.
+    regained is the variance that is added along the rows before the next step; variances (p,) are those by which
+    rounding is measured, at least P's own.
     """
-    found = compute_changes([(P, J)], R, limits, regained)
+    found = compute_changes([(P, J)], R, limits, regained, variances)
     return bool(found) and apply_changes(w, w + found[0].move(E), [(P, found[0])], degraded, limits)
 
 
-def compute_changes(parts: Sequence[tuple[Array, Array]], R: Host, limits: Limits, regained: Any = 0.0) -> list[Change]:
+def compute_changes(
+    parts: Sequence[tuple[Array, Array]],
+    R: Host,
+    limits: Limits,
+    regained: Any = 0.0,
+    variances: Array | None = None,
+) -> list[Change]:
     """The change by the rows J for every (P, J); an empty list if too few digits of a P would be left."""
     U = [J @ P for P, J in parts]
-    numbers = fetch(*(a for (P, J), u in zip(parts, U, strict=True) for a in measure_variances(P, J, u)))
+    measured = (measure_variances(P, J, u, variances) for (P, J), u in zip(parts, U, strict=True))
+    numbers = fetch(*(a for found in measured for a in found))
     r, found = noise_pivots(R), []
-    for u, *(variances, size, widest) in zip(U, numbers[::3], numbers[1::3], numbers[2::3], strict=True):
-        S = variances + R
+    for u, *(along, size, widest) in zip(U, numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        S = along + R
         L = factor_innovation(S, r)
         if L is None:
             return []
         rounded = np.finfo(S.dtype).eps * size**2 / np.diagonal(S)
-        verdict = judge_rows(np.diagonal(L) ** 2, r, r + regained, rounded, widest, limits.max_error)
+        verdict = judge_rows(np.diagonal(L) ** 2, r, r + regained, rounded, widest, limits)
         if verdict == REFUSED:
             return []
         T = u.__array_namespace__().asarray(invert_lower(L))
@@ -67,10 +76,10 @@ def compute_changes(parts: Sequence[tuple[Array, Array]], R: Host, limits: Limit
     return found
 
 
-def measure_variances(P: Array, J: Array, U: Array) -> tuple[Array, Array, Array]:
-    """J P J', sum |J_i| sqrt(P_ii) for every row, and the largest |P_ii|."""
+def measure_variances(P: Array, J: Array, U: Array, variances: Array | None) -> tuple[Array, Array, Array]:
+    """J P J', sum |J_i| sqrt(P_ii) for every row, and the largest |P_ii|; of P, or these variances."""
     xp = P.__array_namespace__()
-    scale = xp.abs(xp.diagonal(P))
+    scale = xp.abs(xp.diagonal(P) if variances is None else variances)
     return U @ J.T, xp.abs(J) @ xp.sqrt(scale), xp.max(scale)
 
 

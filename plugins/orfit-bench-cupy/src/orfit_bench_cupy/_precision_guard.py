@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED
+from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_cupy._transfers import Host
 
 
-def judge_rows(s: Host, noise: Host, left: Any, rounded: Host, widest: Any, max_error: float) -> int:
+def judge_rows(s: Host, noise: Host, left: Any, rounded: Host, widest: Any, limits: Limits) -> int:
     """The worst verdict on the rows: REFUSED, ACCEPTED or DEGRADED, as the Numba kernel decides it.
 
     Row j has variance s_j, seen with this noise, and the next rows find at least the variance `left` along it; rounded
-    is the relative rounding error of s_j, widest the largest P_ii, max_error the largest error that is accepted.
+    is the relative rounding error of s_j, widest the largest P_ii.
     """
     info = np.finfo(s.dtype)
     half = math.sqrt(info.eps)
     cancelled = info.eps * s / left
-    if not ((s > 0) & (s >= noise * (1 - half)) & (rounded <= max_error) & (cancelled <= max_error)).all():  # NaN too
+    accurate = (rounded <= limits.max_rounding) & (cancelled <= limits.max_cancellation)
+    if not ((s > 0) & (s >= noise * (1 - half)) & accurate).all():  # NaN too
         return REFUSED
     degraded = (rounded > half) | (cancelled > info.eps ** (1 / 3)) | (widest > math.sqrt(info.max))
     return DEGRADED if degraded.any() else ACCEPTED

@@ -140,10 +140,11 @@ ENTRY predict_rows(const REAL* F, const REAL* C, const REAL* right, REAL* out, i
 
 // The verdict on a row, as _precision_guard.judge_rows and the Numba kernel decide it.
 DEVICE inline int judge_row(REAL pivot, REAL noise, REAL power, REAL size, REAL widest, REAL highest, REAL ff,
-                            REAL max_error, REAL max_variance, REAL eps, REAL third, REAL largest) {
+                            REAL max_rounding, REAL max_cancellation, REAL max_variance, REAL eps, REAL third, REAL largest) {
     const REAL s = pivot / power, half = sqrt(eps);
     const REAL rounded = eps * (size * size) / pivot, cancelled = eps * s / noise;
-    if (!(s > 0 && s >= noise * (1 - half) && rounded <= max_error && cancelled <= max_error)) return REFUSED;
+    const bool accurate = rounded <= max_rounding && cancelled <= max_cancellation;
+    if (!(s > 0 && s >= noise * (1 - half) && accurate)) return REFUSED;
     if (!(highest / (power * ff) < max_variance)) return REFUSED;
     return rounded > half || cancelled > third || widest / power > sqrt(largest) ? DEGRADED : ACCEPTED;
 }
@@ -151,8 +152,8 @@ DEVICE inline int judge_row(REAL pivot, REAL noise, REAL power, REAL size, REAL 
 // verdicts[block] by all rows and bounds, in one block of threads; with `predicts` also by `out`, which has to be finite.
 ENTRY judge_block(const REAL* L, const REAL* fits, const REAL* measured, const REAL* right, const REAL* noise,
                   const REAL* power, const unsigned char* gaps, const REAL* out, long long* verdicts, int predicts,
-                  int block, int b, int d, int r, REAL ff, REAL max_error, REAL max_variance, REAL eps, REAL third,
-                  REAL largest) {
+                  int block, int b, int d, int r, REAL ff, REAL max_rounding, REAL max_cancellation,
+                  REAL max_variance, REAL eps, REAL third, REAL largest) {
     SHARED(memory);
     REAL *verdict = memory, *total = verdict + b, *partial = total + b;
     const int tiles = (d + TILE - 1) / TILE, width = 3 * b + 3;
@@ -166,8 +167,8 @@ ENTRY judge_block(const REAL* L, const REAL* fits, const REAL* measured, const R
             highest = larger(highest, of[2 * b]);
         }
         const REAL pivot = L[(long long)j * b + j] * L[(long long)j * b + j];
-        const int found = judge_row(pivot, noise[j], power[j], size, widest, highest, ff, max_error, max_variance, eps,
-                                    third, largest);
+        const int found = judge_row(pivot, noise[j], power[j], size, widest, highest, ff, max_rounding, max_cancellation,
+                                    max_variance, eps, third, largest);
         bool sound = fits[j] == 1 && L[(long long)j * b + j] > 0;
         for (int c = 0; c < r; c++) sound = sound && (!predicts || isfinite(out[(long long)j * r + c]));
         verdict[j] = !sound ? REFUSED : gaps[j] ? ACCEPTED : found;

@@ -32,7 +32,7 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X,
     const REAL *F = A + a_every * j * a_size, *V = Q + q_every * j * q_size, R = noise[j], half = sqrt(eps);
     const bool has_transition = takes_effect[2 * effect_every * j] != 0;
     const bool has_noise = takes_effect[2 * effect_every * j + 1] != 0;
-    const REAL max_error = has_transition ? (REAL)0.01 : (REAL)1;
+    const REAL max_rounding = has_transition ? (REAL)0.01 : (REAL)1;
     if (keeps_p) EACH(k, d * d) S[k] = own[k];
     EACH(k, d * r) W[k] = mean[j * d * r + k];
     long long row = bounds[2 * j];
@@ -75,6 +75,12 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X,
             for (int k = 0; k < d; k++) sum += predicted(S, N, g, h, by_matrix, d, k, i) * x[k];
             u[i] = sum;
             diagonal[i] = predicted(S, N, g, h, by_matrix, d, i, i);
+            REAL terms = 0;  // of the sums over k of A_ik P_kk A_ik, of which the diagonal may leave little
+            for (int k = 0; turns && by_matrix && k < d; k++) {
+                const REAL factor = entry_of(F, a_size, d, i, k);
+                terms += factor * factor * fabs(S[k * d + k]);
+            }
+            diagonal[i] = larger(diagonal[i], terms);
             v[i] = fabs(x[i]) * sqrt(fabs(diagonal[i]));
             if (!isfinite(diagonal[i])) flag[0] = 0;
             shares[i] = 0;  // of the variance x'Q x that the process noise adds before the next row
@@ -97,8 +103,8 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X,
             regained += shares[i];
         }
         const REAL s = R + variance, gain = missing ? (REAL)0 : 1 / sqrt(s), rounded = eps * (reach * reach / s);
-        const REAL cancelled = has_transition ? (REAL)0 : eps * s / (R + regained);
-        const bool accurate = s > 0 && s >= R * (1 - half) && rounded <= max_error && cancelled <= max_error;
+        const REAL cancelled = eps * s / (R + regained);
+        const bool accurate = s > 0 && s >= R * (1 - half) && rounded <= max_rounding && cancelled <= 1;
         EACH(i, d) for (int c = 0; c < r; c++) {
             if (!isfinite(missing ? M[i * r + c] : M[i * r + c] + z[c] * gain * (u[i] * gain))) flag[0] = 0;
         }

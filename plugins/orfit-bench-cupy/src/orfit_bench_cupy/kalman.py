@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.kernels.filtering import limits_of
 from orfit_bench.kernels.fleets import make_fleet_learn
-from orfit_bench.kernels.guards import NO_LIMITS, is_singular
+from orfit_bench.kernels.guards import is_singular
 from orfit_bench_cupy._block_rls import MIN_FEATURES, learn_on_host, learn_rows
 from orfit_bench_cupy._covariance import learn_step
 from orfit_bench_cupy._fleet_information import learn_filters
@@ -105,8 +106,17 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
         return False
     s.mean[...] = mean
     if p.is_dynamic:
-        s.covariance[...], s.scale[...] = P, P.diagonal()
+        s.scale[...] = moved_scale(s.covariance, F, P)
+        s.covariance[...] = P
     return True
+
+
+def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
+    """The variances (d,) by which rounding is measured: those predicted, or those of the terms of a product by F."""
+    if F is None or F.ndim < 2:
+        return predicted.diagonal()
+    xp = P.__array_namespace__()
+    return xp.maximum(predicted.diagonal(), (F * F) @ P.diagonal())
 
 
 def update(s: Any, J: Array, E: Array, p: Any) -> bool:
@@ -117,16 +127,14 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if is_singular(R):  # rows without noise
         here = host_parameters(p, R)
         return bool(run_on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
-    limits = NO_LIMITS if p.transition is None else kalman.TRANSITION_LIMITS
-    return learn_step(s.covariance, s.mean, J, E, R, s.precision_lost, limits, regained_variance(J, p))
+    given = s.covariance, s.mean, J, E, R, s.precision_lost, limits_of(p), regained_variance(J, p)
+    return learn_step(*given, s.scale if p.is_dynamic and p.t > 1 else None)
 
 
 def regained_variance(J: Array, p: Any) -> Any:
-    """The variance that each row's direction has again after the next prediction: a transition brings others there."""
+    """The variance x'Q x that the process noise adds to each row's direction before the next step."""
     Q = p.process_noise
-    if p.transition is not None or Q is None:
-        return 0.0 if p.transition is None else np.inf
-    return fetch(((J @ Q if Q.ndim == 2 else J * Q) * J).sum(axis=1))[0]
+    return 0.0 if Q is None else fetch(((J @ Q if Q.ndim == 2 else J * Q) * J).sum(axis=1))[0]
 
 
 def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:

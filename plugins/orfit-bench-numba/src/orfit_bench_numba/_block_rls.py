@@ -19,8 +19,8 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
+from orfit_bench_numba._covariance_row import is_missing, scale_errors
 from orfit_bench_numba._precision_guard import copy, is_clearly_safe, judge, measure_rounding
-from orfit_bench_numba._sequential_rls import is_missing, scale_errors
 from orfit_bench_numba._symmetric import downdate_lower, multiply_lower
 
 
@@ -65,7 +65,7 @@ def learn_block(
     return True
 
 
-@compiled("R R R R r (f f f) w W W")
+@compiled("R R R R r (f f f f) w W W")
 def judge_rows(
     L: Array, V: Array, X: Array, Y: Array, noise: Array, limits: Limits, diagonal: Array, Z: Array, out: Array
 ) -> Any:
@@ -90,7 +90,7 @@ def judge_rows(
                     diagonal[m] -= V[i, m] * V[i, m]
             taken = j
             rounded, widest, highest = measure_rounding(diagonal, V[j], x, s)
-        verdict = judge(s / power, noise[j], noise[j], rounded, widest / power, limits.max_error)
+        verdict = judge(s / power, noise[j], noise[j], rounded, widest / power, limits)
         scale_errors(z, Y[j], one / L[j, j])
         power *= limits.ff
         if verdict == REFUSED or not highest / power < limits.max_variance:

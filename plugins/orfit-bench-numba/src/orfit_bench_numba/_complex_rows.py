@@ -127,7 +127,7 @@ def is_step_finite(w: Array, e: Any, a: Array) -> Any:
     return nothing == 0
 
 
-@compiled_complex("W W R R (x x x) w W")
+@compiled_complex("W W R R (x x x x) w W")
 def update_covariance_rows(P: Array, W: Array, X: Array, Y: Array, limits: Limits, degraded: Array, out: Array) -> Any:
     """s = ff + a P a^H, v = P a^H / sqrt(s), w <- w + v e / sqrt(s), P <- (P - v v^H) / ff; returns how many rows.
 
@@ -153,7 +153,7 @@ def update_covariance_rows(P: Array, W: Array, X: Array, Y: Array, limits: Limit
             for i in range(d):
                 parts[i], sizes[i] = abs(v[i]), abs(a[i])
             rounded, widest, highest = measure_rounding(diagonal, parts, sizes, s)
-        verdict = judge(s, ff, ff, rounded, widest, limits.max_error)
+        verdict = judge(s, ff, ff, rounded, widest, limits)
         for k in range(len(W)):
             z[k] = product(a, W[k])
             if len(out):

@@ -19,7 +19,8 @@ from orfit_bench.kernels.guards import (
 )
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._block_rls import learn_block
-from orfit_bench_numba._sequential_rls import learn_row, learn_sequentially
+from orfit_bench_numba._covariance_row import learn_row
+from orfit_bench_numba._sequential_rls import learn_sequentially
 from orfit_bench_numba._symmetric import copy_lower_to_upper, downdate
 from orfit_bench_numba._threads import limit_blas_threads
 
@@ -80,18 +81,21 @@ def learn_step(
     degraded: Array,
     limits: Limits = NO_LIMITS,
     regained: Any = 0.0,
+    variances: Array | None = None,
 ) -> bool:
     """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    regained is the variance that is added along the rows before the next step.
+    regained is the variance that is added along the rows before the next step; variances (p,) are those by which
+    rounding is measured, at least P's own.
     """
+    variances = np.ascontiguousarray(np.diagonal(P) if variances is None else variances)
     if len(J) > 1:
         with limit_blas_threads(3.0 * len(J) * P.size):
-            change = compute_change(P, J, R, limits.max_error, regained)
+            change = compute_change(P, variances, J, R, limits, regained)
             return change is not None and apply_change(P, w, change, change.move(E), degraded, limits)
     W = np.ascontiguousarray(w.T)  # w itself if it has one column
     noise, left = R[0, 0], R[0, 0] + np.max(regained)
-    applied = learn_row(P, W, J[0], E[0].copy(), noise, left, tuple(limits), degraded.reshape(1))
+    applied = learn_row(P, W, variances, J[0], E[0].copy(), noise, left, tuple(limits), degraded.reshape(1))
     w[...] = W.T
     return bool(applied)
 
@@ -109,11 +113,13 @@ class Change(NamedTuple):
         return moved
 
 
-def compute_change(P: Array, J: Array, R: Array, max_error: float, regained: Any = 0.0) -> Change | None:
+def compute_change(
+    P: Array, variances: Array, J: Array, R: Array, limits: Limits, regained: Any = 0.0
+) -> Change | None:
     """The step by rows J of noise R, V = L^-1 J P with L L' = S = J P J' + R; None if too few digits would be left."""
     V = J @ P
     S = V @ J.T + R
-    factor = factor_covariance(P, J, S, R, max_error, regained)
+    factor = factor_covariance(variances, J, S, R, limits, regained)
     return None if factor is None else Change(solve_lower(factor.L, V), *factor)
 
 

@@ -1,6 +1,6 @@
 """Fleets of rls and class_rls: each member reads and writes its own P (d, d), 2 d^2 numbers of memory traffic a call.
 
-A row along which P clearly keeps its digits is learned as in `_few_features`, all others as in `_sequential_rls`.
+A row along which P clearly keeps its digits is learned as in `_few_features`, all others as in `_covariance_row`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from orfit_bench.kernels.guards import Limits
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._covariance import MIN_FEATURES
+from orfit_bench_numba._covariance_row import apply_row
 from orfit_bench_numba._few_features import accepted_variances, inner_products, update
 from orfit_bench_numba._finite import is_step_finite
 from orfit_bench_numba._fleets import on_threads
 from orfit_bench_numba._precision_guard import dot, is_clearly_safe
 from orfit_bench_numba._products import add_multiple, multiply
-from orfit_bench_numba._sequential_rls import apply_row
 
 
 @compiled("M M R R I I r w I W i i")
@@ -46,7 +46,8 @@ def learn_members(
     z, u = np.empty(W.shape[1], P.dtype), np.empty(W.shape[2], P.dtype)
     for j in range(begin, end):
         i, factor = members[j], ff[j]
-        limits = Limits(factor, one / 100 if factor < 1 else one, largest)
+        max_error = one / 100 if factor < 1 else one
+        limits = Limits(factor, max_error, max_error, largest)
         least, most = accepted_variances(factor)
         for t in range(starts[j], starts[j + 1]):
             safe, f, s = measure_row(P[i], X[t], u, W[i, 0], factor, least, most)

@@ -14,16 +14,17 @@ from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import inline
+from orfit_bench_numba._covariance_row import is_missing, is_update_finite, scale_errors
 from orfit_bench_numba._moving_state import (
     correct_covariance,
     fill_diagonal,
+    include_terms,
     multiply_predicted,
     predict_into,
     predict_mean,
     process_noise_along,
 )
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
-from orfit_bench_numba._sequential_rls import is_missing, is_update_finite, scale_errors
 from orfit_bench_numba._symmetric import tile_size
 from orfit_bench_numba._work_space import aligned
 
@@ -32,8 +33,8 @@ class Work(NamedTuple):
     """Work space for one row, and what its prediction finds: A (c, d) the means, M the covariance.
 
     N (d, d) is M if a matrix moves the state, otherwise (0, 0); tile is for its product. Of the other vectors u (d,) is
-    M x, `diagonal` that of M, and g and h are those of a motion without matrices. z (c,) are predictions of y, then its
-    errors, and v (d,) is the gain.
+    M x, `diagonal` that of M, or the larger variances of the terms of which it was computed, and g and h are those of a
+    motion without matrices. z (c,) are predictions of y, then its errors, and v (d,) is the gain.
     """
 
     N: Array
@@ -64,14 +65,13 @@ def allocate(W: Array, size: int) -> Any:
 def find_limits(
     x: Array, noise: Scalar, q: Array, Q: Array, has_transition: bool, has_noise: bool, work: Work
 ) -> tuple[Any, Any]:
-    """The least variance along x that the next row finds, and the largest error that the row may leave."""
+    """The least variance along x that the next row finds, and the largest rounding error of a variance."""
     one: Any = x.dtype.type(1)
-    if has_transition:  # it moves variance here from other directions, and may amplify errors as forgetting does
-        return one * np.inf, one / 100
+    max_rounding = one / 100 if has_transition else one  # it may amplify errors as forgetting does
     if not has_noise:
-        return noise, one
+        return noise, max_rounding
     fill_diagonal(work.h, q, True, one - one)
-    return noise + process_noise_along(Q, work.h, x), one
+    return noise + process_noise_along(Q, work.h, x), max_rounding
 
 
 @inline
@@ -97,6 +97,8 @@ def predict_row(
     if by_matrix:
         predict_into(work.N, P, work.g, work.h, F, Q, work.tile)
     trace, finite = multiply_predicted(work.u, work.diagonal, P, work.N, x, work.g, work.h, work.v, by_matrix)
+    if len(F):
+        trace = include_terms(work.diagonal, F, P, work.v)
     return by_matrix, trace, finite
 
 
@@ -123,7 +125,7 @@ def correct_row(
 ) -> Any:
     """Write the moved state, corrected by the row unless NaN is in y, to P and W; False, and nothing, if refused."""
     by_matrix, trace, finite = predicted
-    left, max_error = limits
+    left, max_rounding = limits
     one: Any = P.dtype.type(1)
     A, z, v = work.A, work.z, work.v
     missing, verdict = is_missing(y), ACCEPTED
@@ -131,7 +133,7 @@ def correct_row(
         z[:] = 0
         v[:] = 0
     else:
-        kept = Limits(one, max_error, np.inf)
+        kept = Limits(one, max_rounding, one, np.inf)
         verdict, gain, _ = judge_row(x, work.u, v, work.diagonal, trace, noise, left, one, kept)
         scale_errors(z, y, gain)
     if not (finite and verdict != REFUSED and is_update_finite(A, v, z)):

@@ -12,9 +12,9 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._covariance_row import multiply_symmetric
 from orfit_bench_numba._finite import is_finite
 from orfit_bench_numba._products import multiply
-from orfit_bench_numba._sequential_rls import multiply_symmetric
 from orfit_bench_numba._symmetric import allocate_tile, mirror_lower, multiply_both_sides
 
 
@@ -65,6 +65,30 @@ def multiply_predicted(
         widest = max(widest, abs(diagonal[j]))
     finite = widest < np.inf and not np.isnan(trace) and (not by_matrix or is_finite(N.reshape(-1)))
     return trace, finite
+
+
+@inline
+def include_terms(diagonal: Array, F: Array, P: Array, v: Array) -> Any:
+    """Raise the diagonal of F P F' to the variances of the terms F_ik P_kl of its sums; returns its trace.
+
+    v is work space.
+    """
+    trace = P.dtype.type(0)
+    for k in range(len(F)):
+        v[k] = abs(P[k, k])
+    for i in range(len(F)):
+        diagonal[i] = max(diagonal[i], dot_of_squares(F[i], v))
+        trace += abs(diagonal[i])
+    return trace
+
+
+@inline_reordered
+def dot_of_squares(f: Array, v: Array) -> Any:
+    """The sum of f_k^2 v_k."""
+    total = f.dtype.type(0)
+    for k in range(len(f)):
+        total += f[k] * f[k] * v[k]
+    return total
 
 
 @inline

@@ -17,16 +17,16 @@ from orfit_bench_numba._compile import inline, inline_reordered
 
 
 @inline
-def judge(s: Scalar, noise: Scalar, left: Scalar, rounded: Scalar, widest: Scalar, max_error: Scalar) -> Any:
+def judge(s: Scalar, noise: Scalar, left: Scalar, rounded: Scalar, widest: Scalar, limits: Limits) -> Any:
     """The verdict on a row of variance s with this noise, after which the next row finds at least `left` along it.
 
-    rounded is the relative rounding error of s, widest an upper bound of every P_ii, max_error the largest error that
-    is accepted.
+    rounded is the relative rounding error of s, widest an upper bound of every P_ii.
     """
     info = np.finfo(type(s))
     half = np.sqrt(info.eps)
     cancelled = info.eps * s / left
-    if not (s > 0 and s >= noise * (1 - half) and rounded <= max_error and cancelled <= max_error):  # refuses NaN too
+    accurate = rounded <= limits.max_rounding and cancelled <= limits.max_cancellation
+    if not (s > 0 and s >= noise * (1 - half) and accurate):  # refuses NaN too
         return REFUSED
     if rounded > half or cancelled > info.eps ** (1 / 3) or widest > np.sqrt(info.max):
         return DEGRADED
@@ -76,7 +76,7 @@ def judge_row(
     rounded, widest, highest = one - one, one - one, one - one
     if not is_clearly_safe(dot(x, x), trace, s, power * min(one, limits.ff)):
         rounded, widest, highest = measure_rounding(diagonal, v, x, s)
-    verdict = judge(s / power, noise, left, rounded, widest / power, limits.max_error)
+    verdict = judge(s / power, noise, left, rounded, widest / power, limits)
     return verdict, gain, highest / (power * limits.ff)
 
 

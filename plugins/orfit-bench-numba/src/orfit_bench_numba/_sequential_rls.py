@@ -17,12 +17,18 @@ import numpy as np
 
 from orfit_bench.kernels.guards import DEGRADED, REFUSED, Limits
 from orfit_bench_numba._arrays import Array, Scalar
-from orfit_bench_numba._borrow import borrowed
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._covariance_row import (
+    downdate_by_row,
+    is_missing,
+    is_update_finite,
+    multiply_symmetric,
+    scale_errors,
+)
 from orfit_bench_numba._precision_guard import copy, dot, judge_row
 
 
-@compiled("W W R R r (f f f) i w W")
+@compiled("W W R R r (f f f f) i w W")
 def learn_sequentially(
     P: Array, W: Array, X: Array, Y: Array, noise: Array, limits: Limits, shared: int, degraded: Array, out: Array
 ) -> Any:
@@ -94,70 +100,14 @@ def learn_sequentially(
     return learned
 
 
-@compiled("W W r w f f (f f f) w")
-def learn_row(
-    P: Array, W: Array, x: Array, z: Array, noise: Scalar, left: Scalar, limits: Limits, degraded: Array
-) -> Any:
-    """Learn one row x with the errors z, which are overwritten; if it is refused, return False and change nothing.
-
-    left is the least variance along x that the next row finds.
-    """
-    return apply_row(P, W, x, z, noise, left, Limits(*limits), degraded)
-
-
-@compiled("W W f f f f w r f")
-def learn_number(
-    P: Array,
-    W: Array,
-    noise: Scalar,
-    ff: Any,
-    max_error: Any,
-    max_variance: Any,
-    degraded: Array,
-    x: Array,
-    y: Scalar,
-) -> Any:
-    """Learn one row x with one target y; returns 1, or 0 if it is refused and nothing has changed."""
-    P, W, degraded, x = borrowed((P, W, degraded, x))
-    z = np.empty(1, P.dtype)
-    z[0] = y - dot(x, W[0])
-    if apply_row(P, W, x, z, noise, noise, Limits(ff, max_error, max_variance), degraded):
-        return 1
-    return 0
-
-
 @inline
-def apply_row(
-    P: Array, W: Array, x: Array, z: Array, noise: Scalar, left: Scalar, limits: Limits, degraded: Array
-) -> Any:
-    """See `learn_row`."""
-    one, trace = P.dtype.type(1), P.dtype.type(0)
-    u, v, diagonal = np.empty(len(x), P.dtype), np.empty(len(x), P.dtype), np.empty(len(x), P.dtype)
-    multiply_symmetric(P, x, u)
-    for i in range(len(x)):
-        diagonal[i] = P[i, i]
-        trace += abs(diagonal[i])
-    verdict, gain, highest = judge_row(x, u, v, diagonal, trace, noise, left, one, limits)
-    for k in range(len(z)):
-        z[k] *= gain
-    if verdict == REFUSED or not highest < limits.max_variance or not is_update_finite(W, v, z):
-        return False
-    for k in range(len(W)):
-        for j in range(len(x)):
-            W[k, j] += z[k] * v[j]
-    if verdict == DEGRADED:
-        degraded[0] = 1
-    downdate_by_row(P, v, one / limits.ff)
-    return True
-
-
-@inline
-def downdate_by_row(P: Array, v: Array, by: Scalar) -> None:
-    """P <- (P - v v') by."""
-    for i in range(len(v)):
-        v_i = v[i]
-        for j in range(len(v)):
-            P[i, j] = (P[i, j] - v_i * v[j]) * by
+def max_abs(W: Array) -> Any:
+    """The largest |W_kj|."""
+    found = W.dtype.type(0)
+    for k in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            found = max(found, abs(W[k, j]))
+    return found
 
 
 @inline
@@ -192,67 +142,3 @@ def downdate(P: Array, V: Array, by: Scalar) -> None:
         v0, v1, v2, v3 = V[0, i], V[1, i], V[2, i], V[3, i]
         for j in range(len(P)):
             P[i, j] = subtract_products(P[i, j], v0, v1, v2, v3, V[0, j], V[1, j], V[2, j], V[3, j]) * by
-
-
-@inline_reordered
-def multiply_symmetric(P: Array, x: Array, u: Array) -> None:
-    """u <- P x from the lower triangle: half the memory traffic."""
-    d = len(x)
-    u[:] = 0
-    for i in range(0, d - 3, 4):
-        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
-        u0, u1, u2, u3 = u[i], u[i + 1], u[i + 2], u[i + 3]
-        for j in range(i):
-            u0 += P[i, j] * x[j]
-            u1 += P[i + 1, j] * x[j]
-            u2 += P[i + 2, j] * x[j]
-            u3 += P[i + 3, j] * x[j]
-            u[j] += P[i, j] * x0 + P[i + 1, j] * x1 + P[i + 2, j] * x2 + P[i + 3, j] * x3
-        u[i], u[i + 1], u[i + 2], u[i + 3] = u0, u1, u2, u3
-        for k in range(i, i + 4):
-            for j in range(i, i + 4):
-                u[k] += P[k, j] * x[j]
-    for i in range(d - d % 4, d):
-        for j in range(i):
-            u[i] += P[i, j] * x[j]
-            u[j] += P[i, j] * x[i]
-        u[i] += P[i, i] * x[i]
-
-
-@inline
-def is_missing(y: Array) -> Any:
-    """Whether an entry of y is missing (NaN)."""
-    gaps = 0
-    for k in range(len(y)):
-        gaps += np.isnan(y[k])
-    return gaps > 0
-
-
-@inline
-def max_abs(W: Array) -> Any:
-    """The largest |W_kj|."""
-    found = W.dtype.type(0)
-    for k in range(W.shape[0]):
-        for j in range(W.shape[1]):
-            found = max(found, abs(W[k, j]))
-    return found
-
-
-@inline
-def is_update_finite(W: Array, v: Array, z: Array) -> Any:
-    """Whether all of W + z v' is finite."""
-    for k in range(len(z)):
-        for j in range(len(v)):
-            if not np.isfinite(W[k, j] + z[k] * v[j]):
-                return False
-    return True
-
-
-@inline
-def scale_errors(z: Array, y: Array, gain: Scalar) -> Any:
-    """z <- (y - z) gain; returns the sum of the |z_k|, NaN if one is NaN."""
-    total = z.dtype.type(0)
-    for k in range(len(z)):
-        z[k] = (y[k] - z[k]) * gain
-        total += abs(z[k])
-    return total

@@ -22,7 +22,7 @@ def step(s: Any, A: Array, Y: Array, p: Any) -> bool:
     """All rows of A as one step: K = P A'(ff I + A P A')^-1,  w <- w + K E,  P <- (P - K A P) / ff."""
     limits = forgetting_limits(p.forgetting_factor, A.dtype)
     with limit_blas_threads(3.0 * len(A) * s.P.size):
-        change = compute_change(s.P, A, limits.ff * np.eye(len(A), dtype=A.dtype), limits.max_error)
+        change = compute_change(s.P, np.diagonal(s.P), A, limits.ff * np.eye(len(A), dtype=A.dtype), limits)
         if change is None:
             return False
         errors = [y - A @ w for y, w in zip(Y.T, np.ascontiguousarray(s.w.T), strict=True)]

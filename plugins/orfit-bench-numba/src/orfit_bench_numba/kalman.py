@@ -4,7 +4,7 @@
 | --------------------- | -------------- | --------- | ----------------------------------------------------- |
 | `s.mean`              | theta_(t|t)    | x, m      | mean of the state, one column an output               |
 | `s.covariance`        | Sigma_(t|t)    | P         | its covariance, the same for every output             |
-| `s.scale`             |                |           | its diagonal after the last transition, or initially  |
+| `s.scale`             |                |           | variances of the last transition, or the first ones   |
 | `p.transition`        | A_t            | F         | transition of the state, from the second step on      |
 | `p.process_noise`     | Q_t            | Q         | covariance added by a transition                      |
 | `p.control`           |                | B u       | added to the mean by a transition                     |
@@ -23,22 +23,19 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels import filtering
-from orfit_bench.kernels.filtering import regained_variance
-from orfit_bench.kernels.guards import MAX_GROWING_ERROR, NO_LIMITS, is_singular
+from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_variance
+from orfit_bench.kernels.guards import NO_LIMITS, is_singular
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
+from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._exact_observations import learn_exactly
 from orfit_bench_numba._kalman_fleets import make_kalman_fleet_learn
 from orfit_bench_numba._kalman_rows import learn_moving_row, learn_moving_rows
 from orfit_bench_numba._moving_state import predict_covariance
-from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numba._smoother import rts_smooth
 from orfit_bench_numba._threads import MIN_OPERATIONS, limit_blas_threads
 from orfit_bench_numpy import kalman as reference
 from orfit_bench_numpy.kalman import can_smooth
-
-TRANSITION_LIMITS = NO_LIMITS._replace(max_error=MAX_GROWING_ERROR)
-"""A transition may amplify errors, as forgetting does."""
 
 __all__ = [
     "bind_row",
@@ -224,7 +221,8 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
         return False
     s.mean[...] = mean
     if p.is_dynamic:
-        s.covariance[...], s.scale[...] = P, np.diagonal(P)
+        s.scale[...] = moved_scale(s.covariance, p.transition, P)
+        s.covariance[...] = P
     return True
 
 
@@ -235,8 +233,8 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     R = p.observation_noise
     if is_singular(R):
         return learn_exactly(s, J, E, p)
-    limits = NO_LIMITS if p.transition is None else TRANSITION_LIMITS
-    return learn_step(s.covariance, s.mean, J, E, R, s.precision_lost, limits, regained_variance(J, p))
+    given = s.covariance, s.mean, J, E, R, s.precision_lost, limits_of(p), regained_variance(J, p)
+    return learn_step(*given, compared_variances(s, p))
 
 
 fleet_learn = make_kalman_fleet_learn(learn, collect_motion, no_records)

@@ -21,7 +21,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     noise = np.full((1, 1), limits.ff, w.dtype)
     parts = layer_matrices(w, p.shapes), layer_matrices(J.T @ E, p.shapes), layer_fields(s, "P", p), p.inputs
     for Theta, Delta, P, a in zip(*parts, strict=True):
-        change = compute_change(P, a, noise, limits.max_error)
+        change = compute_change(P, np.diagonal(P), a, noise, limits)
         if change is None or not keeps_variances_finite(P, change.V, limits):
             return False
         Theta += p.step_size[0] * change.move(propagated_errors(a[0], Delta))  # with the new P_l

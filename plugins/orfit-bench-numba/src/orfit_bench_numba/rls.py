@@ -16,10 +16,10 @@ from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._complex_rows import learn_covariance_rows
 from orfit_bench_numba._covariance import learn_rows, learn_step
 from orfit_bench_numba._covariance_fleets import make_covariance_fleet_learn
+from orfit_bench_numba._covariance_row import learn_number
 from orfit_bench_numba._few_features import MAX_FEATURES, learn_safe_rows
 from orfit_bench_numba._information_root import learn_root
 from orfit_bench_numba._projection import fit_block, fit_rows
-from orfit_bench_numba._sequential_rls import learn_number
 from orfit_bench_numpy import rls as reference
 from orfit_bench_numpy.rls import start_without_prior
 

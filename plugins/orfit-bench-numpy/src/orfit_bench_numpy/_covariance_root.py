@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import inverse_or_zero
-from orfit_bench.kernels.filtering import max_error, regained_variance
+from orfit_bench.kernels.filtering import compared_variances, limits_of, regained_variance
 from orfit_bench.kernels.guards import (
     MAX_GROWING_ERROR,
     is_finite,
@@ -55,8 +55,7 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
     else:
         T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
         remaining = noise_pivots(p.observation_noise) + regained_variance(J, p)
-        size = deviations(S) if p.transition is None or p.t == 1 else np.sqrt(s.scale)
-        degraded, exhausted = measure_root_precision(size, J, T, remaining, max_error(p))
+        degraded, exhausted = measure_root_precision(np.sqrt(compared_variances(s, p)), J, T, remaining, limits_of(p))
         if exhausted:
             return False
         move, S = gain @ solve_lower(T, E), after[q:, q:]

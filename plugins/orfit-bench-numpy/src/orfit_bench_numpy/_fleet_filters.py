@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_batched_rounds, measure_innovations
+from orfit_bench.kernels.fleets import diagonals, make_batched_rounds, measure_innovations
 from orfit_bench.kernels.guards import MAX_GROWING_ERROR
 from orfit_bench.kernels.loops import Array
 
@@ -66,9 +66,11 @@ def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
     if out is not None:
         out[row] = f
     R = entries(model.observation_noise, j).astype(x.dtype)
-    left = R + np.where(motion.has_transition, np.inf, ((x[:, None] @ motion.regained)[:, 0] * x).sum(axis=1))
-    max_error = np.where(motion.has_transition, MAX_GROWING_ERROR, 1)
-    V, deviation, accepted, degraded = measure_innovations(P, x, R, left, max_error)
+    left = R + ((x[:, None] @ motion.regained)[:, 0] * x).sum(axis=1)
+    max_rounding = np.where(motion.has_transition, MAX_GROWING_ERROR, 1)
+    terms = (A * A) @ diagonals(s.covariance)[:, :, None]
+    variances = np.maximum(diagonals(P), terms[:, :, 0])  # as `filtering.moved_scale`
+    V, deviation, accepted, degraded = measure_innovations(P, x, R, left, variances, max_rounding, 1.0)
     seen: Any = ~np.isnan(y).any(axis=1)
     e = np.where(seen[:, None], y - f, 0) / deviation[:, None]
     V = np.where(seen[:, None], V, 0)
@@ -78,7 +80,7 @@ def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
     covariance = P - V[:, :, None] * V[:, None, :]  # Sigma - K x'Sigma
     np.copyto(s.mean, mean, where=applied[:, None, None])
     np.copyto(s.covariance, covariance, where=applied[:, None, None])
-    np.copyto(s.scale, np.diagonal(P, axis1=1, axis2=2), where=(applied & motion.moves)[:, None])
+    np.copyto(s.scale, variances, where=(applied & motion.moves)[:, None])
     s.precision_lost[applied & degraded & seen] = 1
     return applied
 

@@ -44,7 +44,7 @@ def correct(s: State, A: Array, E: Array, p: Params) -> bool:
     P, ff, identity = s.P, p.forgetting_factor, np.eye(len(A), dtype=s.P.dtype)
     R, limits = ff * identity, forgetting_limits(ff, P.dtype)
     S = A @ (U := P @ A.T) + R  # (q, q): S = ff I + A P A'
-    factor = factor_covariance(P, A, S, R, limits.max_error)
+    factor = factor_covariance(np.diagonal(P), A, S, R, limits)
     if factor is None:
         return False
     V = solve_lower(factor.L, U.T)  # (q, p): V = L^-1 A P for S = L L'

@@ -4,7 +4,7 @@
 | --------------------- | -------------- | --------- | ----------------------------------------------------- |
 | `s.mean`              | theta_(t|t)    | x, m      | mean of the state (d, r), one column an output        |
 | `s.covariance`        | Sigma_(t|t)    | P         | its covariance (d, d), the same for every output      |
-| `s.scale`             |                |           | its diagonal after the last transition, or initially  |
+| `s.scale`             |                |           | variances of the last transition, or the first ones   |
 | `p.transition`        | A_t            | F         | transition of the state, from the second step on      |
 | `p.process_noise`     | Q_t            | Q         | covariance added by a transition                      |
 | `p.control`           |                | B u       | added to the mean by a transition                     |
@@ -19,7 +19,13 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
-from orfit_bench.kernels.filtering import filter_step, max_error, regained_variance
+from orfit_bench.kernels.filtering import (
+    compared_variances,
+    filter_step,
+    limits_of,
+    moved_scale,
+    regained_variance,
+)
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
 from orfit_bench.kernels.loops import Array
@@ -72,7 +78,8 @@ def predict_step(s: State, mean: Array, p: Params) -> bool:
         return False
     s.mean[...] = mean
     if p.is_dynamic:
-        s.covariance[...], s.scale[...] = P, np.diagonal(P)
+        s.scale[...] = moved_scale(s.covariance, F, P)
+        s.covariance[...] = P
     return True
 
 
@@ -84,7 +91,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     if is_singular(R):
         return update_exactly(s, J, E, p)
     S = J @ (U := P @ J.T) + R  # (q, q): S = R + X'Sigma X
-    factor = factor_covariance(P, J, S, R, max_error(p), regained_variance(J, p))
+    factor = factor_covariance(compared_variances(s, p), J, S, R, limits_of(p), regained_variance(J, p))
     if factor is None:
         return False
     V = solve_lower(factor.L, U.T)  # (q, d): V = L^-1 X'Sigma for S = L L', so K = V' L^-1

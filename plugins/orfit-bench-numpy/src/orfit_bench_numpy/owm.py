@@ -25,7 +25,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     thetas, deltas = layer_matrices(w, p.shapes), layer_matrices(gradient_step, p.shapes)
     for Theta, Delta, P, a in zip(thetas, deltas, layer_fields(s, "P", p), p.inputs, strict=True):
         S = a @ (U := P @ a.T) + R  # (1, 1): ff + a'P a
-        factor = factor_covariance(P, a, S, R, limits.max_error)
+        factor = factor_covariance(np.diagonal(P), a, S, R, limits)
         if factor is None:
             return False
         V = solve_lower(factor.L, U.T)  # (1, n): V'V = P a a'P / (ff + a'P a)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import make_batched_learn, make_fleet_learn, measure_innovations
+from orfit_bench.kernels.fleets import diagonals, make_batched_learn, make_fleet_learn, measure_innovations
 from orfit_bench.kernels.guards import (
     MAX_GROWING_ERROR,
     factor_covariance,
@@ -37,7 +37,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     P, ff = s.P, p.forgetting_factor
     R, limits = ff * np.eye(len(J), dtype=P.dtype), forgetting_limits(ff, P.dtype)
     S = J @ (U := P @ J.conj().T) + R  # (q, q): S = ff I + J P J^H
-    factor = factor_covariance(P, J, S, R, limits.max_error)
+    factor = factor_covariance(np.diagonal(P), J, S, R, limits)
     if factor is None:
         return False
     V = solve_lower(factor.L, U.conj().T)  # (q, p): V = L^-1 J P for S = L L^H
@@ -106,7 +106,8 @@ def step(s: State, A: Array, Y: Array, p: Params) -> bool:
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
     """A step of many members at once, as `update`: x (m, p) rows, e (m, r) errors, s.w (m, p, r), s.P (m, p, p)."""
     ff = p.forgetting_factor[j].astype(x.dtype)
-    V, deviation, applied, degraded = measure_innovations(s.P, x, ff, ff, np.where(ff < 1, MAX_GROWING_ERROR, 1))
+    max_error = np.where(ff < 1, MAX_GROWING_ERROR, 1)
+    V, deviation, applied, degraded = measure_innovations(s.P, x, ff, ff, diagonals(s.P), max_error, max_error)
     w = s.w + V[:, :, None] * (e / deviation[:, None])[:, None, :]  # survey, eq. (11): w + P x e / S
     largest = (np.diagonal(s.P, axis1=1, axis2=2) - V * V).max(axis=1) / ff
     applied &= np.isfinite(w).all(axis=(1, 2)) & (largest < np.finfo(x.dtype).max / 4)
