@@ -127,7 +127,7 @@ class Innovations(NamedTuple):
 
 
 def measure_innovations(
-    P: Array, x: Array, noise: Array, left: Array, variances: Array, max_rounding: Array, max_cancellation: Array
+    P: Array, x: Array, noise: Array, left: Array, variances: Array, max_rounding: Any, max_cancellation: Any
 ) -> Innovations:
     """V = P x / sqrt(S) with S = x'P x + noise, and whether enough digits are left, as `guards.factor_covariance` says.
 

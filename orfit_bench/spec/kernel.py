@@ -166,10 +166,24 @@ class Kernel(Protocol):
         Marks lost digits; False: too few are left.
         """
 
-    def rts_smooth(self, F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+    def rts_smooth(
+        self,
+        F: Sequence[Array],
+        m_pred: Array,
+        P_pred: Array,
+        m: Array,
+        P: Array,
+        Q: Sequence[Array | None] | None = None,
+        scale: Array | None = None,
+    ) -> float | None:
         """A filter's smoother: m (n, p, r) and P (n, p, p), the moments after each row, become those given all rows.
 
-        F[j] (p, p) took step j - 1 to j, and F[0] nothing; m_pred and P_pred are the moments before each row.
+        F[j] (p, p) took step j - 1 to j and added Q[j] (p, p), None for zero; F[0] and Q[0] nothing. m_pred and P_pred
+        are the moments before each row. Rounding in P is measured by the variances `scale` (n, p), which are given for
+        a filter that keeps a root, and by those before each row otherwise.
+
+        Returns the largest relative error of P_pred^-1, by which it multiplies, if it estimates that: at sqrt(eps),
+        half of the digits are lost.
         """
 
     def fleet_learn(self, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:

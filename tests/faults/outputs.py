@@ -105,12 +105,12 @@ fault(
 )
 
 
-def _rests_too_often(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
+def _rests_too_often(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any, Q: Any, scale: Any) -> None:
     for j in range(len(F) - 1, 0, -1):
         if np.array_equal(P_pred[j], P[j]) and np.array_equal(F[j], np.eye(len(F[j]))):
             P[j - 1], m[j - 1] = P[j], m[j] - (m_pred[j] - m[j - 1])
         else:
-            smoother.rts_smooth(*(a[j - 1 : j + 1] for a in (F, m_pred, P_pred, m, P)))
+            smoother.rts_smooth(*(a[j - 1 : j + 1] for a in (F, m_pred, P_pred, m, P, Q)))
 
 
 fault(

@@ -177,14 +177,14 @@ OF_SMOOTHING = tuple(law for law in METHODS["kalman"].theory.laws if "smoothing"
 KALMAN = change(METHODS["kalman"], theory={"laws": OF_SMOOTHING}, kernel={"models": False}, examples=())
 
 
-def _off_before_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
-    reference_kernel("kalman").rts_smooth(F, m_pred, P_pred, m, P)
+def _off_before_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, *rest: Any) -> None:
+    reference_kernel("kalman").rts_smooth(F, m_pred, P_pred, m, *rest)
     m[:-1] *= 1.001
 
 
-def _off_at_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, P: Any) -> None:
+def _off_at_the_last(F: Any, m_pred: Any, P_pred: Any, m: Any, *rest: Any) -> None:
     m[-1] *= 1.001
-    reference_kernel("kalman").rts_smooth(F, m_pred, P_pred, m, P)
+    reference_kernel("kalman").rts_smooth(F, m_pred, P_pred, m, *rest)
 
 
 fault(

@@ -73,6 +73,12 @@ class StepModel(NamedTuple):
             found = [identity if (A := self.at(i).transition) is None else A for i in range(count)]
         return [identity, *found[1:]] if self.t == 1 and count else found  # nothing precedes the first step
 
+    def process_noises(self, count: int) -> list[Array | None]:
+        """The process noise (p, p) added before each of the first steps, None for zero; one object if they share it."""
+        shared = self.process_noise is not None and len(self.process_noise) == len(self.is_dynamic) == 1
+        found = [self.at(0).process_noise] * count if shared else [self.at(i).process_noise for i in range(count)]
+        return [None, *found[1:]] if self.t == 1 and count else found
+
 
 def as_matrix(value: Array, size: int) -> Array:
     """A number, a diagonal (size,) or a matrix (size, size) as a matrix."""

@@ -165,8 +165,10 @@ class FilterRule(Rule):
             if learned < len(X):
                 raise self.diverged(state, learned)
             known = smoother.variances(steps.corrected, xp).copy()
-            self.kernel.rts_smooth(steps.transitions, *steps.predicted, *steps.corrected)
-            lost = learned and smoother.is_inaccurate(known, smoother.variances(steps.corrected, xp), xp)
+            scale = known if hasattr(state.arrays, "root") else None
+            F, Q, predicted, corrected = steps
+            error = self.kernel.rts_smooth(F, *predicted, *corrected, Q, scale)
+            lost = learned and smoother.is_inaccurate(known, smoother.variances(steps.corrected, xp), error, xp)
         if lost and self.method.state.warning:
             getattr(state.arrays, self.method.state.warning[0])[...] = 1
         return steps.corrected

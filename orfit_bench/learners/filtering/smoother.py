@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class FilterPass(NamedTuple):
-    """Steps of the filter: the moments before and after each row, and the transitions."""
+    """Steps of the filter: the moments before and after each row, the transitions and the noise they add."""
 
     transitions: list[Array]
+    process_noises: list[Array | None]
     predicted: Moments
     corrected: Moments
 
@@ -40,9 +41,10 @@ def run_filter(
     record(s, X, Y, p, records), if there is one, does so for the first rows, and returns how many.
     """
     n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
-    steps = FilterPass([], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
+    steps = FilterPass([], [], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
     done = record(s, X, Y, p, (*steps.predicted, *steps.corrected)) if record else 0
     steps.transitions.extend(p.transitions(done, identity))
+    steps.process_noises.extend(p.process_noises(done))
     for i in range(done, n):
         p_i = p.at(i)
         applied, transition = extended.predict_step(s, p_i)
@@ -52,6 +54,7 @@ def run_filter(
             break
         record_moments(steps.corrected, i, s)
         steps.transitions.append(identity if transition is None else transition)
+        steps.process_noises.append(p_i.process_noise if p_i.t > 1 else None)
     return steps
 
 
@@ -66,10 +69,15 @@ def variances(records: Moments, xp: ModuleType) -> Array:
     return xp.diagonal(records.covariance, axis1=1, axis2=2)
 
 
-def is_inaccurate(before: Array, after: Array, xp: ModuleType) -> bool:
-    """Whether smoothing made a variance negative or larger, by more than half of the digits of its step's largest."""
-    slack = math.sqrt(xp.finfo(before.dtype).eps) * xp.max(before, axis=1)[:, None]
-    return not bool(((after >= -slack) & (after <= before + slack)).all())
+def is_inaccurate(before: Array, after: Array, error: float | None, xp: ModuleType) -> bool:
+    """Whether the kernel estimates an error of more than eps^(1/3), or smoothing made a variance negative or larger.
+
+    By more than half of the digits of its step's largest.
+    """
+    eps = float(xp.finfo(before.dtype).eps)
+    slack = math.sqrt(eps) * xp.max(before, axis=1)[:, None]
+    plausible = bool(((after >= -slack) & (after <= before + slack)).all())
+    return not plausible or (error is not None and not error <= eps ** (1 / 3))
 
 
 def make_dataset(mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int) -> xarray.Dataset:

@@ -34,6 +34,21 @@ def test_equals_the_covariance_form(world, backend):
     np.testing.assert_allclose(b.log_likelihood(X[40:], Y[40:]), a.log_likelihood(X[40:], Y[40:]), rtol=1e-9)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_smoothing_in_float32_from_a_vague_state(backend):
+    """Levels seen in turn: their first variances are 1e9 times the noise, and later ones a thousandth of it."""
+    given = {"initial_covariance": 1e6, "observation_noise": 1e-3, "process_noise": 1e-6, "transition": 1.0}
+    rows, y = np.eye(2)[np.arange(40) % 2], np.round(RNG.normal(size=40), 3).astype(np.float32)
+    exact, single = (
+        ob.create("kalman", backend=backend, form="square_root", dtype=dtype, **given).smooth(rows, y)
+        for dtype in ("float64", "float32")
+    )
+    variances = np.diagonal(exact["covariance"].values, axis1=1, axis2=2)
+    np.testing.assert_allclose(np.diagonal(single["covariance"].values, axis1=1, axis2=2), variances, rtol=1e-3)
+    errors = (single["mean"].values - exact["mean"].values)[:, :, 0]
+    assert (np.abs(errors) < 1e-3 * np.sqrt(variances)).all()
+
+
 def test_float32_at_condition_a_million():
     rows = (RNG.normal(size=(300, 4)) * np.geomspace(1, 1e-6, 4)).astype(np.float32)
     y = rows.astype(float) @ (np.ones(4) / np.geomspace(1, 1e-6, 4))

@@ -137,17 +137,27 @@ def regained_variance(J: Array, p: Any) -> Any:
     return 0.0 if Q is None else fetch(((J @ Q if Q.ndim == 2 else J * Q) * J).sum(axis=1))[0]
 
 
-def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def rts_smooth(
+    F: Sequence[Array],
+    m_pred: Array,
+    P_pred: Array,
+    m: Array,
+    P: Array,
+    Q: Sequence[Array | None] | None = None,
+    scale: Array | None = None,
+) -> float:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back."""
     if not len(F):
-        return
+        return 0.0
     if P.shape[1] >= MIN_FEATURES:
-        smooth(F, m_pred, P_pred, m, P)
-        return
-    found = [np.array(a) for a in fetch(m_pred, P_pred, m, P)]
-    kalman.rts_smooth([fetch(f)[0] for f in F], *found)
-    for a, new in zip((m, P), found[2:], strict=True):
+        return smooth(F, m_pred, P_pred, m, P, Q)
+    means, covariances, mean, covariance = fetch(m_pred, P_pred, m, P)
+    mean, covariance = mean.copy(), covariance.copy()
+    noises: list[Any] = [None if q is None else fetch(q)[0] for q in Q or [None] * len(F)]
+    error = kalman.rts_smooth([fetch(f)[0] for f in F], means, covariances, mean, covariance, noises, scale)
+    for a, new in ((m, mean), (P, covariance)):
         a[...] = a.__array_namespace__().asarray(new)
+    return error
 
 
 def learn_member(s: Any, X: Host, Y: Host, p: Any, out: Host | None) -> int:

@@ -1,7 +1,7 @@
 """The backward pass of the smoother for small states, as one compiled loop over the steps.
 
-For U = diag(unit): C = U P_pred U = L L', B = C^-1 U F P, and the gain is G = B'U. With D = P + P_pred - F P F', P and
-P_pred of the next step, (I - G F) P (I - G F)' + G D G' is the smoothed covariance.
+For U = diag(unit): C = U P_pred U = L L', B = C^-1 U F P, and the gain is G = B'U. With D = P + Q, P of the next step,
+(I - G F) P (I - G F)' + G D G' is the smoothed covariance.
 """
 
 from __future__ import annotations
@@ -12,15 +12,29 @@ import numpy as np
 
 from orfit_bench_numba._arrays import Array, Scalar
 from orfit_bench_numba._compile import compiled, inline, inline_reordered
+from orfit_bench_numba._moving_state import entry
 from orfit_bench_numba._products import multiply
 from orfit_bench_numba._symmetric import allocate_tile, mirror_lower, multiply_both_sides, multiply_by_symmetric
 
 
-@compiled("M M C C C R r i f")
+@compiled("M M C C C C R r i f w")
 def smooth_small(
-    m: Array, P: Array, F: Array, m_pred: Array, P_pred: Array, scale: Array, rests: Array, j: int, least: Scalar
+    m: Array,
+    P: Array,
+    F: Array,
+    Q: Array,
+    m_pred: Array,
+    P_pred: Array,
+    scale: Array,
+    rests: Array,
+    j: int,
+    least: Scalar,
+    largest: Array,
 ) -> Any:
-    """Smooth from step j back, as `rts_smooth`; returns 0, or the step whose covariance is nearly singular."""
+    """Smooth from step j back, as `rts_smooth`; returns 0, or the step whose covariance is nearly singular.
+
+    `largest` (1,) is raised to the trace of every C^-1.
+    """
     d = P.shape[1]
     B, H, unit = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty(d, P.dtype)
     C, D, change = np.empty((d, d), P.dtype), np.empty((d, d), P.dtype), np.empty((m.shape[2], d), P.dtype)
@@ -30,20 +44,22 @@ def smooth_small(
             carry_back(m, P, m_pred, j)
             j -= 1
             continue
-        F_j = F[j if len(F) > 1 else 0]
+        F_j = entry(F, j)
         for i in range(d):
             most = max(P_pred[j, i, i], weighted_sum_of_squares(F_j[i], scale[j - 1]))
             unit[i] = 1 / np.sqrt(most) if most > 0 else most * 0
         multiply_by_symmetric(F_j, P[j - 1], B)
-        multiply_both_sides(F_j, P[j - 1], D, tile)
-        mirror_lower(D)
         for i in range(d):
             for k in range(d):
                 C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
-                D[i, k] = P[j, i, k] + (P_pred[j, i, k] - D[i, k])
+                D[i, k] = P[j, i, k] + entry(Q, j)[i, k] if len(Q) else P[j, i, k]
                 B[i, k] *= unit[i]
-        if not factor(C) or not trace_of_inverse(C, H) * least < 1:
+        if not factor(C):
             return j
+        trace = trace_of_inverse(C, H)
+        if not trace * least < 1:
+            return j
+        largest[0] = max(largest[0], trace)
         solve_factored(C, B, column)
         for i in range(d):
             for k in range(d):

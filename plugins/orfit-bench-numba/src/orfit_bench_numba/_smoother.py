@@ -1,8 +1,7 @@
-"""The backward pass of the Rauch-Tung-Striebel smoother: 40/3 d^3 flops a step, near the rate of matrix products.
+"""The backward pass of the Rauch-Tung-Striebel smoother: 37/3 d^3 flops a step, near the rate of matrix products.
 
 F P takes 2 d^3, the Cholesky factor 1/3 d^3, the gain L 2 d^3, L (P + Q) 2 d^3, I - L F and its product with P 2 d^3
-each; one triangle of F P F' and of two more symmetric products 1 d^3 each. Writes m and P; allocates five arrays of
-shape (d, d) once.
+each; one triangle of two symmetric products 1 d^3 each. Writes m and P; allocates five arrays of shape (d, d) once.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import get_lapack_funcs, pinvh
+from scipy.linalg import get_lapack_funcs
 
+from orfit_bench.kernels.fleets import diagonals
 from orfit_bench.kernels.guards import rounding_bound
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._compile import compiled
@@ -24,24 +24,38 @@ MAX_SMALL = 48
 """Size of a state up to which a compiled loop over the steps is faster than calls of LAPACK."""
 
 
-def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def rts_smooth(
+    F: Sequence[Array],
+    m_pred: Array,
+    P_pred: Array,
+    m: Array,
+    P: Array,
+    Q: Sequence[Array | None] | None = None,
+    scale: Array | None = None,
+) -> float:
     """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
 
     With L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1, here L = H D, D being the matrix of `unit`. Sigma becomes a sum in
-    which nothing large cancels, as in the reference.
+    which nothing large cancels, as in the reference. `Q`, `scale` and what is returned, as there.
     """
-    rests = find_rests(F, P_pred, P)
-    scale = np.diagonal(P_pred, axis1=1, axis2=2)[~rests][np.cumsum(~rests) - 1]  # s.scale of the filter
+    rests, eps = find_rests(F, P_pred, P), float(np.finfo(P.dtype).eps)
+    if scale is None:
+        scale = diagonals(P_pred)[~rests][np.cumsum(~rests) - 1]
+    largest = np.zeros(1, P.dtype)
     H, C, G, E, rest = (np.empty(P.shape[1:], P.dtype) for _ in range(5))
     unit, x = np.empty(P.shape[1], P.dtype), np.random.default_rng(0).standard_normal((P.shape[1],)).astype(P.dtype)
     small = P.shape[1] <= MAX_SMALL
     least = 10 * rounding_bound(P[0]) if len(P) else 0.0
-    transitions = stack(F) if small and len(F) else np.empty((0, 0, 0), P.dtype)
-    arrays, j, rested = (transitions, m_pred, P_pred, np.ascontiguousarray(scale)), len(F), rests.astype(P.dtype)
-    with limit_blas_threads(7.0 * P.size * P.shape[1], P.shape[1]):
+    transitions, noises = (stack(of, P) if small else P[:0] for of in (F, Q or []))
+    arrays, j, rested = (
+        (transitions, noises, m_pred, P_pred, np.ascontiguousarray(scale)),
+        len(F),
+        rests.astype(P.dtype),
+    )
+    with limit_blas_threads(6.0 * P.size * P.shape[1], P.shape[1]):
         while (j := j - 1) > 0:
             if small:
-                j = int(smooth_small(m, P, *arrays, rested, j, least))
+                j = int(smooth_small(m, P, *arrays, rested, j, least, largest))
                 if not j:
                     break
             if rests[j]:  # the same state, so the same mean and covariance
@@ -50,22 +64,27 @@ def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Ar
             np.dot(F[j], P[j - 1], out=G)
             H[...] = G.T
             scale_to_unit(C, unit, P_pred[j], np.ascontiguousarray(F[j]), scale[j - 1].copy())
-            solve_gain(H, C, unit, P_pred[j], x)
+            largest[0] = max(largest[0], solve_gain(H, C, unit, P_pred[j], x))
             m[j - 1] += H @ (unit[:, None] * (m[j] - m_pred[j]))
-            E[...] = F[j]
-            scale_sum(C, P[j], P_pred[j], E, G, unit)
+            scale_sum(C, P[j], P[:0, 0] if Q is None or Q[j] is None else np.ascontiguousarray(Q[j]), unit)
             np.dot(H, C, out=G)
             np.dot(H * unit, F[j], out=rest)
             np.negative(rest, out=rest)
             rest.flat[:: len(rest) + 1] += 1  # I - L A_j
             np.dot(rest, P[j - 1], out=E)
             add_symmetric_products(P[j - 1], E, rest, G, H)
+    return eps * float(largest[0])
 
 
-def stack(F: Sequence[Array]) -> Array:
-    """The transitions as one array (n, d, d), or (1, d, d) if all from the second on are the same object."""
-    is_shared = len(F) > 1 and all(A is F[1] for A in F[1:])
-    return np.stack(F[1:2] if is_shared else F)
+def stack(matrices: Sequence[Array | None], P: Array) -> Array:
+    """The matrices of the moves (n, d, d), None for zero; the first is not needed.
+
+    As (1, d, d) if all from the second on are the same object, and (0, d, d) if they are None.
+    """
+    later = matrices[1:]
+    if all(A is later[0] for A in later):
+        return P[:0] if not later or later[0] is None else later[0][None]
+    return np.stack([np.zeros_like(P[0]) if A is None else A for A in matrices])
 
 
 def find_rests(F: Sequence[Array], P_pred: Array, P: Array) -> NDArray[np.bool_]:
@@ -91,38 +110,42 @@ def scale_to_unit(C: Array, unit: Array, P: Array, F: Array, scale: Array) -> No
             C[i, j] = P[i, j] * unit[j] * unit[i]
 
 
-def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> None:
+def solve_gain(H: Array, C: Array, unit: Array, P: Array, x: Array) -> float:
     """H <- H D C^-1 with C = D P D, or H D C^+ if some direction is known exactly: its variance is only rounding.
 
-    Overwrites C and recomputes it if needed; x as in `is_definite`.
+    Returns about the largest eigenvalue of C^-1. Overwrites C and recomputes it if needed; x as in `least_eigenvalue`.
     """
     H *= unit
     potrf, potrs = get_lapack_funcs(("potrf", "potrs"), (H,))
     _, info = potrf(C.T, lower=0, clean=0, overwrite_a=1)  # a C-order array is its transpose for LAPACK
-    if info == 0 and is_definite(C, x, 10 * rounding_bound(P)):
+    smallest = least_eigenvalue(C, x, 10 * rounding_bound(P)) if info == 0 else 0.0
+    if smallest > 10 * rounding_bound(P):
         potrs(C.T, H.T, lower=0, overwrite_b=1)
-    else:
-        H[...] = H @ pinvh(unit[:, None] * P * unit, atol=rounding_bound(P), rtol=0, check_finite=False)
+        return 1 / smallest
+    values, W = np.linalg.eigh(unit[:, None] * P * unit)
+    unknown = values > rounding_bound(P)
+    H[...] = (H @ W[:, unknown] / values[unknown]) @ W[:, unknown].T
+    return float(1 / values[unknown].min(initial=1))
 
 
-@compiled("W R R W R r")
-def scale_sum(C: Array, P: Array, P_pred: Array, F: Array, FP: Array, unit: Array) -> None:
-    """C <- D (P + Q) D, for the process noise Q = P_pred - F P F', to rounding; overwrites F."""
-    multiply_lower_triangle(F, FP, np.empty(112 * len(P), P.dtype))
+@compiled("W R R r")
+def scale_sum(C: Array, P: Array, Q: Array, unit: Array) -> None:
+    """C <- D (P + Q) D; Q of size 0 is zero."""
     for i in range(len(P)):
         for j in range(i + 1):
-            C[i, j] = (P[i, j] + (P_pred[i, j] - F[i, j])) * unit[j] * unit[i]
+            C[i, j] = (P[i, j] + Q[i, j] if len(Q) else P[i, j]) * unit[j] * unit[i]
     mirror_lower(C)
 
 
-def is_definite(C: Array, x: Array, least: float) -> bool:
-    """Whether the least eigenvalue of the matrix whose Cholesky factor is C exceeds `least`, for a normal x.
+def least_eigenvalue(C: Array, x: Array, least: float) -> float:
+    """About the least eigenvalue of the matrix whose Cholesky factor is C, for a normal x.
 
     1 / |A^-1 x| takes a tenth of the time of LAPACK's estimate, and once in a thousand times is a thousand too large.
+    So it decides only if it is far above `least`.
     """
     potrs, pocon = get_lapack_funcs(("potrs", "pocon"), (C,))
     about = 1 / float(np.linalg.norm(potrs(C.T, x, lower=0)[0]))
-    return about > 1e4 * least or float(pocon(C.T, 1)[0]) > least  # the latter: two or three times too large at most
+    return about if about > 1e4 * least else float(pocon(C.T, 1)[0])  # the latter: two or three times too large at most
 
 
 @compiled("W W R W R")

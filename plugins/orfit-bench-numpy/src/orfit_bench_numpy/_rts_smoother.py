@@ -7,38 +7,53 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import get_lapack_funcs, pinvh
+from scipy.linalg import get_lapack_funcs
 
 from orfit_bench.kernels.exact_observations import inverse_or_zero
+from orfit_bench.kernels.fleets import diagonals
 from orfit_bench.kernels.guards import rounding_bound
 
 Array = NDArray[Any]
 
 
-def rts_smooth(F: Sequence[Array], m_pred: Array, P_pred: Array, m: Array, P: Array) -> None:
+def rts_smooth(
+    F: Sequence[Array],
+    m_pred: Array,
+    P_pred: Array,
+    m: Array,
+    P: Array,
+    Q: Sequence[Array | None] | None = None,
+    scale: Array | None = None,
+) -> float:
     """Replace the filtered means m (n, d, r) and covariances P (n, d, d) of n steps by the smoothed ones, in place.
 
-    F[j] is A_j, the transition to step j; m_pred[j] and P_pred[j] are theta_(j|j-1) and Sigma_(j|j-1).
+    F[j] is A_j, the transition to step j, and Q[j] the process noise, None for zero; m_pred[j] and P_pred[j] are
+    theta_(j|j-1) and Sigma_(j|j-1). Rounding in P is measured by the variances scale (n, d), by default those after the
+    last move, of which rows subtract.
+
+    Returns the largest estimated relative error of a Sigma_(j|j-1)^-1.
     """
     at_rest = [j > 0 and is_at_rest(F[j], P_pred[j], P[j - 1]) for j in range(len(F))]
     moved = [j for j in range(len(F)) if not at_rest[j]]
-    scale = np.diagonal(P_pred, axis1=1, axis2=2)[moved][np.cumsum(np.logical_not(at_rest)) - 1]  # the filter's s.scale
-    identity = np.eye(P.shape[1], dtype=P.dtype)
+    if scale is None:
+        scale = diagonals(P_pred)[moved][np.cumsum(np.logical_not(at_rest)) - 1]
+    identity, error = np.eye(P.shape[1], dtype=P.dtype), 0.0
     for j in range(len(F) - 1, 0, -1):
         if at_rest[j]:  # the same state, so the same moments
             m[j - 1], P[j - 1] = m[j] - (m_pred[j] - m[j - 1]), P[j]  # apart from the control
             continue
         A, before = F[j], P[j - 1]
-        moved = A @ before  # A_j Sigma_(j-1|j-1)
         # L = Sigma_(j-1|j-1) A_j' Sigma_(j|j-1)^-1
-        L = solve_symmetric(P_pred[j], moved, (A * A) @ np.abs(scale[j - 1])).T
+        L, error_j = solve_symmetric(P_pred[j], A @ before, (A * A) @ np.abs(scale[j - 1]))
+        L, error = L.T, max(error, error_j)
         # theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1))
         m[j - 1] += L @ (m[j] - m_pred[j])
         # Sigma_(j-1|n) = Sigma_(j-1|j-1) + L (Sigma_(j|n) - Sigma_(j|j-1)) L', as (I - L A_j) Sigma_(j-1|j-1)
         # (I - L A_j)' + L (Q_j + Sigma_(j|n)) L', a sum in which nothing large cancels
-        rest = identity - L @ A
-        S = rest @ before @ rest.T + L @ (P_pred[j] - moved @ A.T + P[j]) @ L.T
+        rest, after = identity - L @ A, P[j] if Q is None or Q[j] is None else P[j] + Q[j]
+        S = rest @ before @ rest.T + L @ after @ L.T
         P[j - 1] = S / 2 + S.T / 2
+    return error
 
 
 def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
@@ -46,22 +61,28 @@ def is_at_rest(F: Array, P_pred: Array, P: Array) -> bool:
     return np.array_equal(P_pred, P) and np.array_equal(F, np.eye(len(F)))
 
 
-def solve_symmetric(P: Array, B: Array, scale: Array) -> Array:
-    """P^-1 B, or P^+ B where some direction is known exactly: a variance that is only rounding counts as none.
+def solve_symmetric(P: Array, B: Array, scale: Array) -> tuple[Array, float]:
+    """P^-1 B, or P^+ B where some direction is known exactly, and an estimate of the relative error of the inverse.
 
-    Rounding is relative to the larger of P's diagonal and `scale`, variances of which P is a sum and a difference.
+    A variance that is only rounding counts as none. Rounding is relative to the larger of P's diagonal and `scale`,
+    variances of which P is a sum and a difference.
     """
     size = np.sqrt(np.maximum(np.diagonal(P), scale))
     unit = inverse_or_zero(size)[:, None]
     C = unit * P * unit.T
     X: Array = unit * B
     inverse = invert_factor(C)
-    if np.vdot(inverse, inverse) * 10 * rounding_bound(P) < 1:  # the trace of C^-1, at least 1 over an eigenvalue
+    largest = np.vdot(inverse, inverse)  # the trace of C^-1, at least 1 over an eigenvalue
+    if largest * 10 * rounding_bound(P) < 1:
         X = inverse.T @ (inverse @ X)
     else:
-        X = pinvh(C, atol=rounding_bound(P), rtol=0, check_finite=False) @ X
+        values, W = np.linalg.eigh(C)
+        unknown = values > rounding_bound(P)
+        W, values = W[:, unknown], values[unknown]
+        X = (W / values) @ (W.T @ X)
+        largest = 1 / values.min(initial=1)
     X *= unit
-    return X
+    return X, float(np.finfo(P.dtype).eps * largest)
 
 
 def invert_factor(C: Array) -> Array:
