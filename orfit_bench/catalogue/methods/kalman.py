@@ -177,7 +177,7 @@ METHOD = Method(
             Field(
                 "scale",
                 ("parameter",),
-                "diagonal of the covariance when the state last moved",
+                "variances by which rounding is measured: those of the last move",
                 start=_scale,
                 role="variances",
             ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.catalogue.shared.gaussian_states import covariance_root, lower_root, with_positive_diagonal
 from orfit_bench.catalogue.shared.information_roots import Root, add_roots
-from orfit_bench.catalogue.shared.merging import any_lost
+from orfit_bench.catalogue.shared.merging import add_inverses, any_lost
 from orfit_bench.spec import Array, Settings, Side
 
 
@@ -24,12 +24,13 @@ def merge_states(a: Side, b: Side, settings: Settings) -> dict[str, Array]:
     to = np.linalg.pinv(B)
     if "root" in a.fields:
         return _merge_roots(a, b, B, to)
-    found = [_invert(to @ s.fields["covariance"] @ to.T, to @ (s.fields["mean"] - mean)) for s in (a, b)]
-    L = sum(L for L, _ in found) - np.eye(B.shape[1])
-    M = B @ np.linalg.inv(L) @ B.T
-    lost = any_lost(a, b, lost=False)
-    u = np.linalg.solve(L, sum(Lu for _, Lu in found))
-    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": lost}
+    P_a, P_b = (to @ s.fields["covariance"] @ to.T for s in (a, b))
+    u_a, u_b = (to @ (s.fields["mean"] - mean) for s in (a, b))
+    if any(len(P) and np.linalg.eigvalsh(P)[0] <= 0 for P in (P_a, P_b)):
+        raise ValueError("a direction is known exactly and has no finite information")
+    P, (L_a, L_b), lost = add_inverses(P_a, P_b, np.eye(len(P_a), dtype=P_a.dtype), 1.0, a.eps)
+    u, M = P @ (L_a @ u_a + L_b @ u_b), B @ P @ B.T
+    return {"mean": mean + B @ u, "covariance": M / 2 + M.T / 2, "precision_lost": any_lost(a, b, lost)}
 
 
 def _merge_roots(a: Side, b: Side, B: Array, to: Array) -> dict[str, Array]:
@@ -48,11 +49,3 @@ def _invert_root(S: Array, eps: float) -> Array:
         raise ValueError("a direction is known to rounding and has no finite information")
     R: Any = np.linalg.qr(np.linalg.solve(T.T, np.eye(len(T))), mode="r")
     return with_positive_diagonal(R)
-
-
-def _invert(M: Array, u: Array) -> tuple[Array, Array]:
-    """M^-1 and M^-1 u."""
-    if len(M) and np.linalg.eigvalsh(M)[0] <= 0:
-        raise ValueError("a direction is known exactly and has no finite information")
-    L = np.linalg.inv(M)
-    return L, L @ u
