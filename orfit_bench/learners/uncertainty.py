@@ -67,6 +67,7 @@ def log_likelihood(rule: Rule, state: LearnerState, X: Array, Y: Array, noise_va
         total += _block_log_density(rule, state, X[rows, ...], Y[rows, ...], noise_variance)
         rule.learn(state, X[rows, ...], Y[rows, ...])
         done += size
+    rule.warn_of_lost_precision(state)
     return total
 
 

@@ -116,3 +116,10 @@ def test_what_has_no_distribution():
     few = ob.create("ridge", backend="numpy", ridge=0.0).partial_fit(X[:2], y[:2])
     with pytest.raises(ValueError, match="do not determine all weights"), pytest.warns(ob.AccuracyWarning):
         few.predict(X, return_std=True)
+
+
+def test_the_log_likelihood_warns_of_lost_digits():
+    """Two columns that nearly agree, in rows that are large beside the prior."""
+    rows = np.array([[300, 300], [300, 300.1], [300, 300], [300, 300.1]])
+    with pytest.warns(ob.AccuracyWarning, match="rls: half of the digits"):
+        ob.create("rls", backend="numpy", dtype="float32").log_likelihood(rows, np.ones(4))

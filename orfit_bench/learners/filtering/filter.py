@@ -187,8 +187,9 @@ class Filter(Regressor):
 
         Filter and Rauch-Tung-Striebel smoother run from the present state, which stays as it is: call it on the learner
         as it was before these rows, since rows that were learned already would count twice. Needs room for
-        3 n p^2 numbers. Arguments and errors as in `partial_fit`. AccuracyWarning where a variance comes out negative,
-        or larger than without the rows that follow: then the transitions lost half of the digits.
+        3 n p^2 numbers. Arguments and errors as in `partial_fit`. AccuracyWarning where the covariances that the
+        smoother divides by are nearly singular, or a variance comes out negative or larger than without the rows that
+        follow: then half of the digits are lost.
         """
         require("smoothing", self.rule.kernel, self.method, self.backend)
         first, kept = (self._state.n_steps + 1 if self._state else 1), self._usable()
@@ -247,7 +248,9 @@ class Filter(Regressor):
         refuse_arguments(self.method, "log_likelihood", unknown, ("X", "y", *VARYING, "sample_weight"))
         rows = self._rows(X, y, transition, process_noise, observation_noise, control, sample_weight=sample_weight)
         state = self.rule.copy(self._state) if self._state else self.rule.init(rows.sizes)
-        return self.rule.log_likelihood(state, rows.X, rows.Y, rows.inputs)
+        found = self.rule.log_likelihood(state, rows.X, rows.Y, rows.inputs)
+        self.rule.warn_of_lost_precision(state)
+        return found
 
     def _rows(
         self, X: ArrayLike, y: ArrayLike, *varying: object, block: bool = False, sample_weight: ArrayLike | None = None

@@ -28,6 +28,16 @@ def test_vague_prior_with_small_noise_warns_and_then_is_refused() -> None:
     np.testing.assert_allclose(shaken.state()["covariance"], shaken.array("covariance").T)
 
 
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_the_log_likelihood_warns_as_learning_does(form: str) -> None:
+    """Once for a learner that has not warned; the square-root form loses no digits here."""
+    learner = ob.create("kalman", initial_covariance=1e8, observation_noise=1e-4, form=form)
+    count = 1 if form == "covariance" else 0
+    assert len(stated(lambda: learner.log_likelihood(X, y))) == count
+    assert len(stated(lambda: learner.partial_fit(X, y))) == count
+    assert stated(lambda: learner.log_likelihood(X, y)) == []
+
+
 @pytest.mark.parametrize("noise", [0.0, 1e-3])
 @pytest.mark.parametrize("settings", [{}, {"transition": 0.9, "process_noise": 1e-3}], ids=str)
 def test_negative_variance_is_refused(noise: float, settings: Any, same_state: Same) -> None:
