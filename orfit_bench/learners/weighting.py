@@ -13,13 +13,15 @@ from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
-from orfit_bench.spec.arrays import copy_of, diagonal
+from orfit_bench.spec.arrays import copy_of, diagonal, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.weighting import Weighting
 from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.columns import read_columns
 
 HostArray = np.ndarray[Any, Any]
+MOST_ERROR = 0.01
+"""The largest relative error of what is left when rows are unlearned."""
 MOST_REPETITIONS = 1000
 """The largest weight that is learned by repeating the row."""
 
@@ -75,7 +77,7 @@ def learn(
     """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change nothing but the count of rows."""
     weighting = require(rule.method)
     scale = weights if weighting.rule == "repetitions" else _signed_roots(weights, rule.dtype)
-    out = rule.empty(Y.shape) if predict else None
+    out, lost = rule.empty(Y.shape) if predict else None, False
     for run in _runs_of_one_sign(scale, single=predict):
         seen = state.n_samples
         x, y, w = X[run, ...], Y[run, ...], scale[run]
@@ -86,7 +88,7 @@ def learn(
                 found = _learn_repetitions(rule, state, x, y, w, predict)
             elif w[0] < 0:
                 found = rule.predict(state, x) if predict else None
-                _unlearn(rule, state, x, y, -w)
+                lost = _unlearn(rule, state, x, y, -w) or lost
             else:
                 found = _learn_scaled(rule, state, x, y, w, predict)
         except DivergedError as error:
@@ -95,6 +97,10 @@ def learn(
         state.n_samples = seen + x.shape[0]
         if out is not None:
             out[run, ...] = found
+    if lost:
+        rule.warn_once(
+            state, "half of the digits are lost: the rows of negative weight leave little of what was learned"
+        )
     return out
 
 
@@ -123,10 +129,11 @@ def _learn_scaled(
     return None if found is None else found / scale
 
 
-def _unlearn(rule: Rule, state: LearnerState, X: Array, Y: Array, root: HostArray) -> None:
+def _unlearn(rule: Rule, state: LearnerState, X: Array, Y: Array, root: HostArray) -> bool:
     """Subtract rows from the sums: added to the negative sums, they are subtracted from the sums themselves.
 
-    ValueError, and the sums are as they were, if a sum of squares would become negative.
+    Returns whether half of the digits of the weights are lost. ValueError, and the sums are as they were, if a sum of
+    squares would become negative, or keep too few digits.
     """
     sums = [getattr(state.arrays, name) for name in require(rule.method).sums]
     before = [copy_of(a, rule.namespace) for a in sums]
@@ -134,7 +141,8 @@ def _unlearn(rule: Rule, state: LearnerState, X: Array, Y: Array, root: HostArra
         _negate(sums)
         _learn_scaled(rule, state, X, Y, root)
         _negate(sums)
-        _check_squares(sums, before, rule)
+        left = min(_share_left(after, old, rule) for after, old in zip(sums, before, strict=True))
+        return left < 0.5 and _is_inaccurate(rule, state, left)
     except BaseException:
         for a, old in zip(sums, before, strict=True):
             a[...] = old
@@ -146,21 +154,36 @@ def _negate(arrays: list[Array]) -> None:
         a *= -1
 
 
-def _check_squares(sums: list[Array], before: list[Array], rule: Rule) -> None:
-    """No diagonal entry of a Gram matrix is negative beyond rounding."""
-    xp, half = rule.namespace, float(np.finfo(rule.dtype).eps) ** 0.5
-    for after, old in zip(sums, before, strict=True):
-        square = after.ndim == 2 and after.shape[0] == after.shape[1]
-        if not square:
-            continue
-        left = diagonal(after, xp)
-        if rule.dtype.kind == "c":
-            left = left.real
-        if bool(xp.any(left < -half * xp.abs(diagonal(old, xp)))):
-            raise ValueError(
-                f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
-                f"unlearn only rows that were learned, with the weights they had"
-            )
+def _share_left(after: Array, before: Array, rule: Rule) -> float:
+    """The least share of a diagonal entry of a Gram matrix that is left, where there was one; 1 of other sums.
+
+    ValueError if an entry is negative beyond rounding, or rounding is more than 1 % of what is left.
+    """
+    if not (after.ndim == 2 and after.shape[0] == after.shape[1]):
+        return 1.0
+    eps, name = float(np.finfo(rule.dtype).eps), rule.method.name
+    was, left = (to_host(diagonal(a, rule.namespace)).real for a in (before, after))
+    if (left < -(eps**0.5) * np.abs(was)).any():
+        raise ValueError(
+            f"sample_weight: the rows of negative weight take more from {name} than it has learned; "
+            f"unlearn only rows that were learned, with the weights they had"
+        )
+    shares = np.divide(left, was, out=np.ones_like(was), where=was > 0)
+    share = float(shares.min(initial=1))
+    if share < eps / MOST_ERROR:
+        raise ValueError(
+            f"sample_weight: the rows of negative weight take nearly all from {name} that it has learned: what is left "
+            f"has too few digits, in column {int(shares.argmin())} the fewest; let a new learner learn the other rows"
+        )
+    return share
+
+
+def _is_inaccurate(rule: Rule, state: LearnerState, left: float) -> bool:
+    """Whether half of the digits of the weights are lost, if this share is left of some sum of squares."""
+    eps, precision = float(np.finfo(rule.dtype).eps), 1.0
+    if rule.method.state.solution:
+        precision = rule.kernel.solve(state.arrays)[1]
+    return bool(eps**0.5 > left * precision)
 
 
 def _learn_repetitions(

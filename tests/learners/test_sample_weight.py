@@ -1,5 +1,7 @@
 """Weights of rows: what they mean is in the laws; here what is refused, and what is left as it was."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -125,6 +127,24 @@ def test_more_than_was_learned_cannot_be_unlearned():
     with pytest.raises(ValueError, match="take more from ridge than it has learned"):
         learner.partial_fit(X, y, sample_weight=-np.ones(30))
     assert before.identical(learner.state())
+
+
+@pytest.mark.parametrize(
+    ("size", "outcome"), [(1e2, None), (1e5, "ridge: half of the digits are lost"), (1e8, "in column 1 the fewest")]
+)
+def test_unlearning_rows_that_are_large_beside_the_others(size, outcome):
+    """What is left is a difference of large sums."""
+    many, columns = -np.ones(10), np.where(np.arange(X.shape[1]) == 1, size, 1)
+    learner = learned("ridge", (X[10:], y[10:], None), (X[:10] * columns, y[:10], None))
+    before, want = learner.state(), weights_of(learned("ridge", (X[10:], y[10:], None)))
+    if size == 1e8:
+        with pytest.raises(ValueError, match=outcome):
+            learner.partial_fit(X[:10] * columns, y[:10], sample_weight=many)
+        assert before.identical(learner.state())
+        return
+    with pytest.warns(ob.AccuracyWarning, match=outcome) if outcome else nullcontext():
+        learner.partial_fit(X[:10] * columns, y[:10], sample_weight=many)
+    np.testing.assert_allclose(weights_of(learner), want, rtol=1e-10 if outcome is None else 1e-4)
 
 
 def test_repetitions_of_sgd():
