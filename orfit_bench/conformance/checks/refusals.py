@@ -151,8 +151,12 @@ def refused_rows_leave_no_trace(context: CheckContext) -> Deviation | None:
             n = rows_until_refusal(context, learner, rows)
             ensure_finite_state(learner, f"row {at} has {what}, and {n} rows were learned", may_overflow)
             if n == at and power == 0:
-                want = context.train(before)
-                found.append(context.compare(before, (learner, want), of=f"after row {at} was refused:"))
+                want, waiting = context.train(before), context.create()
+                rows_until_refusal(context, waiting, rows.cut(0, at + 1))  # where it is the first row of a batch
+                rows_until_refusal(context, waiting, rows.cut(at + 1, at + B))
+                pairs = (learner, want), (waiting, want)
+                found.append(context.compare(before, *pairs, of=f"after row {at} was refused:"))
+                ensure(waiting.pending == 0, f"{waiting.pending} rows wait for others after their step was refused")
     return worst(found) if found else None
 
 

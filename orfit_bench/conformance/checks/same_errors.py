@@ -18,6 +18,8 @@ from orfit_bench.conformance.rows import Array, Chunk
 ROW_NAMES = re.compile(r"\b[XxA]\b")
 """What the argument with the rows is called: X, x of a single row, A of a block."""
 
+NOT_FINITE = "NaN", "infinity"
+
 
 @check(all_variants=False)
 def calls_give_the_same_errors(context: CheckContext) -> None:
@@ -31,6 +33,7 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
             errors = {name: _error_of(partial(call, learner, chunk._replace(X=X, y=y))) for name, call in calls.items()}
             want = errors["partial_fit"]
             ensure(want, f"partial_fit learns {what}")
+            _ensure_located(what, X, want)
             for name, got in errors.items():
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
@@ -46,6 +49,7 @@ def questions_give_the_same_errors(context: CheckContext) -> None:
         y = None if chunk.y is None else chunk.y[: np.shape(X)[0]]
         want = _error_of(partial(context.learn_silently, learner, chunk._replace(X=X, y=y)))
         ensure(want, f"partial_fit learns {what}")
+        _ensure_located(what, X, want)
         for name in ("predict", "decision_function", "predict_proba", "transform"):
             if question := getattr(learner, name, None):
                 got = _error_of(partial(question, X))
@@ -74,6 +78,14 @@ def _error_of(call: Callable[[], Any]) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {ROW_NAMES.sub('X', str(error))}"
     return ""
+
+
+def _ensure_located(what: str, X: Any, error: str) -> None:
+    """The error of an entry that is no finite number names its row and column."""
+    if what in NOT_FINITE:
+        row, column = np.argwhere(~np.isfinite(X))[0]
+        place = f"row {row}, column {column}"
+        ensure(place in error, f"{what} in {place}: the error {error!r} does not say where")
 
 
 def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
@@ -110,8 +122,8 @@ def _invalid_rows(X: Array) -> Iterator[tuple[str, Any]]:
     """What is wrong, and rows."""
     wrong = X.copy()
     wrong[-1, 1] = np.nan
-    yield "NaN", wrong
-    yield "infinity", np.where(np.isnan(wrong), np.inf, wrong)
+    yield NOT_FINITE[0], wrong
+    yield NOT_FINITE[1], np.where(np.isnan(wrong), np.inf, wrong)
     yield "complex rows", X + 1j
     yield "rows of strings", X.astype(str)
     yield "rows of objects", X.astype(object)

@@ -127,17 +127,19 @@ def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     """The learner after it was to be merged with ones that have another output, another dtype and other settings."""
     if learner.live_state is None or learner.pending:
         return learner
-    rows, others = chunk.cut(0, context.batch_size), []
+    rows, pairs = chunk.cut(0, context.batch_size), []
     if rows.y is not None and context.method.traits.numbers:
-        others.append(context.train(rows._replace(y=np.column_stack([rows.y, rows.y]))))
+        two, three = (context.train(rows._replace(y=np.column_stack([rows.y] * columns))) for columns in (2, 3))
+        pairs += [(learner, two), (two, three), (three, two)]
     if context.dtype == "float64" and context.supports("float32"):
-        others.append(context.train(rows.numbers(lambda a: a.astype("float32")), dtype="float32"))
+        pairs.append((learner, context.train(rows.numbers(lambda a: a.astype("float32")), dtype="float32")))
     if (other := train_with_other_settings(context, rows)) is not None:
-        others.append(other)
-    for other in others:
+        pairs.append((learner, other))
+    for one, other in pairs:
         try:
-            learner.merge(other)
-        except (ValueError, TypeError):
+            one.merge(other)
+        except (ValueError, TypeError) as error:
+            ensure("differ" in str(error), f"a learner with another output, dtype or setting is refused by: {error}")
             continue
         raise Violation("a learner with another output, dtype or setting was merged")
     return learner
@@ -151,18 +153,19 @@ def _no_rows(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 
 def _too_large(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
-    """The learner, of which a copy was given a row that is refused, and is as before."""
-    copy, before = learner.copy(), learner.to_bytes()
-    largest = chunk.cut(0, 1).numbers(lambda a: np.where(a == 0, 0, np.finfo(a.dtype).max).astype(a.dtype))
+    """The learner, of which a copy was given a row that is refused, or rows that fill a batch, and is as before."""
+    copy, before, rows = learner.copy(), learner.to_bytes(), chunk.cut(0, context.batch_size - learner.pending)
+    largest = rows.numbers(lambda a: np.where(a == 0, 0, np.finfo(a.dtype).max).astype(a.dtype))
     try:
         with np.errstate(all="ignore"):
-            context.learn(copy, chunk.cut(0, 1)._replace(X=largest.X))
+            context.learn(copy, rows._replace(X=largest.X))
     except DivergedError as error:
         if not (learner.pending or learner.live_state is None):
             ensure(copy.to_bytes() == before, "a refused row changed the learner")
             next_step = learner.state().attrs["t"] + 1
             ensure(error.step == next_step, f"step {next_step} was refused, the error says step {error.step}")
-            ensure(error.row == 0, f"the only row was refused, the error says row {error.row}")
+            ensure(error.row == 0, f"the first row was refused, the error says row {error.row}")
+        ensure(copy.pending == 0, f"{copy.pending} rows wait for others after their step was refused")
     return learner
 
 

@@ -15,7 +15,7 @@ from orfit_bench.conformance.context import FEATURES, CheckContext
 from orfit_bench.conformance.rows import frozen
 from orfit_bench.learners.averaging import average
 
-BATCH = 3
+BATCH, PENDING = 3, "pending rows"
 
 
 def needs_combination(context: CheckContext) -> str:
@@ -32,7 +32,8 @@ def unlike_learners_are_not_combined(context: CheckContext) -> None:
             try:
                 act()
             except (ValueError, TypeError) as error:
-                ensure(str(error), f"{name} of learners with {what}: the error has no message")
+                reason = "pending" if what == PENDING else "differ"
+                ensure(reason in str(error), f"{name} of learners with {what}: the error does not say so: {error}")
             else:
                 ensure(False, f"learners with {what} were combined by {name}, want a ValueError")
             for learner, old in zip((one, other), before, strict=True):
@@ -66,11 +67,13 @@ def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
         yield "other settings", one(), other
     if chunk.y is not None and context.method.traits.numbers and chunk.y.ndim == 1:
         both = chunk._replace(y=frozen(np.column_stack([chunk.y, chunk.y])))
+        three = chunk._replace(y=frozen(np.column_stack([chunk.y] * 3)))
         if context.accepts(both):
             yield "other numbers of outputs", one(), context.train(both)
+            yield "two and three outputs", context.train(both), context.train(three)
     if any(setting.name == "batch_size" for setting in context.method.settings):
         full, rest = (context.train(context.rows(n=n), batch_size=BATCH) for n in (BATCH, BATCH + 1))
-        yield "pending rows", full, rest
+        yield PENDING, full, rest
     if not needs_single_rows(context):
         yield "other names", _with_names(context, "a"), _with_names(context, "b")
 
