@@ -5,12 +5,15 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from orfit_bench.conformance.acceptance import rows_until_refusal
 from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.checks.merging import merges_by_default
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.precision_marks import FIRST, GROWING, GROWTH, mark_of, needs_mark, with_growing_rows
@@ -63,6 +66,16 @@ def copies_do_not_warn_again(context: CheckContext) -> None:
     for name, other in restored.items():
         given = sum(_count(context, other, row, learn)[0] for _ in range(2))
         ensure(given == 0, f"a learner that has warned of lost precision gave {given} warnings more after {name}")
+    if merges_by_default(context, learner):
+        clean = context.train(chunk.cut(0, FIRST))
+        for one, other in ((learner, clean), (clean, learner)):
+            with suppress(ValueError):  # too few digits are left
+                given = _count(context, one.copy(), row, partial(_merge, other))[0]
+                ensure(given == 0, f"a merge with a learner that has warned of lost precision gave {given} warnings")
+
+
+def _merge(other: Any, learner: Any, row: Chunk) -> Any:
+    return learner.merge(other)
 
 
 def _marked(context: CheckContext, growth: float) -> tuple[Any, Chunk]:

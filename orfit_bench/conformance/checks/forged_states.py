@@ -12,7 +12,12 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check
-from orfit_bench.conformance.checks.saved_files import ensure_unreadable, read_members, save
+from orfit_bench.conformance.checks.saved_files import (
+    ensure_unreadable,
+    read_members,
+    save,
+    with_member_without_ending,
+)
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of
 from orfit_bench.learners.restoring import from_bytes, load
@@ -102,6 +107,8 @@ def forged_files_are_refused(context: CheckContext) -> None:
         for what, members in _changed_members(good):
             np.savez(path, allow_pickle=False, **members)
             ensure_unreadable(partial(load, path, **context.model), what, str(path))
+        path.write_bytes(with_member_without_ending(save(context, 9)))
+        ensure_unreadable(partial(load, path, **context.model), "a member without its ending", str(path))
         np.savez(path, allow_pickle=False, **good)
         want = context.train(context.rows(n=9))
         context.ensure_identical(load(path, **context.model), want, "written again without a change, the learner")

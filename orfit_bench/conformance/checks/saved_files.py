@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ def cut_files_are_refused(context: CheckContext) -> None:
     cuts = [(f"{k} of {n} bytes", data[:k]) for k in (0, 1, n // 2, n - 1)]
     cuts += [("the middle is missing", data[: n // 3] + data[n // 3 + 8 :]), ("text", b"no learner")]
     cuts += [("the end of another file", data[: n // 2] + other[n // 2 :])]
+    cuts += [("a member without its ending", with_member_without_ending(data))]
     _ensure_refused_or_equal(context, iter(cuts), b"")
 
 
@@ -59,6 +61,17 @@ def read_members(data: bytes) -> dict[str, Any]:
     """The members of an archive by name."""
     with np.load(io.BytesIO(data)) as file:
         return {name: file[name] for name in file.files}
+
+
+def with_member_without_ending(data: bytes) -> bytes:
+    """The archive, the name of whose last member has lost its ending."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as given, zipfile.ZipFile(stream, "w") as changed:
+        *rest, last = given.namelist()
+        for name in rest:
+            changed.writestr(name, given.read(name))
+        changed.writestr(last.removesuffix(".npy"), given.read(last))
+    return stream.getvalue()
 
 
 def ensure_unreadable(read: Callable[[], Any], what: str, where: str = "") -> None:
