@@ -132,7 +132,7 @@ def test_more_than_was_learned_cannot_be_unlearned():
 @pytest.mark.parametrize(
     ("size", "outcome"), [(1e2, None), (1e5, "ridge: half of the digits are lost"), (1e8, "in column 1 the fewest")]
 )
-def test_unlearning_rows_that_are_large_beside_the_others(size, outcome):
+def test_unlearning_rows_that_are_large(size, outcome):
     """What is left is a difference of large sums."""
     many, columns = -np.ones(10), np.where(np.arange(X.shape[1]) == 1, size, 1)
     learner = learned("ridge", (X[10:], y[10:], None), (X[:10] * columns, y[:10], None))
