@@ -183,6 +183,7 @@ INEQUALITIES = {
     *("forecasts_of_a_growing_state", "forecasts_by_a_root", "predictions_while_forgetting", "predictions_by_a_root"),
     "forecasts_after_cancelling_moves",
     "cancelling_moves_by_a_root",
+    "only_rounding_counts_as_known",
     "forecasts_from_a_vague_state",
     *("overflowing_weights_are_refused", "overflowing_information_is_refused"),
     "warns_once_half_of_the_digits_are_lost",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from orfit_bench.catalogue.laws.helpers import condition
 from orfit_bench.catalogue.laws.state_space import moment_deviation, to_float32
 from orfit_bench.spec import Array
-from orfit_bench.spec.law import Law, Measured, Rows, nan_max
+from orfit_bench.spec.law import Law, Measured, Rows, nan_max, to_numpy64
 
 D, VARIANCE = 5, 2.0
 """Parameters, and the variance of each at the start."""
@@ -66,6 +67,25 @@ def _measure_moving(create: Any, seed: int, noise: float, cond: float) -> Measur
         mean, P = _moments(A, other, w, noise)
         worst = nan_max(worst, moment_deviation(learner, (SHRINKING * mean, SHRINKING**2 * P)))
     return Measured(worst, 2 * D, cond)
+
+
+def only_rounding_counts_as_known(create: Any, rows: Rows) -> Measured:
+    """Beside an exact row, a variance is kept that is more than 10 d eps of what it was; less is rounding, and zero.
+
+    Of a state at rest, for rows one by one and in one step, and of one that a transition moves.
+    """
+    unit, wrong, eps = np.eye(2), 0, float(np.finfo(create().dtype).eps)
+    for share in (0.25, 0.5, 2.0, 4.0):
+        noise = share * 10 * len(unit) * eps
+        alone, together, moving = create(), create(), create(transition=0.5)
+        alone.partial_fit(unit[1:], [0.0], observation_noise=[noise])
+        alone.partial_fit(unit[:1], [0.0], observation_noise=[0.0])
+        for learner in (together, moving):
+            learner.step(unit, [0.0, 0.0], observation_noise=np.diag([0.0, noise]))
+        for learner in (alone, together, moving):
+            left = float(to_numpy64(learner.array("covariance"))[1, 1]) / noise
+            wrong += not (left == 0 if share < 1 else abs(left - 1) < 0.2)
+    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
 
 
 def rows_count_as_much_at_any_scale(create: Any, rows: Rows) -> Measured:
@@ -124,5 +144,6 @@ EXACT_ROWS = (
     Law(square_root_form_of_dependent_exact_rows, SOURCE, exponent=1, shape="own"),
     Law(known_directions_stay_known, SOURCE, exponent=1, shape="own"),
     Law(square_root_form_of_known_directions, SOURCE, exponent=1, shape="own"),
+    Law(only_rounding_counts_as_known, "docs/decisions/0010", exponent=0),
     Law(rows_count_as_much_at_any_scale, SOURCE, exponent=1, shape="own"),
 )
