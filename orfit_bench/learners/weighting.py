@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,17 +12,15 @@ import numpy as np
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
 from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.unlearning import unlearn
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
-from orfit_bench.spec.arrays import copy_of, diagonal, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.weighting import Weighting
 from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.columns import read_columns
 
 HostArray = np.ndarray[Any, Any]
-MOST_ERROR = 0.01
-"""The largest relative error of what is left when rows are unlearned."""
 MOST_REPETITIONS = 1000
 """The largest weight that is learned by repeating the row."""
 
@@ -88,7 +87,7 @@ def learn(
                 found = _learn_repetitions(rule, state, x, y, w, predict)
             elif w[0] < 0:
                 found = rule.predict(state, x) if predict else None
-                lost = _unlearn(rule, state, x, y, -w) or lost
+                lost = unlearn(rule, state, weighting.sums, partial(_learn_scaled, rule, state, x, y, -w)) or lost
             else:
                 found = _learn_scaled(rule, state, x, y, w, predict)
         except DivergedError as error:
@@ -127,63 +126,6 @@ def _learn_scaled(
         return rule.learn(state, X, Y, predict, {"row_scale": scale})
     found = rule.learn(state, scale * X, scale * Y, predict)
     return None if found is None else found / scale
-
-
-def _unlearn(rule: Rule, state: LearnerState, X: Array, Y: Array, root: HostArray) -> bool:
-    """Subtract rows from the sums: added to the negative sums, they are subtracted from the sums themselves.
-
-    Returns whether half of the digits of the weights are lost. ValueError, and the sums are as they were, if a sum of
-    squares would become negative, or keep too few digits.
-    """
-    sums = [getattr(state.arrays, name) for name in require(rule.method).sums]
-    before = [copy_of(a, rule.namespace) for a in sums]
-    try:
-        _negate(sums)
-        _learn_scaled(rule, state, X, Y, root)
-        _negate(sums)
-        left = min(_share_left(after, old, rule) for after, old in zip(sums, before, strict=True))
-        return left < 0.5 and _is_inaccurate(rule, state, left)
-    except BaseException:
-        for a, old in zip(sums, before, strict=True):
-            a[...] = old
-        raise
-
-
-def _negate(arrays: list[Array]) -> None:
-    for a in arrays:
-        a *= -1
-
-
-def _share_left(after: Array, before: Array, rule: Rule) -> float:
-    """The least share of a diagonal entry of a Gram matrix that is left, where there was one; 1 of other sums.
-
-    ValueError if an entry is negative beyond rounding, or rounding is more than 1 % of what is left.
-    """
-    if not (after.ndim == 2 and after.shape[0] == after.shape[1]):
-        return 1.0
-    eps, name = float(np.finfo(rule.dtype).eps), rule.method.name
-    was, left = (to_host(diagonal(a, rule.namespace)).real for a in (before, after))
-    if (left < -(eps**0.5) * np.abs(was)).any():
-        raise ValueError(
-            f"sample_weight: the rows of negative weight take more from {name} than it has learned; "
-            f"unlearn only rows that were learned, with the weights they had"
-        )
-    shares = np.divide(left, was, out=np.ones_like(was), where=was > 0)
-    share = float(shares.min(initial=1))
-    if share < eps / MOST_ERROR:
-        raise ValueError(
-            f"sample_weight: the rows of negative weight take nearly all from {name} that it has learned: what is left "
-            f"has too few digits, in column {int(shares.argmin())} the fewest; let a new learner learn the other rows"
-        )
-    return share
-
-
-def _is_inaccurate(rule: Rule, state: LearnerState, left: float) -> bool:
-    """Whether half of the digits of the weights are lost, if this share is left of some sum of squares."""
-    eps, precision = float(np.finfo(rule.dtype).eps), 1.0
-    if rule.method.state.solution:
-        precision = rule.kernel.solve(state.arrays)[1]
-    return bool(eps**0.5 > left * precision)
 
 
 def _learn_repetitions(

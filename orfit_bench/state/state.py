@@ -37,6 +37,15 @@ class Bound(NamedTuple):
     """learn_rows(state, X, y, predict) returns the predictions (n,), or none of them; None as False above."""
 
 
+class Subtrahend(NamedTuple):
+    """What was subtracted from (orfit_bench/learners/unlearning.py)."""
+
+    squares: np.ndarray[Any, Any]
+    """The largest sums of squares (p,) from which rows were unlearned."""
+    n_steps: int
+    """The steps done by then."""
+
+
 @dataclass(slots=True)
 class LearnerState:
     """Everything of a learner that changes. Kernels write to `arrays` in place; `Rule.copy` copies all of it."""
@@ -59,6 +68,8 @@ class LearnerState:
     """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
     has_warned: bool = False
     """Whether the user was warned that precision is lost."""
+    subtrahend: Subtrahend | None = field(default=None, compare=False)
+    """What rows were unlearned from, if any were; a state that is restored starts without."""
     permit: list[None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
     """Empty while a thread learns rows, so that a second one is refused; each takes the entry out and puts it back.
 

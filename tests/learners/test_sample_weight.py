@@ -1,5 +1,6 @@
 """Weights of rows: what they mean is in the laws; here what is refused, and what is left as it was."""
 
+import warnings
 from contextlib import nullcontext
 
 import numpy as np
@@ -145,6 +146,27 @@ def test_unlearning_rows_that_are_large(size, outcome):
     with pytest.warns(ob.AccuracyWarning, match=outcome) if outcome else nullcontext():
         learner.partial_fit(X[:10] * columns, y[:10], sample_weight=many)
     np.testing.assert_allclose(weights_of(learner), want, rtol=1e-10 if outcome is None else 1e-4)
+
+
+@pytest.mark.parametrize("ff", [1.0, 0.5])
+def test_unlearning_a_window_whose_rows_become_smaller(ff):
+    """Rounding errors of large sums stay, however slowly the window shrinks, unless they are forgotten."""
+    learner, rows = ob.create("ridge", dtype="float32", ridge=1e-9, forgetting_factor=ff), np.tile(X, (4, 1))
+    rows = (rows * np.geomspace(1e3, 1e-3, len(rows))[:, None]).astype("float32")
+    weight = -np.ones(1) * ff**25  # steps forget, those that unlearn too
+    outcome = "nothing"
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        for i, x in enumerate(rows):
+            learner.partial_fit(x[None], [1.0])
+            if i >= 10:
+                try:
+                    learner.partial_fit(rows[i - 10 : i - 9], [1.0], sample_weight=weight)
+                except ValueError as error:
+                    outcome = str(error)
+                    break
+    assert len(given) == (ff == 1.0)
+    assert ("too few digits" in outcome) == (ff == 1.0)
 
 
 def test_repetitions_of_sgd():
