@@ -53,10 +53,11 @@ def moved_mean(mean: Array, p: Any) -> Any:
 def moved_scale(P: Array, F: Array | None, predicted: Array) -> Array:
     """The variances (d,) by which rounding in the predicted covariance is measured: its own, or those of the terms.
 
-    A sum over k of F_ik P_kl has terms of the variance F_ik^2 P_kk, of which it may leave little.
+    A sum over k of F_ik P_kl has terms of the variance F_ik^2 P_kk, of which it may leave little. Matrices (m, d, d) of
+    several filters give variances (m, d).
     """
-    variances = np.diagonal(predicted)
-    return variances if F is None else np.maximum(variances, (F * F) @ np.diagonal(P))
+    before, after = (np.diagonal(a, axis1=-2, axis2=-1) for a in (P, predicted))
+    return after if F is None else np.maximum(after, ((F * F) @ before[..., None])[..., 0])
 
 
 def compared_variances(s: Any, p: Any) -> Array:

@@ -91,8 +91,8 @@ class Limits(NamedTuple):
 
 
 NO_LIMITS = Limits()
-TRANSITION_LIMITS = Limits(max_rounding=MAX_GROWING_ERROR)
-"""A transition may enlarge an error, as forgetting does; what a row leaves behind, the next rows correct."""
+TRANSITION_LIMITS = Limits(max_rounding=MAX_GROWING_ERROR, max_cancellation=math.inf)
+"""A transition may enlarge an error, as forgetting does, and may mix other directions into what a row leaves behind."""
 
 
 @cache

@@ -13,6 +13,7 @@ from orfit_bench.learners import layers, validation
 from orfit_bench.learners.computed_once import ComputedOnce
 from orfit_bench.learners.linearization import LinearizedKernel, prediction_weights
 from orfit_bench.learners.parameters import ParameterMaker, generator
+from orfit_bench.learners.unlearning import share_left
 from orfit_bench.spec import Draw, Method
 from orfit_bench.spec.arrays import array_type, native_dtype, to_host
 from orfit_bench.spec.backend import Array, Backend
@@ -170,7 +171,7 @@ class Configuration:
                 state.solved_weights, precision = self.kernel.solve(state.arrays)
             if not np.isfinite(to_host(state.solved_weights)).all():
                 self.warn_once(state, f"weights are not finite in {self.dtype}: scale the targets if they are large")
-            elif precision <= np.finfo(self.dtype).eps ** 0.5 and self.method.state.solution:
+            elif precision * share_left(self, state) <= np.finfo(self.dtype).eps ** 0.5 and self.method.state.solution:
                 self.warn_once(state, self.method.state.solution.warning)
         return state.solved_weights
 

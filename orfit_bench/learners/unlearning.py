@@ -3,41 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.arrays import copy_of, diagonal, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Subtrahend
 
+if TYPE_CHECKING:
+    from orfit_bench.learners.configuration import Configuration
+    from orfit_bench.learners.rule import Rule
+
 HostArray = np.ndarray[Any, Any]
 MOST_ERROR = 0.01
-"""The largest relative error of a sum of squares that is left."""
+"""The largest relative error of a sum of squares; of one with a larger error, only rounding is left."""
 
 
-def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callable[[], object]) -> bool:
+def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callable[[], object]) -> str:
     """Subtract rows from the sums of these names: `add` adds them to the negative sums, which are negated again.
 
-    Returns whether half of the digits of the weights are lost. ValueError, and the sums are as they were, if a sum of
-    squares would become negative, or keep too few digits.
+    The first sum is a Gram matrix. Columns of which only rounding is left become those of the start; returns a warning
+    that names them, or an empty text. ValueError, and the sums are as they were, if a sum of squares would become
+    negative.
     """
-    sums, steps = [getattr(state.arrays, name) for name in names], state.n_steps
+    sums, steps, eps = [getattr(state.arrays, name) for name in names], state.n_steps, float(np.finfo(rule.dtype).eps)
     before = [copy_of(a, rule.namespace) for a in sums]
     try:
         _negate(sums)
         add()
         _negate(sums)
-        for after, was in zip(sums, before, strict=True):
-            if after.ndim == 2 and after.shape[0] == after.shape[1]:
-                squares, left = (to_host(diagonal(a, rule.namespace)).real for a in (was, after))
-                return _loses_digits(rule, state, Subtrahend(squares, steps), left)
+        left, largest = _squares(sums[0], rule), _largest(rule, state, Subtrahend(_squares(before[0], rule), steps))
+        if (left < -(eps**0.5) * largest).any():
+            raise ValueError(
+                f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
+                f"unlearn only rows that were learned, with the weights they had"
+            )
     except BaseException:
         for a, old in zip(sums, before, strict=True):
             a[...] = old
         raise
-    return False
+    gone = (largest > 0) & (left < eps / MOST_ERROR * largest)
+    rounded = np.flatnonzero(gone & _forget_columns(rule, state, names, gone)) if gone.any() else gone[:0]
+    state.subtrahend = Subtrahend(np.where(gone, 0, largest), state.n_steps)
+    if not len(rounded):
+        return ""
+    return (
+        f"rows of negative weight leave only rounding in column {', '.join(map(str, rounded))}, which counts as never "
+        f"seen now; let a new learner learn the other rows if they have small entries there"
+    )
+
+
+def share_left(rule: Configuration, state: LearnerState) -> float:
+    """The least share of a sum of squares that is left of what rows were unlearned from, 1 if none were."""
+    if state.subtrahend is None or rule.method.kernel.weighting is None:
+        return 1.0
+    largest = _decayed(rule, state, state.subtrahend)
+    left = _squares(getattr(state.arrays, rule.method.kernel.weighting.sums[0]), rule)[: len(largest)]
+    return float(np.divide(left, largest, out=np.ones_like(largest), where=largest > 0).min(initial=1))
 
 
 def _negate(arrays: list[Array]) -> None:
@@ -45,35 +68,40 @@ def _negate(arrays: list[Array]) -> None:
         a *= -1
 
 
-def _loses_digits(rule: Rule, state: LearnerState, before: Subtrahend, left: HostArray) -> bool:
-    """Whether half of the digits are lost where sums of squares (p,) were larger than what is left of them.
+def _squares(gram: Array, rule: Configuration) -> HostArray:
+    """The diagonal of a Gram matrix in host memory."""
+    return np.asarray(to_host(diagonal(gram, rule.namespace)).real, float)
 
-    The largest ones from which rows were subtracted, in earlier calls too, are kept in the state, since their rounding
-    errors stay. ValueError if one is negative beyond rounding, or rounding is more than 1 % of what is left.
-    """
-    eps, name = float(np.finfo(rule.dtype).eps), rule.method.name
-    if (left < -(eps**0.5) * np.abs(before.squares)).any():
-        raise ValueError(
-            f"sample_weight: the rows of negative weight take more from {name} than it has learned; "
-            f"unlearn only rows that were learned, with the weights they had"
-        )
+
+def _largest(rule: Configuration, state: LearnerState, before: Subtrahend) -> HostArray:
+    """The larger ones of the sums of squares of this call and of earlier ones, as they would be now."""
     largest = _decayed(rule, state, before)
-    if state.subtrahend:
-        earlier = _decayed(rule, state, state.subtrahend)
-        largest = np.maximum(largest, np.pad(earlier, (0, len(largest) - len(earlier))))  # columns that came later
-    shares = np.divide(left, largest, out=np.ones_like(largest), where=largest > 0)
-    share = float(shares.min(initial=1))
-    if share < eps / MOST_ERROR:
-        raise ValueError(
-            f"sample_weight: the rows of negative weight take nearly all from {name} that it has learned: what is left "
-            f"has too few digits, in column {int(shares.argmin())} the fewest; let a new learner learn the other rows"
-        )
-    state.subtrahend = Subtrahend(largest, state.n_steps)
-    precision = rule.kernel.solve(state.arrays)[1] if share < 0.5 and rule.method.state.solution else 1.0
-    return bool(eps**0.5 > share * precision)
+    if state.subtrahend is None:
+        return largest
+    earlier = _decayed(rule, state, state.subtrahend)
+    return np.asarray(np.maximum(largest, np.pad(earlier, (0, len(largest) - len(earlier)))))  # of later columns 0
 
 
-def _decayed(rule: Rule, state: LearnerState, of: Subtrahend) -> HostArray:
+def _decayed(rule: Configuration, state: LearnerState, of: Subtrahend) -> HostArray:
     """The sums of squares as they would be now."""
-    kept = min(float(rule.settings.get("forgetting_factor", 1)), 1.0)
-    return np.asarray(kept ** (state.n_steps - of.n_steps) * of.squares)
+    return np.asarray(_kept(rule, state.n_steps - of.n_steps) * of.squares)
+
+
+def _kept(rule: Configuration, steps: int) -> float:
+    """What is left of a sum after so many steps; with a factor above 1 the sums are divided by it, so all."""
+    return min(float(rule.settings.get("forgetting_factor", 1)), 1.0) ** steps
+
+
+def _forget_columns(rule: Rule, state: LearnerState, names: tuple[str, ...], gone: HostArray) -> HostArray:
+    """Make columns (p,) of the sums those of the start; returns which of them were not so already."""
+    start, changed = rule.init(state.sizes).arrays, np.zeros(len(gone), bool)
+    for name in names:
+        array = getattr(state.arrays, name)
+        values, first = to_host(array).copy(), _kept(rule, state.n_steps) * to_host(getattr(start, name))
+        if name == names[0]:
+            changed |= (values != first).any(axis=0)
+            values[:, gone] = first[:, gone]
+        changed |= (values != first).any(axis=1)
+        values[gone] = first[gone]
+        array[...] = rule.place(values)
+    return changed

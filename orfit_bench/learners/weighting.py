@@ -76,7 +76,7 @@ def learn(
     """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change nothing but the count of rows."""
     weighting = require(rule.method)
     scale = weights if weighting.rule == "repetitions" else _signed_roots(weights, rule.dtype)
-    out, lost = rule.empty(Y.shape) if predict else None, False
+    out, warning = rule.empty(Y.shape) if predict else None, ""
     for run in _runs_of_one_sign(scale, single=predict):
         seen = state.n_samples
         x, y, w = X[run, ...], Y[run, ...], scale[run]
@@ -87,7 +87,7 @@ def learn(
                 found = _learn_repetitions(rule, state, x, y, w, predict)
             elif w[0] < 0:
                 found = rule.predict(state, x) if predict else None
-                lost = unlearn(rule, state, weighting.sums, partial(_learn_scaled, rule, state, x, y, -w)) or lost
+                warning = unlearn(rule, state, weighting.sums, partial(_learn_scaled, rule, state, x, y, -w)) or warning
             else:
                 found = _learn_scaled(rule, state, x, y, w, predict)
         except DivergedError as error:
@@ -96,10 +96,8 @@ def learn(
         state.n_samples = seen + x.shape[0]
         if out is not None:
             out[run, ...] = found
-    if lost:
-        rule.warn_once(
-            state, "half of the digits are lost: the rows of negative weight leave little of what was learned"
-        )
+    if warning:
+        rule.warn_once(state, warning)
     return out
 
 

@@ -180,10 +180,10 @@ class Kernel(Protocol):
 
         F[j] (p, p) took step j - 1 to j and added Q[j] (p, p), None for zero; F[0] and Q[0] nothing. m_pred and P_pred
         are the moments before each row. Rounding in P is measured by the variances `scale` (n, p), which are given for
-        a filter that keeps a root, and by those before each row otherwise.
+        a filter that keeps a root, and otherwise by those of P_pred after the last move, of which rows subtract.
 
-        Returns the largest relative error of P_pred^-1, by which it multiplies, if it estimates that: at sqrt(eps),
-        half of the digits are lost.
+        Returns the largest relative error of P_pred^-1, by which it multiplies, if it estimates that: the learner warns
+        above eps^(1/3), where half of the digits of the smoothed moments may be lost.
         """
 
     def fleet_learn(self, s: State, X: Array, Y: Array, p: FleetParams, out: Array | None) -> Array:

@@ -158,4 +158,4 @@ class _StateWithTransition:
         self.first = False
         if not np.isfinite(P).all():
             return Outcome(False, True, False)
-        return expected_outcome(P, x, self.R, ff=None, most=(0.01, 1.0))
+        return expected_outcome(P, x, self.R, ff=None, most=(0.01, np.inf))

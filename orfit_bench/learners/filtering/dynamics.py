@@ -75,8 +75,11 @@ class StepModel(NamedTuple):
 
     def process_noises(self, count: int) -> list[Array | None]:
         """The process noise (p, p) added before each of the first steps, None for zero; one object if they share it."""
-        shared = self.process_noise is not None and len(self.process_noise) == len(self.is_dynamic) == 1
-        found = [self.at(0).process_noise] * count if shared else [self.at(i).process_noise for i in range(count)]
+        Q = self.process_noise
+        if Q is not None and len(Q) == len(self.is_dynamic) == 1 and self.is_dynamic[0][1]:
+            found: list[Array | None] = [as_matrix(Q[0], self.sizes[0])] * count
+        else:
+            found = [self.at(i).process_noise for i in range(count)]
         return [None, *found[1:]] if self.t == 1 and count else found
 
 
@@ -127,7 +130,7 @@ class Dynamics:
             each = "" if steps is None else ": one entry for each row"
             wanted = f"{(*lead, self._p)} or {(*lead, self._p, self._r)}"
             raise ValueError(f"control: got shape {np.shape(value)}, want {wanted}{each}")
-        columns = array.reshape(steps or 1, self._p, -1)
+        columns = array.reshape(1 if steps is None else steps, self._p, self._r if array.ndim > len(lead) + 1 else 1)
         moves = np.asarray(columns.any(axis=(1, 2)))
         full = np.ascontiguousarray(np.broadcast_to(columns, (*columns.shape[:2], self._r)))
         return PerStep(self._place(full, "control") if moves.any() else None, moves)

@@ -140,7 +140,8 @@ ENTRY predict_rows(const REAL* F, const REAL* C, const REAL* right, REAL* out, i
 
 // The verdict on a row, as _precision_guard.judge_rows and the Numba kernel decide it.
 DEVICE inline int judge_row(REAL pivot, REAL noise, REAL power, REAL size, REAL widest, REAL highest, REAL ff,
-                            REAL max_rounding, REAL max_cancellation, REAL max_variance, REAL eps, REAL third, REAL largest) {
+                            REAL max_rounding, REAL max_cancellation, REAL max_variance, REAL eps, REAL third,
+                            REAL largest) {
     const REAL s = pivot / power, half = sqrt(eps);
     const REAL rounded = eps * (size * size) / pivot, cancelled = eps * s / noise;
     const bool accurate = rounded <= max_rounding && cancelled <= max_cancellation;
@@ -167,8 +168,8 @@ ENTRY judge_block(const REAL* L, const REAL* fits, const REAL* measured, const R
             highest = larger(highest, of[2 * b]);
         }
         const REAL pivot = L[(long long)j * b + j] * L[(long long)j * b + j];
-        const int found = judge_row(pivot, noise[j], power[j], size, widest, highest, ff, max_rounding, max_cancellation,
-                                    max_variance, eps, third, largest);
+        const int found = judge_row(pivot, noise[j], power[j], size, widest, highest, ff, max_rounding,
+                                    max_cancellation, max_variance, eps, third, largest);
         bool sound = fits[j] == 1 && L[(long long)j * b + j] > 0;
         for (int c = 0; c < r; c++) sound = sound && (!predicts || isfinite(out[(long long)j * r + c]));
         verdict[j] = !sound ? REFUSED : gaps[j] ? ACCEPTED : found;

@@ -104,7 +104,8 @@ ENTRY learn_filters(REAL* P, REAL* mean, REAL* scale, REAL* work, const REAL* X,
         }
         const REAL s = R + variance, gain = missing ? (REAL)0 : 1 / sqrt(s), rounded = eps * (reach * reach / s);
         const REAL cancelled = eps * s / (R + regained);
-        const bool accurate = s > 0 && s >= R * (1 - half) && rounded <= max_rounding && cancelled <= 1;
+        const bool accurate = s > 0 && s >= R * (1 - half) && rounded <= max_rounding &&
+                              (has_transition || cancelled <= 1);
         EACH(i, d) for (int c = 0; c < r; c++) {
             if (!isfinite(missing ? M[i * r + c] : M[i * r + c] + z[c] * gain * (u[i] * gain))) flag[0] = 0;
         }

@@ -146,7 +146,10 @@ def rts_smooth(
     Q: Sequence[Array | None] | None = None,
     scale: Array | None = None,
 ) -> float:
-    """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back."""
+    """theta_(j-1|n) = theta_(j-1|j-1) + L (theta_(j|n) - theta_(j|j-1)), and Sigma likewise, from the last j back.
+
+    `scale` is None, since this backend has no filter with a root.
+    """
     if not len(F):
         return 0.0
     if P.shape[1] >= MIN_FEATURES:
@@ -154,7 +157,7 @@ def rts_smooth(
     means, covariances, mean, covariance = fetch(m_pred, P_pred, m, P)
     mean, covariance = mean.copy(), covariance.copy()
     noises: list[Any] = [None if q is None else fetch(q)[0] for q in Q or [None] * len(F)]
-    error = kalman.rts_smooth([fetch(f)[0] for f in F], means, covariances, mean, covariance, noises, scale)
+    error = kalman.rts_smooth([fetch(f)[0] for f in F], means, covariances, mean, covariance, noises)
     for a, new in ((m, mean), (P, covariance)):
         a[...] = a.__array_namespace__().asarray(new)
     return error

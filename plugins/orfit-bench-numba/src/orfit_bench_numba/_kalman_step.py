@@ -65,13 +65,15 @@ def allocate(W: Array, size: int) -> Any:
 def find_limits(
     x: Array, noise: Scalar, q: Array, Q: Array, has_transition: bool, has_noise: bool, work: Work
 ) -> tuple[Any, Any]:
-    """The least variance along x that the next row finds, and the largest rounding error of a variance."""
+    """The least variance along x that the next row finds, and what errors of a variance are accepted."""
     one: Any = x.dtype.type(1)
-    max_rounding = one / 100 if has_transition else one  # it may amplify errors as forgetting does
+    kept = Limits(one, one, one, one * np.inf)
+    if has_transition:  # as guards.TRANSITION_LIMITS
+        kept = Limits(one, one / 100, one * np.inf, one * np.inf)
     if not has_noise:
-        return noise, max_rounding
+        return noise, kept
     fill_diagonal(work.h, q, True, one - one)
-    return noise + process_noise_along(Q, work.h, x), max_rounding
+    return noise + process_noise_along(Q, work.h, x), kept
 
 
 @inline
@@ -125,7 +127,7 @@ def correct_row(
 ) -> Any:
     """Write the moved state, corrected by the row unless NaN is in y, to P and W; False, and nothing, if refused."""
     by_matrix, trace, finite = predicted
-    left, max_rounding = limits
+    left, kept = limits
     one: Any = P.dtype.type(1)
     A, z, v = work.A, work.z, work.v
     missing, verdict = is_missing(y), ACCEPTED
@@ -133,7 +135,6 @@ def correct_row(
         z[:] = 0
         v[:] = 0
     else:
-        kept = Limits(one, max_rounding, one, np.inf)
         verdict, gain, _ = judge_row(x, work.u, v, work.diagonal, trace, noise, left, one, kept)
         scale_errors(z, y, gain)
     if not (finite and verdict != REFUSED and is_update_finite(A, v, z)):

@@ -44,7 +44,7 @@ def smooth_small(
             carry_back(m, P, m_pred, j)
             j -= 1
             continue
-        F_j = entry(F, j)
+        F_j, Q_j = entry(F, j), entry(Q, j)
         for i in range(d):
             most = max(P_pred[j, i, i], weighted_sum_of_squares(F_j[i], scale[j - 1]))
             unit[i] = 1 / np.sqrt(most) if most > 0 else most * 0
@@ -52,7 +52,7 @@ def smooth_small(
         for i in range(d):
             for k in range(d):
                 C[i, k] = P_pred[j, i, k] * unit[i] * unit[k]
-                D[i, k] = P[j, i, k] + entry(Q, j)[i, k] if len(Q) else P[j, i, k]
+                D[i, k] = (P[j, i, k] + Q_j[i, k]) if len(Q) else P[j, i, k]
                 B[i, k] *= unit[i]
         if not factor(C):
             return j

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.fleets import diagonals, make_batched_rounds, measure_innovations
-from orfit_bench.kernels.guards import MAX_GROWING_ERROR
+from orfit_bench.kernels.filtering import moved_scale
+from orfit_bench.kernels.fleets import make_batched_rounds, measure_innovations
+from orfit_bench.kernels.guards import TRANSITION_LIMITS
 from orfit_bench.kernels.loops import Array
 
 
@@ -67,10 +68,10 @@ def step_filters(s: Any, x: Array, y: Array, p: Any, j: Array, row: Array, out: 
         out[row] = f
     R = entries(model.observation_noise, j).astype(x.dtype)
     left = R + ((x[:, None] @ motion.regained)[:, 0] * x).sum(axis=1)
-    max_rounding = np.where(motion.has_transition, MAX_GROWING_ERROR, 1)
-    terms = (A * A) @ diagonals(s.covariance)[:, :, None]
-    variances = np.maximum(diagonals(P), terms[:, :, 0])  # as `filtering.moved_scale`
-    V, deviation, accepted, degraded = measure_innovations(P, x, R, left, variances, max_rounding, 1.0)
+    max_rounding = np.where(motion.has_transition, TRANSITION_LIMITS.max_rounding, 1)
+    max_cancellation = np.where(motion.has_transition, TRANSITION_LIMITS.max_cancellation, 1)
+    variances = moved_scale(s.covariance, A, P)
+    V, deviation, accepted, degraded = measure_innovations(P, x, R, left, variances, max_rounding, max_cancellation)
     seen: Any = ~np.isnan(y).any(axis=1)
     e = np.where(seen[:, None], y - f, 0) / deviation[:, None]
     V = np.where(seen[:, None], V, 0)

@@ -1,0 +1,170 @@
+"""Random Kalman filters beside one in decimal arithmetic of 90 digits: what is far off is warned of, or refused.
+
+First variances are 0.1 to 1e8, noises 1e-3 to 10, process noises 0 to 1 of any rank, and transitions of seven kinds.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from decimal import Decimal, getcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+getcontext().prec = 90
+TRIALS, ROWS = 150, 20
+Array = Any
+ALLOWED = 4
+"""So many eps^(1/3) deviations are no error that a warning is due for."""
+MOST_SILENT = 0.05
+"""The share of trials in which an error may be larger without a warning, as an estimate is none of all errors."""
+LARGEST_SILENT = {"float64": 1e-2, "float32": 5.0}
+"""In deviations."""
+
+
+class Series(NamedTuple):
+    """Rows and targets, and the settings of their filter."""
+
+    X: Array
+    y: Array
+    F: Array
+    Q: Array
+    first: float
+    noise: float
+
+
+class Exact(NamedTuple):
+    """The log density of a series, and means (n, d) and deviations (n, d) of the smoothed states."""
+
+    density: float
+    means: Array
+    deviations: Array
+
+
+def transition(rng: np.random.Generator, d: int) -> Array:
+    """A number, a diagonal, or a matrix."""
+    kind = rng.integers(7)
+    if kind == 0:
+        return np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.choice([0.9, 1, 1.05])
+    if kind == 1:
+        return np.vstack([rng.standard_normal(d) / d, np.eye(d)[:-1]])
+    if kind == 2:
+        return np.triu(rng.standard_normal((d, d)), 1) + np.diag(rng.choice([0.5, 0.9, 1, 1.1], d))
+    if kind == 3:
+        F = rng.standard_normal((d, d))
+        return F / np.abs(np.linalg.eigvals(F)).max() * rng.choice([0.5, 0.9, 1, 1.2])
+    if kind == 4:
+        return np.eye(d) + 0.3 * np.eye(d, k=1)
+    return rng.choice([0.5, 0.9, 1, 1.1], d if kind == 5 else ())
+
+
+def draw(rng: np.random.Generator) -> Series:
+    """Numbers that float32 has."""
+    d = int(rng.integers(1, 9))
+    G = rng.standard_normal((d, int(rng.integers(1, d + 1))))
+    Q = rng.choice([0, 1e-6, 1e-3, 0.1, 1]) * G @ G.T
+    X = [
+        rng.standard_normal((ROWS, d)),
+        np.eye(d)[rng.integers(0, d, ROWS)],
+        np.tile(rng.standard_normal(d), (ROWS, 1)),
+    ]
+    numbers = X[rng.integers(3)], rng.standard_normal(ROWS) * rng.choice([1, 10]), transition(rng, d), Q
+    given = (np.asarray(a, np.float32).astype(float) for a in numbers)
+    return Series(*given, 10.0 ** rng.integers(-1, 9), float(np.float32(10.0 ** rng.integers(-3, 2))))
+
+
+def decimals(a: Array) -> Array:
+    return np.vectorize(Decimal, otypes=[object])(np.asarray(a, float))
+
+
+def solve(A: Array, B: Array) -> Array:
+    """A^-1 B by elimination; ZeroDivisionError if A is singular."""
+    A, B = A.copy(), B.copy()
+    for i in range(len(A)):
+        pivot = max(range(i, len(A)), key=lambda r: abs(A[r, i]))
+        A[[i, pivot]], B[[i, pivot]] = A[[pivot, i]], B[[pivot, i]]
+        if abs(A[i, i]) < Decimal("1e-60"):
+            raise ZeroDivisionError
+        for r in {*range(len(A))} - {i}:
+            share = A[r, i] / A[i, i]
+            A[r], B[r] = A[r] - share * A[i], B[r] - share * B[i]
+    return B / np.diagonal(A)[:, None]
+
+
+def exact(s: Series) -> Exact:
+    """The textbook's filter and smoother."""
+    n, d = s.X.shape
+    F, Q, X, y = (decimals(a) for a in (s.F * np.eye(d) if s.F.ndim < 2 else s.F, s.Q, s.X, s.y))
+    m, P, noise, density = decimals(np.zeros(d)), decimals(s.first * np.eye(d)), Decimal(s.noise), Decimal(0)
+    steps = []
+    for t in range(n):
+        m, P = (F @ m, F @ P @ F.T + Q) if t else (m, P)
+        u = P @ X[t]
+        variance, e = X[t] @ u + noise, y[t] - X[t] @ m
+        density -= (variance.ln() + e * e / variance) / 2
+        after = m + u * (e / variance), P - np.outer(u, u) / variance
+        steps.append((m, P, *after))
+        m, P = after
+    smoothed = [(m, P)]
+    for t in range(n - 1, 0, -1):
+        L = solve(steps[t][1], F @ steps[t - 1][3]).T
+        m, P = steps[t - 1][2] + L @ (m - steps[t][0]), steps[t - 1][3] + L @ (P - steps[t][1]) @ L.T
+        smoothed.append((m, P))
+    means = np.array([m for m, _ in smoothed[::-1]], float)
+    deviations = np.sqrt(np.array([np.diagonal(P) for _, P in smoothed[::-1]], float))
+    return Exact(float(density) - n * np.log(2 * np.pi) / 2, means, deviations)
+
+
+@pytest.fixture(scope="module")
+def series() -> list[tuple[Series, Exact]]:
+    return list(all_series())
+
+
+def all_series() -> Iterator[tuple[Series, Exact]]:
+    rng = np.random.default_rng(0)
+    for _ in range(TRIALS):
+        drawn = draw(rng)
+        try:
+            found = exact(drawn)
+        except ZeroDivisionError:  # some transitions are singular, and what they move is known exactly
+            continue
+        if (found.deviations > 0).all():
+            yield drawn, found
+
+
+def errors(form: str, dtype: str, backend: str, s: Series, want: Exact) -> Iterator[tuple[float, bool]]:
+    """The error of the log density a row, and of smoothed moments relative to deviations; whether it was warned of."""
+    X, y = s.X.astype(dtype), s.y.astype(dtype)
+    given = {"transition": s.F, "process_noise": s.Q, "initial_covariance": s.first, "observation_noise": s.noise}
+    learner = ob.create("kalman", form=form, dtype=dtype, backend=backend, **given)
+    for question in (learner.log_likelihood, learner.smooth):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found: Any = question(X, y)
+            except ob.DivergedError:
+                continue
+        if question == learner.log_likelihood:
+            error = abs(found - want.density) / max(len(X), abs(want.density) ** 0.5)
+        else:
+            means = found["mean"].values[:, :, 0].astype(float)
+            variances = np.diagonal(found["covariance"].values.astype(float), axis1=1, axis2=2)
+            apart = np.maximum(abs(means - want.means), abs(np.sqrt(abs(variances)) - want.deviations))
+            error = float((apart / want.deviations).max())
+        yield error, bool(caught)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_large_errors_are_warned_of(form: str, dtype: str, backend: str, series: list[tuple[Series, Exact]]) -> None:
+    found = [pair for one in series for pair in errors(form, dtype, backend, *one)]
+    silent = [error for error, warned in found if not warned and not error <= ALLOWED * np.finfo(dtype).eps ** (1 / 3)]
+    assert max(silent, default=0) < LARGEST_SILENT[dtype]
+    assert len(silent) <= MOST_SILENT * len(found)
+    assert sum(not warned for _, warned in found) > 0.4 * len(found)
