@@ -165,8 +165,8 @@ class FilterRule(Rule):
             if learned < len(X):
                 raise self.diverged(state, learned)
             known = smoother.variances(steps.corrected, xp).copy()
-            scale = known if hasattr(state.arrays, "root") else None
-            F, Q, predicted, corrected = steps
+            F, Q, scales, predicted, corrected = steps
+            scale = smoother.scale_of_roots(known, scales, xp) if scales else None
             error = self.kernel.rts_smooth(F, *predicted, *corrected, Q, scale)
             lost = learned and smoother.is_inaccurate(known, smoother.variances(steps.corrected, xp), error, xp)
         if lost and self.method.state.warning:

@@ -23,6 +23,8 @@ class FilterPass(NamedTuple):
 
     transitions: list[Array]
     process_noises: list[Array | None]
+    scales: list[Array]
+    """For a filter that keeps a root, the variances by which it measured rounding at each step."""
     predicted: Moments
     corrected: Moments
 
@@ -41,7 +43,9 @@ def run_filter(
     record(s, X, Y, p, records), if there is one, does so for the first rows, and returns how many.
     """
     n, identity = len(X), xp.eye(len(s.mean), dtype=s.mean.dtype)
-    steps = FilterPass([], [], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2)))
+    steps = FilterPass(
+        [], [], [], *(Moments(*(xp.empty((n, *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
+    )
     done = record(s, X, Y, p, (*steps.predicted, *steps.corrected)) if record else 0
     steps.transitions.extend(p.transitions(done, identity))
     steps.process_noises.extend(p.process_noises(done))
@@ -49,6 +53,8 @@ def run_filter(
         p_i = p.at(i)
         applied, transition = extended.predict_step(s, p_i)
         record_moments(steps.predicted, i, s)
+        if hasattr(s, "root"):
+            steps.scales.append(s.scale.copy())
         usable = applied and extended.can_smooth(s, p_i)
         if not (usable and extended.correct(s, X[i : i + 1], Y[i : i + 1], p_i, None)):
             break
@@ -67,6 +73,15 @@ def record_moments(records: Moments, i: int, s: State) -> None:
 def variances(records: Moments, xp: ModuleType) -> Array:
     """The diagonals (n, p) of the covariances."""
     return xp.diagonal(records.covariance, axis1=1, axis2=2)
+
+
+def scale_of_roots(corrected: Array, scales: list[Array], xp: ModuleType) -> Array:
+    """The variances (n, p) by which rounding in S S' is measured: its own, of which rows subtract nothing.
+
+    A variance that is less than 10 p eps of what the filter measures rounding by is rounding itself.
+    """
+    bound = 10 * corrected.shape[1] * float(xp.finfo(corrected.dtype).eps)
+    return xp.maximum(corrected, bound * xp.stack(scales))
 
 
 def is_inaccurate(before: Array, after: Array, error: float | None, xp: ModuleType) -> bool:

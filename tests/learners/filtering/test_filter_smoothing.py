@@ -124,3 +124,10 @@ def test_smoothed_variances_do_not_lose_the_digits_of_a_vague_prior(backend: str
     want = (np.linalg.inv(R) ** 2).sum(axis=1) / scale**2
     variances = np.diagonal(found["covariance"].values, axis1=1, axis2=2)
     np.testing.assert_allclose(variances[0], want, rtol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+@pytest.mark.parametrize("given", [{"observation_noise": np.zeros(0)}, {"control": np.zeros((0, 2))}], ids=str)
+def test_no_rows_are_smoothed_with_what_comes_with_rows(form: str, given: dict[str, np.ndarray]) -> None:
+    learner = ob.create("kalman", form=form, transition=0.9 * np.eye(2), process_noise=0.1)
+    assert learner.smooth(np.zeros((0, 2)), np.zeros(0), **given).sizes["step"] == 0

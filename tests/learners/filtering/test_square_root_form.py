@@ -35,6 +35,19 @@ def test_equals_the_covariance_form(world, backend):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_exact_rows_that_disagree_with_what_is_known_change_nothing(backend):
+    """Three rows determine a state that moves without noise; the others have targets at random."""
+    F = np.array([[1, 0.1, 0], [0, 0.95, 0.1], [0, 0, 0.9]])
+    powers = [np.linalg.matrix_power(F, t) for t in range(25)]
+    first = np.linalg.solve(np.stack([X[t, :3] @ powers[t] for t in range(3)]), np.arange(3.0))
+    y = np.r_[np.arange(3.0), RNG.normal(size=22)]
+    learner = ob.create("kalman", backend=backend, form="square_root", transition=F, observation_noise=0.0)
+    smoothed = learner.smooth(X[:25, :3], y)
+    np.testing.assert_allclose(smoothed["mean"].values[:, :, 0], np.stack(powers) @ first, atol=1e-11)
+    assert not smoothed["covariance"].values[2:].any()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_smoothing_in_float32_from_a_vague_state(backend):
     """Levels seen in turn: their first variances are 1e9 times the noise, and later ones a thousandth of it."""
     given = {"initial_covariance": 1e6, "observation_noise": 1e-3, "process_noise": 1e-6, "transition": 1.0}

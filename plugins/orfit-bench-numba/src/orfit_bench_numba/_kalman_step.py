@@ -67,9 +67,11 @@ def find_limits(
 ) -> tuple[Any, Any]:
     """The least variance along x that the next row finds, and what errors of a variance are accepted."""
     one: Any = x.dtype.type(1)
-    kept = Limits(one, one, one, one * np.inf)
+    percent: Any = x.dtype.type(0.01)
+    unlimited: Any = x.dtype.type(np.inf)
+    kept = Limits(one, one, one, unlimited)
     if has_transition:  # as guards.TRANSITION_LIMITS
-        kept = Limits(one, one / 100, one * np.inf, one * np.inf)
+        kept = Limits(one, percent, unlimited, unlimited)
     if not has_noise:
         return noise, kept
     fill_diagonal(work.h, q, True, one - one)

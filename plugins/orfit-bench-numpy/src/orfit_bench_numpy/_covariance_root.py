@@ -106,6 +106,8 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     S = np.hstack([turned[:, ~unknown], after[q:, q:]])
     U = exact_directions(J, R)
     S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
+    if p.is_dynamic:  # the next transition replaces `scale`, so rounding must be removed now
+        S = drop_known_directions(S, np.sqrt(s.scale))
     return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), triangularize_columns(S)
 
 
@@ -118,6 +120,13 @@ def exact_directions(J: Array, R: Array) -> Array:
     rows = inverse_or_zero(np.linalg.norm(rows, axis=1))[:, None] * rows
     _, sizes, V = np.linalg.svd(rows, full_matrices=False)
     return np.asarray(V[sizes > rounding_bound(J.T)].T)
+
+
+def drop_known_directions(S: Array, deviation: Array) -> Array:
+    """S (d, k) without the directions whose deviation relative to `deviation` (d,) is only rounding."""
+    W, values, V = np.linalg.svd(inverse_or_zero(deviation)[:, None] * S, full_matrices=False)
+    unknown = values > rounding_bound(deviation)
+    return np.asarray(deviation[:, None] * (W[:, unknown] * values[unknown]) @ V[unknown])
 
 
 def set_root(s: State, S: Array) -> None:
