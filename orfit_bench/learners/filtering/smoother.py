@@ -78,10 +78,9 @@ def variances(records: Moments, xp: ModuleType) -> Array:
 def scale_of_roots(corrected: Array, scales: list[Array], xp: ModuleType) -> Array:
     """The variances (n, p) by which rounding in S S' is measured: its own, of which rows subtract nothing.
 
-    A variance that is less than 10 p eps of what the filter measures rounding by is rounding itself.
+    A deviation that is eps of those by which the filter measures rounding is rounding itself.
     """
-    bound = 10 * corrected.shape[1] * float(xp.finfo(corrected.dtype).eps)
-    return xp.maximum(corrected, bound * xp.stack(scales))
+    return xp.maximum(corrected, float(xp.finfo(corrected.dtype).eps) * xp.stack(scales))
 
 
 def is_inaccurate(before: Array, after: Array, error: float | None, xp: ModuleType) -> bool:
