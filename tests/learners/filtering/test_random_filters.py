@@ -155,8 +155,8 @@ def errors(form: str, dtype: str, backend: str, s: Series, want: Exact) -> Itera
         else:
             means = found["mean"].values[:, :, 0].astype(float)
             variances = np.diagonal(found["covariance"].values.astype(float), axis1=1, axis2=2)
-            apart = np.maximum(abs(means - want.means), abs(np.sqrt(abs(variances)) - want.deviations))
-            error = float((apart / want.deviations).max())
+            distance = np.maximum(abs(means - want.means), abs(np.sqrt(abs(variances)) - want.deviations))
+            error = float((distance / want.deviations).max())
         yield error, bool(caught)
 
 
