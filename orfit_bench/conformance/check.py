@@ -39,6 +39,8 @@ class Deviation(NamedTuple):
     """The quantity that deviates most, or the data set."""
     inconclusive: str = ""
     """Why the comparison decides nothing, for example because the problem is too ill-conditioned."""
+    wrong: int = 0
+    """Cases in which a law that measures nothing does not hold."""
 
     @property
     def ratio(self) -> float:

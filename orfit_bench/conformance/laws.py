@@ -141,7 +141,7 @@ def measure_law(
     if refusal and not inconclusive:
         refusal.add_note(where)
         raise refusal
-    return Deviation(found.deviation, allowed, data_set, inconclusive)
+    return Deviation(found.deviation, allowed, data_set, inconclusive, found.wrong)
 
 
 def _measured(law: Law, create: Callable[..., Any], rows: Rows) -> Measured:

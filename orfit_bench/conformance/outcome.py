@@ -107,7 +107,9 @@ def _may_diverge(context: CheckContext) -> bool:
 
 def _off_by(deviation: Deviation) -> str:
     numbers = f"off by {deviation.value:.1e}, allowed {deviation.bound:.1e}"
-    if not np.isfinite(deviation.value):
+    if deviation.wrong:
+        numbers = f"it does not hold in {deviation.wrong} of its cases"
+    elif not np.isfinite(deviation.value):
         numbers += " (inf: a number is not finite, or the shape is not the expected one)"
     return f"{numbers} ({deviation.of})" if deviation.of else numbers
 

@@ -6,7 +6,7 @@ It computes nothing and imports nothing heavy: a plugin may import it at start-u
 from orfit_bench.spec.backend import REFERENCE, Absent, Backend, Override
 from orfit_bench.spec.experiment import Experiment, Reproduced, Request
 from orfit_bench.spec.kernel import Kernel, Params, State
-from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, nan_max
+from orfit_bench.spec.law import Equality, Law, Measured, Rows, bound, deviation, measure_claim, nan_max
 from orfit_bench.spec.matrix_types import Matrix, MatrixOrTransition
 from orfit_bench.spec.merge import Combine, Merge, Side
 from orfit_bench.spec.method import KernelSpec, Method
@@ -88,5 +88,6 @@ __all__ = [
     "Weighting",
     "bound",
     "deviation",
+    "measure_claim",
     "nan_max",
 ]

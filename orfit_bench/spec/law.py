@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -30,6 +31,13 @@ class Measured(NamedTuple):
     deviation: float
     n: int
     condition: float
+    wrong: int = 0
+    """Cases in which a claim without a measure does not hold."""
+
+
+def measure_claim(wrong: int, rows: Rows) -> Measured:
+    """A claim that holds or does not: infinitely far from it where it does not hold in some cases."""
+    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0, int(wrong))
 
 
 @dataclass(frozen=True, slots=True)

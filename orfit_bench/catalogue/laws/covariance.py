@@ -13,7 +13,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.spec import Array
-from orfit_bench.spec.law import Measured, Rows
+from orfit_bench.spec.law import Measured, Rows, measure_claim
 
 AT_REST = 1.0, 1.0
 """The largest errors of a state that no transition moves."""
@@ -91,7 +91,7 @@ def warns_on_precision_loss(create: Any, rows: Rows, name: str = "P", **more: An
     if blank.method.kernel.blocks:
         singular = np.array([AXIS, AXIS])  # singular up to rounding
         wrong += not is_refused(create(forgetting_factor=1.0, ridge=2.0**-90, **more).step, singular, [1, 1])
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def _wide_states(info: Any) -> Iterator[tuple[float, Array]]:
@@ -122,7 +122,7 @@ def filter_warns_on_precision_loss(create: Any, rows: Rows) -> Measured:
         wrong += sum(_misjudges_block(create(observation_noise=R), x, R) for x in LARGE)
         for stream in ([AXIS] * 600, [DIAGONAL] * 60):
             wrong += wrong_of(stream, _StateWithTransition(R, 1.9), observation_noise=R, transition=1.9)
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def _misjudges_block(learner: Any, x: Array, noise: float) -> bool:

@@ -23,7 +23,7 @@ from orfit_bench.catalogue.laws.smoothing import (
 from orfit_bench.catalogue.laws.state_space import make_state_space, moment_deviation, random_spd, to_float32
 from orfit_bench.catalogue.shared.least_squares import invert_information
 from orfit_bench.spec import Array
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, measure_claim, nan_max
 from orfit_bench.spec.model import Model, Transition
 
 
@@ -122,7 +122,7 @@ def square_root_keeps_exact_directions(create: Any, rows: Rows) -> Measured:
 
     And for rows that share one noise, as in the other form.
     """
-    worst, n, cond = _measure_exact_directions(partial(create, form="square_root"))
+    worst, n, cond, _ = _measure_exact_directions(partial(create, form="square_root"))
     shared = _measure_shared_noise(partial(create, form="square_root"), rows.seed)
     A, y = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [2, 2, 0, 0]]), np.array([1.0, 3, 6])
     at_once = create(form="square_root", observation_noise=0.0).step(A, y)
@@ -172,7 +172,7 @@ def transition_overflow_is_refused(create: Any, rows: Rows) -> Measured:
         learner = create(transition=1e10, **start)
         left = not is_refused(learner.partial_fit, np.eye(2)[[0] * 100], np.full(100, np.nan))
         wrong += left or not all(np.isfinite(learner.array(name)).all() for name in ("mean", "covariance"))
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def overflow_of_a_moved_root_is_refused(create: Any, rows: Rows) -> Measured:

@@ -12,7 +12,7 @@ from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.catalogue.laws.state_space import make_state_space, moment_deviation, to_float32
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows, joint_prior
 from orfit_bench.errors import DivergedError
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, measure_claim, nan_max
 
 BLOCKS = (3, 2, 4, 1, 3)
 """Rows that are observed in each step."""
@@ -85,7 +85,7 @@ def overflowing_mean_is_refused(create: Any, rows: Rows) -> Measured:
     slowly = create()
     wrong += not is_refused(slowly.partial_fit, np.eye(3)[[0] * 12] / 2, np.full(12, 1.8 * y[0]))
     wrong += not np.isfinite(slowly.array("mean")).all()
-    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def overflowing_mean_of_a_root_is_refused(create: Any, rows: Rows) -> Measured:

@@ -14,7 +14,7 @@ from orfit_bench.catalogue.laws.complex_numbers import complex_least_squares
 from orfit_bench.catalogue.laws.helpers import condition, final_weights, is_refused, learn_in_parts, weakest_energy
 from orfit_bench.catalogue.shared.least_squares import weighted_rows
 from orfit_bench.errors import AccuracyWarning
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, measure_claim, nan_max
 from orfit_bench.spec.state import Array
 
 FACTORS = (0.97, 1.0, 1.02)
@@ -99,7 +99,7 @@ def warns_once_half_of_the_digits_are_lost(create: Any, rows: Rows) -> Measured:
         share = sine**2 / (1 + sine**2)  # of the second column, what the first one leaves
         learner = create(ridge=0.0).partial_fit([[1.0, 1.0], [0.0, sine]], [1.0, -1.0])
         wrong += abs(share / limit - 1) > UNCERTAIN and _count_warnings(learner) != (share < limit)
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def underflowing_information_is_warned_of(create: Any, rows: Rows) -> Measured:
@@ -109,7 +109,7 @@ def underflowing_information_is_warned_of(create: Any, rows: Rows) -> Measured:
         size = float(np.sqrt(square)) or float(limits.tiny)
         learner = create(ridge=0.0).partial_fit(size * np.eye(2), [1.0, -1.0])
         wrong += _count_warnings(learner) != warns
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
@@ -129,7 +129,7 @@ def overflowing_information_is_refused(create: Any, rows: Rows) -> Measured:
             wrong += not is_refused(learner.step, np.eye(2)[:size], np.full(size, 0.8 * large))
             wrong += not is_refused(learner.partial_fit, np.eye(2)[:size], np.full(size, 0.8 * large))
             wrong += not np.isfinite(learner.array("moment")).all()
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def _count_warnings(learner: Any) -> int:

@@ -20,7 +20,7 @@ from orfit_bench.catalogue.laws.helpers import (
     weakest_energy,
 )
 from orfit_bench.catalogue.shared.least_squares import invert_information, weighted_rows
-from orfit_bench.spec.law import Law, Measured, Rows, deviation, nan_max
+from orfit_bench.spec.law import Law, Measured, Rows, deviation, measure_claim, nan_max
 
 
 def equals_ridge_regression(create: Any, rows: Rows) -> Measured:
@@ -67,7 +67,7 @@ def overflowing_first_block_is_refused(create: Any, rows: Rows) -> Measured:
         x, y = int(share * bits), int(answer * bits)
         overflows = y - x >= bits or -2 * x >= bits
         wrong += is_refused(create(ridge=0.0).step, np.ldexp(A, x), np.ldexp(np.ones(3), y)) != overflows
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def overflowing_weights_are_refused(create: Any, rows: Rows) -> Measured:
@@ -84,7 +84,7 @@ def overflowing_weights_are_refused(create: Any, rows: Rows) -> Measured:
             slowly = create(form=form, ridge=1.0, forgetting_factor=ff)  # w_n is 1.8 y n / (4 + n) for ff = 1
             wrong += not is_refused(slowly.partial_fit, np.eye(3)[[0] * 12] / 2, np.full(12, 1.8 * y[0]))
             wrong += not np.isfinite(slowly.array("w")).all()
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def min_norm_interpolation(create: Any, rows: Rows) -> Measured:

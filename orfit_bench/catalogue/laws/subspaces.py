@@ -10,7 +10,7 @@ import numpy as np
 from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.catalogue.shared.subspaces import orthonormalize
 from orfit_bench.spec import Array
-from orfit_bench.spec.law import Measured, Rows, deviation, nan_max, to_numpy64
+from orfit_bench.spec.law import Measured, Rows, deviation, measure_claim, nan_max, to_numpy64
 
 K = 3
 """Number of directions that the laws estimate."""
@@ -105,7 +105,7 @@ def measure_refusals(gradient: Callable[[Array, Array], Array], create: Any, row
         eps = np.finfo(learner.array("basis").dtype).eps
         size = eps * abs(np.linalg.qr(C - gradient(C, A))[1]).max()
         wrong += size < 0.0095 if is_refused(learner.partial_fit, A) else size > 0.0105
-    return Measured(float("inf") if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def numerical_gradient(loss: Callable[[Array], Any], C: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from orfit_bench.catalogue.laws.helpers import is_refused
 from orfit_bench.catalogue.laws.state_space import to_float32
-from orfit_bench.spec.law import Law, Measured, Rows, to_numpy64
+from orfit_bench.spec.law import Law, Measured, Rows, measure_claim, to_numpy64
 
 STEPS, TRIALS = 120, 4
 FEWEST = 4
@@ -35,7 +35,7 @@ def forecasts_of_a_growing_state(create: Any, rows: Rows) -> Measured:
     for growth in TRIALS * GROWTHS:
         x = to_float32(rng.standard_normal((rows.X.shape[1],)))
         wrong += _count_wrong(create(transition=growth), x, _growing_state(float(x @ x), growth), rng)
-    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
@@ -46,7 +46,7 @@ def forecasts_after_cancelling_moves(create: Any, rows: Rows) -> Measured:
     F, Q = np.array([[0.5, 0.5, -0.5], [0, 1.25, 0.75], [0, 0.75, 1.25]]), np.diag([0.25, 0, 0])
     step = _first_parameter(np.array([[0.5, 0.5], [0, 0.5]]), np.diag([0.25, 0]), np.diag([1.0, 2.0]))
     wrong = _count_wrong_of_first(create(transition=F, process_noise=Q), 3, step, rows)
-    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def cancelling_moves_by_a_root(create: Any, rows: Rows) -> Measured:
@@ -60,7 +60,7 @@ def forecasts_from_a_vague_state(create: Any, rows: Rows) -> Measured:
     for vague in (9e5, 1.1e6):
         step = _first_parameter(F, np.zeros((2, 2)), vague * np.eye(2))
         wrong += _count_wrong_of_first(create(transition=F, initial_covariance=vague), 2, step, rows)
-    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def _count_wrong_of_first(learner: Any, d: int, step: Step, rows: Rows) -> int:
@@ -92,7 +92,7 @@ def predictions_while_forgetting(create: Any, rows: Rows) -> Measured:
     for ff in TRIALS * FACTORS:
         x = to_float32(rng.standard_normal((rows.X.shape[1],)))
         wrong += _count_wrong(create(forgetting_factor=ff, ridge=1.0), x, _forgetting(float(x @ x), ff), rng)
-    return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0)
+    return measure_claim(wrong, rows)
 
 
 def predictions_by_a_root(create: Any, rows: Rows) -> Measured:
