@@ -201,7 +201,7 @@ class Learner(Attributes):
         self._single_row = self._find_single_row()
         if self._single_row and state.n_steps:
             self._single_row.bind(state)
-        if self.method.state.warning:
+        if self.method.state.warning or state.notice:
             self.rule.warn_of_lost_precision(state)
         return result
 

@@ -155,6 +155,9 @@ class Rule(Configuration):
 
     def warn_of_lost_precision(self, state: LearnerState) -> None:
         """Warn once per state. It is called last, since a filter may turn the warning into an error."""
+        if state.notice:
+            text, state.notice = state.notice, ""
+            warn(f"{self.method.name}: {text}", AccuracyWarning)
         warns = self.method.state.warning
         if warns and not state.has_warned and bool(getattr(state.arrays, warns[0], False)):
             state.has_warned = True

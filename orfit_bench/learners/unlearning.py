@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from orfit_bench.spec.arrays import copy_of, diagonal, to_host
+from orfit_bench.spec.arrays import diagonal, to_host
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import LearnerState, Subtrahend
 
@@ -20,38 +20,31 @@ MOST_ERROR = 0.01
 """The largest relative error of a sum of squares; of one with a larger error, only rounding is left."""
 
 
-def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callable[[], object]) -> str:
+def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callable[[], object]) -> None:
     """Subtract rows from the sums of these names: `add` adds them to the negative sums, which are negated again.
 
-    The first sum is a Gram matrix. Columns of which only rounding is left become those of the start; returns a warning
-    that names them, or an empty text. ValueError, and the sums are as they were, if a sum of squares would become
-    negative.
+    The first sum is a Gram matrix. Columns of which only rounding is left become those of the start, which
+    `state.notice` says. ValueError if a sum of squares would become negative; the state is no longer of use then.
     """
-    sums, steps, eps = [getattr(state.arrays, name) for name in names], state.n_steps, float(np.finfo(rule.dtype).eps)
-    before = [copy_of(a, rule.namespace) for a in sums]
-    try:
-        _negate(sums)
-        add()
-        _negate(sums)
-        left, largest = _squares(sums[0], rule), _largest(rule, state, Subtrahend(_squares(before[0], rule), steps))
-        if (left < -(eps**0.5) * largest).any():
-            raise ValueError(
-                f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
-                f"unlearn only rows that were learned, with the weights they had"
-            )
-    except BaseException:
-        for a, old in zip(sums, before, strict=True):
-            a[...] = old
-        raise
+    sums, eps = [getattr(state.arrays, name) for name in names], float(np.finfo(rule.dtype).eps)
+    before = Subtrahend(_squares(sums[0], rule), state.n_steps)
+    _negate(sums)
+    add()
+    _negate(sums)
+    left, largest = _squares(sums[0], rule), _largest(rule, state, before)
+    if (left < -(eps**0.5) * largest).any():
+        raise ValueError(
+            f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
+            f"unlearn only rows that were learned, with the weights they had"
+        )
     gone = (largest > 0) & (left < eps / MOST_ERROR * largest)
-    rounded = np.flatnonzero(gone & _forget_columns(rule, state, names, gone)) if gone.any() else gone[:0]
     state.subtrahend = Subtrahend(np.where(gone, 0, largest), state.n_steps)
-    if not len(rounded):
-        return ""
-    return (
-        f"rows of negative weight leave only rounding in column {', '.join(map(str, rounded))}, which counts as never "
-        f"seen now; let a new learner learn the other rows if they have small entries there"
-    )
+    if gone.any() and len(rounded := np.flatnonzero(gone & _forget_columns(rule, state, names, gone))):
+        state.notice = (
+            f"rows of negative weight leave only rounding in column {', '.join(map(str, rounded))}, which counts as "
+            f"never seen now; rows that were learned before must not be unlearned any more, so if some of them have "
+            f"other entries than 0 there, let a new learner learn what is to stay"
+        )
 
 
 def share_left(rule: Configuration, state: LearnerState) -> float:
@@ -69,8 +62,8 @@ def _negate(arrays: list[Array]) -> None:
 
 
 def _squares(gram: Array, rule: Configuration) -> HostArray:
-    """The diagonal of a Gram matrix in host memory."""
-    return np.asarray(to_host(diagonal(gram, rule.namespace)).real, float)
+    """A copy of the diagonal of a Gram matrix in host memory."""
+    return np.array(to_host(diagonal(gram, rule.namespace)).real, float)
 
 
 def _largest(rule: Configuration, state: LearnerState, before: Subtrahend) -> HostArray:
@@ -93,15 +86,13 @@ def _kept(rule: Configuration, steps: int) -> float:
 
 
 def _forget_columns(rule: Rule, state: LearnerState, names: tuple[str, ...], gone: HostArray) -> HostArray:
-    """Make columns (p,) of the sums those of the start; returns which of them were not so already."""
+    """Make columns (p,) of the sums those of the start; returns which of them differed from it."""
     start, changed = rule.init(state.sizes).arrays, np.zeros(len(gone), bool)
     for name in names:
         array = getattr(state.arrays, name)
         values, first = to_host(array).copy(), _kept(rule, state.n_steps) * to_host(getattr(start, name))
-        if name == names[0]:
-            changed |= (values != first).any(axis=0)
-            values[:, gone] = first[:, gone]
-        changed |= (values != first).any(axis=1)
-        values[gone] = first[gone]
+        for of_rows, of_start in ((values, first), (values.T, first.T))[: 1 + (name == names[0])]:
+            changed |= (of_rows != of_start).any(axis=1)
+            of_rows[gone] = of_start[gone]
         array[...] = rule.place(values)
     return changed

@@ -11,7 +11,7 @@ import numpy as np
 
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners import validation
-from orfit_bench.learners.rule import Rule
+from orfit_bench.learners.rule import Rule, exclusive
 from orfit_bench.learners.unlearning import unlearn
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
@@ -73,10 +73,32 @@ def _check_repetitions(weights: HostArray, rule: Rule) -> None:
 def learn(
     rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool = False
 ) -> Array | None:
-    """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change nothing but the count of rows."""
+    """Learn rows with their weights as `Rule.learn` does; rows of weight 0 change nothing but the count of rows.
+
+    If some are negative, a copy learns them, since rows may be refused after others were learned.
+    """
+    if not (weights < 0).any():
+        return _learn_runs(rule, state, X, Y, weights, predict)
+    with exclusive(state):
+        twin, found, refused = rule.copy(state), None, None
+        try:
+            found = _learn_runs(rule, twin, X, Y, weights, predict)
+        except DivergedError as error:  # the rows before it are learned
+            refused = error
+        for a, learned in zip(state.arrays, twin.arrays, strict=True):
+            a[...] = learned
+        for name in ("n_steps", "n_samples", "subtrahend", "notice", "solved_weights"):
+            setattr(state, name, getattr(twin, name))
+    if refused:
+        raise refused
+    return found
+
+
+def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: HostArray, predict: bool) -> Array | None:
+    """Learn consecutive rows whose weights have one sign together."""
     weighting = require(rule.method)
     scale = weights if weighting.rule == "repetitions" else _signed_roots(weights, rule.dtype)
-    out, warning = rule.empty(Y.shape) if predict else None, ""
+    out = rule.empty(Y.shape) if predict else None
     for run in _runs_of_one_sign(scale, single=predict):
         seen = state.n_samples
         x, y, w = X[run, ...], Y[run, ...], scale[run]
@@ -87,7 +109,7 @@ def learn(
                 found = _learn_repetitions(rule, state, x, y, w, predict)
             elif w[0] < 0:
                 found = rule.predict(state, x) if predict else None
-                warning = unlearn(rule, state, weighting.sums, partial(_learn_scaled, rule, state, x, y, -w)) or warning
+                unlearn(rule, state, weighting.sums, partial(_learn_scaled, rule, state, x, y, -w))
             else:
                 found = _learn_scaled(rule, state, x, y, w, predict)
         except DivergedError as error:
@@ -96,8 +118,6 @@ def learn(
         state.n_samples = seen + x.shape[0]
         if out is not None:
             out[run, ...] = found
-    if warning:
-        rule.warn_once(state, warning)
     return out
 
 

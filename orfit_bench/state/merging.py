@@ -12,7 +12,7 @@ from orfit_bench.errors import suggest, with_place
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import describe_value, equal_values
-from orfit_bench.state.state import LearnerState, Sizes, StateRule
+from orfit_bench.state.state import LearnerState, Sizes, StateRule, Subtrahend
 
 Fields = dict[str, Any]
 
@@ -84,7 +84,17 @@ def merge(
         raise ValueError(f"{rule.method.name} cannot be merged here: {error}") from error
     steps = a.n_steps + b.n_steps if how.kind == "exact" else max(a.n_steps, b.n_steps)
     warned = a.has_warned or b.has_warned  # else the merged learner warns, if its mark is new
-    return replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples, has_warned=warned)
+    merged = replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples, has_warned=warned)
+    merged.subtrahend = _larger(a.subtrahend, b.subtrahend, steps)
+    return merged
+
+
+def _larger(a: Subtrahend | None, b: Subtrahend | None, steps: int) -> Subtrahend | None:
+    """What rows of two learners were unlearned from, as if they had been so in the last step."""
+    if a and b:
+        return Subtrahend(np.maximum(a.squares, b.squares), steps)
+    found = a or b
+    return found and found._replace(n_steps=steps)
 
 
 def check_mergeable(rule: StateRule) -> None:

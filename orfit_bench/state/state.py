@@ -70,6 +70,8 @@ class LearnerState:
     """Whether the user was warned that precision is lost."""
     subtrahend: Subtrahend | None = field(default=None, compare=False)
     """What rows were unlearned from, if any were; a state that is restored starts without."""
+    notice: str = field(default="", compare=False)
+    """A warning that is to be given once the call has succeeded."""
     permit: list[None] = field(default_factory=lambda: [None], init=False, compare=False, repr=False)
     """Empty while a thread learns rows, so that a second one is refused; each takes the entry out and puts it back.
 

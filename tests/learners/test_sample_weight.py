@@ -146,6 +146,23 @@ def test_unlearning_rows_that_are_large(size, warning):
 
 
 @pytest.mark.parametrize("ff", [1.0, 0.5])
+def test_a_refused_call_with_weights_of_both_signs_changes_nothing(ff):
+    learner = learned("ridge", (X, y, None), forgetting_factor=ff)
+    before = learner.to_bytes()
+    with pytest.raises(ValueError, match="take more from ridge than it has learned"):
+        learner.partial_fit(np.r_[X[:5], 3 * X], np.r_[y[:5], y], sample_weight=np.r_[np.ones(5), -np.ones(30)])
+    assert learner.to_bytes() == before
+
+
+def test_what_rows_were_unlearned_from_is_merged():
+    half = learned("ridge", (1e2 * X[:10], y[:10], None), (X[10:20], y[10:20], None), dtype="float32")
+    half.partial_fit(1e2 * X[:10], y[:10], sample_weight=-np.ones(10))
+    other = learned("ridge", (X[20:], y[20:], None), dtype="float32")
+    for merged in (half.copy().merge(other), other.copy().merge(half)):
+        assert merged.live_state.subtrahend is not None
+
+
+@pytest.mark.parametrize("ff", [1.0, 0.5])
 def test_unlearning_a_window_whose_rows_become_smaller(ff):
     """Rounding errors of large sums stay, however slowly the window shrinks, unless they are forgotten.
 

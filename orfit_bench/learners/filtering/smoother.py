@@ -76,10 +76,7 @@ def variances(records: Moments, xp: ModuleType) -> Array:
 
 
 def scale_of_roots(corrected: Array, scales: list[Array], xp: ModuleType) -> Array:
-    """The variances (n, p) by which rounding in S S' is measured: its own, of which rows subtract nothing.
-
-    A deviation that is eps of those by which the filter measures rounding is rounding itself.
-    """
+    """The variances (n, p) by which rounding in S S' is measured: those of S S', at least eps times the filter's."""
     return xp.maximum(corrected, float(xp.finfo(corrected.dtype).eps) * xp.stack(scales))
 
 

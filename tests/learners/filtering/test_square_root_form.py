@@ -48,6 +48,16 @@ def test_exact_rows_that_disagree_with_what_is_known_change_nothing(backend):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_what_is_known_at_rest_stays_known_in_a_later_move(backend):
+    F = np.array([[1, 0.5, 0], [0, 1, 0.5], [0, 0, 1.0]])
+    learner = ob.create("kalman", backend=backend, form="square_root", observation_noise=0.0)
+    learner.partial_fit(X[:3, :3], Y[:3])
+    known = learner.array("mean").copy()
+    learner.partial_fit(X[6:7, :3], [7.0], transition=F[None])
+    np.testing.assert_allclose(learner.array("mean"), F @ known, rtol=1e-10)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_smoothing_in_float32_from_a_vague_state(backend):
     """Levels seen in turn: their first variances are 1e9 times the noise, and later ones a thousandth of it."""
     given = {"initial_covariance": 1e6, "observation_noise": 1e-3, "process_noise": 1e-6, "transition": 1.0}

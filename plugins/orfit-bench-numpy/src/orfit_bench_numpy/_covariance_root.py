@@ -106,8 +106,7 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     S = np.hstack([turned[:, ~unknown], after[q:, q:]])
     U = exact_directions(J, R)
     S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
-    if p.is_dynamic:  # the next transition replaces `scale`, so rounding must be removed now
-        S = drop_known_directions(S, np.sqrt(s.scale))
+    S = drop_known_directions(S, np.sqrt(s.scale))  # a transition, of any later step, replaces `scale`
     return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), triangularize_columns(S)
 
 
