@@ -29,8 +29,10 @@ def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callab
     sums, eps = [getattr(state.arrays, name) for name in names], float(np.finfo(rule.dtype).eps)
     before = Subtrahend(_squares(sums[0], rule), state.n_steps)
     _negate(sums)
-    add()
-    _negate(sums)
+    try:
+        add()
+    finally:  # where a row is refused, those before it are unlearned
+        _negate(sums)
     left, largest = _squares(sums[0], rule), _largest(rule, state, before)
     if (left < -(eps**0.5) * largest).any():
         raise ValueError(

@@ -154,6 +154,16 @@ def test_a_refused_call_with_weights_of_both_signs_changes_nothing(ff):
     assert learner.to_bytes() == before
 
 
+def test_rows_before_one_that_overflows_are_unlearned():
+    rows = np.r_[X[:4], [[1e200, 0, 0, 0]], X[4:8]]
+    learner, want = (learned("ridge", (X, y, None)) for _ in range(2))
+    with pytest.raises(ob.DivergedError, match="row 4 of this call"):
+        learner.partial_fit(rows, y[:9], sample_weight=-np.ones(9))
+    want.partial_fit(X[:4], y[:4], sample_weight=-np.ones(4))
+    np.testing.assert_allclose(weights_of(learner), weights_of(want), rtol=1e-12)
+    assert learner.n_samples_seen_ == want.n_samples_seen_
+
+
 def test_what_rows_were_unlearned_from_is_merged():
     half = learned("ridge", (1e2 * X[:10], y[:10], None), (X[10:20], y[10:20], None), dtype="float32")
     half.partial_fit(1e2 * X[:10], y[:10], sample_weight=-np.ones(10))
