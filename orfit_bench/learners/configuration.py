@@ -170,12 +170,12 @@ class Configuration:
             with np.errstate(all="ignore"):  # a weight may be inf
                 state.solved_weights, precision = self.kernel.solve(state.arrays)
             if not np.isfinite(to_host(state.solved_weights)).all():
-                self.warn_once(state, f"weights are not finite in {self.dtype}: scale the targets if they are large")
+                self._warn_once(state, f"weights are not finite in {self.dtype}: scale the targets if they are large")
             elif precision * share_left(self, state) <= np.finfo(self.dtype).eps ** 0.5 and self.method.state.solution:
-                self.warn_once(state, self.method.state.solution.warning)
+                self._warn_once(state, self.method.state.solution.warning)
         return state.solved_weights
 
-    def warn_once(self, state: LearnerState, text: str) -> None:
+    def _warn_once(self, state: LearnerState, text: str) -> None:
         """Warn of the accuracy of a state, unless that was done for it or an earlier one."""
         if not state.has_warned:
             state.has_warned = True

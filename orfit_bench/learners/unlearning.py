@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.spec.arrays import diagonal, to_host
 from orfit_bench.spec.backend import Array
-from orfit_bench.state.state import LearnerState, Subtrahend
+from orfit_bench.state.state import LearnerState, Subtrahend, larger_squares
 
 if TYPE_CHECKING:
     from orfit_bench.learners.configuration import Configuration
@@ -20,20 +20,29 @@ MOST_ERROR = 0.01
 """The largest relative error of a sum of squares; of one with a larger error, only rounding is left."""
 
 
-def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callable[[], object]) -> None:
-    """Subtract rows from the sums of these names: `add` adds them to the negative sums, which are negated again.
+def unlearn(rule: Rule, state: LearnerState, add: Callable[[], object]) -> None:
+    """Subtract rows from the sums of the state: `add` adds them to the negative sums, which are negated again.
 
-    The first sum is a Gram matrix. Columns of which only rounding is left become those of the start, which
-    `state.notice` says. ValueError if a sum of squares would become negative; the state is no longer of use then.
+    Columns of the Gram matrix of which only rounding is left become those of the start, which `state.notice` says.
+    ValueError if a sum of squares would become negative; the state is no longer of use then.
     """
-    sums, eps = [getattr(state.arrays, name) for name in names], float(np.finfo(rule.dtype).eps)
-    before = Subtrahend(_squares(sums[0], rule), state.n_steps)
+    gram, sums = _gram(rule), [getattr(state.arrays, name) for name in _sums(rule)]
+    before = Subtrahend(_squares(getattr(state.arrays, gram), rule), state.n_steps) if gram else None
     _negate(sums)
     try:
         add()
     finally:  # where a row is refused, those before it are unlearned
         _negate(sums)
-    left, largest = _squares(sums[0], rule), _largest(rule, state, before)
+    if before:
+        _judge_squares(rule, state, gram, before)
+
+
+def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Subtrahend) -> None:
+    """Note what was subtracted from, and forget the columns of which only rounding is left."""
+    eps = float(np.finfo(rule.dtype).eps)
+    left, largest = _squares(getattr(state.arrays, gram), rule), _decayed(rule, state, before)
+    if state.subtrahend:
+        largest = larger_squares(largest, _decayed(rule, state, state.subtrahend))
     if (left < -(eps**0.5) * largest).any():
         raise ValueError(
             f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
@@ -41,7 +50,10 @@ def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callab
         )
     gone = (largest > 0) & (left < eps / MOST_ERROR * largest)
     state.subtrahend = Subtrahend(np.where(gone, 0, largest), state.n_steps)
-    if gone.any() and len(rounded := np.flatnonzero(gone & _forget_columns(rule, state, names, gone))):
+    if not gone.any():
+        return
+    rounded = np.flatnonzero(gone & _forget_columns(rule, state, gram, gone))
+    if len(rounded):
         state.notice = (
             f"rows of negative weight leave only rounding in column {', '.join(map(str, rounded))}, which counts as "
             f"never seen now; rows that were learned before must not be unlearned any more, so if some of them have "
@@ -51,11 +63,22 @@ def unlearn(rule: Rule, state: LearnerState, names: tuple[str, ...], add: Callab
 
 def share_left(rule: Configuration, state: LearnerState) -> float:
     """The least share of a sum of squares that is left of what rows were unlearned from, 1 if none were."""
-    if state.subtrahend is None or rule.method.kernel.weighting is None:
+    if state.subtrahend is None:
         return 1.0
     largest = _decayed(rule, state, state.subtrahend)
-    left = _squares(getattr(state.arrays, rule.method.kernel.weighting.sums[0]), rule)[: len(largest)]
+    left = _squares(getattr(state.arrays, _gram(rule)), rule)[: len(largest)]
     return float(np.divide(left, largest, out=np.ones_like(largest), where=largest > 0).min(initial=1))
+
+
+def _gram(rule: Configuration) -> str:
+    """The sum that is a Gram matrix of the rows; empty if there is none."""
+    fields = (f for f in rule.method.state.fields if f.name in _sums(rule))
+    return next((f.name for f in fields if len(f.dims) == 2 and f.dims[0] == f.dims[1]), "")
+
+
+def _sums(rule: Configuration) -> tuple[str, ...]:
+    """The fields that are sums over the rows."""
+    return rule.method.kernel.weighting.sums if rule.method.kernel.weighting else ()
 
 
 def _negate(arrays: list[Array]) -> None:
@@ -68,15 +91,6 @@ def _squares(gram: Array, rule: Configuration) -> HostArray:
     return np.array(to_host(diagonal(gram, rule.namespace)).real, float)
 
 
-def _largest(rule: Configuration, state: LearnerState, before: Subtrahend) -> HostArray:
-    """The larger ones of the sums of squares of this call and of earlier ones, as they would be now."""
-    largest = _decayed(rule, state, before)
-    if state.subtrahend is None:
-        return largest
-    earlier = _decayed(rule, state, state.subtrahend)
-    return np.asarray(np.maximum(largest, np.pad(earlier, (0, len(largest) - len(earlier)))))  # of later columns 0
-
-
 def _decayed(rule: Configuration, state: LearnerState, of: Subtrahend) -> HostArray:
     """The sums of squares as they would be now."""
     return np.asarray(_kept(rule, state.n_steps - of.n_steps) * of.squares)
@@ -87,14 +101,16 @@ def _kept(rule: Configuration, steps: int) -> float:
     return min(float(rule.settings.get("forgetting_factor", 1)), 1.0) ** steps
 
 
-def _forget_columns(rule: Rule, state: LearnerState, names: tuple[str, ...], gone: HostArray) -> HostArray:
+def _forget_columns(rule: Rule, state: LearnerState, gram: str, gone: HostArray) -> HostArray:
     """Make columns (p,) of the sums those of the start; returns which of them differed from it."""
     start, changed = rule.init(state.sizes).arrays, np.zeros(len(gone), bool)
-    for name in names:
+    for name in _sums(rule):
         array = getattr(state.arrays, name)
         values, first = to_host(array).copy(), _kept(rule, state.n_steps) * to_host(getattr(start, name))
-        for of_rows, of_start in ((values, first), (values.T, first.T))[: 1 + (name == names[0])]:
-            changed |= (of_rows != of_start).any(axis=1)
-            of_rows[gone] = of_start[gone]
+        changed |= (values != first).any(axis=1)
+        values[gone] = first[gone]
+        if name == gram:
+            changed |= (values != first).any(axis=0)
+            values[:, gone] = first[:, gone]
         array[...] = rule.place(values)
     return changed

@@ -87,7 +87,7 @@ def learn(
             refused = error
         for a, learned in zip(state.arrays, twin.arrays, strict=True):
             a[...] = learned
-        for name in ("n_steps", "n_samples", "subtrahend", "notice", "solved_weights"):
+        for name in ("n_steps", "n_samples", "pending", "subtrahend", "notice", "solved_weights"):
             setattr(state, name, getattr(twin, name))
     if refused:
         raise refused
@@ -109,7 +109,7 @@ def _learn_runs(rule: Rule, state: LearnerState, X: Array, Y: Array, weights: Ho
                 found = _learn_repetitions(rule, state, x, y, w, predict)
             elif w[0] < 0:
                 found = rule.predict(state, x) if predict else None
-                unlearn(rule, state, weighting.sums, partial(_learn_scaled, rule, state, x, y, -w))
+                unlearn(rule, state, partial(_learn_scaled, rule, state, x, y, -w))
             else:
                 found = _learn_scaled(rule, state, x, y, w, predict)
         except DivergedError as error:

@@ -12,7 +12,7 @@ from orfit_bench.errors import suggest, with_place
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import describe_value, equal_values
-from orfit_bench.state.state import LearnerState, Sizes, StateRule, Subtrahend
+from orfit_bench.state.state import LearnerState, Sizes, StateRule, Subtrahend, larger_squares
 
 Fields = dict[str, Any]
 
@@ -92,7 +92,7 @@ def merge(
 def _larger(a: Subtrahend | None, b: Subtrahend | None, steps: int) -> Subtrahend | None:
     """What rows of two learners were unlearned from, as if they had been so in the last step."""
     if a and b:
-        return Subtrahend(np.maximum(a.squares, b.squares), steps)
+        return Subtrahend(larger_squares(a.squares, b.squares), steps)
     found = a or b
     return found and found._replace(n_steps=steps)
 

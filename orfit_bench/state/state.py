@@ -46,6 +46,12 @@ class Subtrahend(NamedTuple):
     """The steps done by then."""
 
 
+def larger_squares(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The larger ones of sums of squares (p,); columns that came later have none in the shorter one."""
+    size = max(len(a), len(b))
+    return np.asarray(np.maximum(*(np.pad(squares, (0, size - len(squares))) for squares in (a, b))))
+
+
 @dataclass(slots=True)
 class LearnerState:
     """Everything of a learner that changes. Kernels write to `arrays` in place; `Rule.copy` copies all of it."""
