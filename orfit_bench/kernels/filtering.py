@@ -72,5 +72,5 @@ def regained_variance(J: Array, p: Any) -> Any:
 
 
 def limits_of(p: Any) -> Limits:
-    """When a step is refused: earlier with a transition matrix."""
+    """The limits at which a step is refused; steps with a transition matrix have their own."""
     return NO_LIMITS if p.transition is None else TRANSITION_LIMITS

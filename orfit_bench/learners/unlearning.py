@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.spec.arrays import diagonal, to_host
 from orfit_bench.spec.backend import Array
-from orfit_bench.state.state import LearnerState, Subtrahend, larger_squares
+from orfit_bench.state.state import LearnerState, Minuend, larger_squares
 
 if TYPE_CHECKING:
     from orfit_bench.learners.configuration import Configuration
@@ -23,11 +23,11 @@ MOST_ERROR = 0.01
 def unlearn(rule: Rule, state: LearnerState, add: Callable[[], object]) -> None:
     """Subtract rows from the sums of the state: `add` adds them to the negative sums, which are negated again.
 
-    Columns of the Gram matrix of which only rounding is left become those of the start, which `state.notice` says.
-    ValueError if a sum of squares would become negative; the state is no longer of use then.
+    Columns of the Gram matrix in which only rounding is left are reset to those of the start; `state.notice` names them.
+    Raises ValueError, and leaves a state that must be discarded, if a sum of squares would become negative.
     """
     gram, sums = _gram(rule), [getattr(state.arrays, name) for name in _sums(rule)]
-    before = Subtrahend(_squares(getattr(state.arrays, gram), rule), state.n_steps) if gram else None
+    before = Minuend(_squares(getattr(state.arrays, gram), rule), state.n_steps) if gram else None
     _negate(sums)
     try:
         add()
@@ -37,19 +37,19 @@ def unlearn(rule: Rule, state: LearnerState, add: Callable[[], object]) -> None:
         _judge_squares(rule, state, gram, before)
 
 
-def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Subtrahend) -> None:
-    """Note what was subtracted from, and forget the columns of which only rounding is left."""
+def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Minuend) -> None:
+    """Keep the largest sums of squares before a subtraction, and reset the columns in which only rounding is left."""
     eps = float(np.finfo(rule.dtype).eps)
     left, largest = _squares(getattr(state.arrays, gram), rule), _decayed(rule, state, before)
-    if state.subtrahend:
-        largest = larger_squares(largest, _decayed(rule, state, state.subtrahend))
+    if state.minuend:
+        largest = larger_squares(largest, _decayed(rule, state, state.minuend))
     if (left < -(eps**0.5) * largest).any():
         raise ValueError(
             f"sample_weight: the rows of negative weight take more from {rule.method.name} than it has learned; "
             f"unlearn only rows that were learned, with the weights they had"
         )
     gone = (largest > 0) & (left < eps / MOST_ERROR * largest)
-    state.subtrahend = Subtrahend(np.where(gone, 0, largest), state.n_steps)
+    state.minuend = Minuend(np.where(gone, 0, largest), state.n_steps)
     if not gone.any():
         return
     rounded = np.flatnonzero(gone & _forget_columns(rule, state, gram, gone))
@@ -62,10 +62,10 @@ def _judge_squares(rule: Rule, state: LearnerState, gram: str, before: Subtrahen
 
 
 def share_left(rule: Configuration, state: LearnerState) -> float:
-    """The least share of a sum of squares that is left of what rows were unlearned from, 1 if none were."""
-    if state.subtrahend is None:
+    """The smallest share of a sum of squares that unlearning has left; 1 if no row was unlearned."""
+    if state.minuend is None:
         return 1.0
-    largest = _decayed(rule, state, state.subtrahend)
+    largest = _decayed(rule, state, state.minuend)
     left = _squares(getattr(state.arrays, _gram(rule)), rule)[: len(largest)]
     return float(np.divide(left, largest, out=np.ones_like(largest), where=largest > 0).min(initial=1))
 
@@ -91,7 +91,7 @@ def _squares(gram: Array, rule: Configuration) -> HostArray:
     return np.array(to_host(diagonal(gram, rule.namespace)).real, float)
 
 
-def _decayed(rule: Configuration, state: LearnerState, of: Subtrahend) -> HostArray:
+def _decayed(rule: Configuration, state: LearnerState, of: Minuend) -> HostArray:
     """The sums of squares as they would be now."""
     return np.asarray(_kept(rule, state.n_steps - of.n_steps) * of.squares)
 

@@ -87,7 +87,7 @@ def learn(
             refused = error
         for a, learned in zip(state.arrays, twin.arrays, strict=True):
             a[...] = learned
-        for name in ("n_steps", "n_samples", "pending", "subtrahend", "notice", "solved_weights"):
+        for name in ("n_steps", "n_samples", "pending", "minuend", "notice", "solved_weights"):
             setattr(state, name, getattr(twin, name))
     if refused:
         raise refused

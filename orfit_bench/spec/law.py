@@ -36,7 +36,7 @@ class Measured(NamedTuple):
 
 
 def measure_claim(wrong: int, rows: Rows) -> Measured:
-    """A claim that holds or does not: infinitely far from it where it does not hold in some cases."""
+    """Measure a claim that either holds or does not: the deviation is infinite if it fails in any case."""
     return Measured(math.inf if wrong else 0.0, len(rows.X), 1.0, int(wrong))
 
 

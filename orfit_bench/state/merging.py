@@ -12,7 +12,7 @@ from orfit_bench.errors import suggest, with_place
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import describe_value, equal_values
-from orfit_bench.state.state import LearnerState, Sizes, StateRule, Subtrahend, larger_squares
+from orfit_bench.state.state import LearnerState, Sizes, StateRule, Minuend, larger_squares
 
 Fields = dict[str, Any]
 
@@ -85,14 +85,14 @@ def merge(
     steps = a.n_steps + b.n_steps if how.kind == "exact" else max(a.n_steps, b.n_steps)
     warned = a.has_warned or b.has_warned  # else the merged learner warns, if its mark is new
     merged = replace(merged, n_steps=steps, n_samples=a.n_samples + b.n_samples, has_warned=warned)
-    merged.subtrahend = _larger(a.subtrahend, b.subtrahend, steps)
+    merged.minuend = _larger(a.minuend, b.minuend, steps)
     return merged
 
 
-def _larger(a: Subtrahend | None, b: Subtrahend | None, steps: int) -> Subtrahend | None:
+def _larger(a: Minuend | None, b: Minuend | None, steps: int) -> Minuend | None:
     """What rows of two learners were unlearned from, as if they had been so in the last step."""
     if a and b:
-        return Subtrahend(larger_squares(a.squares, b.squares), steps)
+        return Minuend(larger_squares(a.squares, b.squares), steps)
     found = a or b
     return found and found._replace(n_steps=steps)
 

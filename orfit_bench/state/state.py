@@ -37,8 +37,8 @@ class Bound(NamedTuple):
     """learn_rows(state, X, y, predict) returns the predictions (n,), or none of them; None as False above."""
 
 
-class Subtrahend(NamedTuple):
-    """What was subtracted from (orfit_bench/learners/unlearning.py)."""
+class Minuend(NamedTuple):
+    """Sums from which rows were subtracted (orfit_bench/learners/unlearning.py)."""
 
     squares: np.ndarray[Any, Any]
     """The largest sums of squares (p,) from which rows were unlearned."""
@@ -74,7 +74,7 @@ class LearnerState:
     """The exception that interrupted a kernel, after which the arrays cannot be trusted."""
     has_warned: bool = False
     """Whether the user was warned that precision is lost."""
-    subtrahend: Subtrahend | None = field(default=None, compare=False)
+    minuend: Minuend | None = field(default=None, compare=False)
     """What rows were unlearned from, if any were; a state that is restored starts without."""
     notice: str = field(default="", compare=False)
     """A warning that is to be given once the call has succeeded."""

@@ -86,7 +86,7 @@ def test_what_rows_were_unlearned_from_is_merged():
     half.partial_fit(1e2 * X[:10], y[:10], sample_weight=-np.ones(10))
     other = learned("ridge", (X[20:], y[20:], None), dtype="float32")
     for merged in (half.copy().merge(other), other.copy().merge(half)):
-        assert merged.live_state.subtrahend is not None
+        assert merged.live_state.minuend is not None
 
 
 @pytest.mark.parametrize("ff", [1.0, 0.5])
