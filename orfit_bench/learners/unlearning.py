@@ -23,7 +23,7 @@ MOST_ERROR = 0.01
 def unlearn(rule: Rule, state: LearnerState, add: Callable[[], object]) -> None:
     """Subtract rows from the sums of the state: `add` adds them to the negative sums, which are negated again.
 
-    Columns of the Gram matrix in which only rounding is left are reset to those of the start; `state.notice` names them.
+    Columns of the Gram matrix in which only rounding is left are reset to the start; `state.notice` names them.
     Raises ValueError, and leaves a state that must be discarded, if a sum of squares would become negative.
     """
     gram, sums = _gram(rule), [getattr(state.arrays, name) for name in _sums(rule)]

@@ -12,7 +12,7 @@ from orfit_bench.errors import suggest, with_place
 from orfit_bench.spec.merge import Side
 from orfit_bench.spec.method import Method
 from orfit_bench.spec.setting import describe_value, equal_values
-from orfit_bench.state.state import LearnerState, Sizes, StateRule, Minuend, larger_squares
+from orfit_bench.state.state import LearnerState, Minuend, Sizes, StateRule, larger_squares
 
 Fields = dict[str, Any]
 
