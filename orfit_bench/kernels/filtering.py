@@ -66,9 +66,9 @@ def compared_variances(s: Any, p: Any) -> Array:
     return variances
 
 
-def regained_variance(J: Array, p: Any) -> Any:
-    """The variance x'Q x (q,) that the process noise adds to each row's direction before the next step."""
-    return 0.0 if p.process_noise is None else ((J @ p.process_noise) * J).sum(axis=1)
+def regained_covariance(J: Array, p: Any) -> Array | None:
+    """The covariance J Q J' (q, q) that the process noise adds along the rows before the next step."""
+    return None if p.process_noise is None else J @ p.process_noise @ J.T
 
 
 def limits_of(p: Any) -> Limits:

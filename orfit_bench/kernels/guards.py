@@ -115,20 +115,41 @@ def remembered_steps(ff: float, t: int) -> float:
     return (1 - ff**t) / (1 - ff)
 
 
+def remaining_variances(R: Array, regained: Array | None) -> Array:
+    """The least variance (q,) that the next step finds along each row, given the rows before it.
+
+    It is that of the noise R, and of what the rows regain before the next step, a covariance (q, q).
+    """
+    pivots = noise_pivots(R)
+    return pivots if regained is None else np.maximum(pivots, noise_pivots(R + regained))
+
+
+def reductions(terms: Array, L: Array, remaining: Array) -> Array:
+    """The factors (q,) by which a step with the innovation covariance L L' enlarges the rounding errors of variances.
+
+    A variance along a row, given the rows before it, is a difference of `terms` (q,), and the step reduces it to at
+    most `remaining` (q,).
+    """
+    pivots = np.diagonal(L).real ** 2
+    factors: Array = np.maximum(pivots / remaining, terms / pivots)
+    return factors
+
+
 def measure_precision(variances: Array, J: Array, S: Array, L: Array, remaining: Array, limits: Limits) -> Precision:
     """Estimate the relative errors of the variances x'P x along the rows x of J, for S = L L'.
 
     `variances` (p,) is the diagonal of P, or the larger one of the terms of which P was computed.
 
     Two estimates, O(p) numbers a row. Rounding: eps (sum |x_i| sqrt(P_ii))^2 relative to the innovation variance.
-    Cancellation: a step reduces the variance from s to at most `remaining` (q,), where an error of eps s stays.
+    Cancellation: see `reductions`.
 
     Degraded: an estimate exceeds sqrt(eps) or eps^(1/3), or P exceeds half the exponent range of its dtype, which
     happens to directions that are forgotten and never observed. Exhausted: an estimate exceeds its limit.
     """
     info, deviations = np.finfo(S.dtype), np.sqrt(np.abs(variances))
-    rounding = info.eps * ((np.abs(J) @ deviations) ** 2 / np.diagonal(S).real).max()
-    cancellation = info.eps * (np.diagonal(L).real ** 2 / remaining).max()
+    terms = (np.abs(J) @ deviations) ** 2
+    rounding = info.eps * (terms / np.diagonal(S).real).max()
+    cancellation = info.eps * reductions(terms, L, remaining).max()
     wound_up = deviations.max() > float(info.max) ** 0.25
     degraded = rounding > info.eps**0.5 or cancellation > info.eps ** (1 / 3) or wound_up
     accepted = rounding <= limits.max_rounding and cancellation <= limits.max_cancellation
@@ -161,18 +182,17 @@ class Factor(NamedTuple):
 
 
 def factor_covariance(
-    variances: Array, J: Array, S: Array, R: Array, limits: Limits, regained_variance: Any = 0.0
+    variances: Array, J: Array, S: Array, R: Array, limits: Limits, regained: Array | None = None
 ) -> Factor | None:
     """The factor of S = J P J' + R (q, q) for rows J (q, p) with noise R; None where too few digits of P are left.
 
-    `variances` (p,) are those of P, as in `measure_precision`; `regained_variance` (q,) is what the variances along the
-    rows gain before the next step.
+    `variances` (p,) are those of P, as in `measure_precision`; `regained` (q, q) is the covariance that is added along
+    the rows before the next step.
     """
-    pivots = noise_pivots(R)
-    L = factor_innovation(S, pivots)
+    L = factor_innovation(S, noise_pivots(R))
     if L is None:
         return None
-    precision = measure_precision(variances, J, S, L, pivots + regained_variance, limits)
+    precision = measure_precision(variances, J, S, L, remaining_variances(R, regained), limits)
     return None if precision.exhausted else Factor(L, precision.degraded)
 
 

@@ -76,3 +76,20 @@ def test_covariance_without_correct_digits_has_no_factor():
         assert factor.degraded == degraded
     P = 1e15 * np.eye(2)
     assert guards.factor_covariance(np.diagonal(P), J, J @ P @ J.T + R, R, FORGETTING) is None
+
+
+def test_what_two_rows_regain_together_is_less_than_what_each_of_them_regains():
+    R, along = np.eye(2), np.full((2, 2), 1e4)
+    np.testing.assert_allclose(guards.remaining_variances(R, None), [1, 1])
+    np.testing.assert_allclose(guards.remaining_variances(R, along), [1e4 + 1, (2e4 + 1) / (1e4 + 1)])
+
+
+def test_noise_that_rounding_makes_singular_remains():
+    np.testing.assert_array_equal(guards.remaining_variances(np.eye(2), np.full((2, 2), 1e40)), [1, 1])
+
+
+def test_a_row_finds_what_the_rows_of_its_step_have_reduced():
+    S = np.array([[101.0, 100.0], [100.0, 101.0]])  # two equal rows of variance 100 with noise 1
+    L = np.linalg.cholesky(S)
+    pivots = np.array([101, 101 - 100**2 / 101])
+    np.testing.assert_allclose(guards.reductions(np.full(2, 100.0), L, np.ones(2)), [101, 100 / pivots[1]])

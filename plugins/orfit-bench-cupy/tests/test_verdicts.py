@@ -54,7 +54,7 @@ def host_verdict(numbers, limits):
     high = (numbers["highest"].max(axis=0) / (power * limits.ff))[seen]
     if not (high < limits.max_variance).all():
         return REFUSED
-    return judge_rows(s, noise, noise, rounded, widest, limits)
+    return judge_rows(s, noise, s / noise, rounded, widest, limits)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -147,3 +147,18 @@ def test_any_number_of_rows_and_outputs(shape: tuple[int, int], outputs: tuple[i
     learner = ob.create("kalman", process_noise=0.1, transition=np.full(shape[1], 0.9)).partial_fit(A, b)
     assert learner.predict(A).shape == b.shape
     assert learner.smooth(A, b)["mean"].shape == (shape[0], shape[1], *(outputs or (1,)))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize(
+    ("rows", "noise"),
+    [
+        ([[1, 0], [1, 0]], [[1e4, 0], [0, 1e4]]),  # the second row sees what the first has left
+        ([[1, 0], [0, 1]], [[1e4, 1e4], [1e4, 1e4]]),  # nothing is brought back along the difference of the rows
+    ],
+)
+def test_a_step_of_a_vague_state_warns_of_what_its_rows_leave_together(rows: Any, noise: Any, backend: str) -> None:
+    settings: dict[str, Any] = {"initial_covariance": 1e7, "process_noise": noise, "dtype": "float32"}
+    for form, count in (("covariance", 1), ("square_root", 0)):
+        learner = ob.create("kalman", form=form, backend=backend, **settings)
+        assert len(stated(lambda step=learner.step: step(rows, [1.0, 2.0]))) == count

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from decimal import Decimal, getcontext
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from helpers.decimals import as_matrix, decimals, solve, transition
 
 import orfit_bench as ob
 
-getcontext().prec = 90
 TRIALS, ROWS = 150, 20
 Array = Any
 ALLOWED = 4
@@ -45,23 +45,6 @@ class Exact(NamedTuple):
     deviations: Array
 
 
-def transition(rng: np.random.Generator, d: int) -> Array:
-    """A number, a diagonal, or a matrix."""
-    kind = rng.integers(7)
-    if kind == 0:
-        return np.linalg.qr(rng.standard_normal((d, d)))[0] * rng.choice([0.9, 1, 1.05])
-    if kind == 1:
-        return np.vstack([rng.standard_normal(d) / d, np.eye(d)[:-1]])
-    if kind == 2:
-        return np.triu(rng.standard_normal((d, d)), 1) + np.diag(rng.choice([0.5, 0.9, 1, 1.1], d))
-    if kind == 3:
-        F = rng.standard_normal((d, d))
-        return F / np.abs(np.linalg.eigvals(F)).max() * rng.choice([0.5, 0.9, 1, 1.2])
-    if kind == 4:
-        return np.eye(d) + 0.3 * np.eye(d, k=1)
-    return rng.choice([0.5, 0.9, 1, 1.1], d if kind == 5 else ())
-
-
 def draw(rng: np.random.Generator) -> Series:
     """Numbers that float32 has."""
     d = int(rng.integers(1, 9))
@@ -79,28 +62,10 @@ def draw(rng: np.random.Generator) -> Series:
     return Series(*given, 10.0 ** rng.integers(-1, 9), float(np.float32(10.0 ** rng.integers(-3, 2))))
 
 
-def decimals(a: Array) -> Array:
-    return np.vectorize(Decimal, otypes=[object])(np.asarray(a, float))
-
-
-def solve(A: Array, B: Array) -> Array:
-    """A^-1 B by elimination; ZeroDivisionError if A is singular."""
-    A, B = A.copy(), B.copy()
-    for i in range(len(A)):
-        pivot = max(range(i, len(A)), key=lambda r: abs(A[r, i]))
-        A[[i, pivot]], B[[i, pivot]] = A[[pivot, i]], B[[pivot, i]]
-        if abs(A[i, i]) < Decimal("1e-60"):
-            raise ZeroDivisionError
-        for r in {*range(len(A))} - {i}:
-            share = A[r, i] / A[i, i]
-            A[r], B[r] = A[r] - share * A[i], B[r] - share * B[i]
-    return B / np.diagonal(A)[:, None]
-
-
 def exact(s: Series) -> Exact:
     """The textbook's filter and smoother."""
     n, d = s.X.shape
-    F, Q, X, y = (decimals(a) for a in (s.F * np.eye(d) if s.F.ndim < 2 else s.F, s.Q, s.X, s.y))
+    F, Q, X, y = (decimals(a) for a in (as_matrix(s.F, d), s.Q, s.X, s.y))
     m, P, noise, density = decimals(np.zeros(d)), decimals(s.first * np.eye(d)), Decimal(s.noise), Decimal(0)
     steps = []
     for t in range(n):

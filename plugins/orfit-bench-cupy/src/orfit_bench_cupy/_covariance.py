@@ -8,11 +8,20 @@ device twice; P stays on the device. A step takes 4 q p^2 flops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from orfit_bench.kernels.guards import DEGRADED, NO_LIMITS, REFUSED, Limits, factor_innovation, noise_pivots
+from orfit_bench.kernels.guards import (
+    DEGRADED,
+    NO_LIMITS,
+    REFUSED,
+    Limits,
+    factor_innovation,
+    noise_pivots,
+    reductions,
+    remaining_variances,
+)
 from orfit_bench_cupy._precision_guard import judge_rows
 from orfit_bench_cupy._symmetric import downdate
 from orfit_bench_cupy._transfers import Array, Host, fetch, invert_lower
@@ -38,13 +47,13 @@ def learn_step(
     R: Host,
     degraded: Array,
     limits: Limits = NO_LIMITS,
-    regained: Any = 0.0,
+    regained: Host | None = None,
     variances: Array | None = None,
 ) -> bool:
     """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    regained is the variance that is added along the rows before the next step; variances (p,) are those by which
-    rounding is measured, at least P's own.
+    regained (q, q) is the covariance that is added along the rows before the next step; variances (p,) are those by
+    which rounding is measured, at least P's own.
     """
     found = compute_changes([(P, J)], R, limits, regained, variances)
     return bool(found) and apply_changes(w, w + found[0].move(E), [(P, found[0])], degraded, limits)
@@ -54,21 +63,21 @@ def compute_changes(
     parts: Sequence[tuple[Array, Array]],
     R: Host,
     limits: Limits,
-    regained: Any = 0.0,
+    regained: Host | None = None,
     variances: Array | None = None,
 ) -> list[Change]:
     """The change by the rows J for every (P, J); an empty list if too few digits of a P would be left."""
     U = [J @ P for P, J in parts]
     measured = (measure_variances(P, J, u, variances) for (P, J), u in zip(parts, U, strict=True))
     numbers = fetch(*(a for found in measured for a in found))
-    r, found = noise_pivots(R), []
+    r, remaining, found = noise_pivots(R), remaining_variances(R, regained), []
     for u, *(along, size, widest) in zip(U, numbers[::3], numbers[1::3], numbers[2::3], strict=True):
         S = along + R
         L = factor_innovation(S, r)
         if L is None:
             return []
         rounded = np.finfo(S.dtype).eps * size**2 / np.diagonal(S)
-        verdict = judge_rows(np.diagonal(L) ** 2, r, r + regained, rounded, widest, limits)
+        verdict = judge_rows(np.diagonal(L) ** 2, r, reductions(size**2, L, remaining), rounded, widest, limits)
         if verdict == REFUSED:
             return []
         T = u.__array_namespace__().asarray(invert_lower(L))

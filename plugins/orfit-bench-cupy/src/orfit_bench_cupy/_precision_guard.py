@@ -11,15 +11,15 @@ from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, Limits
 from orfit_bench_cupy._transfers import Host
 
 
-def judge_rows(s: Host, noise: Host, left: Any, rounded: Host, widest: Any, limits: Limits) -> int:
+def judge_rows(s: Host, noise: Host, reduced: Host, rounded: Host, widest: Any, limits: Limits) -> int:
     """The worst verdict on the rows: REFUSED, ACCEPTED or DEGRADED, as the Numba kernel decides it.
 
-    Row j has variance s_j, seen with this noise, and the next rows find at least the variance `left` along it; rounded
-    is the relative rounding error of s_j, widest the largest P_ii.
+    Row j has variance s_j, seen with this noise, which the step reduces by the factor `reduced`; rounded is the
+    relative rounding error of s_j, widest the largest P_ii.
     """
     info = np.finfo(s.dtype)
     half = math.sqrt(info.eps)
-    cancelled = info.eps * s / left
+    cancelled = info.eps * reduced
     accurate = (rounded <= limits.max_rounding) & (cancelled <= limits.max_cancellation)
     if not ((s > 0) & (s >= noise * (1 - half)) & accurate).all():  # NaN too
         return REFUSED

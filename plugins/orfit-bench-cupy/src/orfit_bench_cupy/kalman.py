@@ -127,14 +127,14 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     if is_singular(R):  # rows without noise
         here = host_parameters(p, R)
         return bool(run_on_host(s, lambda t, j, e: kalman.update(t, j, e, here), J, E))
-    given = s.covariance, s.mean, J, E, R, s.precision_lost, limits_of(p), regained_variance(J, p)
+    given = s.covariance, s.mean, J, E, R, s.precision_lost, limits_of(p), regained_covariance(J, p)
     return learn_step(*given, s.scale if p.is_dynamic and p.t > 1 else None)
 
 
-def regained_variance(J: Array, p: Any) -> Any:
-    """The variance x'Q x that the process noise adds to each row's direction before the next step."""
+def regained_covariance(J: Array, p: Any) -> Any:
+    """The covariance J Q J' that the process noise adds along the rows before the next step, in host memory."""
     Q = p.process_noise
-    return 0.0 if Q is None else fetch(((J @ Q if Q.ndim == 2 else J * Q) * J).sum(axis=1))[0]
+    return None if Q is None else fetch((J @ Q if Q.ndim == 2 else J * Q) @ J.T)[0]
 
 
 def rts_smooth(

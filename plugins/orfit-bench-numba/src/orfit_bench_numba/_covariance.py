@@ -6,7 +6,7 @@ Shapes: P (p, p) symmetric, w (p, r), J (q, p), E (q, r), R (q, q) the noise of 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
@@ -80,13 +80,13 @@ def learn_step(
     R: Array,
     degraded: Array,
     limits: Limits = NO_LIMITS,
-    regained: Any = 0.0,
+    regained: Array | None = None,
     variances: Array | None = None,
 ) -> bool:
     """Learn rows J (q, p) with errors E (q, r) and noise R (q, q) as one step; if refused, change nothing.
 
-    regained is the variance that is added along the rows before the next step; variances (p,) are those by which
-    rounding is measured, at least P's own.
+    regained (q, q) is the covariance that is added along the rows before the next step; variances (p,) are those by
+    which rounding is measured, at least P's own.
     """
     variances = np.ascontiguousarray(np.diagonal(P) if variances is None else variances)
     if len(J) > 1:
@@ -94,7 +94,8 @@ def learn_step(
             change = compute_change(P, variances, J, R, limits, regained)
             return change is not None and apply_change(P, w, change, change.move(E), degraded, limits)
     W = np.ascontiguousarray(w.T)  # w itself if it has one column
-    noise, left = R[0, 0], R[0, 0] + np.max(regained)
+    noise = R[0, 0]
+    left = noise if regained is None else noise + regained[0, 0]
     applied = learn_row(P, W, variances, J[0], E[0].copy(), noise, left, tuple(limits), degraded.reshape(1))
     w[...] = W.T
     return bool(applied)
@@ -114,7 +115,7 @@ class Change(NamedTuple):
 
 
 def compute_change(
-    P: Array, variances: Array, J: Array, R: Array, limits: Limits, regained: Any = 0.0
+    P: Array, variances: Array, J: Array, R: Array, limits: Limits, regained: Array | None = None
 ) -> Change | None:
     """The step by rows J of noise R, V = L^-1 J P with L L' = S = J P J' + R; None if too few digits would be left."""
     V = J @ P

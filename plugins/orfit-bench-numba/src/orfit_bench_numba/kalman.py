@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.kernels import filtering
-from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_variance
+from orfit_bench.kernels.filtering import compared_variances, limits_of, moved_scale, regained_covariance
 from orfit_bench.kernels.guards import NO_LIMITS, is_singular
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._covariance import learn_rows, learn_step
@@ -233,7 +233,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     R = p.observation_noise
     if is_singular(R):
         return learn_exactly(s, J, E, p)
-    given = s.covariance, s.mean, J, E, R, s.precision_lost, limits_of(p), regained_variance(J, p)
+    given = s.covariance, s.mean, J, E, R, s.precision_lost, limits_of(p), regained_covariance(J, p)
     return learn_step(*given, compared_variances(s, p))
 
 

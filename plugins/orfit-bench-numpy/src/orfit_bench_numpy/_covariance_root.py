@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from orfit_bench.kernels.exact_observations import inverse_or_zero
-from orfit_bench.kernels.filtering import compared_variances, limits_of, regained_variance
+from orfit_bench.kernels.filtering import compared_variances, limits_of, regained_covariance
 from orfit_bench.kernels.guards import (
     MAX_GROWING_ERROR,
     is_finite,
     is_singular,
     measure_root_precision,
-    noise_pivots,
+    remaining_variances,
     rounding_bound,
     solve_lower,
 )
@@ -54,7 +54,7 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
         move, S = learn_exactly(s, J, E, p, after)
     else:
         T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
-        remaining = noise_pivots(p.observation_noise) + regained_variance(J, p)
+        remaining = remaining_variances(p.observation_noise, regained_covariance(J, p))
         degraded, exhausted = measure_root_precision(np.sqrt(compared_variances(s, p)), J, T, remaining, limits_of(p))
         if exhausted:
             return False

@@ -24,7 +24,7 @@ from orfit_bench.kernels.filtering import (
     filter_step,
     limits_of,
     moved_scale,
-    regained_variance,
+    regained_covariance,
 )
 from orfit_bench.kernels.fleets import make_fleet_learn
 from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
@@ -91,7 +91,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     if is_singular(R):
         return update_exactly(s, J, E, p)
     S = J @ (U := P @ J.T) + R  # (q, q): S = R + X'Sigma X
-    factor = factor_covariance(compared_variances(s, p), J, S, R, limits_of(p), regained_variance(J, p))
+    factor = factor_covariance(compared_variances(s, p), J, S, R, limits_of(p), regained_covariance(J, p))
     if factor is None:
         return False
     V = solve_lower(factor.L, U.T)  # (q, d): V = L^-1 X'Sigma for S = L L', so K = V' L^-1
