@@ -51,6 +51,11 @@ class NumericPredictions(Learner):
         ValueError
             If no chunk was learned yet, or X does not fit the earlier rows.
 
+        Warns
+        -----
+        AccuracyWarning
+            With `return_std`, where rounding in a root of P^-1 may change a variance by more than 10 %.
+
         Examples
         --------
         >>> import orfit_bench as ob

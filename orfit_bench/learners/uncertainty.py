@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.errors import AccuracyWarning, warn
 from orfit_bench.learners.rule import Rule
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import Method
@@ -23,6 +24,8 @@ from orfit_bench.state.state import LearnerState
 
 BLOCK = 256
 """Rows whose joint distribution is computed at once."""
+LARGEST_ERROR = 0.1
+"""Relative error of a variance that needs no warning."""
 LARGEST_RATIO = 10.0
 """Ratio of the weights that forgetting gives the rows of a block."""
 
@@ -53,8 +56,7 @@ def standard_deviations(rule: Rule, state: LearnerState, X: Array, noise_varianc
         return rule.empty(shape)
     J = _gradients(rule, state, X)
     with np.errstate(all="ignore"):
-        variances = 1 + xp.sum(_covariance_product(rule, state, J) * J, axis=1)
-        found = xp.reshape(xp.sqrt(noise_variance * variances), (n, -1))
+        found = xp.reshape(xp.sqrt(noise_variance * (1 + _variances(rule, state, J))), (n, -1))
     return contiguous(xp.broadcast_to(found, shape), xp)
 
 
@@ -76,19 +78,65 @@ def _gradients(rule: Rule, state: LearnerState, X: Array) -> Array:
     return X if rule.is_linear else rule.linearized(state.sizes).jacobian(rule.prediction_weights(state), X)
 
 
-def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
-    """J P (q, p), for noise of variance 1 at the next row."""
+def _variances(rule: Rule, state: LearnerState, J: Array) -> Array:
+    """The diagonal (q,) of J P J', for noise of variance 1 at the next row."""
+    scale, xp = _scale(rule, state), rule.namespace
+    if (R := _information_root(rule, state)) is not None:
+        return xp.asarray((_divide_by_root(rule, J, R, scale) ** 2).sum(axis=1))
+    return scale * xp.sum(_covariance_product(rule, state, J) * J, axis=1)
+
+
+def _joint_covariance(rule: Rule, state: LearnerState, J: Array) -> np.ndarray[Any, Any]:
+    """J P J' (q, q), in host memory, for noise of variance 1 at the next row."""
+    scale = _scale(rule, state)
+    if (R := _information_root(rule, state)) is not None:
+        half = _divide_by_root(rule, J, R, scale)
+        return half @ half.T
+    K = scale * to_host(_covariance_product(rule, state, J) @ J.T).astype(float)
+    return (K + K.T) / 2
+
+
+def _scale(rule: Rule, state: LearnerState) -> float:
+    """What the covariance that the state holds is multiplied by; ValueError if the settings give no distribution."""
     spec, steps = require(rule.method, rule.dtype), state.n_steps
     if reason := spec.refuses(rule.settings, steps):
         raise ValueError(f"{rule.method.name} predicts no distribution: {reason}")
-    scale = spec.scale(rule.settings, steps)
-    if spec.root and hasattr(state.arrays, spec.root):
-        from scipy.linalg import solve_triangular  # slow to import
+    return spec.scale(rule.settings, steps)
 
-        R = to_host(getattr(state.arrays, spec.root))
-        return scale * solve_triangular(R, solve_triangular(R, to_host(J).T, trans="T")).T
+
+def _information_root(rule: Rule, state: LearnerState) -> Array | None:
+    """R (p, p) with R'R = P^-1 if the state holds it."""
+    name = require(rule.method, rule.dtype).root
+    return getattr(state.arrays, name, None) if name else None
+
+
+def _divide_by_root(rule: Rule, J: Array, R: Array, scale: float) -> np.ndarray[Any, Any]:
+    """The rows z' = x'R^-1 (q, p), times sqrt(scale): their squared lengths are x'P x. Warns where these are rounding.
+
+    R has the rounding errors of an orthogonal transformation, eps times the length of each column, so that |z|^2 is off
+    by at most 2 eps |z| sum_i |R_i| |v_i| with v = P x.
+    """
+    from scipy.linalg import solve_triangular  # slow to import
+
+    root, eps = to_host(R), float(np.finfo(rule.dtype).eps)
+    Z = solve_triangular(root, to_host(J).T, trans="T").astype(float)
+    V = solve_triangular(root.astype(float), Z)
+    error = 2 * eps * scale * np.linalg.norm(Z, axis=0) * (np.linalg.norm(root, axis=0) @ np.abs(V))
+    share = float((error / (1 + scale * (Z**2).sum(axis=0))).max(initial=0))
+    if share > LARGEST_ERROR:
+        text = (
+            f"variances of predictions may be wrong by a factor of {1 + share:.3g}, since the rows that were learned "
+        )
+        text += f"hardly determine some weights in {rule.dtype.name}: learn in a wider dtype, or set a larger ridge"
+        warn(f"{rule.method.name}: {text}", AccuracyWarning)
+    return math.sqrt(scale) * Z.T
+
+
+def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
+    """J P (q, p), but for the scale of P."""
+    spec = require(rule.method, rule.dtype)
     if spec.field:
-        return scale * (J @ getattr(state.arrays, spec.field))
+        return J @ getattr(state.arrays, spec.field)
     right_side = contiguous(J.T, rule.namespace)
     U, precision = rule.kernel.solve(state.arrays._replace(**{spec.right_side: right_side}))
     if precision <= U.shape[0] * np.finfo(rule.dtype).eps:
@@ -96,7 +144,7 @@ def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:
             f"{rule.method.name}: the rows and the prior do not determine all weights, so that the variance is "
             f"infinite: set ridge > 0, or learn more rows"
         )
-    return scale * U.T
+    return U.T
 
 
 def _block_size(rule: Rule) -> int:
@@ -114,14 +162,14 @@ def _block_log_density(rule: Rule, state: LearnerState, X: Array, Y: Array, nois
     """
     J = _gradients(rule, state, X)
     with np.errstate(all="ignore"):
-        K = to_host(_covariance_product(rule, state, J) @ J.T).astype(float)
+        K = _joint_covariance(rule, state, J)
         E = to_host(Y - rule.predict(state, X)).astype(float)
     powers = np.ones(len(K))
     if rule.is_linear:
         powers = rule.settings["forgetting_factor"] ** np.arange(len(K), dtype=float)
     else:
         E = E.reshape(-1, 1)
-    L = np.linalg.cholesky((K + K.T) / 2 + np.diag(powers))
+    L = np.linalg.cholesky(K + np.diag(powers))
     Z = np.linalg.solve(L, E)
     variances = noise_variance * np.diagonal(L) ** 2 / powers
     squares = (Z * Z).sum(axis=1) * powers / noise_variance

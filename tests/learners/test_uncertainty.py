@@ -1,5 +1,8 @@
 """Standard deviations and likelihoods: their values are laws; here shapes, models, and what is refused."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
@@ -123,3 +126,22 @@ def test_the_log_likelihood_warns_of_lost_digits():
     rows = np.array([[300, 300], [300, 300.1], [300, 300], [300, 300.1]])
     with pytest.warns(ob.AccuracyWarning, match="rls: half of the digits"):
         ob.create("rls", backend="numpy", dtype="float32").log_likelihood(rows, np.ones(4))
+
+
+def nearly_dependent(spread):
+    """Rows whose columns differ by `spread` of their size."""
+    rng = np.random.default_rng(0)
+    return (rng.standard_normal((200, 1)) + spread * rng.standard_normal((200, 4))).astype(np.float32)
+
+
+@pytest.mark.parametrize(("dtype", "count"), [("float32", 1), ("float64", 0)])
+def test_deviations_that_rounding_decides_are_warned_of(dtype, count):
+    rows, asked = nearly_dependent(1e-6).astype(dtype), np.eye(4, dtype=dtype)
+    learner = ob.create("rls", form="square_root", ridge=1e-14, dtype=dtype, backend="numpy")
+    learner.partial_fit(rows, rows[:, 0])
+    for ask, given in ((learner.predict, {"return_std": True}), (learner.log_likelihood, {"y": asked[:, 0]})):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ask(asked, **given)
+        text = r"rls: variances of predictions may be wrong by a factor of [\d.e+]+,"
+        assert [bool(re.search(text, str(one.message))) for one in caught] == [True] * count
