@@ -12,6 +12,8 @@ from orfit_bench.spec import Method
 
 Array = NDArray[Any]
 Targets = Literal["numbers", "signs", "classes"]
+ROWS, FEATURES = 24, 5
+"""Long enough to fill every memory, wide enough for two components and their complement."""
 
 
 class Chunk(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from orfit_bench.errors import with_place
 from orfit_bench.learners import layers
-from orfit_bench.learners.validation import NUMBERS
+from orfit_bench.learners.conversion import NUMBERS
 from orfit_bench.spec import Method, Settings
 from orfit_bench.spec.arrays import contiguous, host_dtype, native_dtype
 from orfit_bench.spec.backend import Array

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
-from orfit_bench.learners import validation
+from orfit_bench.learners.conversion import kinds_for, refuse_rounded
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import Field
@@ -76,10 +76,10 @@ def validate(value: SparseRows, name: str, rule: Rule, columns: int | None) -> S
         raise ValueError(f"{name}: got shape {value.shape}, want (rows, columns)")
     if columns is not None and value.shape[1] != columns:
         raise ValueError(f"{name}: got {value.shape[1]} columns, want {columns} as in the first call")
-    if value.dtype.kind not in validation.kinds_for(rule.dtype):
+    if value.dtype.kind not in kinds_for(rule.dtype):
         raise TypeError(f"{name}: got a sparse array of dtype {value.dtype}, want real numbers")
     if value.dtype.kind in "iu" and value.dtype.itemsize >= np.finfo(rule.dtype).dtype.itemsize:
-        validation.refuse_rounded(value.data, f"{name}.data", rule.dtype)
+        refuse_rounded(value.data, f"{name}.data", rule.dtype)
     with np.errstate(over="ignore"):
         rows = value.astype(rule.dtype, copy=False)
     if not rows.has_canonical_format:

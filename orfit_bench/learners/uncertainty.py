@@ -91,7 +91,7 @@ def _joint_covariance(rule: Rule, state: LearnerState, J: Array) -> np.ndarray[A
     scale = _scale(rule, state)
     if (R := _information_root(rule, state)) is not None:
         half = _divide_by_root(rule, J, R, scale)
-        return half @ half.T
+        return np.asarray(half @ half.T)
     K = scale * to_host(_covariance_product(rule, state, J) @ J.T).astype(float)
     return (K + K.T) / 2
 
@@ -129,7 +129,7 @@ def _divide_by_root(rule: Rule, J: Array, R: Array, scale: float) -> np.ndarray[
         )
         text += f"hardly determine some weights in {rule.dtype.name}: learn in a wider dtype, or set a larger ridge"
         warn(f"{rule.method.name}: {text}", AccuracyWarning)
-    return math.sqrt(scale) * Z.T
+    return np.asarray(math.sqrt(scale) * Z.T)
 
 
 def _covariance_product(rule: Rule, state: LearnerState, J: Array) -> Array:

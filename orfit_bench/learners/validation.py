@@ -1,27 +1,23 @@
-"""Validation of input, once per chunk and before anything changes.
+"""Validation of the shapes and numbers of input, once per chunk and before anything changes.
 
-Accepted are all values that NumPy converts to arrays, and arrays with DLPack. Arrays that the namespace xp can use
-where they lie, for example on its device, are checked there; all others are checked in host memory.
+Arrays that the namespace xp can use where they lie, for example on its device, are checked there; all others in host
+memory.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from orfit_bench.spec.arrays import array_type, host_dtype, native_dtype
+from orfit_bench.learners.conversion import as_array, as_real, convert, namespace_of
 
 Array = Any
-NUMBERS = "buif"
 MAX_SQUARES = 10_000
 """Numbers up to which BLAS adds their squares on the calling thread; others may have to be waited for."""
-HOST = (1, 3, 11)
-"""DLPack's numbers of host memory, pinned for a device's copies or not."""
 
 
 def matrix(
@@ -40,7 +36,7 @@ def matrix(
     if type(value) is np.ndarray and value.dtype == dtype and value.ndim == 2 and value.flags.c_contiguous:
         rows: Array = value
     else:
-        rows = _convert(value, name, dtype, xp)
+        rows = convert(value, name, dtype, xp)
         if rows.ndim != 2:
             hint = f"; for one row pass {name}[None, :], for the samples of a signal ob.delay_line({name}, taps)"
             hint *= rows.ndim == 1
@@ -56,7 +52,7 @@ def matrix(
 
 def one_row(value: object, xp: ModuleType) -> Array:
     """One row x (d,) as rows (1, d), not yet validated."""
-    array = _array(value, "x", xp)
+    array = as_array(value, "x", xp)
     if array.ndim != 1:
         hint = "ob.DelayLine makes rows of samples" if array.ndim == 0 else "for several rows use partial_fit"
         raise ValueError(f"x: got shape {array.shape}, want (d,); {hint}")
@@ -65,7 +61,7 @@ def one_row(value: object, xp: ModuleType) -> Array:
 
 def one_target(value: object, xp: ModuleType) -> Array:
     """The target of one row, a number or (c,), as targets (1,) or (1, c), not yet validated."""
-    array = _array(value, "y", xp)
+    array = as_array(value, "y", xp)
     if array.ndim > 1:
         raise ValueError(f"y: got shape {array.shape}, want a number or (c,); for several rows use partial_fit")
     return array[None, ...]
@@ -86,7 +82,7 @@ def targets(
     With `missing`, NaN is allowed.
     """
     usable = type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous
-    Y: Array = value if usable else _convert(value, "y", dtype, xp)
+    Y: Array = value if usable else convert(value, "y", dtype, xp)
     is_vector = Y.ndim == 1
     if Y.ndim not in (1, 2):
         raise ValueError(f"y: got shape {Y.shape}, want (n,) or (n, outputs)")
@@ -98,7 +94,7 @@ def targets(
     if not is_vector and Y.shape[1] == 0:
         raise ValueError(f"y: got shape {Y.shape}, want at least one output")
     if missing:
-        xp = _of(Y, xp)
+        xp = namespace_of(Y, xp)
         check_finite(xp.where(xp.isnan(Y), 0.0, Y), "y")
     else:
         check_finite(Y, "y")
@@ -107,7 +103,7 @@ def targets(
 
 def labels(value: object, of: str, rows: int, kind: type | None) -> list[Any]:
     """The labels as Python values of one kind, which is `kind` once that is known."""
-    array = _array(value, "y", np)
+    array = as_array(value, "y", np)
     if array.ndim != 1:
         wrong = TypeError if array.shape == () and array.dtype.kind == "O" else ValueError  # None, a set, a generator
         raise wrong(f"y: got {type(value).__name__} of shape {array.shape}, want (n,), one label a row")
@@ -137,17 +133,6 @@ def numbers(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, A
     return array
 
 
-def as_real(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Value as a host array of dtype, C order, whether finite or not."""
-    array: np.ndarray[Any, Any] = _convert(value, name, dtype)
-    return array
-
-
-def kinds_for(dtype: np.dtype[Any]) -> str:
-    """The kinds of NumPy's dtypes that may be converted to this one."""
-    return NUMBERS + "c" if dtype.kind == "c" else NUMBERS
-
-
 def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
     """ValueError naming the first entry that is NaN or infinite. A device is waited for once."""
     if type(value) is np.ndarray:
@@ -155,7 +140,7 @@ def check_finite(value: Array, name: str, names: Sequence[str] = ()) -> None:
             return
     elif _surely_finite(value):
         return
-    value = _array(value, name, np)
+    value = as_array(value, name, np)
     bad = np.argwhere(~np.isfinite(value))
     if len(bad):
         place = tuple(int(i) for i in bad[0])
@@ -182,81 +167,3 @@ def _surely_finite(value: Array) -> bool:
         return False
     xp = value.__array_namespace__()
     return math.isfinite(float(xp.max(value) - xp.min(value)))  # NaN and infinities show in either
-
-
-def _convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
-    """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
-    array = _array(value, name, xp)
-    given = host_dtype(array)
-    if given.kind not in kinds_for(dtype):
-        remedy = " (a learner created with dtype='complex128' takes them)" if given.kind == "c" else ""
-        if name == "y" and given.kind in "UT":
-            remedy = " (labels are for methods of classification, such as class_rls)"
-        raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
-    xp = _of(array, xp)
-    with np.errstate(over="ignore"):
-        if hasattr(xp, "ascontiguousarray"):
-            converted = xp.ascontiguousarray(array, dtype).reshape(array.shape)
-        else:
-            converted = xp.astype(array, native_dtype(xp, dtype), copy=False)
-    if given.kind in "iu" and given.itemsize >= np.finfo(dtype).dtype.itemsize:
-        refuse_rounded(array, name, dtype, xp)
-    if given.kind in "fc" and np.finfo(given).dtype.itemsize > np.finfo(dtype).dtype.itemsize:
-        lost = xp.isinf(converted) & xp.isfinite(array)
-        if xp.any(lost):
-            place = tuple(int(i[0]) for i in xp.nonzero(lost))
-            raise ValueError(
-                f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale it or take float64"
-            )
-    return converted
-
-
-def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> None:
-    """Raise ValueError if an integer would be rounded, beyond 2^53 in float64."""
-    digits = np.finfo(dtype).nmant + 1
-    if not math.prod(array.shape) or -(2**digits) <= int(xp.min(array)) <= int(xp.max(array)) <= 2**digits:
-        return
-    host = np.asarray(array) if xp is np else _array(array, name, np)
-    for place, value in np.ndenumerate(host):
-        if int(dtype.type(value).real) != int(value):
-            raise ValueError(
-                f"{name}[{', '.join(map(str, place))}] = {value} would be rounded: {dtype} holds all integers up to "
-                f"2^{digits} only: pass floating-point numbers if rounding is wanted"
-            )
-
-
-def _array(value: Any, name: str, xp: ModuleType) -> Array:
-    """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
-    if type(value).__module__.startswith("scipy.sparse"):
-        raise TypeError(
-            f"{name}: got sparse rows, which only methods that change nothing where a row is zero take, "
-            f"such as nlms: pass {name}.toarray()"
-        )
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
-    if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
-        raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
-    if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):
-        try:
-            return np.asarray(value)
-        except ValueError as error:
-            raise ValueError(f"{name}: rows of unequal length: {error}") from None
-    if xp is not np and isinstance(value, array_type(xp)):
-        return value
-    try:
-        if value.__dlpack_device__()[0] in HOST:
-            return np.from_dlpack(value)
-        return np.from_dlpack(value, device="cpu") if xp is np else xp.from_dlpack(value)
-    except Exception as error:
-        if hasattr(value, "__array__"):  # its entries may be of a kind that DLPack does not know
-            with suppress(Exception):
-                return np.asarray(value)
-        raise TypeError(
-            f"{name}: got a {type(value).__name__} that cannot be read through DLPack ({type(error).__name__}: "
-            f"{error}): pass a copy in host memory, a NumPy array"
-        ) from None
-
-
-def _of(array: Array, xp: ModuleType) -> ModuleType:
-    """The namespace of an array that is NumPy's or of the namespace xp."""
-    return np if type(array) is np.ndarray else xp

@@ -10,26 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from orfit_bench.tables.column_numbers import check_no_gaps, numbers, side_by_side
+from orfit_bench.tables.data_arrays import is_data_array, is_data_set, read_data_array
 from orfit_bench.tables.integers import refuse_rounded
-from orfit_bench.tables.names import NamedValues, arrange, check_distinct, is_permutation, quoted, refuse_unnamed
+from orfit_bench.tables.names import NamedValues, arrange, check_distinct, is_permutation, quoted
 from orfit_bench.tables.pandas_index import index_columns
 
 TABLE_PROTOCOLS = ("__dataframe__", "__arrow_c_stream__", "__arrow_c_array__", "collect_schema", "columns")
 """Attributes of the types of tables and of their columns; no array has one of them."""
-FEATURES = ("feature", "features", "column", "columns", "variable", "variables")
-"""Names of the dimension of features in an xarray.DataArray."""
-ENCODE = "encode it as numbers, with one column for each value, or drop it"
-REMEDIES = {
-    "String": ENCODE,
-    "Categorical": ENCODE,
-    "Enum": ENCODE,
-    "Object": "if it holds numbers, convert it with astype(float)",
-    "Datetime": "convert it to a number, such as seconds since a fixed date",
-    "Date": "convert it to a number, such as days since a fixed date",
-    "Time": "convert it to a number, such as seconds",
-    "Duration": "convert it to a number, such as seconds",
-    "Decimal": "convert it to float64",
-}
 
 
 def read_columns(
@@ -42,31 +30,31 @@ def read_columns(
     """
     if type(value) is np.ndarray or isinstance(value, (list, tuple, float)):
         return NamedValues(value)
-    if _is_data_set(value):
+    if is_data_set(value):
         raise TypeError(
             f"{argument}: got an xarray.Dataset, want a DataArray (rows, features): pass "
             f'{argument}.to_dataarray("feature").transpose(..., "feature")'
         )
-    if _is_data_array(value):
-        return _read_data_array(value, argument, known, width)
+    if is_data_array(value):
+        return read_data_array(value, argument, known, width)
     if not any(hasattr(type(value), name) for name in TABLE_PROTOCOLS):
         return NamedValues(value)
     table = _as_narwhals(value, argument)
     if table is None:
         return NamedValues(value)
     if not hasattr(table, "columns"):  # a single column
-        return NamedValues(_numbers(table, argument, table.name or "", missing))
+        return NamedValues(numbers(table, argument, table.name or "", missing))
     is_pandas = hasattr(value, "iloc")
     labels = list(value.columns) if is_pandas else _stored_names(table, known)
     order, names = arrange(labels, known, width, argument)
     if _is_plain(value):
-        numbers = value.to_numpy(np.float64)
+        array = value.to_numpy(np.float64)
         for column, dtype in enumerate(value.dtypes):
             if dtype.kind in "iu":
                 refuse_rounded(value.iloc[:, column].to_numpy(), f"{argument}: column {labels[column]!r}")
-        return NamedValues(numbers if order == sorted(order) else numbers[:, order], names)
+        return NamedValues(array if order == sorted(order) else array[:, order], names)
     columns = list(table.iter_columns()) if is_pandas else [table[name] for name in labels]
-    return NamedValues(_side_by_side([columns[i] for i in order], argument, len(table), missing), names)
+    return NamedValues(side_by_side([columns[i] for i in order], argument, len(table), missing), names)
 
 
 def read_labels(value: Any) -> Any:
@@ -83,7 +71,7 @@ def read_labels(value: Any) -> Any:
         if len(names) != 1:
             raise ValueError(f"y: got a table of {len(names)} columns, want one column of labels")
         column = column[names[0]]
-    _check_no_gaps(column, "y", column.name or "")
+    check_no_gaps(column, "y", column.name or "")
     return column.to_list()
 
 
@@ -124,38 +112,6 @@ def _stored_names(table: Any, known: tuple[str, ...]) -> list[str]:
     return [name for name in table.columns if name not in hidden or name in known]
 
 
-def _is_data_set(value: Any) -> bool:
-    return hasattr(type(value), "data_vars") and hasattr(type(value), "to_dataarray")
-
-
-def _is_data_array(value: Any) -> bool:
-    return hasattr(type(value), "coords") and hasattr(type(value), "dims") and hasattr(type(value), "to_numpy")
-
-
-def _read_data_array(value: Any, argument: str, known: tuple[str, ...], width: int | None) -> NamedValues:
-    """An xarray.DataArray; the names are the coordinate of its last dimension."""
-    array = np.asarray(value.to_numpy())
-    dim = value.dims[-1] if value.ndim else None
-    if value.ndim == 2 and _labels_features(value, value.dims[0]) and not _labels_features(value, dim):
-        raise ValueError(
-            f"{argument}: the dimension {value.dims[0]!r} of the features is the first, want it last: pass "
-            f"{argument}.transpose({dim!r}, {value.dims[0]!r})"
-        )
-    if value.ndim < 2 or dim not in value.coords:
-        if known and value.ndim > 1:
-            refuse_unnamed(known, argument)
-        return NamedValues(array)
-    order, names = arrange(value.coords[dim].to_numpy().tolist(), known, width, argument)
-    return NamedValues(array if order == sorted(order) else array[..., order], names)
-
-
-def _labels_features(value: Any, dim: Any) -> bool:
-    """Whether a dimension of a DataArray is that of the features: by its name, or since its labels are texts."""
-    if str(dim).lower() in FEATURES:
-        return True
-    return dim in value.coords and value.coords[dim].dtype.kind in "UOT"
-
-
 def _as_narwhals(value: Any, argument: str) -> Any:
     """A DataFrame or Series of narwhals; None for what it does not know."""
     import narwhals as nw
@@ -194,78 +150,6 @@ def _with_text_names(value: Any, argument: str) -> Any:
     return value if texts else value.set_axis([str(i) for i in range(len(names))], axis=1)
 
 
-def _side_by_side(columns: list[Any], argument: str, rows: int, missing: bool) -> np.ndarray[Any, Any]:
-    """The columns side by side (rows, columns)."""
-    values = np.empty((rows, len(columns)))
-    refused = [refusal for column in columns if rows and (refusal := _refusal(column))]
-    if refused:
-        more = f" ({len(refused)} such columns in all)" if len(refused) > 1 else ""
-        raise TypeError(f"{argument}: {refused[0]}{more}")
-    for i, column in enumerate(columns if rows else ()):
-        values[:, i] = _numbers(column, argument, column.name, missing)
-    return values
-
-
-def _numbers(column: Any, argument: str, name: str, missing: bool) -> np.ndarray[Any, Any]:
-    """The numbers of one column as doubles."""
-    if not len(column):
-        return np.empty(0)
-    if not (missing and column.null_count() == len(column)) and (refusal := _refusal(column)):
-        if argument == "y" and refusal.endswith(ENCODE):
-            refusal = f"{refusal.removesuffix(ENCODE)}labels are for methods of classification, such as class_rls"
-        raise TypeError(f"{argument}: {refusal}")
-    if not missing:
-        _check_no_gaps(column, argument, name)
-    if column.null_count() == len(column):
-        return np.full(len(column), np.nan)
-    import narwhals as nw
-
-    where = f"{argument}: column {name!r}" if name else f"{argument}: the column"
-    if column.null_count() and column.dtype.is_integer():
-        values = column.fill_null(0).to_numpy()
-        refuse_rounded(values, where)
-        return np.where(column.is_null().to_numpy(), np.nan, values)
-    if column.dtype == nw.Boolean or column.null_count():
-        column = column.cast(nw.Float64)
-    values = column.to_numpy()
-    refuse_rounded(values, where)
-    return np.asarray(values, np.float64)
-
-
-def _refusal(column: Any) -> str:
-    """Why a column is refused; empty if it holds numbers."""
-    import narwhals as nw
-
-    dtype = column.dtype
-    if (dtype.is_numeric() and not dtype.is_decimal()) or dtype == nw.Boolean:
-        return ""
-    native = getattr(column.to_native(), "dtype", None) or getattr(column.to_native(), "type", dtype)
-    remedy = REMEDIES.get(type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__, "")
-    if "Sparse" in str(native):
-        remedy = "convert the table with sparse.to_dense()"
-    if str(native).startswith("complex"):
-        remedy = "tables hold real numbers; pass complex ones as an array, table.to_numpy()"
-    named = f"column {column.name!r} is" if column.name else "got a column"
-    return f"{named} of dtype {native}, want real numbers: {remedy or 'convert it to numbers or drop it'}"
-
-
-def _check_no_gaps(column: Any, argument: str, name: str) -> None:
-    """ValueError where values are missing; NaN among floating-point numbers is found with all that is not finite."""
-    gaps = column.null_count() if len(column) and not _is_plain_float(column) else 0
-    if gaps:
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-        where = f"column {name!r}" if name else "the column"
-        raise ValueError(
-            f"{argument}: {where} has {gaps} missing values, the first in row {row}: drop or fill these rows"
-        )
-
-
 def _is_plain(table: Any) -> bool:
     """Whether all columns of a DataFrame of pandas are NumPy arrays of real numbers, which it converts at once."""
     return hasattr(table, "iloc") and all(isinstance(t, np.dtype) and t.kind in "biuf" for t in table.dtypes)
-
-
-def _is_plain_float(column: Any) -> bool:
-    """Whether a column is a NumPy array of floats in pandas, where missing is NaN."""
-    dtype = getattr(column.to_native(), "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind == "f"

@@ -18,7 +18,7 @@ from orfit_bench.learners import configuration, parameters, validation
 from orfit_bench.learners.rule import Rule
 from orfit_bench.spec import types
 
-convert, matrix, learn = validation._convert, validation.matrix, Rule.learn
+convert, matrix, learn = validation.convert, validation.matrix, Rule.learn
 
 
 def _learned_twice(self: Any, state: Any) -> None:
@@ -49,7 +49,7 @@ fault(
     "any_memory_layout",
     "any_order_of_operations",
     "features_may_be_permuted",
-    host=(validation, "_convert", _as_it_lies),
+    host=(validation, "convert", _as_it_lies),
 )
 fault(
     "vector_as_one_row",
@@ -100,7 +100,7 @@ fault(
     "questions_give_the_same_errors",
     "calls_give_the_same_errors",
     "single_rows_give_the_same_errors",
-    host=(validation, "_convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
+    host=(validation, "convert", lambda value, name, dtype, *more: convert(np.asarray(value), name, dtype, *more)),
 )
 
 

@@ -11,8 +11,9 @@ from orfit_bench.conformance.acceptance import assert_learns
 from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.agreement import batch_solution_deviation, is_linear, needs_batch_solution
 from orfit_bench.conformance.checks.settings import differ, outcome
-from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of
+from orfit_bench.conformance.rows import FEATURES
 from orfit_bench.conformance.variants import Variant, variants
 from orfit_bench.spec import Integer, Number, NumberOrSchedule, Setting
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from orfit_bench.conformance.check import Deviation, check, skip_if
 from orfit_bench.conformance.checks.merging import merge_or_skip, needs_merge
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import layout_of, state_of
-from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.learners.pipelines.factory import pipeline
 from orfit_bench.spec import LINEAR
 from orfit_bench.state.coordinates import Change, expressed, refusal

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.counting import Counted, Counting, count_flops
 from orfit_bench.conformance.inspection import arrays_of, bytes_of, layout_of, with_kernel
+from orfit_bench.conformance.rows import ROWS
 
 SIZES = (32, 64)
 """Features: enough for the leading power of d to show, few enough for a cubic kernel."""

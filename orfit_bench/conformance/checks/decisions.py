@@ -10,9 +10,9 @@ import numpy as np
 from orfit_bench.conformance.acceptance import rows_until_refusal
 from orfit_bench.conformance.check import check, ensure, skip_if
 from orfit_bench.conformance.checks.equivariance import needs_linear_predictions
-from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
-from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.conformance.rows import FEATURES, Array, Chunk, frozen
 from orfit_bench.errors import DivergedError
 
 MARGIN = 2.0**-6

@@ -12,9 +12,9 @@ from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, wor
 from orfit_bench.conformance.checks.agreement import MANY_FEATURES, needs_models
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.comparison import AMBIENT
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
-from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.conformance.variants import Variant
 from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import LINEAR, Field, Integer, Model

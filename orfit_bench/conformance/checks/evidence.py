@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import arrays_of, layout_of, state_of
+from orfit_bench.conformance.rows import FEATURES
 from orfit_bench.plugins.registry import registry
 from orfit_bench.spec.arrays import array_type
 from orfit_bench.spec.capability import OPTIONAL

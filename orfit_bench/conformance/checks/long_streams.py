@@ -7,7 +7,8 @@ import numpy as np
 from orfit_bench.conformance.acceptance import assert_learns, ensure_finite
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
 from orfit_bench.conformance.checks.agreement import inverse_gram_deviation
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import ROWS
 
 SHORT, LONG = 3_000, 100_000
 

@@ -11,8 +11,8 @@ from orfit_bench.conformance.check import Deviation, NotApplicable, check, ensur
 from orfit_bench.conformance.checks.decisions import needs_numbers
 from orfit_bench.conformance.checks.merging import merge_or_skip, merges_by_default, needs_merge
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows, partial_fit
-from orfit_bench.conformance.context import FEATURES, CheckContext
-from orfit_bench.conformance.rows import Array, Chunk, frozen
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import FEATURES, Array, Chunk, frozen
 from orfit_bench.learners.restoring import from_bytes, restore
 from orfit_bench.spec import LINEAR
 

@@ -10,8 +10,8 @@ import numpy as np
 from orfit_bench.conformance.check import Violation, check, ensure
 from orfit_bench.conformance.checks.merging import merges_by_default
 from orfit_bench.conformance.checks.unchanging import UNCHANGED, needs, to_buffer
-from orfit_bench.conformance.context import ROWS, CheckContext
-from orfit_bench.conformance.rows import Chunk
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import ROWS, Chunk
 
 LEARNED, OTHERS = 9, 8
 """How often rows are learned, and how often something else that changes the learner is done."""

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.context import FEATURES, CheckContext
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import FEATURES
 from orfit_bench.learners.restoring import from_bytes, load, restore
 from orfit_bench.spec import Model, Transition
 

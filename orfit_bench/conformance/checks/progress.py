@@ -11,9 +11,9 @@ from orfit_bench.conformance.acceptance import ensure_finite_state, rows_until_r
 from orfit_bench.conformance.check import Deviation, check, ensure
 from orfit_bench.conformance.checks.equivariance import needs_linear_model
 from orfit_bench.conformance.checks.state import needs_derived_fields
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
-from orfit_bench.conformance.rows import Chunk
+from orfit_bench.conformance.rows import ROWS, Chunk
 from orfit_bench.learners.restoring import restore
 from orfit_bench.spec.law import to_numpy64
 

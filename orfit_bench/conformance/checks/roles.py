@@ -8,9 +8,9 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
-from orfit_bench.conformance.rows import Array
+from orfit_bench.conformance.rows import ROWS, Array
 
 ROLES = ("covariance", "variances", "information", "covariance_root", "information_root")
 PARTS = (0, 1, 5, ROWS)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of
+from orfit_bench.conformance.rows import ROWS
 from orfit_bench.conformance.variants import Variant, others, variants
 from orfit_bench.errors import DivergedError
 from orfit_bench.spec import Setting

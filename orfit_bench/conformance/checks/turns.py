@@ -12,9 +12,9 @@ from orfit_bench.conformance.checks.agreement import needs_reference
 from orfit_bench.conformance.checks.chunks import needs_batch_size
 from orfit_bench.conformance.checks.fleets import MEMBERS, needs_fleets, own_settings
 from orfit_bench.conformance.comparison import comparable_state, max_deviation
-from orfit_bench.conformance.context import ROWS, CheckContext
+from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.precision_marks import mark_of
-from orfit_bench.conformance.rows import Chunk
+from orfit_bench.conformance.rows import ROWS, Chunk
 from orfit_bench.errors import DivergedError
 from orfit_bench.learners.fleets.factory import stack
 from orfit_bench.learners.restoring import restore

@@ -11,8 +11,8 @@ from orfit_bench.conformance.acceptance import train_with_other_settings
 from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.checks.merging import needs_average, needs_merge
 from orfit_bench.conformance.checks.single_rows import learn_one, needs_single_rows
-from orfit_bench.conformance.context import FEATURES, CheckContext
-from orfit_bench.conformance.rows import frozen
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import FEATURES, frozen
 from orfit_bench.learners.averaging import average
 
 BATCH, PENDING = 3, "pending rows"

@@ -1,0 +1,109 @@
+"""Conversion of values to arrays of a dtype: all that NumPy converts, and arrays with DLPack.
+
+Arrays that the namespace xp can use where they lie, for example on its device, stay there.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.spec.arrays import array_type, host_dtype, native_dtype
+
+Array = Any
+NUMBERS = "buif"
+HOST = (1, 3, 11)
+"""DLPack's numbers of host memory, pinned for a device's copies or not."""
+
+
+def kinds_for(dtype: np.dtype[Any]) -> str:
+    """The kinds of NumPy's dtypes that may be converted to this one."""
+    return NUMBERS + "c" if dtype.kind == "c" else NUMBERS
+
+
+def as_real(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Value as a host array of dtype, C order, whether finite or not."""
+    array: np.ndarray[Any, Any] = convert(value, name, dtype)
+    return array
+
+
+def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
+    """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
+    array = as_array(value, name, xp)
+    given = host_dtype(array)
+    if given.kind not in kinds_for(dtype):
+        remedy = " (a learner created with dtype='complex128' takes them)" if given.kind == "c" else ""
+        if name == "y" and given.kind in "UT":
+            remedy = " (labels are for methods of classification, such as class_rls)"
+        raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
+    xp = namespace_of(array, xp)
+    with np.errstate(over="ignore"):
+        if hasattr(xp, "ascontiguousarray"):
+            converted = xp.ascontiguousarray(array, dtype).reshape(array.shape)
+        else:
+            converted = xp.astype(array, native_dtype(xp, dtype), copy=False)
+    if given.kind in "iu" and given.itemsize >= np.finfo(dtype).dtype.itemsize:
+        refuse_rounded(array, name, dtype, xp)
+    if given.kind in "fc" and np.finfo(given).dtype.itemsize > np.finfo(dtype).dtype.itemsize:
+        lost = xp.isinf(converted) & xp.isfinite(array)
+        if xp.any(lost):
+            place = tuple(int(i[0]) for i in xp.nonzero(lost))
+            raise ValueError(
+                f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale it or take float64"
+            )
+    return converted
+
+
+def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> None:
+    """Raise ValueError if an integer would be rounded, beyond 2^53 in float64."""
+    digits = np.finfo(dtype).nmant + 1
+    if not math.prod(array.shape) or -(2**digits) <= int(xp.min(array)) <= int(xp.max(array)) <= 2**digits:
+        return
+    host = np.asarray(array) if xp is np else as_array(array, name, np)
+    for place, value in np.ndenumerate(host):
+        if int(dtype.type(value).real) != int(value):
+            raise ValueError(
+                f"{name}[{', '.join(map(str, place))}] = {value} would be rounded: {dtype} holds all integers up to "
+                f"2^{digits} only: pass floating-point numbers if rounding is wanted"
+            )
+
+
+def as_array(value: Any, name: str, xp: ModuleType) -> Array:
+    """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
+    if type(value).__module__.startswith("scipy.sparse"):
+        raise TypeError(
+            f"{name}: got sparse rows, which only methods that change nothing where a row is zero take, "
+            f"such as nlms: pass {name}.toarray()"
+        )
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")
+    if isinstance(value, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in value):
+        raise TypeError(f"{name}: got masked values in a {type(value).__name__}: drop or fill what is masked")
+    if type(value) is np.ndarray or not hasattr(value, "__dlpack__"):
+        try:
+            return np.asarray(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: rows of unequal length: {error}") from None
+    if xp is not np and isinstance(value, array_type(xp)):
+        return value
+    try:
+        if value.__dlpack_device__()[0] in HOST:
+            return np.from_dlpack(value)
+        return np.from_dlpack(value, device="cpu") if xp is np else xp.from_dlpack(value)
+    except Exception as error:
+        if hasattr(value, "__array__"):  # its entries may be of a kind that DLPack does not know
+            with suppress(Exception):
+                return np.asarray(value)
+        raise TypeError(
+            f"{name}: got a {type(value).__name__} that cannot be read through DLPack ({type(error).__name__}: "
+            f"{error}): pass a copy in host memory, a NumPy array"
+        ) from None
+
+
+def namespace_of(array: Array, xp: ModuleType) -> ModuleType:
+    """The namespace of an array that is NumPy's or of the namespace xp."""
+    return np if type(array) is np.ndarray else xp

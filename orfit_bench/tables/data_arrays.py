@@ -1,0 +1,46 @@
+"""xarray's arrays as numbers with names, without an import of xarray."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.tables.names import NamedValues, arrange, refuse_unnamed
+
+FEATURES = ("feature", "features", "column", "columns", "variable", "variables")
+"""Names of the dimension of features in an xarray.DataArray."""
+
+
+def is_data_set(value: Any) -> bool:
+    """Whether it is an xarray.Dataset."""
+    return hasattr(type(value), "data_vars") and hasattr(type(value), "to_dataarray")
+
+
+def is_data_array(value: Any) -> bool:
+    """Whether it is an xarray.DataArray."""
+    return hasattr(type(value), "coords") and hasattr(type(value), "dims") and hasattr(type(value), "to_numpy")
+
+
+def read_data_array(value: Any, argument: str, known: tuple[str, ...], width: int | None) -> NamedValues:
+    """An xarray.DataArray; the names are the coordinate of its last dimension."""
+    array = np.asarray(value.to_numpy())
+    dim = value.dims[-1] if value.ndim else None
+    if value.ndim == 2 and _labels_features(value, value.dims[0]) and not _labels_features(value, dim):
+        raise ValueError(
+            f"{argument}: the dimension {value.dims[0]!r} of the features is the first, want it last: pass "
+            f"{argument}.transpose({dim!r}, {value.dims[0]!r})"
+        )
+    if value.ndim < 2 or dim not in value.coords:
+        if known and value.ndim > 1:
+            refuse_unnamed(known, argument)
+        return NamedValues(array)
+    order, names = arrange(value.coords[dim].to_numpy().tolist(), known, width, argument)
+    return NamedValues(array if order == sorted(order) else array[..., order], names)
+
+
+def _labels_features(value: Any, dim: Any) -> bool:
+    """Whether a dimension of a DataArray is that of the features: by its name, or since its labels are texts."""
+    if str(dim).lower() in FEATURES:
+        return True
+    return dim in value.coords and value.coords[dim].dtype.kind in "UOT"
