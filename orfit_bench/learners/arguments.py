@@ -13,6 +13,7 @@ from orfit_bench.plugins.registry import registry
 from orfit_bench.spec import LINEAR, Method, Model
 from orfit_bench.spec.setting import describe_value
 from orfit_bench.spec.state import Settings
+from orfit_bench.tables.names import labels_of, quoted
 
 REAL_DTYPES = ("float64", "float32")
 DTYPES = (*REAL_DTYPES, "complex128", "complex64")
@@ -60,6 +61,11 @@ def initial_weights_for(given: ArrayLike | None, method: Method, dtype: np.dtype
     if "w" not in method.state.names and not method.state.solution:
         instead = [f"pass {s.name}= instead" for s in method.settings if s.name in ("initial_mean", "initial_basis")]
         raise ValueError(f"initial_weights: {method.name} has none; {instead[0] if instead else 'leave it out'}")
+    if names := labels_of(given):
+        raise ValueError(
+            f"initial_weights: got weights with the names {quoted(names)}, but the columns of the rows are not known "
+            f"yet: pass initial_weights.to_numpy(), in the order of the columns"
+        )
     weights = validation.numbers(given, "initial_weights", dtype)
     if weights.ndim not in (1, 2):
         raise ValueError(f"initial_weights: got shape {weights.shape}, want (parameters,) or (parameters, outputs)")

@@ -219,7 +219,7 @@ class Classifier(Learner):
             return self._update(rows, learn, rows.X, rows.Y, predict)
         if sparse.is_sparse(rows.X):
             raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
-        weights = weighting.validate(sample_weight, self.rule, len(rows.X))
+        weights = weighting.validate(sample_weight, self.rule, len(rows.X), X)
         return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)
 
     def _labels(self, scores: Array) -> np.ndarray[Any, Any]:

@@ -96,5 +96,5 @@ class RecordedLearning(NumericPredictions):
         rows = with_numbers(self.rule, self._usable(), X, y)
         if sparse.is_sparse(rows.X):
             raise TypeError("sample_weight: sparse rows have no weights: pass X.toarray()")
-        weights = weighting.validate(sample_weight, self.rule, rows.X.shape[0])
+        weights = weighting.validate(sample_weight, self.rule, rows.X.shape[0], X)
         return self._update(rows, partial(weighting.learn, self.rule), rows.X, rows.Y, weights, predict)

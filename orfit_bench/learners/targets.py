@@ -14,6 +14,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Label, LearnerState, Sizes
 from orfit_bench.tables.columns import read_columns, read_labels
 from orfit_bench.tables.names import NamedValues
+from orfit_bench.tables.row_labels import check_rows_agree
 
 OF_CLASSES = ("output", "class")
 """Dimensions along which a field has an entry for each class; on a nonlinear model the weights have another place."""
@@ -43,6 +44,7 @@ def with_numbers(
 ) -> Rows:
     """Numeric targets y (n,) or (n, c); for a filter NaN means missing."""
     sizes = state.sizes if state else None
+    check_rows_agree(X, y, "y")
     X, names = read_features(state, X, name)
     target_names = state.target_names if state else ()
     if type(y) is not np.ndarray:
@@ -67,6 +69,7 @@ def with_numbers(
 def with_labels(rule: Rule, state: LearnerState | None, X: object, y: object, name: str = "X") -> Rows:
     """Labels (n,), encoded as one-hot rows with a column for each class, new ones included."""
     known = state.classes if state else ()
+    check_rows_agree(X, y, "y")
     X, names = read_features(state, X, name)
     d = state.sizes.n_features if state else None
     rows: Any

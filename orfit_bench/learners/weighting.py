@@ -19,6 +19,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.spec.weighting import Weighting
 from orfit_bench.state.state import LearnerState
 from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.row_labels import check_rows_agree
 
 HostArray = np.ndarray[Any, Any]
 MOST_REPETITIONS = 1000
@@ -33,9 +34,10 @@ def require(method: Method) -> Weighting:
     return method.kernel.weighting
 
 
-def validate(value: object, rule: Rule, rows: int) -> HostArray:
-    """The weights (rows,) in host memory; TypeError or ValueError where the method cannot learn them."""
+def validate(value: object, rule: Rule, rows: int, X: object = None) -> HostArray:
+    """The weights (rows,) of the rows X in host memory; TypeError or ValueError where the method cannot learn them."""
     weighting = require(rule.method)
+    check_rows_agree(X, value, "sample_weight")
     values, _ = read_columns(value, "sample_weight")
     weights = validation.numbers(values, "sample_weight", np.dtype(float))
     if weights.shape != (rows,):

@@ -12,9 +12,11 @@ from multiprocessing import get_context
 from typing import Any, Protocol
 
 from orfit_bench.jobs.on_dask import AsFinished
-from orfit_bench.jobs.processes import MAX_DEATHS, ONE_THREAD
+from orfit_bench.jobs.processes import ONE_THREAD, DiedError
 
 Task = Callable[..., Any]
+MAX_DEATHS_ALONE = 5
+"""So often a task may end its process while no other task runs."""
 
 
 class Executor(Protocol):
@@ -35,7 +37,8 @@ class InThisProcess:
 class Processes:
     """Runs tasks in processes of this machine, with one BLAS thread each.
 
-    If a process dies, what it and the others had not finished is started again in new ones.
+    If a process dies, what it and the others had not finished is started again in new ones: the first of these tasks
+    alone, so that it is known which task ends its process.
     """
 
     def __init__(self, workers: int) -> None:
@@ -43,11 +46,11 @@ class Processes:
 
     def map(self, task: Task, calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The values; twice as many tasks as processes are waiting at a time."""
-        waiting, deaths, remaining = deque[Any](), 0, iter(calls)
-        pool = self._start()
+        waiting, deaths, done, remaining = deque[Any](), 0, 0, iter(calls)
+        pool = self._start(self._workers)
         try:
             while True:
-                for arguments in islice(remaining, max(0, 2 * self._workers - len(waiting))):
+                for arguments in islice(remaining, 0 if deaths else max(0, 2 * self._workers - len(waiting))):
                     waiting.append((arguments, _submit(pool, task, arguments)))
                 if not waiting:
                     return
@@ -55,20 +58,28 @@ class Processes:
                     value = waiting[0][1].result()
                 except BrokenProcessPool:
                     deaths += 1
-                    if deaths > MAX_DEATHS:
-                        raise
+                    if deaths > MAX_DEATHS_ALONE:
+                        raise DiedError(
+                            f"shard {done}: the process that learned it died {deaths} times, the last "
+                            f"{MAX_DEATHS_ALONE} times with no other shard beside it"
+                        ) from None
                     pool.shutdown(wait=True, cancel_futures=True)
-                    pool = self._start()
-                    waiting = deque((arguments, _submit(pool, task, arguments)) for arguments, _ in waiting)
+                    pool = self._start(1)
+                    waiting[0] = waiting[0][0], _submit(pool, task, waiting[0][0])
                     continue
                 waiting.popleft()
-                deaths = 0
+                done += 1
+                if deaths:
+                    pool.shutdown(wait=True)
+                    pool, deaths = self._start(self._workers), 0
+                    waiting = deque((arguments, _submit(pool, task, arguments)) for arguments, _ in waiting)
                 yield value
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _start(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self._workers, get_context("spawn"), initializer=_use_one_thread)
+    @staticmethod
+    def _start(workers: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(workers, get_context("spawn"), initializer=_use_one_thread)
 
 
 def _submit(pool: ProcessPoolExecutor, task: Task, arguments: tuple[Any, ...]) -> Any:

@@ -10,7 +10,7 @@ from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.learners.rule import Rule
 from orfit_bench.sharding.executors import Executor, InThisProcess, OnDask, Processes
-from orfit_bench.sharding.shards import list_shards
+from orfit_bench.sharding.shards import column_names, list_shards
 from orfit_bench.sharding.tasks import FAN_IN, Plan, average_states, learn_shard, merge_states
 from orfit_bench.state import merging
 
@@ -58,7 +58,9 @@ def learn(
     ValueError
         If the method has no merge, if its merge is an average and `rounds` is not given, or if there are no shards.
     TypeError
-        If `shards` is no list and no collection of Dask.
+        If `shards` is no list and no collection of Dask, or if shards have no targets.
+    DiedError
+        If the processes that learn a shard die again and again; it names the shard.
 
     Notes
     -----
@@ -87,7 +89,8 @@ def learn(
     if not parts:
         raise ValueError("shards: got no shards, want one or more")
     times = _check_rounds(blank.rule, rounds, len(parts))
-    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, target, times)
+    names = column_names(parts[0], target)
+    plan = Plan({"method": method, **settings, "backend": blank.backend.name}, target, times, names)
     executor = _executor(client, min(workers or os.cpu_count() or 1, len(parts)))
     states = _learn_round(executor, plan, parts, [None] * len(parts), 0)
     for done in range(1, times):

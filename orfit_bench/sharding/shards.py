@@ -9,6 +9,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from orfit_bench.errors import suggest
+from orfit_bench.tables.columns import read_columns
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
 from orfit_bench.tables.rows import Cursor
@@ -63,13 +64,30 @@ def read_shard(shard: Any, target: str | Sequence[str] | None) -> Iterator[Rows]
         yield shard, None
 
 
+def column_names(shard: Any, target: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the columns of rows, from a table or a file that need not be computed; none if it has none."""
+    if isinstance(shard, str | Path):
+        source, named = open_file(str(shard)), _names(target)
+        return tuple(name for name in source.kinds if name not in named and name not in source.index)
+    if callable(shard) or isinstance(shard, Iterator) or hasattr(shard, "dask"):
+        return ()
+    if isinstance(shard, tuple | list):
+        return () if len(shard) != 2 or hasattr(shard[0], "dask") else read_columns(shard[0][:1], "X").names
+    return read_columns(shard[:1] if target is None else _split(shard[:1], _names(target))[0], "X").names
+
+
 def _names(target: str | Sequence[str] | None) -> list[str]:
     return [target] if isinstance(target, str) else list(target or ())
 
 
 def _split(table: Any, target: list[str]) -> Rows:
     """X and y of a table whose columns `target` are y."""
-    frame = nw.from_native(table, eager_only=True)
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"a shard is a {type(table).__name__}, which has no column {target[0]!r}: pass pairs (X, y)"
+        ) from None
     if missing := [name for name in target if name not in frame.columns]:
         raise ValueError(f"a shard has no column {missing[0]!r}{suggest(missing[0], map(str, frame.columns))}")
     y = frame[target[0]] if len(target) == 1 else frame.select(target)
@@ -83,11 +101,18 @@ def _read_file(path: str, target: list[str]) -> Iterator[Rows]:
     if missing := [name for name in target if name not in source.kinds]:
         raise ValueError(f"{path}: no column {missing[0]!r}{suggest(missing[0], source.kinds)}")
     columns = [name for name in source.kinds if name not in target and name not in source.index]
-    encoding = find_encoding(source, columns, one_hot=False, indicators=False)
-    cursor = Cursor(source, encoding, tuple(target))
-    for start in range(0, source.rows, CHUNK):
-        X, y = cursor.read(start, min(start + CHUNK, source.rows))
-        yield xr.DataArray(X, dims=("row", "feature"), coords={"feature": list(encoding.names)}), y if target else None
+    try:
+        encoding = find_encoding(source, columns, one_hot=False, indicators=False)
+        cursor = Cursor(source, encoding, tuple(target))
+        for start in range(0, source.rows, CHUNK):
+            X, y = cursor.read(start, min(start + CHUNK, source.rows))
+            named = xr.DataArray(X, dims=("row", "feature"), coords={"feature": list(encoding.names)})
+            yield named, y if target else None
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            "shards that are files hold numbers alone: for others pass a function that reads and encodes them"
+        )
+        raise
 
 
 def _is_dask(value: Any) -> bool:

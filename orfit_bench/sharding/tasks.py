@@ -9,6 +9,8 @@ from orfit_bench.learners.averaging import average
 from orfit_bench.learners.factory import AnyLearner, create
 from orfit_bench.learners.restoring import from_bytes
 from orfit_bench.sharding.shards import Rows, read_shard
+from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.row_labels import check_rows_agree
 
 FAN_IN = 8
 """Number of neighbouring states that are merged at once."""
@@ -20,6 +22,8 @@ class Plan(NamedTuple):
     arguments: dict[str, Any]
     target: str | Sequence[str] | None
     rounds: int
+    columns: tuple[str, ...] = ()
+    """The columns of the first shard, in whose order all are learned; none if it has no names."""
 
 
 def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: int) -> bytes:
@@ -27,7 +31,14 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
     try:
         learner: Any = _restored(plan, state) if state else create(**plan.arguments)
         for X, y in _part(read_shard(shard, plan.target), done, plan.rounds):
-            learner.partial_fit(X) if y is None else learner.partial_fit(X, y)
+            rows = read_columns(X, "X", plan.columns) if plan.columns else X
+            if y is None and learner.method.traits.supervised:
+                raise TypeError(
+                    f"{learner.method.name} learns targets, but these rows have none: pass target=, "
+                    f"the name of their column, or pairs (X, y)"
+                )
+            check_rows_agree(X, y, "y")
+            learner.partial_fit(rows) if y is None else learner.partial_fit(rows, y)
         learned: bytes = learner.flush().to_bytes()
         return learned
     except Exception as error:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from orfit_bench.spec.arrays import to_host
 from orfit_bench.spec.model import Transition, as_transition
 from orfit_bench.spec.types import SettingType
+from orfit_bench.tables.names import labels_of, quoted
 
 Matrices = NDArray[np.float64]
 
@@ -32,6 +33,11 @@ class Matrix(SettingType):
 
     def check(self, value: object) -> Any:
         """The value as a read-only array of doubles."""
+        if names := labels_of(value):
+            raise ValueError(
+                f"has the names {quoted(names)}, but the columns of the rows, whose order they would have to have, are "
+                f"not known yet: want its to_numpy(), in the order of the columns"
+            )
         try:
             given = to_host(value)
             array = np.array(given, float) if given.dtype.kind in "iuf" else None

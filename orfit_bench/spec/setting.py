@@ -69,7 +69,7 @@ class Setting:
             return self.type.check(value)
         except (TypeError, ValueError) as error:
             none = " or None" if self.optional else ""
-            raise type(error)(f"{self.name}={value!r}: {error}{none}; it is {self.meaning}") from None
+            raise type(error)(f"{self.name}={describe_value(value)}: {error}{none}; it is {self.meaning}") from None
 
 
 def check_settings(owner: str, settings: Iterable[Setting], given: Mapping[str, object]) -> dict[str, Any]:
@@ -95,5 +95,8 @@ def equal_values(one: object, other: object) -> bool:
 
 
 def describe_value(value: object) -> str:
-    """A setting's value in few words: a matrix by its shape."""
-    return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) and value.ndim else repr(value)
+    """A setting's value in few words: a matrix, or a table, by its shape."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"<array of shape {value.shape}>"
+    text = repr(value)
+    return f"<{type(value).__name__} of shape {getattr(value, 'shape', '?')}>" if "\n" in text else text

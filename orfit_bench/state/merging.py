@@ -45,7 +45,8 @@ def check_states_alike(act: str, a: LearnerState | None, b: LearnerState | None,
     for what in ("feature_names", "target_names"):
         one, other = getattr(a, what), getattr(b, what)
         if one and other and one != other:
-            raise ValueError(f"{act}: the learners differ in {what.replace('_', ' ')}: {one} and {other}")
+            remedy = "; one must have learned its columns in the order of the other" if {*one} == {*other} else ""
+            raise ValueError(f"{act}: the learners differ in {what.replace('_', ' ')}: {one} and {other}{remedy}")
 
 
 def merge(

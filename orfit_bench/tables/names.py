@@ -63,6 +63,21 @@ def checked_names(labels: list[Any], argument: str) -> tuple[str, ...]:
     return names
 
 
+def labels_of(value: Any) -> tuple[str, ...]:
+    """The labels of the rows or columns of a table or of an array of xarray; none if they are numbered 0, 1, ...."""
+    if hasattr(type(value), "iloc"):  # a table or column of pandas
+        found = [value.index, *([value.columns] if hasattr(value, "columns") else [])]
+    elif hasattr(type(value), "coords") and hasattr(type(value), "dims"):
+        found = [value.coords[dim].to_numpy() for dim in value.dims if dim in value.coords]
+    else:
+        found = [value.columns] if hasattr(type(value), "columns") else []
+    for labels in found:
+        texts = [label_text(label) for label in labels]
+        if texts != [str(i) for i in range(len(texts))]:
+            return tuple(texts)
+    return ()
+
+
 def label_text(label: Any) -> str:
     """The name of a column with this label: a string itself, numbers and tuples as Python writes them."""
     if isinstance(label, tuple):

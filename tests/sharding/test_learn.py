@@ -14,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orfit_bench as ob
+from orfit_bench.jobs.processes import DiedError
 from orfit_bench.sharding.learn import merge_neighbours
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 4))
 y = X @ [1.0, -2.0, 3.0, 0.5] + 0.1 * RNG.standard_normal(120)
+TABLE = pd.DataFrame(X, columns=list("abcd"))
 HERE: dict[str, Any] = {"workers": 1, "backend": "numpy"}
 
 
@@ -115,6 +117,14 @@ def test_a_subspace_is_learned_from_shards_of_rows() -> None:
         ("rls", [pd.DataFrame(X)], {"target": "t"}, "no column 't'"),
         ("rls", cut(60), {"client": 3}, "want a distributed.Client"),
         ("nothing", cut(60), {}, "no method 'nothing'"),
+        ("rls", [X, X], {}, r"these rows have none: pass target=, .* or pairs \(X, y\)"),
+        ("rls", [X, X], {"target": "t"}, r"a shard is a ndarray, which has no column 't': pass pairs"),
+        (
+            "rls",
+            [(TABLE[:60], y[:60]), (TABLE[["a", "b"]][60:], y[60:])],
+            {},
+            "missing 'c', 'd'; want 'a', 'b', 'c', 'd'",
+        ),
     ],
 )
 def test_what_cannot_be_learned_is_refused(method: str, shards: Any, more: dict[str, Any], message: str) -> None:
@@ -126,6 +136,43 @@ def test_an_error_names_its_shard() -> None:
     with pytest.raises(ValueError, match="is nan") as raised:
         ob.learn("rls", [*cut(60), (np.full((2, 4), np.nan), [1.0, 2.0])], **HERE)
     assert raised.value.__notes__ == ["in shard 2"]
+
+
+def in_other_order(tmp_path: Path, kind: str) -> list[Any]:
+    """Two shards of TABLE and the column t, of which the second has its columns in another order."""
+    tables = TABLE.assign(t=y)[:60], TABLE.assign(t=y)[["d", "t", "b", "c", "a"]][60:]
+    if kind == "tables":
+        return list(tables)
+    if kind == "pairs":
+        return [(table.drop(columns="t"), table["t"]) for table in tables]
+    for i, table in enumerate(tables):
+        table.to_csv(tmp_path / f"{i}.csv", index=False)
+    return [str(tmp_path / f"{i}.csv") for i in range(2)]
+
+
+@pytest.mark.parametrize("kind", ["tables", "pairs", "files"])
+def test_columns_come_in_any_order(tmp_path: Path, kind: str) -> None:
+    target = None if kind == "pairs" else "t"
+    found = ob.learn("rls", in_other_order(tmp_path, kind), target=target, **HERE)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    np.testing.assert_allclose(found.predict(TABLE), in_order("rls").predict(X), rtol=1e-9)
+    averaged = ob.learn("lms", in_other_order(tmp_path, kind), target=target, rounds=3, **HERE)
+    sorted_columns = ob.learn("lms", cut(60), rounds=3, **HERE)
+    np.testing.assert_allclose(averaged.predict(TABLE), sorted_columns.predict(X), rtol=1e-9)
+
+
+def test_learners_that_know_their_columns_in_another_order_are_not_merged() -> None:
+    one = ob.create("rls").partial_fit(TABLE[:60], y[:60])
+    other = ob.create("rls").partial_fit(TABLE[["d", "b", "c", "a"]][60:], y[60:])
+    with pytest.raises(ValueError, match="differ in feature names: .*; one must have learned its columns in the order"):
+        one.merge(other)
+
+
+def test_files_that_hold_no_numbers_get_advice(tmp_path: Path) -> None:
+    TABLE.assign(t=y, e="text").to_csv(tmp_path / "texts.csv", index=False)
+    with pytest.raises(TypeError, match="'e': want numbers, got texts") as raised:
+        ob.learn("rls", [str(tmp_path / "texts.csv")], target="t", **HERE)
+    assert any("pass a function that reads and encodes" in note for note in raised.value.__notes__)
 
 
 def dying_shard() -> tuple[Any, Any]:
@@ -144,3 +191,17 @@ def test_a_process_that_dies_changes_no_bit(tmp_path: Path, monkeypatch: pytest.
     found = ob.learn("rls", shards, workers=2, backend="numpy")
     assert (tmp_path / "died").exists()
     np.testing.assert_array_equal(found.predict(np.eye(4)), ob.learn("rls", cut(40, 80), **HERE).predict(np.eye(4)))
+
+
+def ending_shard() -> tuple[Any, Any]:
+    os._exit(3)
+
+
+def learned_shard() -> tuple[Any, Any]:
+    return X[:40], y[:40]
+
+
+@pytest.mark.slow
+def test_a_shard_that_ends_every_process_is_named() -> None:
+    with pytest.raises(DiedError, match="shard 1: the process that learned it died 6 times, the last 5 times with no"):
+        ob.learn("rls", [learned_shard, ending_shard, learned_shard], workers=2, backend="numpy")

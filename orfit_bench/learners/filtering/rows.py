@@ -31,7 +31,7 @@ def read_rows(
     rows = with_numbers(rule, state, X, y, "A" if block else "X", look)
     varying = read_inputs(rule, rows.sizes, rows.feature_names, rows.target_names, varying, block)
     if sample_weight is not None:
-        weights = weighting.validate(sample_weight, rule, len(rows.X))
+        weights = weighting.validate(sample_weight, rule, len(rows.X), X)
         transition, process_noise, noise, control = varying
         noise = _divide_noise(rule.settings["observation_noise"], noise, weights)
         rows = rows._replace(Y=_without_targets(rule, rows.Y, weights == 0))

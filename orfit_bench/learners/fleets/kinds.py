@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike
 
 from orfit_bench.learners import validation
 from orfit_bench.learners.fleets.fleet import Fleet
-from orfit_bench.learners.fleets.rows import FleetRows, read_rows, read_targets
+from orfit_bench.learners.fleets.rows import FleetRows, read_rows, read_target_columns, read_targets
 from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_classes
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
-from orfit_bench.tables.columns import read_columns, read_labels
+from orfit_bench.tables.columns import read_labels
+from orfit_bench.tables.data_arrays import is_data_array
+from orfit_bench.tables.row_labels import check_rows_agree
 
 
 class SupervisedFleet(Fleet):
@@ -74,7 +76,7 @@ class RegressorFleet(SupervisedFleet):
         rows = read_rows(X, which, len(self), state, self.dtype)
         outputs, vector = (sizes.n_outputs, sizes.y_is_1d) if sizes else (None, True)
         known = state.target_names if state else ()
-        values, names = read_columns(y, "y", known, rule.allows_gaps, None if vector else outputs)
+        values, names = read_target_columns(X, y, which, known, rule.allows_gaps, None if vector else outputs)
         Y, vector = read_targets(values, rows, self.dtype, outputs, vector, rule.allows_gaps)
         rows = rows._replace(target_names=known or names)
         found = self._learn(self._ready(Sizes(rows.X.shape[1], Y.shape[1], vector)), rows, Y, predict)
@@ -115,7 +117,8 @@ class ClassifierFleet(SupervisedFleet):
     def _learn_rows(self, X: ArrayLike, y: ArrayLike, which: ArrayLike | None, predict: bool) -> Any:
         state = self._usable()
         rows = read_rows(X, which, len(self), state, self.dtype)
-        given = np.asarray(read_labels(y))
+        check_rows_agree(X, y, "y", len(rows.shape))
+        given = np.asarray(y if is_data_array(y) else read_labels(y))
         if given.shape != rows.shape:
             raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
         known = state.classes if state else ()

@@ -12,6 +12,10 @@ from orfit_bench.learners.conversion import as_real
 from orfit_bench.learners.named_rows import NamedState, read_features
 from orfit_bench.learners.sparse import is_sparse
 from orfit_bench.spec.backend import Array
+from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.data_arrays import is_data_array
+from orfit_bench.tables.names import NamedValues
+from orfit_bench.tables.row_labels import check_rows_agree
 
 HostArray = np.ndarray[Any, Any]
 
@@ -100,6 +104,16 @@ def read_which(which: object, rows: int, size: int) -> HostArray:
         wrong = int(np.flatnonzero((of < 0) | (of >= size))[0])
         raise ValueError(f"which[{wrong}] is {of[wrong]}, want a member from 0 to {size - 1}")
     return of.astype(np.int64)
+
+
+def read_target_columns(
+    X: object, y: Any, which: object, known: tuple[str, ...], gaps: bool, width: int | None
+) -> NamedValues:
+    """The numbers of y, with the names of its outputs; y (N, n) has no outputs, and labels of rows are no names."""
+    check_rows_agree(X, y, "y", 1 if which is not None else 2)
+    if which is not None or getattr(y, "ndim", 2) > 2:
+        return read_columns(y, "y", known, gaps, width)
+    return NamedValues(y.to_numpy() if is_data_array(y) else read_columns(y, "y", (), gaps).values)
 
 
 def read_targets(

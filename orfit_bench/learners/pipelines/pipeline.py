@@ -14,6 +14,7 @@ from orfit_bench.learners.pipelines.position import standardizer_of
 from orfit_bench.learners.pipelines.saving import Saving
 from orfit_bench.learners.pipelines.transforms import Transform
 from orfit_bench.tables.names import NamedValues
+from orfit_bench.tables.row_labels import check_rows_agree
 
 if TYPE_CHECKING:
     import xarray
@@ -68,6 +69,9 @@ class Pipeline(Saving):
 
     def _learn(self, verb: str, X: Any, *targets: Any, **given: Any) -> Any:
         """What a verb of the learner returns; the transforms go on only as far as the learner does."""
+        for y in targets:
+            check_rows_agree(X, y, "y")
+        check_rows_agree(X, given.get("sample_weight"), "sample_weight")
         rows, names = self._rows(X)
         if self.position is not None:
             learned = learn(self.learner, standardizer_of(self.transforms), self.position, verb, rows, targets, given)
