@@ -39,6 +39,8 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
         remedy = " (a learner created with dtype='complex128' takes them)" if given.kind == "c" else ""
         if name == "y" and given.kind in "UT":
             remedy = " (labels are for methods of classification, such as class_rls)"
+        if given.kind == "O" and isinstance(array, np.ndarray):
+            remedy = _first_object(array, name)
         raise TypeError(f"{name}: got {type(value).__name__} of dtype {array.dtype}, want real numbers{remedy}")
     xp = namespace_of(array, xp)
     with np.errstate(over="ignore"):
@@ -56,6 +58,18 @@ def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np)
                 f"{name}[{', '.join(map(str, place))}] = {array[place]} overflows {dtype}: scale it or take float64"
             )
     return converted
+
+
+def _first_object(array: np.ndarray[Any, Any], name: str) -> str:
+    """Which entry is no number, and what to do about it."""
+    for place, value in np.ndenumerate(array):
+        if not isinstance(value, (bool, int, float, np.number, np.bool_)):
+            where = f"{name}[{', '.join(map(str, place))}]" if place else name
+            found = (
+                "None, want NaN where a value may be missing" if value is None else f"of type {type(value).__name__}"
+            )
+            return f": {where} is {found}"
+    return f": all of them are numbers, pass np.asarray({name}, float)"
 
 
 def refuse_rounded(array: Array, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> None:
@@ -76,8 +90,8 @@ def as_array(value: Any, name: str, xp: ModuleType) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
     if type(value).__module__.startswith("scipy.sparse"):
         raise TypeError(
-            f"{name}: got sparse rows, which only methods that change nothing where a row is zero take, "
-            f"such as nlms: pass {name}.toarray()"
+            f"{name}: got sparse rows, which only partial_fit and prequential take, of methods that change nothing where "
+            f"a row is zero (nlms is one), not in a pipeline that changes zeros: pass {name}.toarray()"
         )
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")

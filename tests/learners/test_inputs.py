@@ -249,3 +249,16 @@ def test_masked_rows_in_a_list_are_refused() -> None:
         ob.create("rls", backend="numpy").partial_fit(rows, y)
     with pytest.raises(TypeError, match="y: got masked values in a list"):
         ob.create("rls", backend="numpy").partial_fit(X, [*y[:-1], np.ma.masked])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.array([[1.0, None]], object), r"X\[0, 1\] is None; where a value may be missing, it is NaN"),
+        ([{"a": 1.0}], r"X\[0\] is of type dict"),
+        (np.array([[1.0, 2.0]], object), r"all of them are numbers, pass np.asarray\(X, float\)"),
+    ],
+)
+def test_the_entry_that_is_no_number_is_named(rows: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        ob.create("rls").partial_fit(rows, [1.0])

@@ -189,7 +189,8 @@ METHOD = Method(
             "precision_lost",
             "half of the digits of the covariance are lost: in some directions it is much larger than in those that "
             "the rows observe, or than the observation noise. Remedies: a smaller initial_covariance, some "
-            "process_noise if the state does not move, a transition that does not grow, scaled data",
+            "process_noise if the state does not move, a transition that does not grow, scaled data, "
+            "form='square_root', which keeps twice as many digits",
         ),
     ),
     kernel=KernelSpec(weighting=Weighting("noise"), models=True, blocks=True),

@@ -200,7 +200,9 @@ class Filter(Regressor):
         finally:
             self._state = kept
         to_host = self.backend.asnumpy
-        return smoother.make_dataset(to_host(mean), to_host(covariance), first=first)
+        parameters = rows.feature_names if self.rule.is_linear else ()
+        names = {"parameter": parameters, "parameter_2": parameters, "output": rows.target_names}
+        return smoother.make_dataset(to_host(mean), to_host(covariance), first, names)
 
     def log_likelihood(  # what comes with the rows says the noise
         self,
@@ -221,7 +223,7 @@ class Filter(Regressor):
         X : array_like, shape (n, d)
             Rows.
         y : array_like, shape (n,) or (n, c)
-            Targets; a missing one (NaN) contributes nothing.
+            Targets. A row with a missing one (NaN) contributes nothing, also where it has others.
         transition, process_noise, observation_noise, control, sample_weight : array_like, optional
             As in `partial_fit`.
 

@@ -91,8 +91,10 @@ def is_inaccurate(before: Array, after: Array, error: float | None, xp: ModuleTy
     return not plausible or (error is not None and not error <= eps ** (1 / 3))
 
 
-def make_dataset(mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int) -> xarray.Dataset:
-    """The smoothed moments with named dimensions, indexed by the step number."""
+def make_dataset(
+    mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int, names: dict[str, tuple[str, ...]]
+) -> xarray.Dataset:
+    """The smoothed moments with named dimensions, indexed by the step number, and by these names where there are any."""
     import xarray
 
     return xarray.Dataset(
@@ -100,5 +102,8 @@ def make_dataset(mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], f
             "mean": (("step", "parameter", "output"), mean),
             "covariance": (("step", "parameter", "parameter_2"), covariance),
         },
-        coords={"step": np.arange(first, first + len(mean))},
+        coords={
+            "step": np.arange(first, first + len(mean)),
+            **{dim: list(labels) for dim, labels in names.items() if labels},
+        },
     )

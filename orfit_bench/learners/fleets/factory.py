@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -78,7 +78,10 @@ def fleet(
     >>> fleet[2].predict([[1.0]])
     array([0.5])
     """
-    size = Integer(1).check(N)
+    try:
+        size = Integer(1).check(N)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"N={N!r}: {error}, the number of members") from None
     shared, varying = _split(method, size, {**settings, SEED: random_state})
     return _create_fleet(_members(method, size, backend, dtype, initial_weights, shared, varying))
 
@@ -159,12 +162,16 @@ def _split(method: str, size: int, given: dict[str, object]) -> tuple[dict[str, 
     """Settings that all members share, and those with a value for each."""
     shared, varying = {}, {}
     for name, value in given.items():
-        several = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
-        if several and len(value) == size:  # type: ignore[arg-type]
-            varying[name] = [v.item() if isinstance(v, np.generic) else v for v in value]  # type: ignore[attr-defined]
+        if _is_several(value) and len(value) == size:
+            varying[name] = [v.item() if isinstance(v, np.generic) else v for v in value]
         else:
             shared[name] = value
     return shared, varying
+
+
+def _is_several(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether it holds several values."""
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _members(
@@ -183,7 +190,12 @@ def _members(
         if backend == COMPILED and fleet_absence(registry().kernel(backend, found.name), found):
             backend = REFERENCE
     first = {name: values[0] for name, values in varying.items()}
-    one = create(found.name, backend=backend, dtype=dtype, initial_weights=weights, **{**shared, **first})
+    try:
+        one = create(found.name, backend=backend, dtype=dtype, initial_weights=weights, **{**shared, **first})
+    except (TypeError, ValueError) as error:
+        if lists := [name for name, value in shared.items() if _is_several(value)]:
+            error.add_note(f"values for each member of this fleet have length {size}, but not {', '.join(lists)}")
+        raise
     known = {s.name: s for s in (*found.settings, RANDOM_STATE)}
     checked: dict[str, list[Any]] = {}
     for name, values in varying.items():

@@ -120,3 +120,13 @@ def test_a_matrix_has_the_order_of_the_features(name: str) -> None:
             learner.predict(ROWS, **{name: wrong})
     with pytest.raises(ValueError, match=f"{name}: got a matrix .* but the parameters have none"):
         kalman().partial_fit(X, y).predict(X, **{name: matrix})
+
+
+def test_smoothed_moments_have_the_names_of_the_columns():
+    rows = pd.DataFrame(np.random.default_rng(0).standard_normal((5, 2)), columns=["level", "slope"])
+    targets = pd.DataFrame({"u": rows["level"], "v": rows["slope"]})
+    found = ob.create("kalman").smooth(rows, targets)
+    assert found["mean"].coords["parameter"].values.tolist() == ["level", "slope"]
+    assert found["mean"].coords["output"].values.tolist() == ["u", "v"]
+    assert found["covariance"].sel(parameter="level", parameter_2="slope").shape == (5,)
+    assert set(ob.create("kalman").smooth(rows.to_numpy(), targets["u"].to_numpy()).coords) == {"step"}
