@@ -65,10 +65,9 @@ def _first_object(array: np.ndarray[Any, Any], name: str) -> str:
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (bool, int, float, np.number, np.bool_)):
             where = f"{name}[{', '.join(map(str, place))}]" if place else name
-            found = (
-                "None, want NaN where a value may be missing" if value is None else f"of type {type(value).__name__}"
-            )
-            return f": {where} is {found}"
+            if value is None:
+                return f": {where} is None; where a value may be missing, it is NaN"
+            return f": {where} is of type {type(value).__name__}"
     return f": all of them are numbers, pass np.asarray({name}, float)"
 
 
@@ -90,8 +89,8 @@ def as_array(value: Any, name: str, xp: ModuleType) -> Array:
     """Value as an array of xp, where it is one or lies where xp can take it over; else in host memory."""
     if type(value).__module__.startswith("scipy.sparse"):
         raise TypeError(
-            f"{name}: got sparse rows, which only partial_fit and prequential take, of methods that change nothing where "
-            f"a row is zero (nlms is one), not in a pipeline that changes zeros: pass {name}.toarray()"
+            f"{name}: got sparse rows, which only partial_fit and prequential take, of methods that change nothing "
+            f"where a row is zero (nlms is one), not in a pipeline that changes zeros: pass {name}.toarray()"
         )
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: got a masked array, want plain values: drop or fill what is masked")

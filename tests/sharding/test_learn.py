@@ -164,7 +164,9 @@ def test_columns_come_in_any_order(tmp_path: Path, kind: str) -> None:
 def test_learners_that_know_their_columns_in_another_order_are_not_merged() -> None:
     one = ob.create("rls").partial_fit(TABLE[:60], y[:60])
     other = ob.create("rls").partial_fit(TABLE[["d", "b", "c", "a"]][60:], y[60:])
-    with pytest.raises(ValueError, match="differ in feature names: .*; one must have learned its columns in the order"):
+    with pytest.raises(
+        ValueError, match=r"differ in feature names: .*; one must have learned its columns in the order"
+    ):
         one.merge(other)
 
 

@@ -42,7 +42,8 @@ def validate_rows(settings: Settings, steps: int, X: Array, Y: Array, is_step: b
         raise ValueError("rls with ridge=0 learns the linear model only: set ridge > 0")
     if not is_step:
         raise ValueError(
-            "rls with ridge=0 has no prior: the first call must be step(A0, y0), A0 of full column rank, which pipelines have not: set ridge > 0 there"
+            "rls with ridge=0 has no prior: the first call must be step(A0, y0), A0 of full column rank; a pipeline, "
+            "which has no step, needs ridge > 0"
         )
     A = to_host(X)
     A = A / max(1, np.abs(A).max(initial=0))  # so that no singular value overflows

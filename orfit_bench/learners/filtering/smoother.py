@@ -94,7 +94,7 @@ def is_inaccurate(before: Array, after: Array, error: float | None, xp: ModuleTy
 def make_dataset(
     mean: np.ndarray[Any, Any], covariance: np.ndarray[Any, Any], first: int, names: dict[str, tuple[str, ...]]
 ) -> xarray.Dataset:
-    """The smoothed moments with named dimensions, indexed by the step number, and by these names where there are any."""
+    """The smoothed moments with named dimensions, indexed by the step number, and by names where there are any."""
     import xarray
 
     return xarray.Dataset(
