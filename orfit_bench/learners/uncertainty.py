@@ -22,7 +22,7 @@ from orfit_bench.spec.backend import Array
 from orfit_bench.spec.state import WeightCovariance
 from orfit_bench.state.state import LearnerState
 
-BLOCK = 256
+BLOCK = 64
 """Rows whose joint distribution is computed at once."""
 LARGEST_ERROR = 0.1
 """Relative error of a variance that needs no warning."""

@@ -63,6 +63,13 @@ class StepModel(NamedTuple):
             control=None if self.control is None else self.control[i],
         )
 
+    def rows(self, part: slice) -> StepModel:
+        """Parameters of some of the steps, with an entry for each or one for all."""
+        of = {"transition", "process_noise", "observation_noise", "is_dynamic", "control"}
+        entries = {name: getattr(self, name) for name in of}
+        several = {name: a[part] for name, a in entries.items() if a is not None and hasattr(a, "shape") and len(a) > 1}
+        return self._replace(t=self.t + part.start, **several)
+
     def transitions(self, count: int, identity: Array) -> list[Array]:
         """The transition matrix (p, p) to each of the first steps; one object where they share it."""
         F: Any = self.transition

@@ -147,19 +147,22 @@ class FilterRule(Rule):
         extended = self.new_linearized(*state.sizes[:2])
         p = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1)
         with np.errstate(all="ignore"):
-            total, learned = likelihood.log_likelihood(extended, state.arrays, X, Y, p)
+            total, learned = likelihood.log_likelihood(extended, state.arrays, X, Y, p, self._record(inputs))
         state.n_steps += learned
         if learned < len(X):
             raise self.diverged(state, learned)
         return total
+
+    def _record(self, inputs: StepInputs) -> Any:
+        """The kernel's function that filters rows and records their moments; None where it cannot."""
+        return None if self.runs_user_code(inputs) else getattr(self.kernel, "record_rows", None)
 
     def smooth(self, state: LearnerState, X: Array, Y: Array, inputs: StepInputs) -> tuple[Array, Array]:
         """Means and covariances given all rows; the state becomes the filtered one after the last row."""
         extended = self.new_linearized(*state.sizes[:2])
         p, xp = self.dynamics(state.sizes).step_model(inputs, state.n_steps + 1, 1), self.namespace
         with np.errstate(all="ignore"):
-            record = None if self.runs_user_code(inputs) else getattr(self.kernel, "record_rows", None)
-            steps = smoother.run_filter(extended, state.arrays, X, Y, p, xp, record)
+            steps = smoother.run_filter(extended, state.arrays, X, Y, p, xp, self._record(inputs))
             learned = len(steps.transitions)
             state.n_steps += learned
             if learned < len(X):
