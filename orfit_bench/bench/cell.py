@@ -14,7 +14,7 @@ from orfit_bench.bench.preprocessing import preprocess
 from orfit_bench.bench.protocol import Protocol
 from orfit_bench.bench.selection import find_stream
 from orfit_bench.errors import UnavailableError
-from orfit_bench.jobs.keys import make_key
+from orfit_bench.jobs.keys import make_array_key, make_key
 from orfit_bench.jobs.notes import collect_notes, describe_error, one_line
 from orfit_bench.learners.factory import create
 from orfit_bench.plugins.registry import registry
@@ -147,6 +147,7 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         memory_budget,
     )
     return {
+        "rows_hash": _hash_of_rows(data),
         "n": len(data.X),
         "d": int(data.X.shape[1]),
         "seconds": seconds if timed else None,
@@ -159,6 +160,13 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
         "metrics": metrics,
         "notes": notes if timed else [*notes, "not timed"],
     }
+
+
+def _hash_of_rows(data: Data) -> str:
+    """A hash of the rows that are learned and of those of the test set; empty if they stay in a file."""
+    parts = [data.X, data.y, *(data.test or ())]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    return make_array_key(arrays) if len(arrays) == sum(part is not None for part in parts) else ""
 
 
 def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | None], list[str]]:

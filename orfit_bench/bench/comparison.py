@@ -64,10 +64,14 @@ def unmatched(before: xarray.Dataset, after: xarray.Dataset) -> tuple[list[str],
 
 
 def differences(before: xarray.Dataset, after: xarray.Dataset) -> list[str]:
-    """Describe differences between the machines and versions of the runs, which may also cause changes."""
+    """Describe differences between the rows, machines and versions of the runs, which may also cause changes."""
     old, new = _cells(before), _cells(after)
     pairs = [(i, new[key]) for key, i in old.items() if key in new]
     found: Counter[str] = Counter()
+    was, now = (results["rows_hash"].values.tolist() for results in (before, after))
+    for i, j in pairs:
+        if was[i] and now[j] and was[i] != now[j]:
+            found[f"rows: those of {before['stream'].values[i]} have changed"] += 1
     for name in ("machine", "versions"):
         was, now = origin(before, name), origin(after, name)
         for texts, n in Counter((was[i], now[j]) for i, j in pairs).items():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Queue
@@ -25,6 +26,8 @@ NAMED = 3
 
 USED = ("scipy.linalg", "scipy.ndimage")
 """Modules that cells import while they run, and that are slow to import."""
+READERS = ("pandas", "pyarrow.dataset", "pyarrow.compute", "zarr")
+"""Modules that cells import to read files, nearly a second each time; a server imports those that are used here."""
 Kernel = tuple[str, str, str]
 """Backend, method and dtype."""
 
@@ -108,7 +111,8 @@ class CellProcesses:
         kernels = self._kernels
         while True:
             try:
-                session = self._resources.enter_context(ForkServer(prepare, (kernels,)))
+                readers = [name for name in READERS if name in sys.modules]
+                session = self._resources.enter_context(ForkServer(prepare, (kernels, readers)))
             except (DiedError, TimeoutError) as error:
                 if not kernels:
                     raise RuntimeError(
@@ -131,12 +135,12 @@ def kernels_of(cells: Iterable[Cell]) -> list[Kernel]:
     return sorted({(cell.backend, cell.method, cell.dtype) for cell in cells})
 
 
-def prepare(kernels: list[Kernel]) -> Kernel | None:
+def prepare(kernels: list[Kernel], readers: Sequence[str] = ()) -> Kernel | None:
     """Import these kernels and load their machine code; return the one that replaced functions thereby, if any.
 
     Kernels on a device are left to the cells, since a device cannot be used after a fork.
     """
-    for module in USED:
+    for module in (*USED, *readers):
         importlib.import_module(module)
     known = registry()
     _loaded[:] = [fingerprint.take()]

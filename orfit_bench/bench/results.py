@@ -44,6 +44,8 @@ METRICS = (
 """Metrics that tables and figures use by name."""
 RENAMED = {"samples_per_second": "throughput", "deviation_P": "inverse_gram_error"}
 """Metrics that earlier versions wrote under other names: old to new."""
+ROWS_HASH = "rows_hash"
+"""A coordinate that files of earlier versions lack."""
 Get = Callable[[dict[str, Any]], Any]
 
 COORDINATES: dict[str, tuple[Get, str]] = {
@@ -62,6 +64,7 @@ COORDINATES: dict[str, tuple[Get, str]] = {
     "reason": (lambda r: r["reason"], "why the status is not ok"),
     "notes": (lambda r: "; ".join(r.get("notes", [])), "warnings, and metrics that failed"),
     "supplier": (lambda r: r["supplier"], "distribution that supplied the kernel"),
+    ROWS_HASH: (lambda r: r.get(ROWS_HASH, ""), "hash of the rows, empty if they stayed in a file or the cell failed"),
     "key": (lambda r: r["key"], "hash of the description of the cell"),
 }
 NUMBERS: dict[str, tuple[str, str]] = {
@@ -186,6 +189,8 @@ def load(path: str | Path) -> xarray.Dataset:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path}: not a netCDF file, or damaged ({type(error).__name__}: {reason})") from error
     results = results.rename({old: new for old, new in RENAMED.items() if old in results and new not in results})
+    if ROWS_HASH not in results and "cell" in results.sizes:
+        results = results.assign_coords({ROWS_HASH: ("cell", np.full(results.sizes["cell"], ""))})
     if (found := str(results.attrs.get("format", ""))) != FORMAT:
         if found.startswith(FORMAT.rstrip("0123456789")):
             raise ValueError(

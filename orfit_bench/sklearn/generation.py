@@ -56,7 +56,8 @@ def parameters(method: Method) -> Parameters:
     if method.kernel.models or method.state.layered:
         default = "a network of 32 hidden units" if method.state.layered else "linear"
         found["model"] = (None, f"orfit_bench.Model, optional\nWhat is fitted. Default: {default}.")
-    found["backend"] = ("numpy", "str, default 'numpy'\nWhat computes: 'numpy', 'numba' or that of a plugin.")
+    what = "str, default 'auto'\nWhat computes: 'numpy', 'numba', that of a plugin, or 'auto', the fastest on this CPU."
+    found["backend"] = ("auto", what)
     found["random_state"] = (0, "int, RandomState or None, default 0\nSeed of the draws.")
     return found
 

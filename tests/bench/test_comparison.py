@@ -76,6 +76,15 @@ class TestCompare:
         assert "cpu was" in line
         assert "is another" in line
 
+    def test_rows_that_have_changed_are_reported(self, measured):
+        after = measured.copy(deep=True)
+        assert all(len(text) == 16 for text in after["rows_hash"].values)
+        after["rows_hash"].values[0] = "0123456789abcdef"
+        stream, n = measured["stream"].values[0], measured.sizes["cell"]
+        assert comparison.differences(measured, after) == [f"rows: those of {stream} have changed (1 of {n} cells)"]
+        after["rows_hash"].values[:] = ""  # as in files of earlier versions
+        assert comparison.differences(measured, after) == []
+
     @pytest.mark.parametrize(
         ("tolerated", "stated"), [({"test_eror": 1}, "test_error"), ({"test_error": -1}, "want a relative change >= 0")]
     )

@@ -51,6 +51,7 @@ def test_numbers_of_a_file_of_an_earlier_version_are_read(tmp_path):
     assert old["method"].values.tolist() == ["rls", "oja", "oja"]
     assert old["inverse_gram_error"].values[0] == pytest.approx(4.2658e-16, rel=1e-4)
     assert "deviation_P" not in old
+    assert old["rows_hash"].values.tolist() == [""] * 3
     assert set(registry().metrics) <= set(old)
     again = run(Suite(["rls", "oja"], ["numpy"], ["regression", "digits_pca"], rows=[40]), isolate=False)
     assert comparison.unmatched(old, again) == ([], [])

@@ -54,7 +54,7 @@ def recorded_log_likelihood(s: Any, X: Array, Y: Array, p: StepModel, record: Ca
         before, after = (Moments(*(np.empty((len(x), *a.shape), a.dtype) for a in moments(s))) for _ in range(2))
         learned = record(s, x, y, here, (*before, *after))
         x, y = x[:learned], y[:learned]
-        errors = y - np.vecdot(x[:, :, None], before.mean[:learned], axis=1)
+        errors = y - (x[:, None] @ before.mean[:learned])[:, 0]
         variances = np.vecdot((x[:, None] @ before.covariance[:learned])[:, 0], x)
         variances = variances + np.broadcast_to(here.observation_noise.reshape(-1), len(before.mean))[:learned]
         seen = ~np.isnan(y).any(axis=1)
