@@ -123,7 +123,9 @@ class Classifier(Learner):
         Returns
         -------
         array of the backend, shape (n, classes)
-            Scores, with a column for each class known after the call, zero until that class was seen.
+            Scores, with a column for each class known after the call, zero until that class was seen. So the column of
+            the highest score may be that of a class that comes later in these rows: to compare labels, ask
+            `predict_one` before `learn_one`.
 
         Raises
         ------
