@@ -17,6 +17,8 @@ ATTRIBUTES: dict[type, str] = {
     "intercept_ : float or ndarray, shape (classes,)\n    Weights of the constant.",
     StreamingTransformer: "components_ : ndarray, shape (k, d)\n    Directions of largest variance, in order.\n"
     "explained_variance_ : ndarray, shape (k,)\n    Variance along each of them.\n"
+    "explained_variance_ratio_ : ndarray, shape (k,)\n    Its share of the variance of all rows.\n"
+    "singular_values_ : ndarray, shape (k,)\n    Square roots of the sums of squares along them.\n"
     "mean_ : ndarray, shape (d,)\n    Mean of the rows.",
 }
 ATTRIBUTES[WeightedRegressor] = ATTRIBUTES[ProbabilisticRegressor] = ATTRIBUTES[StreamingRegressor]

@@ -23,6 +23,8 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     mean_: Array
     components_: Array
     explained_variance_: Array
+    explained_variance_ratio_: Array
+    singular_values_: Array
     _fitted = ("learner_", "mean_", "components_", "explained_variance_")
 
     def fit(self, X: Array, y: Any = None) -> Self:
@@ -51,11 +53,12 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         if self.n_components > X.shape[1]:
             raise ValueError(f"n_components={self.n_components}: want at most n_features={X.shape[1]}")
         if start:
-            self.learner_, self._n, self._sum = self._new_learner(), 0, np.zeros(X.shape[1])
+            self.learner_, self._n, self._sum, self._energy = self._new_learner(), 0, np.zeros(X.shape[1]), 0.0
             self._scatter, self.components_ = np.zeros((0, 0)), np.zeros((0, X.shape[1]))
         rows = self._centred(X) if self.center else X
         self._learn(rows)
         self._n += len(X)
+        self._energy += float(np.vdot(rows, rows))
         self.mean_ = self._sum / self._n if self.center else np.zeros(X.shape[1])
         self._turn(rows)
         return self
@@ -76,7 +79,10 @@ class StreamingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         largest = np.take_along_axis(components, abs(components).argmax(axis=1)[:, None], axis=1)
         self.components_ = components * np.copysign(1, largest)
         self._scatter = np.diag(values[::-1].clip(0))
-        self.explained_variance_ = np.diag(self._scatter) / max(self._n - 1, 1)
+        along = np.diag(self._scatter)
+        self.explained_variance_ = along / max(self._n - 1, 1)
+        self.explained_variance_ratio_ = along / (self._energy or 1)
+        self.singular_values_ = np.sqrt(along)
 
     def _scale(self) -> Array:
         """By what coordinates are divided: their standard deviation with `whiten`."""

@@ -191,7 +191,8 @@ def test_components_equal_those_of_pca():
     mine, theirs = ESTIMATORS["incremental_pca"](n_components=4), PCA(4)
     Z, want = mine.fit_transform(X), theirs.fit_transform(X)
     np.testing.assert_allclose(mine.mean_, theirs.mean_)
-    np.testing.assert_allclose(mine.explained_variance_, theirs.explained_variance_, rtol=1e-10)
+    for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
+        np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-10)
     np.testing.assert_allclose(abs(mine.components_), abs(theirs.components_), atol=1e-10)
     np.testing.assert_allclose(abs(Z), abs(want), atol=1e-9)
     np.testing.assert_allclose(mine.inverse_transform(Z), X, atol=1e-10)
@@ -209,6 +210,9 @@ def test_subspace_does_not_depend_on_the_chunks(method):
     assert parts.learner_.to_bytes() == complete.learner_.to_bytes()
     np.testing.assert_array_equal(parts.mean_, complete.mean_)
     np.testing.assert_allclose(parts.components_ @ parts.components_.T, np.eye(2), atol=1e-12)
+    assert 0 < parts.explained_variance_ratio_.sum() < 1
+    variances = parts.explained_variance_ratio_ * X.var(axis=0, ddof=1).sum()
+    np.testing.assert_allclose(parts.explained_variance_, variances, rtol=1e-10)
     assert parts.get_feature_names_out().tolist() == [f"{type(parts).__name__.lower()}{i}" for i in range(2)]
 
 
