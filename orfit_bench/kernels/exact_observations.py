@@ -9,25 +9,32 @@ Shapes: P (p, p), J (q, p), R (q, q), scale (p,).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orfit_bench.kernels.guards import rounding_bound
+from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, rounding_bound
 
 Array = NDArray[Any]
 
 
-def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> tuple[Array, float]:
-    """The gain P J'(J P J' + R)^+ (p, q), and the smallest relative variance of a combination that was not left out.
+class ExactGain(NamedTuple):
+    """The gain K = U H'H (p, q) of rows with S = J P J' + R, U = P J', and H S H' = I for what was not left out."""
 
-    The gain is NaN where a variance is negative or not finite.
-    """
+    K: Array
+    H: Array
+    """(k, q): H e are the errors of the rows in deviations."""
+    least: float
+    """The smallest relative variance of a combination that was not left out."""
+
+
+def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> ExactGain:
+    """The gain P J'(J P J' + R)^+; NaN where a variance is negative or not finite."""
     U = P @ J.T  # (p, q)
     S = J @ U + R  # (q, q)
     size = np.sqrt((J * J) @ np.abs(scale) + np.abs(np.diagonal(R)))
-    refused = np.full_like(U, np.nan), 1.0
+    refused = ExactGain(np.full_like(U, np.nan), np.empty((0, len(J)), J.dtype), 1.0)
     if not np.isfinite(S).all() or not np.isfinite(size).all():
         return refused
     unit = inverse_or_zero(size)
@@ -36,7 +43,26 @@ def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> tuple[Array, float
         return refused
     unknown = values > rounding_bound(P)
     H = (W[:, unknown] / np.sqrt(values[unknown])).T * unit  # H S H' = I
-    return (U @ H.T) @ H, float(values[unknown].min(initial=1))
+    return ExactGain((U @ H.T) @ H, H, float(values[unknown].min(initial=1)))
+
+
+def judge_errors(Z: Array) -> int:
+    """The verdict on errors Z of rows without noise, in deviations: so large ones show that a deviation is rounding.
+
+    Rounding leaves some sqrt(eps) of a deviation that is zero in exact arithmetic, which targets that do not fit are
+    eps^(-1/2) of away: such rows are refused, and half of that is marked as degraded.
+    """
+    largest = float(np.abs(Z).max(initial=0))
+    if not largest <= np.finfo(Z.dtype).eps ** -0.5:
+        return REFUSED
+    return DEGRADED if largest > np.finfo(Z.dtype).eps ** -0.25 else ACCEPTED
+
+
+def known_parameters(P: Array, scale: Array) -> tuple[Array, bool]:
+    """Which variances (p,) are only rounding beside `scale`, and whether others have lost half of their digits."""
+    variances, known = np.diagonal(P), np.diagonal(P) <= rounding_bound(P) * scale
+    few_digits = ~known & (variances < float(np.finfo(P.dtype).eps) ** (2 / 3) * scale)
+    return known, bool(few_digits.any())
 
 
 def drop_known_directions(P: Array, scale: Array, max_variance: float) -> Array:

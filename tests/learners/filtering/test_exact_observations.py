@@ -82,6 +82,7 @@ def test_known_state_is_not_changed(same_state: Same) -> None:
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("seed", [0, 38])
+@pytest.mark.filterwarnings("ignore::orfit_bench.AccuracyWarning")  # the targets contradict each other
 def test_deviations_of_known_directions_are_numbers(seed: int, backend: str) -> None:
     """Where all is known, a variance is a rounding of zero, which may be negative: it was with the second seed."""
     rng = np.random.default_rng(seed)
@@ -90,3 +91,36 @@ def test_deviations_of_known_directions_are_numbers(seed: int, backend: str) -> 
     pipeline = ob.pipeline("standardize", "intercept", kalman).partial_fit(X, targets)
     std = pipeline.predict(X, return_std=True)[1]
     assert ((std >= 0) & (std < 1e-5)).all()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_target_that_contradicts_what_moves_made_known_is_refused(backend: str) -> None:
+    """All but the first parameter are known, but rounding leaves 1e-13 of them, which is no reason to move by 1e14."""
+    move = {"transition": np.eye(4) + 0.25 * np.eye(4, k=1), "process_noise": 0.0}
+    learner = ob.create("kalman", form="square_root", backend=backend, initial_covariance=1e4)
+    row, other = [[0.0, 1.0, 1.0, -1.0]], [[-0.5, 0.25, -0.25, -2.25]]
+    for rows, target, noise in (
+        (row, 0.75, 0),
+        (other, 0.75, 0.25),
+        (row, -1.25, 0),
+        (other, 0.5, 0.25),
+        (row, 0.0, 0),
+    ):
+        learner.step(rows, [target], observation_noise=noise, **move)
+    before = learner.to_bytes()
+    with pytest.raises(ob.DivergedError, match="step 6"):
+        learner.step(row, [0.75], observation_noise=0, **move)
+    assert learner.to_bytes() == before
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_targets_that_rounding_makes_believable_are_warned_of(form: str, backend: str) -> None:
+    """The first parameter has a deviation of 1e-7 and is off by 1; then the second has 1 and is off by 1e9."""
+    learner = ob.create("kalman", form=form, backend=backend, initial_covariance=[1e-14, 1.0], observation_noise=0.0)
+    with pytest.warns(ob.AccuracyWarning):
+        learner.partial_fit([[1.0, 0.0]], [1.0])
+    with pytest.raises(ob.DivergedError):
+        learner.copy().partial_fit([[0.0, 1.0]], [1e9])
+    calm = ob.create("kalman", form=form, backend=backend, initial_covariance=[1e-14, 1.0], observation_noise=0.0)
+    calm.partial_fit([[1.0, 0.0]], [1e-7])

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
-from orfit_bench.kernels.guards import rounding_bound
+from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain, judge_errors, known_parameters
+from orfit_bench.kernels.guards import DEGRADED, REFUSED, rounding_bound
 from orfit_bench_numba._arrays import Array
 from orfit_bench_numba._symmetric import symmetrize
 
@@ -23,15 +23,18 @@ def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
     What is left of a variance that is known exactly is rounding, which the next rows would divide by.
     """
     P, R = s.covariance, p.observation_noise
-    K, least = exact_gain(P, J, R, s.scale)
+    K, H, least = exact_gain(P, J, R, s.scale)
     mean = s.mean + K @ E
-    if not np.isfinite(mean).all():
+    verdict = judge_errors(H @ E)
+    if verdict == REFUSED or not np.isfinite(mean).all():
         return False
     s.mean[...] = mean
     subtract_product(P, K, J @ P)
     subtract_product(P, P @ J.T - K @ R, np.ascontiguousarray(K.T))
     symmetrize(P)
-    known = np.diagonal(P) <= rounding_bound(P) * s.scale
+    known, has_few_digits = known_parameters(P, s.scale)
+    if has_few_digits or verdict == DEGRADED:
+        s.precision_lost[...] = 1
     P[known], P[:, known] = 0, 0
     if p.is_dynamic:  # then `scale` changes, relative to which rounding is recognised
         P[...] = drop_known_directions(P, s.scale, rounding_bound(P) / least)  # as I - K X' magnifies it

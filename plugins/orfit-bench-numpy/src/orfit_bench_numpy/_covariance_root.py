@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from orfit_bench.kernels.exact_observations import inverse_or_zero
+from orfit_bench.kernels.exact_observations import inverse_or_zero, judge_errors
 from orfit_bench.kernels.filtering import compared_variances, limits_of, regained_covariance
 from orfit_bench.kernels.guards import (
+    DEGRADED,
     MAX_GROWING_ERROR,
+    REFUSED,
     is_finite,
     is_singular,
     measure_root_precision,
@@ -51,7 +53,10 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
         return False
     degraded = False
     if is_singular(p.observation_noise):
-        move, S = learn_exactly(s, J, E, p, after)
+        move, S, verdict = learn_exactly(s, J, E, p, after)
+        if verdict == REFUSED:
+            return False
+        degraded = verdict == DEGRADED
     else:
         T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
         remaining = remaining_variances(p.observation_noise, regained_covariance(J, p))
@@ -90,8 +95,10 @@ def deviations(S: Array) -> Array:
     return found
 
 
-def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array]:
+def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tuple[Array, Array, int]:
     """The change of the mean and the root S+ where T is singular: T+ for T^-1, and S+ keeps what T leaves.
+
+    Also the verdict on the errors, which may show that rounding was divided by.
 
     Where T turned by V has a column of rounding alone, (gain V) has there what is left of the variance, not a gain.
     """
@@ -99,7 +106,7 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     T, gain = after[:q, :q], after[q:, :q]
     size = np.sqrt((J * J) @ s.scale + np.diagonal(R))
     if not is_finite(size):
-        return np.full_like(s.mean, np.nan), s.root
+        return np.full_like(s.mean, np.nan), s.root, REFUSED
     unit = inverse_or_zero(size)[:, None]
     W, values, V = np.linalg.svd(unit * T)
     unknown, turned = values > rounding_bound(s.root), gain @ V.T
@@ -107,7 +114,8 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     U = exact_directions(J, R)
     S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
     S = drop_known_directions(S, np.sqrt(s.scale))  # a transition, of any later step, replaces `scale`
-    return turned[:, unknown] @ (W[:, unknown].T @ (unit * E) / values[unknown, None]), triangularize_columns(S)
+    Z = W[:, unknown].T @ (unit * E) / values[unknown, None]  # in deviations
+    return turned[:, unknown] @ Z, triangularize_columns(S), judge_errors(Z)
 
 
 def exact_directions(J: Array, R: Array) -> Array:
@@ -122,10 +130,12 @@ def exact_directions(J: Array, R: Array) -> Array:
 
 
 def drop_known_directions(S: Array, deviation: Array) -> Array:
-    """S (d, k) without the directions whose deviation relative to `deviation` (d,) is only rounding."""
+    """S (d, k) without the directions, and the parameters, whose deviation relative to `deviation` (d,) is rounding."""
     W, values, V = np.linalg.svd(inverse_or_zero(deviation)[:, None] * S, full_matrices=False)
     unknown = values > rounding_bound(deviation)
-    return np.asarray(deviation[:, None] * (W[:, unknown] * values[unknown]) @ V[unknown])
+    found = (W[:, unknown] * values[unknown]) @ V[unknown]
+    found[deviations(found) <= rounding_bound(deviation)] = 0  # a move may mix no other into them
+    return np.asarray(deviation[:, None] * found)
 
 
 def set_root(s: State, S: Array) -> None:

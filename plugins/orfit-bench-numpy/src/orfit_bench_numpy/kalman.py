@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain
+from orfit_bench.kernels.exact_observations import drop_known_directions, exact_gain, judge_errors, known_parameters
 from orfit_bench.kernels.filtering import (
     compared_variances,
     filter_step,
@@ -27,7 +27,15 @@ from orfit_bench.kernels.filtering import (
     regained_covariance,
 )
 from orfit_bench.kernels.fleets import make_fleet_learn
-from orfit_bench.kernels.guards import factor_covariance, is_finite, is_singular, rounding_bound, solve_lower
+from orfit_bench.kernels.guards import (
+    DEGRADED,
+    REFUSED,
+    factor_covariance,
+    is_finite,
+    is_singular,
+    rounding_bound,
+    solve_lower,
+)
 from orfit_bench.kernels.loops import Array
 from orfit_bench.spec.kernel import Params, State
 from orfit_bench_numpy._covariance_root import can_smooth, predict_root, update_root
@@ -111,15 +119,18 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     What is left of the variance of an exactly known direction is rounding, which later rows would divide by.
     """
     P, R = s.covariance, p.observation_noise
-    K, smallest = exact_gain(P, J, R, s.scale)  # (d, q): K = Sigma X (R + X'Sigma X)^+
+    K, H, smallest = exact_gain(P, J, R, s.scale)  # (d, q): K = Sigma X (R + X'Sigma X)^+
     mean = s.mean + K @ E
-    if not is_finite(mean):
+    verdict = judge_errors(H @ E)
+    if verdict == REFUSED or not is_finite(mean):
         return False
     s.mean[...] = mean
     P -= K @ (J @ P)
     P -= (P @ J.T - K @ R) @ K.T
     P[...] = P / 2 + P.T / 2  # symmetric to the last bit
-    known = np.diagonal(P) <= rounding_bound(P) * s.scale
+    known, has_few_digits = known_parameters(P, s.scale)
+    if has_few_digits or verdict == DEGRADED:
+        s.precision_lost[...] = 1
     P[known], P[:, known] = 0, 0
     if p.is_dynamic:  # the next transition replaces `scale`, so rounding must be removed now, as K magnified it
         P[...] = drop_known_directions(P, s.scale, rounding_bound(P) / smallest)

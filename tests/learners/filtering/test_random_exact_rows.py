@@ -1,0 +1,116 @@
+"""Random rows without noise beside exact fractions: means that are far off are warned of, whatever the targets are.
+
+States rest and move in turn. Targets fit a state that moves likewise, or are any numbers, so that they contradict what
+is known exactly, in which arithmetic with rounding sees some deviation left.
+"""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+
+TRIALS, STEPS = 200, 14
+Array = Any
+UNIT = {"float64": 1e-6, "float32": 1e-2}
+"""Errors relative to the mean, or in deviations where these are larger."""
+MOST_SILENT = {"float64": 0.0, "float32": 0.03}
+"""The share of series in which a mean may be further off without a warning: float32 takes small variances for zero."""
+
+
+class Series(NamedTuple):
+    """Rows (n, d), targets (n,), noises (n,), before which rows the state moves, and how."""
+
+    rows: Array
+    targets: Array
+    noises: Array
+    moves: Array
+    F: Array
+    Q: Array
+    first: float
+
+
+def draw(rng: np.random.Generator) -> Series:
+    """All numbers but the noise of targets that fit are multiples of 1/4."""
+    d = int(rng.integers(1, 6))
+    F = np.eye(d) + 0.25 * np.eye(d, k=1) if rng.random() < 0.5 else np.round(rng.standard_normal((d, d)) * 4) / 4
+    Q = np.diag((rng.random(d) < 0.4) * (rng.random() < 0.5) * 1.0)
+    rows = np.round(rng.standard_normal((STEPS, d)) * 4) / 4
+    if rng.random() < 0.5:
+        rows = rows[rng.integers(0, 3, STEPS)]
+    noises, moves = np.where(rng.random(STEPS) < 0.7, 0.0, 0.25), rng.random(STEPS) < rng.choice([0.1, 0.3, 0.6])
+    first = 10.0 ** rng.integers(0, 5)
+    targets = np.round(rng.standard_normal(STEPS) * 4) / 4
+    if rng.random() < 0.5:
+        state = np.sqrt(first) * rng.standard_normal(d)
+        for t in range(STEPS):
+            if t and moves[t]:
+                state = F @ state + np.sqrt(np.diagonal(Q)) * rng.standard_normal(d)
+            targets[t] = rows[t] @ state + np.sqrt(noises[t]) * rng.standard_normal()
+    return Series(rows, targets, noises, moves, F, Q, first)
+
+
+def fractions(a: Array) -> Array:
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(a, float))
+
+
+def exact(s: Series) -> list[tuple[Array, Array]]:
+    """Means and deviations after each row; a row whose variance is zero changes nothing."""
+    d = s.rows.shape[1]
+    m, P, F, Q = (fractions(a) for a in (np.zeros(d), s.first * np.eye(d), s.F, s.Q))
+    found = []
+    for t, row in enumerate(s.rows):
+        if t and s.moves[t]:
+            m, P = F @ m, F @ P @ F.T + Q
+        x = fractions(row)
+        variance = x @ P @ x + Fraction(s.noises[t])
+        if variance > 0:
+            u = P @ x
+            m, P = m + u * ((Fraction(s.targets[t]) - x @ m) / variance), P - np.outer(u, u) / variance
+        found.append((m.astype(float), np.sqrt(np.diagonal(P).astype(float))))
+    return found
+
+
+def silent_error(learner: Any, s: Series, want: list[tuple[Array, Array]]) -> float:
+    """The largest error of a mean up to a warning, in units."""
+    worst = 0.0
+    for t, (mean, deviation) in enumerate(want):
+        motion = {"transition": s.F, "process_noise": s.Q} if s.moves[t] else {}
+        row, target = (a[t : t + 1].astype(learner.dtype) for a in (s.rows, s.targets))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                learner.step(row, target, observation_noise=float(s.noises[t]), **motion)
+            except ob.DivergedError:
+                return worst
+        if caught:
+            return worst
+        unit = np.maximum(deviation, UNIT[learner.dtype.name] * max(abs(mean).max(), 1))
+        worst = max(worst, float((abs(learner.array("mean")[:, 0] - mean) / unit).max()))
+    return worst
+
+
+@pytest.fixture(scope="module")
+def series() -> list[tuple[Series, list[tuple[Array, Array]]]]:
+    rng = np.random.default_rng(0)
+    drawn = [draw(rng) for _ in range(TRIALS)]
+    return [(one, exact(one)) for one in drawn]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+def test_means_that_are_far_off_are_warned_of(form: str, dtype: str, backend: str, series: Any) -> None:
+    errors = []
+    for one, want in series:
+        learner = ob.create("kalman", form=form, dtype=dtype, backend=backend, initial_covariance=one.first)
+        errors.append(silent_error(learner, one, want))
+    far = [error for error in errors if not error < 1]
+    print(form, dtype, backend, len(far), max(far, default=0))
+    assert len(far) <= MOST_SILENT[dtype] * TRIALS
