@@ -84,15 +84,34 @@ def learns_in(backend: str, method: str, dtype: str) -> bool:
     return not dtype.startswith("complex") or capabilities.get("complex") == ""
 
 
+def learn_first_rows(backend: str, method: str, dtype: str) -> None:
+    """Learn rows of each shape that has code of its own: several at once and a single one, with predictions and not."""
+    from orfit_bench.conformance.driver import Driver
+    from orfit_bench.conformance.variants import variants
+    from orfit_bench.plugins.registry import registry
+
+    known = registry()
+    driver = Driver(known.methods[method], known.backends[backend], dtype, 0, variants(known.methods[method])[0])
+    rows = driver.rows()
+    for learn in (driver.learn, driver.learn_silently):
+        learner = driver.create()
+        for part in (rows, rows.cut(0, 1)):
+            learn(learner, part)
+        driver.flush(learner)
+        driver.predict(learner, rows.X)
+
+
 def compile_kernel(backend: str, method: str, dtype: str) -> str:
     """Compile one kernel in this process; return the error message, or an empty string."""
     from orfit_bench.jobs.notes import describe_error
     from orfit_bench.plugins.registry import registry
 
     try:
-        compiles = registry().backends[backend].compile
-        if compiles:
-            compiles(registry().kernel(backend, method), dtype)
+        known, kernel = registry().backends[backend], registry().kernel(backend, method)
+        if known.compile:
+            known.compile(kernel, dtype)
+        if known.compiled and not known.compiled(kernel):  # it is compiled by its first rows
+            learn_first_rows(backend, method, dtype)
     except (Exception, SystemExit) as error:
         return describe_error(error)
     return ""

@@ -46,12 +46,15 @@ def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> ExactGain:
     return ExactGain((U @ H.T) @ H, H, float(values[unknown].min(initial=1)))
 
 
-def judge_errors(Z: Array) -> int:
+def judge_errors(s: Any, Z: Array, p: Any) -> int:
     """The verdict on errors Z of rows without noise, in deviations: so large ones show that a deviation is rounding.
 
-    Rounding leaves some sqrt(eps) of a deviation that is zero in exact arithmetic, which targets that do not fit are
-    eps^(-1/2) of away: such rows are refused, and half of that is marked as degraded.
+    A transition may mix no more of what is unknown into what is known, so that rounding is all that is left there, and
+    `scale` no longer tells. It is some sqrt(eps) of a deviation, which targets that do not fit are eps^(-1/2) of away:
+    such rows are refused, and half of that is marked as degraded. A state that has not moved has any prior.
     """
+    if not (s.moved or (p.is_dynamic and p.t > 1)):
+        return ACCEPTED
     largest = float(np.abs(Z).max(initial=0))
     if not largest <= np.finfo(Z.dtype).eps ** -0.5:
         return REFUSED

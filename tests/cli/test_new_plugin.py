@@ -37,7 +37,7 @@ KERNELS = ("method", *METHODS, "backend", "both")
 """The kinds of plugins that have kernels."""
 
 
-@pytest.fixture(scope="module", params=[k if k == "both" else pytest.param(k, marks=pytest.mark.slow) for k in KERNELS])
+@pytest.fixture(scope="module", params=KERNELS)
 def kind(request: pytest.FixtureRequest) -> str:
     """Each kind of plugin."""
     return str(request.param)

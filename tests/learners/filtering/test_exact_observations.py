@@ -115,12 +115,12 @@ def test_a_target_that_contradicts_what_moves_made_known_is_refused(backend: str
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("form", ["covariance", "square_root"])
-def test_targets_that_rounding_makes_believable_are_warned_of(form: str, backend: str) -> None:
-    """The first parameter has a deviation of 1e-7 and is off by 1; then the second has 1 and is off by 1e9."""
-    learner = ob.create("kalman", form=form, backend=backend, initial_covariance=[1e-14, 1.0], observation_noise=0.0)
-    with pytest.warns(ob.AccuracyWarning):
-        learner.partial_fit([[1.0, 0.0]], [1.0])
+def test_targets_far_from_what_a_moved_state_expects_are_warned_of_or_refused(form: str, backend: str) -> None:
+    """A deviation of 1e-6 is off by 1, then by 1e9; at rest any prior is interpolated."""
+    learner = ob.create("kalman", form=form, backend=backend, initial_covariance=1e-12, observation_noise=0.0)
+    learner.copy().partial_fit(np.eye(2), [1.0, 1e9])
+    learner.partial_fit([[0.0, 0.0]], [0.0]).step([[1.0, 0.0]], [1e-6], transition=0.5)
     with pytest.raises(ob.DivergedError):
-        learner.copy().partial_fit([[0.0, 1.0]], [1e9])
-    calm = ob.create("kalman", form=form, backend=backend, initial_covariance=[1e-14, 1.0], observation_noise=0.0)
-    calm.partial_fit([[1.0, 0.0]], [1e-7])
+        learner.copy().step([[0.0, 1.0]], [1e3])
+    with pytest.warns(ob.AccuracyWarning):
+        learner.step([[0.0, 1.0]], [1.0])

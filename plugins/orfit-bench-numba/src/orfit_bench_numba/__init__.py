@@ -20,24 +20,32 @@ __all__ = ["BACKEND", "METHODS", "SPEC_VERSION", "backends", "kernels"]
 
 
 def _functions(kernel: Any) -> list[Any]:
-    """The compiled functions of a kernel and of the modules of this package that it uses."""
+    """The compiled functions of a kernel and of the modules of its package, and of this one, that it uses.
+
+    Functions of this package are `Compiled`; those of other authors may be functions that `numba.njit` made.
+    """
+    from numba.core.dispatcher import Dispatcher
+
     from orfit_bench_numba._compile import Compiled
 
-    seen, found = {kernel.__name__: kernel}, {}
+    own = str(getattr(kernel, "__name__", __name__))
+    packages = {__name__, own.partition(".")[0]}
+    seen, found = {own}, {}
     for module in (waiting := [kernel]):
         for value in vars(module).values():
-            if isinstance(value, Compiled):
+            name = str(getattr(value, "__module__", None) or "")
+            is_here = name.partition(".")[0] == __name__  # its helpers are compiled with the functions that call them
+            if isinstance(value, Compiled) or (isinstance(value, Dispatcher) and not is_here):
                 found[id(value)] = value
-            name = getattr(value, "__module__", None) or ""
-            if name.startswith(f"{__name__}.") and name not in seen:
-                seen[name] = sys.modules[name]
+            if name.partition(".")[0] in packages and name in sys.modules and name not in seen:
+                seen.add(name)
                 waiting.append(sys.modules[name])
     return list(found.values())
 
 
 def _signatures(kernel: Any) -> list[str]:
     """The signatures compiled in this process for the functions of a kernel."""
-    return [signature for function in _functions(kernel) for signature in function.signatures]
+    return [str(signature) for function in _functions(kernel) for signature in function.signatures]
 
 
 def _compile_all(kernel: Any, dtype: str) -> None:
@@ -51,8 +59,11 @@ def _load_all(kernel: Any, dtype: str) -> None:
 
 
 def _functions_for(kernel: Any, dtype: str) -> list[Any]:
-    """The compiled functions of a kernel that take numbers of a dtype."""
-    return [function for function in _functions(kernel) if function.is_complex == (np.dtype(dtype).kind == "c")]
+    """The functions of a kernel that are compiled for a dtype; others are compiled by the first rows."""
+    from orfit_bench_numba._compile import Compiled
+
+    is_complex = np.dtype(dtype).kind == "c"
+    return [f for f in _functions(kernel) if isinstance(f, Compiled) and f.is_complex == is_complex]
 
 
 def _probe() -> str:

@@ -115,7 +115,7 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
     S = drop_known_directions(S, np.sqrt(s.scale))  # a transition, of any later step, replaces `scale`
     Z = W[:, unknown].T @ (unit * E) / values[unknown, None]  # in deviations
-    return turned[:, unknown] @ Z, triangularize_columns(S), judge_errors(Z)
+    return turned[:, unknown] @ Z, triangularize_columns(S), judge_errors(s, Z, p)
 
 
 def exact_directions(J: Array, R: Array) -> Array:

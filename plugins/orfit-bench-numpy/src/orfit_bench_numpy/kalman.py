@@ -121,7 +121,7 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     P, R = s.covariance, p.observation_noise
     K, H, smallest = exact_gain(P, J, R, s.scale)  # (d, q): K = Sigma X (R + X'Sigma X)^+
     mean = s.mean + K @ E
-    verdict = judge_errors(H @ E)
+    verdict = judge_errors(s, H @ E, p)
     if verdict == REFUSED or not is_finite(mean):
         return False
     s.mean[...] = mean

@@ -16,10 +16,10 @@ def learn(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
         if out is not None:
             out[i] = scores
         size = p.eps + x @ x
-        if size == 0:  # a row of zeros tells nothing
+        if size == 0 and not x.any():  # a row of zeros tells nothing
             continue
         w = s.w + np.outer(p.step_size / size * x, Y[i] - scores)
-        if not np.isfinite(size) or not np.isfinite(w).all():
+        if not np.finfo(size.dtype).tiny < size < np.inf or not np.isfinite(w).all():  # a square that lost its digits
             return i
         s.w[...] = w
     return len(X)

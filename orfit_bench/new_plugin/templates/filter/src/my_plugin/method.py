@@ -77,9 +77,7 @@ METHOD = spec.Method(
     source="S. Haykin, Adaptive Filter Theory, Kalman filters in the steady state",
     kind="filter",
     settings=(
-        spec.Setting(
-            "transition", spec.MatrixOrTransition(), None, "A, how the state moves; None: it rests", optional=True
-        ),
+        spec.Setting("transition", spec.Matrix(), None, "A, how the state moves; None: it rests", optional=True),
         spec.Setting("process_noise", spec.Matrix(covariance=True), 0.0, "Q, covariance added by each transition"),
         spec.Setting("observation_noise", spec.Matrix(covariance=True), 1.0, "R, variance of the observation noise"),
         spec.Setting("initial_mean", spec.Matrix(), None, "mean of the first state; None is zero", optional=True),
