@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -16,6 +16,8 @@ from orfit_bench.spec import Data, Experiment, Metric, Model, Record, Stream
 from orfit_bench.spec.metric import Direction
 
 ROWS, FEATURES = 40, 3
+KINDS_OF_RECORDS = ("rls", "class_rls", "oja")
+"""A regression, a classification and a subspace."""
 STEP = 1e-6
 DEVIATION = 1e-5
 """The relative deviation of a Jacobian from central differences of this step that rounding can explain."""
@@ -50,7 +52,7 @@ def check_metric(metric: Metric) -> list[str]:
     Parameters
     ----------
     metric : Metric
-        The metric may be None, not applicable, for some of these, but not for all.
+        The metric may be None, not applicable, for some of these, but not for all; then methods of plugins are tried.
 
     Returns
     -------
@@ -176,7 +178,14 @@ def _metric_faults(metric: Metric) -> Iterator[str]:
     directions = get_args(Direction)
     if metric.better not in directions:
         yield f"better={metric.better!r}, want one of {', '.join(directions)}"
-    values = {record.learner.rule.method.name: metric.measure(record) for record in _records()}
+    values = {record.learner.rule.method.name: metric.measure(record) for record in _records(KINDS_OF_RECORDS)}
+    if all(value is None for value in values.values()):
+        others = [
+            name
+            for name in registry().methods
+            if not registry().suppliers.get(("methods", name), "").startswith("orfit-bench ")
+        ]
+        values |= {record.learner.rule.method.name: metric.measure(record) for record in _records(others)}
     if all(value is None for value in values.values()):
         yield f"it is None for each of {', '.join(values)}, so that no table would show it"
     for method, value in values.items():
@@ -184,14 +193,19 @@ def _metric_faults(metric: Metric) -> Iterator[str]:
             yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
 
 
-def _records() -> Iterator[Record]:
-    """The records of learners of three kinds, with two tasks and a test set."""
+def _records(methods: Iterable[str]) -> Iterator[Record]:
+    """The records of learners of these methods, with two tasks and a test set; not of those that cannot learn."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((ROWS, FEATURES)), rng.standard_normal(ROWS)
-    for method, targets in (("rls", y), ("class_rls", (y > 0).astype(int)), ("oja", None)):
+    for method in methods:
+        traits = registry().methods[method].traits
+        targets = None if not traits.supervised else (y > 0).astype(int) if traits.labels else y
         learned, held_out = (None, None) if targets is None else (targets[:30], targets[30:])
         data = Data(X[:30], learned, test=(X[30:], held_out), tasks=(0, 15, 30))
-        learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
+        try:
+            learner = ob.create(method, backend="numpy").partial_fit(data.X, data.y)
+        except Exception:  # the checks of its own method say why
+            continue
         yield Record(
             data=data,
             learner=learner,

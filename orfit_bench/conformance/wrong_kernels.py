@@ -45,7 +45,8 @@ class WrongKernel:
         self._kernel, self._xp, self._factor = kernel, xp, factor
         weights = method.state.weights if method.traits.supervised else "basis"
         names = [field.name for field in method.state.fields]
-        self._fields = names if not factor or weights not in names else [weights]
+        of_rows = [field.name for field in method.state.fields if field.dims] or names  # counters have no dimension
+        self._fields = names if not factor else [weights] if weights in names else of_rows
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._kernel, name)

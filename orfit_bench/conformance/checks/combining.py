@@ -59,7 +59,7 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
     average(equal)
     return worst(
         [
-            _compare(context, parts[0], swapped[1], "averaged in either order"),
+            *(_compare(context, *pair, "averaged in either order") for pair in zip(parts, swapped, strict=True)),
             _compare(context, equal[2], before, "averaged with its copies"),
         ]
     )

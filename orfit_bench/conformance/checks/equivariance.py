@@ -38,12 +38,33 @@ def needs_linear_predictions(context: CheckContext) -> str:
     return needs_linear_model(context) or needs_predictions(context)
 
 
-@check(needs_linear_model)
+@check(needs_linear_model, numbers="any")
 def features_may_be_permuted(context: CheckContext) -> Deviation:
-    """With the features in another order, from a start in that order, a learner has the same numbers in that order."""
+    """With the features in another order, from a start in that order, a learner has the same numbers in that order.
+
+    Complex features may also be multiplied by -1, i and -i, which changes no prediction from a start of zeros.
+    """
     skip_if(not _is_linear(context), ORDERS)
+    is_complex = np.dtype(context.dtype).kind == "c"
+    skip_if(is_complex and not context.method.traits.supervised, "it compares predictions of complex numbers")
     sizes = FEW if context.variant.settings or context.variant.outputs else FEW + MANY
-    return worst([_permuted(context, context.rows(n=ROWS - 6, d=d)) for d in sizes])
+    turned = _turned(context, context.rows()) if is_complex else None
+    return worst([_permuted(context, context.rows(n=ROWS - 6, d=d)) for d in sizes] + ([turned] if turned else []))
+
+
+def _turned(context: CheckContext, chunk: Chunk) -> Deviation | None:
+    """The deviation of predictions of rows with turned features; None where weights do not start at zero."""
+    if not context.method.traits.supervised or _starts_away_from_zero(context, chunk):
+        return None
+    turns = np.resize(np.array([1j, 1, -1, -1j], chunk.X.dtype), chunk.X.shape[1])
+    plain, turned = (learn_or_skip(context, context.create(), c) for c in (chunk, chunk.with_rows(chunk.X * turns)))
+    return context.compare(chunk, (turned, plain), of="features multiplied by units")
+
+
+def _starts_away_from_zero(context: CheckContext, chunk: Chunk) -> bool:
+    """Whether some weight before the first row is not zero."""
+    weights = host_arrays_of(context.initialize(chunk)).get(context.method.state.weights, np.zeros(0))
+    return bool(weights.any())
 
 
 def _permuted(context: CheckContext, chunk: Chunk) -> Deviation:
@@ -69,7 +90,7 @@ def _condition(context: CheckContext, learner: Any) -> float:
     if context.method.traits.supervised:
         return 1.0
     spans = [learner.array(field.name) for field in layout_of(learner).fields if field.compared == "span"]
-    condition, most = max(map(np.linalg.cond, spans)), np.finfo(context.dtype).eps ** -0.5
+    condition, most = max(map(np.linalg.cond, spans), default=1.0), np.finfo(context.dtype).eps ** -0.5
     return float(min(condition, most))
 
 
@@ -96,16 +117,28 @@ def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
     """Additional features that are always zero change no prediction of a learner that starts with zeros."""
     skip_if(not _is_linear(context), ORDERS)
     found = []
-    for d in (1, 4):
+    for d, at in ((1, [0]), (4, [2]), *((4, [0] * MANY_FEATURES) for _ in range(not context.variant.settings))):
         chunk = context.rows(d=d)
-        weights = host_arrays_of(context.initialize(chunk)).get(context.method.state.weights, np.zeros(0))
-        if weights.any():
+        wide = chunk.with_rows(np.insert(chunk.X, at, 0, axis=1))
+        if _starts_away_from_zero(context, chunk) or not _starts_alike(context, chunk, wide, at):
             return None
         expected = learn_or_skip(context, context.create(), chunk)
-        wide = chunk.with_rows(np.insert(chunk.X, d // 2, 0, axis=1))
         predictions = learn_or_skip(context, context.create(), wide)
-        found.append(context.compare(chunk, (predictions, expected), of=f"{d} features"))
+        found.append(context.compare(chunk, (predictions, expected), of=f"{d} features and {len(at)} of zeros"))
     return worst(found)
+
+
+def _starts_alike(context: CheckContext, chunk: Chunk, wide: Chunk, at: list[int]) -> bool:
+    """Whether a start without the entries of features of zeros is that of rows without these: it is not drawn anew."""
+    narrow, start = context.initialize(chunk), host_arrays_of(context.initialize(wide))
+    added = np.arange(len(at)) + at[0]
+    for field in layout_of(narrow).fields:
+        a = start[field.name]
+        for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
+            a = np.delete(a, added, axis)
+        if not np.array_equal(a, host_arrays_of(narrow)[field.name]):
+            return False
+    return True
 
 
 @check(needs_predictions)

@@ -1,4 +1,4 @@
-"""Several outputs: a second one of zeros must not change what is learned of the first."""
+"""Several outputs: one of zeros must not change what is learned of the other, whichever comes first."""
 
 from __future__ import annotations
 
@@ -22,29 +22,36 @@ def _ensure_one_output(context: CheckContext, chunk: Chunk) -> None:
     skip_if(chunk.y is None or chunk.y.ndim != 1, "the targets are shares of classes, which are learned together")
 
 
-def _with_zeros(chunk: Chunk) -> Chunk:
-    """The same rows with a second target of zero."""
+def _with_zeros(chunk: Chunk, at: int = 1) -> Chunk:
+    """The same rows with a second target of zero, before or behind the other one."""
     assert chunk.y is not None
-    return chunk._replace(y=np.stack([chunk.y, np.zeros_like(chunk.y)], axis=1))
+    return chunk._replace(y=np.insert(chunk.y[:, None], at, 0, axis=1))
 
 
 @check(needs_numbers, numbers="any")
 def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
-    """A second output of which all targets are zero does not change what is learned of the first one."""
+    """An output of which all targets are zero does not change what is learned of the other one, and learns zeros."""
     chunk = context.rows()
     _ensure_one_output(context, chunk)
-    skip_if(not context.accepts(_with_zeros(chunk)), "targets of zero are not accepted")
+    if not context.accepts(_with_zeros(chunk)):  # targets of zero
+        return None
     nothing = learn_or_skip(context, context.create(), chunk._replace(y=np.zeros_like(chunk.y)))
     if nothing is None or nothing.any():  # the loss is not smallest where the error is zero, or the start is not zero
         return None
-    one, two = context.create(), context.create()
-    expected, found = learn_or_skip(context, one, chunk), learn_or_skip(context, two, _with_zeros(chunk))
-    assert expected is not None
-    assert found is not None
-    pairs = (found[:, 0], expected), (context.predict(two, chunk.X)[:, 0], context.predict(one, chunk.X))
-    return worst(
-        [context.compare(chunk, *pairs, of="predictions"), context.compare(chunk, *_shared(one, two), of="the state")]
-    )
+    one, found = context.create(), []
+    before = learn_or_skip(context, one, chunk)
+    after = context.predict(one, chunk.X)
+    assert before is not None
+    expected = np.stack([before, after])
+    for place in (0, 1):
+        two = context.create()
+        predictions = learn_or_skip(context, two, _with_zeros(chunk, 1 - place))
+        assert predictions is not None
+        both = np.stack([predictions, context.predict(two, chunk.X)])
+        pairs = (both[..., place], expected), (both[..., 1 - place], np.zeros_like(expected))
+        found.append(context.compare(chunk, *pairs, of=f"predictions of outputs, the zeros at {1 - place}"))
+        found.append(context.compare(chunk, *_shared(one, two), of="the state"))
+    return worst(found)
 
 
 def _shared(one: Any, two: Any) -> list[tuple[Array, Array]]:

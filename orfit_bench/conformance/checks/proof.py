@@ -157,9 +157,11 @@ def easy_rows(context: CheckContext, axis: int) -> Chunk:
 
 
 def _error(context: CheckContext, learner: Any, chunk: Chunk) -> float:
-    """The mean squared error, the share of wrong labels, or the mean squared distance from the subspace."""
+    """The share of wrong labels or signs, the mean squared error, or the mean squared distance from the subspace."""
     if context.method.traits.labels:
         return float(np.mean(learner.predict(chunk.X) != chunk.y))
+    if chunk.y is not None and not chunk.has_any_numbers and not context.accepts(chunk._replace(y=2 * chunk.y)):
+        return float(np.mean(np.sign(context.predict(learner, chunk.X)) != np.sign(chunk.y)))
     expected = chunk.X if chunk.y is None else chunk.y
     with np.errstate(over="ignore"):
         return float(np.mean((context.predict(learner, chunk.X) - expected) ** 2))

@@ -168,6 +168,13 @@ def _with_large_entries(chunk: Chunk, at: int, size: float, entries: int | None 
     return chunk.with_rows(frozen(X))
 
 
+def _with_large_last_entry(chunk: Chunk, at: int, size: float) -> Chunk:
+    """The rows, of which one ends with a number of this size, behind entries that are learned before it if at all."""
+    X = np.array(chunk.X)
+    X[at, -1] = size
+    return chunk.with_rows(frozen(X))
+
+
 def _with_large_target(chunk: Chunk, at: int, size: float) -> Chunk:
     """The rows, of which one has a target of this size; as they are, if their targets are no numbers of any size."""
     if not chunk.has_any_numbers:
@@ -181,6 +188,7 @@ OVERFLOWING: dict[str, tuple[int, Callable[[Chunk, int, float], Chunk]]] = {
     "one large entry": (0, partial(_with_large_entries, entries=1)),
     "one large entry, behind larger rows": (2, partial(_with_large_entries, entries=1)),
     "large entries": (0, _with_large_entries),
+    "a large last entry": (0, _with_large_last_entry),
     "a large target": (0, _with_large_target),
 }
 """What is enlarged in one row, the size of the others as a power of two, and how."""

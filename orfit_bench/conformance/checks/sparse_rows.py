@@ -12,8 +12,8 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.sparse import refusal
 
-WIDE = 9
-"""Features, of which each row has few."""
+WIDE, EVERY = 64, 16
+"""Features, of which each row has one in so many: few enough to be learned by a function for sparse rows."""
 CUTS = (0, 1, 4, 4, 13)
 """Calls that learn no row, one row and several."""
 
@@ -28,7 +28,7 @@ def _draw(context: CheckContext) -> Chunk:
     skip_if(reason := _refusal(context), reason)
     chunk = context.rows(d=WIDE)
     X = np.array(chunk.X)
-    X[(np.arange(WIDE) + np.arange(len(X))[:, None]) % 4 > 0] = 0
+    X[(np.arange(WIDE) + np.arange(len(X))[:, None]) % EVERY > 0] = 0
     X[0] = 0
     return chunk.with_rows(X)
 

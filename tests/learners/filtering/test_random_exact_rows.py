@@ -112,5 +112,4 @@ def test_means_that_are_far_off_are_warned_of(form: str, dtype: str, backend: st
         learner = ob.create("kalman", form=form, dtype=dtype, backend=backend, initial_covariance=one.first)
         errors.append(silent_error(learner, one, want))
     far = [error for error in errors if not error < 1]
-    print(form, dtype, backend, len(far), max(far, default=0))
     assert len(far) <= MOST_SILENT[dtype] * TRIALS
