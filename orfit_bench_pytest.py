@@ -102,7 +102,7 @@ class Totals:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which checks the user selected."""
-        ours = (test for test in session.items if test.get_closest_marker("orfit"))
+        ours = (t for t in session.items if t.get_closest_marker("orfit") and not t.get_closest_marker("skip"))
         self.selected = dict.fromkeys(astuple(test.callspec.params["orfit_item"]) for test in ours)  # type: ignore[attr-defined]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

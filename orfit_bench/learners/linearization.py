@@ -30,11 +30,14 @@ def is_applied(applied: object, function: Callable[..., Any]) -> bool:
 
 
 def rows_learned(learned: object, learn: Callable[..., Any]) -> int:
-    """The number of rows that `learn` of a kernel returned; TypeError if it is no integer."""
+    """The number of rows that `learn` of a kernel returned; TypeError if it is no integer, or a boolean."""
     try:
+        if isinstance(learned, (bool, np.bool_)):
+            raise TypeError
         return operator.index(learned)  # type: ignore[arg-type]  # which raises TypeError
     except TypeError:
         got = "None" if learned is None else type(learned).__name__
+        got = f"{learned}" if isinstance(learned, (bool, np.bool_)) else got
         raise TypeError(f"{with_place(learn)} returned {got}, want the number of rows learned, an integer") from None
 
 

@@ -8,6 +8,7 @@ import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import isfunction, ismethod
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -135,6 +136,7 @@ def _offers(plugin: Any, name: str) -> dict[str, Any]:
     manager.add_hookspecs(hooks)
     manager.register(plugin, name=name)
     manager.check_pending()  # raises an error for a misspelt hook
+    _refuse_unmarked(plugin, {caller.name for caller in manager.get_hookcallers(plugin) or ()})
     offers = {}
     callers = manager.get_hookcallers(plugin) or ()
     for caller in sorted(
@@ -143,6 +145,15 @@ def _offers(plugin: Any, name: str) -> dict[str, Any]:
         (offer,) = getattr(manager.hook, caller.name)() or (None,)
         offers[caller.name] = _checked(caller.name, offer)
     return offers
+
+
+def _refuse_unmarked(plugin: Any, marked: set[str]) -> None:
+    """ValueError for a function of the plugin itself that has the name of a hook, but is not marked as one."""
+    own = getattr(plugin, "__name__", None) or type(plugin).__module__
+    for name in {*hooks.KINDS, "kernels"} - marked:
+        function = getattr(plugin, name, None)
+        if (isfunction(function) or ismethod(function)) and function.__module__ == own:
+            raise ValueError(f"{name}() is not marked as a hook, so that it is not called: put @hookimpl above it")
 
 
 def _check_version(plugin: Any) -> None:

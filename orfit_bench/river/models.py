@@ -99,7 +99,10 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
             raise
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
-        """Probabilities of the labels, as `predict_proba` of the learner returns them."""
+        """Probabilities of the labels, as `predict_proba` of the learner returns them.
+
+        NotImplementedError if the method defines none, as River has it; `predict_one` works.
+        """
         try:
             return next(iter(self._probabilities(self._features.row(x)[None])), {})
         except ValueError:
@@ -114,7 +117,35 @@ class StreamingClassifier(StreamingModel, base.MiniBatchClassifier):
             found = self._probabilities(self._features.rows(X))
         return pd.DataFrame(found, index=X.index, columns=list(self._labels))
 
+    def predict_one(self, x: Row, **kwargs: Any) -> base.typing.ClfTarget | None:
+        """The label of a row; None before the first one."""
+        if self.method.state.probabilities is not None:
+            label: base.typing.ClfTarget | None = super().predict_one(x, **kwargs)
+            return label
+        try:
+            return next(iter(self._predicted(self._features.row(x)[None])), None)
+        except ValueError:
+            check_finite(x)
+            raise
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The labels of the rows of a table."""
+        if self.method.state.probabilities is not None:
+            return super().predict_many(X)
+        import pandas as pd
+
+        with named_columns(X):
+            found = self._predicted(self._features.rows(X))
+        return pd.Series(found, index=X.index if found else X.index[:0])
+
+    def _predicted(self, rows: Any) -> list[base.typing.ClfTarget]:
+        """The labels of rows; none before the first one was learned."""
+        known = list(self._labels)
+        return [known[number] for number in self._learner.predict(rows)] if self._has_begun() else []
+
     def _probabilities(self, rows: Any) -> list[dict[Any, float]]:
+        if self.method.state.probabilities is None:
+            raise NotImplementedError(f"{self.method.name} defines no probabilities")
         if not self._has_begun():
             return []
         found = self._learner.predict_proba(rows)

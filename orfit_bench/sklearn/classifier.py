@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from orfit_bench.sklearn.base import checked_weights
@@ -13,6 +14,13 @@ from orfit_bench.sklearn.linear import LinearRows
 from orfit_bench.sklearn.tables import validate_rows
 
 Array = Any
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether the method defines probabilities; `hasattr` says so too."""
+    if estimator.method.state.probabilities is None:
+        raise AttributeError(f"{estimator.method.name} defines no probabilities: use decision_function")
+    return True
 
 
 class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
@@ -109,6 +117,7 @@ class StreamingClassifier(ClassifierMixin, LinearRows):  # type: ignore[misc]
                 columns[:, i] = found[:, self._known[label]]
         return columns
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Array) -> Array:
         """Probabilities of the classes, as those of the learner: see `orfit_bench.create`.
 

@@ -100,7 +100,9 @@ class Kernel(Protocol):
 
         Write each row's prediction before its step to out (n, r) unless it is None. Return the number of rows
         learned: fewer than n means that the next step would not have been finite and was not applied. A subspace
-        has no targets: Y is (n, 0) and out is None.
+        has no targets: Y is (n, 0) and out is None. For a classification, Y has the unit vector of each label, with a
+        column for each class known after the call: the weights of a class that appears later in it are zero until then,
+        so a method that changes the weights of other classes too keeps a field of those that it has seen.
         """
 
     def bind_row(self, s: State, p: Params) -> Callable[[Array, float], int] | None:

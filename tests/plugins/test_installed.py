@@ -61,6 +61,7 @@ PLUGINS: dict[str, tuple[str, str, str]] = {
     "a_exit": ("raise SystemExit('enough')\n", "broken", "SystemExit: enough"),
     "a_syntax": ("def :\n", "broken", "SyntaxError"),
     "a_misspelt": (HEAD + hook("method", "()"), "broken", "unknown hook 'method'"),
+    "a_unmarked": (HEAD + "def methods():\n    return ()\n", "broken", "put @hookimpl above it"),
     "a_argument": (HEAD + hook("methods", "()", "registry"), "broken", "{'registry'}"),
     "a_newer": (HEAD.replace("(1, 0)", "(1, 99)"), "broken", "requires spec 1.99, but this"),
     "a_older": (HEAD.replace("(1, 0)", "(0, 9)"), "broken", "requires spec 0.9, but this"),

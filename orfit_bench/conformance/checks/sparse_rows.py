@@ -12,9 +12,11 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Chunk
 from orfit_bench.learners.sparse import refusal
 
-WIDE, EVERY = 64, 16
-"""Features, of which each row has one in so many: few enough to be learned by a function for sparse rows."""
-CUTS = (0, 1, 4, 4, 13)
+WIDE, EVERY = 64, 4
+"""Features, of which each of the first rows has one in so many."""
+LATER, LATER_FEATURES = 13, 3
+"""The row from which on only so many features occur: all other weights have to stay as they are."""
+CUTS = (0, 1, 4, 4, LATER)
 """Calls that learn no row, one row and several."""
 
 
@@ -29,6 +31,7 @@ def _draw(context: CheckContext) -> Chunk:
     chunk = context.rows(d=WIDE)
     X = np.array(chunk.X)
     X[(np.arange(WIDE) + np.arange(len(X))[:, None]) % EVERY > 0] = 0
+    X[LATER:] = chunk.X[LATER:] * (np.arange(WIDE) < LATER_FEATURES)
     X[0] = 0
     return chunk.with_rows(X)
 
@@ -48,7 +51,8 @@ def sparse_rows_are_learned_like_dense_rows(context: CheckContext) -> Deviation:
     """Sparse rows give the state and the predictions of the same rows in dense form; wrong ones are refused."""
     chunk = _draw(context)
     dense, learner = context.train(chunk), context.create()
-    learner.partial_fit(sparse.csr_array(chunk.X), chunk.y)
+    for part in (chunk.cut(0, LATER), chunk.cut(LATER, len(chunk.X))):
+        learner.partial_fit(sparse.csr_array(part.X), part.y)
     ensure(learner.n_samples_seen_ == len(chunk.X), f"{learner.n_samples_seen_} rows seen after {len(chunk.X)}")
     pairs = [(learner, dense), (context.predict(learner, sparse.csr_array(chunk.X)), context.predict(dense, chunk.X))]
     _ensure_wrong_rows_are_refused(context, dense, chunk)

@@ -1,0 +1,200 @@
+"""Methods of other authors, which no reference helps to judge: faulty learners fail, and right ones pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import orfit_bench as ob
+from orfit_bench import spec
+from orfit_bench.conformance import Report, conform
+
+Array = Any
+Step = Callable[[Array, Array, Array, Array, Array], Array]
+"""The weights after a row, from those before it, the change by LMS, the row, its targets and its errors."""
+
+
+def unrolled(create: Any, rows: Any) -> spec.Measured:
+    """The errors before each step solve a triangular system."""
+    X, y = rows.X, rows.y
+    step = float(0.1 / (X**2).sum(axis=1).max())
+    L = np.eye(len(X)) + step * np.tril(X @ X.T, -1)
+    want = step * X.T @ np.linalg.solve(L, y)
+    w = create(step_size=step).partial_fit(X, y).array("w")[:, 0]
+    return spec.Measured(spec.deviation(w, want), len(X), float(np.linalg.cond(L)))
+
+
+METHOD = spec.Method(
+    name="own_lms",
+    summary="LMS, as another author would write it",
+    formulas="w <- w + step e x",
+    source="a textbook",
+    settings=(spec.Setting("step_size", spec.NumberOrSchedule(0, closed="neither"), 0.02, "step size"),),
+    state=spec.StateSpec((spec.Field("w", ("parameter", "output"), "weights"),)),
+    theory=spec.Theory(
+        laws=(spec.Law(unrolled, "a textbook", exponent=1),),
+        cost=spec.Cost(
+            flops=lambda s, z: 6 * z["parameter"] * z["output"], floats=lambda s, z: 3 * z["parameter"] * z["output"]
+        ),
+    ),
+)
+
+
+def kernel(step: Step = lambda w, change, x, y, e: w + change) -> SimpleNamespace:
+    def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+        for i, x in enumerate(X):
+            f = x @ s.w
+            if out is not None:
+                out[i] = f
+            with np.errstate(all="ignore"):
+                w = step(s.w, p.step_size[i] * np.outer(x, Y[i] - f), x, Y[i], Y[i] - f)
+            if not np.isfinite(w).all():
+                return i
+            s.w[...] = w
+        return len(X)
+
+    return SimpleNamespace(learn=learn)
+
+
+def torn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """Change weight after weight, until one would be infinite."""
+    for i, x in enumerate(X):
+        f = x @ s.w
+        if out is not None:
+            out[i] = f
+        for j in range(len(x)):
+            with np.errstate(all="ignore"):
+                w = s.w[j] + p.step_size[i] * x[j] * (Y[i] - f)
+            if not np.isfinite(w).all():
+                return i
+            s.w[j] = w
+    return len(X)
+
+
+@pytest.fixture
+def judge() -> Iterator[Callable[..., Report]]:
+    """Run the kit on a method and a kernel."""
+
+    class Plugin:
+        SPEC_VERSION = (1, 0)
+
+        @ob.hookimpl
+        def methods(self) -> tuple[Any, ...]:
+            return (self.method,)
+
+        @ob.hookimpl
+        def kernels(self) -> dict[tuple[str, str], Any]:
+            return {("numpy", self.method.name): self.kernel}
+
+    plugin: Any = Plugin()
+
+    def run(method: spec.Method, own: Any, **options: Any) -> Report:
+        plugin.method, plugin.kernel = method, own
+        ob.register(plugin)
+        return conform(method.name, **options)
+
+    yield run
+    ob.unregister("Plugin")
+
+
+COMPLEX = replace(METHOD, kernel=spec.KernelSpec(has_complex_form=lambda s: True))
+SPARSE = replace(METHOD, kernel=spec.KernelSpec(needs_dense_rows=lambda s: ""))
+FAULTY: dict[str, tuple[spec.Method, Any, str]] = {
+    "errors of the first output": (
+        METHOD,
+        kernel(lambda w, g, x, y, e: w + np.repeat(g[:, :1], g.shape[1], axis=1)),
+        "output_of_zeros_changes_nothing",
+    ),
+    "a torn update": (METHOD, SimpleNamespace(learn=torn), "refused_rows_leave_no_trace"),
+    "no conjugate": (
+        COMPLEX,
+        SimpleNamespace(learn=kernel().learn, COMPLEX=True),
+        "features_may_be_permuted",
+    ),
+    "leaking weights of sparse rows": (
+        SPARSE,
+        kernel(lambda w, g, x, y, e: 0.999 * w + g),
+        "sparse_rows_are_learned_like_dense_rows",
+    ),
+    "half steps of many features": (
+        METHOD,
+        kernel(lambda w, g, x, y, e: w + (g / 2 if len(x) > 40 else g)),
+        "features_of_zeros_change_nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+def test_faulty_learners_fail(fault: str, judge: Callable[..., Report]) -> None:
+    method, own, name = FAULTY[fault]
+    dtypes = ["complex128"] if fault == "no conjugate" else ["float64"]
+    report = judge(method, own, dtypes=dtypes, only=[name])
+    assert [r.status for r in report.results if r.check == name] == ["failed"], str(report)
+
+
+def signs_only(settings: Any, steps: int, X: Array, Y: Array, is_step: bool, linear: bool) -> None:
+    if not np.isin(np.asarray(Y), (-1, 1)).all():
+        raise ValueError("y: want -1 or 1")
+
+
+def perceptron(create: Any, rows: Any) -> spec.Measured:
+    """The recursion on signs."""
+    X, y = rows.X[:60], np.where(rows.y[:60] > 0, 1.0, -1.0)
+    w = np.zeros(X.shape[1])
+    for x, target in zip(X, y, strict=True):
+        w = w + (target * x if target * (x @ w) <= 0 else 0)
+    return spec.Measured(spec.deviation(create().partial_fit(X, y).array("w")[:, 0], w), 60, 1.0)
+
+
+PERCEPTRON = replace(
+    METHOD,
+    settings=(),
+    kernel=spec.KernelSpec(validate_rows=signs_only),
+    theory=replace(METHOD.theory, laws=(spec.Law(perceptron, "a textbook", exponent=1),)),
+)
+
+
+def learn_signs(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    for i, x in enumerate(X):
+        f = x @ s.w
+        if out is not None:
+            out[i] = f
+        with np.errstate(all="ignore"):
+            w = s.w + np.outer(x, np.where(Y[i] * f <= 0, Y[i], 0))
+        if not (np.isfinite(w).all() and np.isfinite(f).all()):
+            return i
+        s.w[...] = w
+    return len(X)
+
+
+COUNTED = replace(
+    METHOD,
+    state=spec.StateSpec((*METHOD.state.fields, spec.Field("large", (), "rows with a large error"))),
+    combine=spec.Combine(averages=("w",)),
+)
+
+
+def learn_and_count(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    for i in range(len(X)):
+        row = slice(i, i + 1)
+        f = X[row] @ s.w
+        if kernel().learn(s, X[row], Y[row], p.at(i), None if out is None else out[row]) == 0:
+            return i
+        s.large[...] += np.abs(Y[row] - f).max() > 0.5
+    return len(X)
+
+
+@pytest.mark.parametrize(
+    ("method", "learn"),
+    [(METHOD, kernel().learn), (PERCEPTRON, learn_signs), (COUNTED, learn_and_count)],
+    ids=["lms", "perceptron", "counted"],
+)
+@pytest.mark.integration
+def test_right_learners_conform(method: spec.Method, learn: Any, judge: Callable[..., Report]) -> None:
+    report = judge(method, SimpleNamespace(learn=learn))
+    assert report.passed, str(report)
