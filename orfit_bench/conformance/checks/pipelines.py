@@ -80,7 +80,7 @@ def _ensure_continues(context: CheckContext, how: str, move: Callable[[Any], Any
     for when in ("", f", {SEEN} rows later"):
         ensure(moved.to_bytes() == stayed.to_bytes(), f"a pipeline that was {how}{when} is another")
         ask = "decision_function" if context.method.traits.labels else "predict"
-        one, other = (np.asarray(getattr(steps, ask)(rest.X)) for steps in (moved, stayed))
+        one, other = (context.backend.asnumpy(getattr(steps, ask)(rest.X)) for steps in (moved, stayed))
         ensure(np.array_equal(one, other), f"a pipeline that was {how}{when} predicts something else")
         for steps in (moved, stayed):
             steps.partial_fit(rest.X, rest.y)
