@@ -129,7 +129,10 @@ def _changes_from(context: CheckContext, chunk: Chunk, prediction: float) -> boo
 
 @check(needs_labels)
 def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
-    """Of the classes with the largest score, the one that was seen first is predicted, for many rows and for one."""
+    """Of the classes with the largest score, the one that was seen first is predicted, for many rows and for one.
+
+    Labels keep their type.
+    """
     skip_if(context.variant.time_varying, "the transition varies with the rows")
     chunk = context.rows()
     assert chunk.y is not None
@@ -137,6 +140,10 @@ def first_of_tied_classes_is_predicted(context: CheckContext) -> None:
     for order in (["b", "c", "a"], ["c", "a", "b"]):
         learner = context.create().partial_fit(np.zeros((3, FEATURES), chunk.X.dtype), order)
         _ensure_first(context, learner, rows, order)
+    for labels in ([3, 1, 2], [False, True, True], ["b", "c", "a"]):
+        learner = context.create().partial_fit(np.zeros((3, FEATURES), chunk.X.dtype), labels)
+        kind, want = learner.classes_.dtype.kind, np.array(labels).dtype.kind
+        ensure(kind == want, f"classes_ of {labels} has the kind {kind!r}, want {want!r}")
     seen = list(dict.fromkeys(chunk.y.tolist()))
     _ensure_first(context, context.train(chunk), rows, seen)
 

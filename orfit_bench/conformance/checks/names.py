@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,10 @@ def _learn_unnamed(context: CheckContext, chunk: Chunk) -> Any:
 
 @check(needs_single_rows)
 def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
-    """Rows with names, whose entries come in any order, give the state of rows without; other names are refused."""
+    """Rows with names, whose entries come in any order, give the state of rows without; other names are refused.
+
+    A row without names is learned after them, with a warning for the first one.
+    """
     chunk = context.rows()
     learner, plain = _learn_named(context, chunk), _learn_unnamed(context, chunk)
     before = learner.to_bytes()
@@ -61,7 +65,18 @@ def named_rows_are_learned_in_any_order(context: CheckContext) -> Deviation:
             ensure(learner.to_bytes() == before, f"a row with {what} was refused and changed the learner")
         else:
             ensure(False, f"a row with {what} is accepted")
+    _ensure_warns_of_no_names(learner.copy(), chunk)
     return context.compare(chunk, (learner, plain))
+
+
+def _ensure_warns_of_no_names(learner: Any, chunk: Chunk) -> None:
+    """Rows without names, behind such with names, give one warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for i in (NAMED, NAMED + 1):
+            partial_fit(learner, chunk, i)
+    said = [w for w in caught if w.category is UserWarning and "names of columns" in str(w.message)]
+    ensure(len(said) == 1, f"{len(said)} warnings of two rows without names, want one")
 
 
 @check(needs_single_rows)

@@ -20,12 +20,16 @@ def needs_single_rows(context: CheckContext) -> str:
 
 
 def learn_one(learner: Any, x: Any, chunk: Chunk, i: int) -> None:
-    """Learn x, the row i or the same with names; every other single target as a number or label of Python."""
+    """Learn x, the row i or the same with names; some targets as numbers or labels of Python, some by keyword."""
     if chunk.y is None:
         learner.learn_one(x)
     else:
         y = chunk.y[i]
-        learner.learn_one(x, y.item() if i % 2 and y.ndim == 0 else y)
+        y = y.item() if i % 2 and y.ndim == 0 else y
+        if i % 3 == 2:
+            learner.learn_one(x=x, y=y)
+        else:
+            learner.learn_one(x, y)
 
 
 def partial_fit(learner: Any, chunk: Chunk, i: int) -> None:
