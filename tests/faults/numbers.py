@@ -163,6 +163,7 @@ def squeezes(s, X, Y, p, out):
     "more_features_than_rows",
     "agrees_with_reference_at_many_features",
     "features_may_be_permuted",
+    "features_of_zeros_change_nothing",
     reference=PLAIN_KERNEL,
 )
 def features_in_fives(s, X, Y, p, out):

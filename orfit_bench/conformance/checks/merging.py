@@ -121,7 +121,10 @@ def merge_leaves_other_unchanged(context: CheckContext) -> None:
 
 @check(needs_average, numbers="any")
 def averages_as_declared(context: CheckContext) -> Deviation:
-    """`average` gives every learner the mean of the declared fields, and changes no other."""
+    """`average` gives every learner the mean of the declared fields, and changes no other.
+
+    Only numbers may differ between the learners afterwards: each array is averaged, or follows from those that are.
+    """
     chunk = context.rows(n=12 * context.batch_size)
     parts = [context.train(chunk.cut(lo, lo + 4 * context.batch_size)) for lo in (0, 4 * context.batch_size)]
     fields = [{name: to_numpy64(a) for name, a in host_arrays_of(p).items()} for p in parts]
@@ -137,4 +140,6 @@ def averages_as_declared(context: CheckContext) -> Deviation:
     for learner, own in zip(parts, fields, strict=True):
         after, want = host_arrays_of(learner), own | expected
         pairs += [(to_numpy64(after[n]), want[n]) for n in want if n not in combine.average_weights]
+    one, other = map(host_arrays_of, parts)
+    pairs += [(to_numpy64(one[f.name]), to_numpy64(other[f.name])) for f in layout_of(parts[0]).fields if f.dims]
     return context.compare(chunk, *pairs, of="an average")
