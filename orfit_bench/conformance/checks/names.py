@@ -76,8 +76,8 @@ def _ensure_warns_of_no_names(learner: Any, chunk: Chunk) -> None:
         warnings.simplefilter("always")
         for i in (NAMED, NAMED + 1):
             partial_fit(learner, chunk, i)
-    said = [w for w in caught if w.category is UserWarning and "names of columns" in str(w.message)]
-    ensure(len(said) == 1, f"{len(said)} warnings of two rows without names, want one")
+    given = [w for w in caught if w.category is UserWarning and "names of columns" in str(w.message)]
+    ensure(len(given) == 1, f"{len(given)} warnings of two rows without names, want one")
 
 
 @check(needs_single_rows)

@@ -94,7 +94,7 @@ def test_deviations_of_known_directions_are_numbers(seed: int, backend: str) -> 
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_a_target_that_contradicts_what_moves_made_known_is_refused(backend: str) -> None:
+def test_a_target_that_contradicts_a_known_combination_is_refused(backend: str) -> None:
     """All but the first parameter are known, but rounding leaves 1e-13 of them, which is no reason to move by 1e14."""
     move = {"transition": np.eye(4) + 0.25 * np.eye(4, k=1), "process_noise": 0.0}
     learner = ob.create("kalman", form="square_root", backend=backend, initial_covariance=1e4)
