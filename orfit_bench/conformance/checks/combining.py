@@ -60,7 +60,7 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
     return worst(
         [
             *(_compare(context, *pair, "averaged in either order") for pair in zip(parts, swapped, strict=True)),
-            _compare(context, *parts, "averaged", arrays_only=True),
+            _compare(context, parts[0], parts[1], "averaged", arrays_only=True),
             _compare(context, equal[2], before, "averaged with its copies"),
         ]
     )
@@ -68,8 +68,8 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
 
 def _compare(context: CheckContext, got: Any, want: Any, of: str, arrays_only: bool = False) -> Deviation:
     """Compare the fields that are compared by their entries; the step may be counted differently."""
-    fields = [f for f in layout_of(want).fields if f.compared == "entries"]
-    names = [f.name for f in fields if f.dims or not arrays_only]
+    compared = [f for f in layout_of(want).fields if f.compared == "entries"]
+    names = [f.name for f in compared if f.dims or not arrays_only]
     fields, expected = host_arrays_of(got), host_arrays_of(want)
     pairs = [(np.asarray(fields[name]), np.asarray(expected[name])) for name in names]
     return context.compare(context.rows(n=12 * context.batch_size), *pairs, of=of)
