@@ -9,6 +9,7 @@ Shapes: P (p, p), J (q, p), R (q, q), scale (p,).
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,19 +47,23 @@ def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> ExactGain:
     return ExactGain((U @ H.T) @ H, H, float(values[unknown].min(initial=1)))
 
 
-def judge_errors(s: Any, Z: Array, p: Any) -> int:
-    """The verdict on errors Z of rows without noise, in deviations: so large ones show that a deviation is rounding.
+def judge_errors(s: Any, H: Array, J: Array, E: Array, p: Any) -> int:
+    """The verdict on errors E (q, r) of rows J without noise, which H (k, q) turns into deviations.
 
-    A transition may mix no more of what is unknown into what is known, so that rounding is all that is left there, and
-    `scale` no longer tells. It is some sqrt(eps) of a deviation, which targets that do not fit are eps^(-1/2) of away:
-    such rows are refused, and half of that is marked as degraded. A state that has not moved has any prior.
+    After a transition, rounding may be all that is left of the variance along some rows, and `scale` no longer tells,
+    as it has become as small. Rounding leaves some sqrt(eps) of a deviation; targets that contradict what is known are
+    eps^(-1/2) such deviations away and are refused, and from eps^(-1/4) on the state is marked. Variance that noise has
+    just brought is no rounding, and a state that has not moved interpolates from any prior.
     """
-    if not (s.moved or (p.is_dynamic and p.t > 1)):
+    if not s.moved:
         return ACCEPTED
-    largest = float(np.abs(Z).max(initial=0))
-    if not largest <= np.finfo(Z.dtype).eps ** -0.5:
+    brought = p.observation_noise if p.process_noise is None else p.observation_noise + J @ p.process_noise @ J.T
+    eps = float(np.finfo(E.dtype).eps)
+    old = ((H @ brought) * H).sum(axis=1) < math.sqrt(eps)  # of the variance 1 of H e
+    largest = float(np.abs(H[old] @ E).max(initial=0))
+    if not largest <= eps**-0.5:
         return REFUSED
-    return DEGRADED if largest > np.finfo(Z.dtype).eps ** -0.25 else ACCEPTED
+    return DEGRADED if largest > eps**-0.25 else ACCEPTED
 
 
 def known_parameters(P: Array, scale: Array) -> tuple[Array, bool]:

@@ -25,7 +25,7 @@ def learn_exactly(s: Any, J: Array, E: Array, p: Any) -> bool:
     P, R = s.covariance, p.observation_noise
     K, H, least = exact_gain(P, J, R, s.scale)
     mean = s.mean + K @ E
-    verdict = judge_errors(s, H @ E, p)
+    verdict = judge_errors(s, H, J, E, p)
     if verdict == REFUSED or not np.isfinite(mean).all():
         return False
     s.mean[...] = mean

@@ -61,6 +61,8 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         part = slice(begin, end)
         predictions = None if out is None else out[part]
         if begin < end and exact[begin]:
+            if np.broadcast_to(p.is_dynamic.any(axis=-1), len(X))[p.t == 1 : begin].any():
+                s.moved[...] = 1  # by rows before these
             learned = learn_noiseless_rows(s, X[part], Y[part], p, begin, predictions)
         else:
             learned = learn_noisy_rows(s, X[part], Y[part], noise[part], p, begin, predictions)
@@ -223,6 +225,7 @@ def predict_step(s: Any, mean: Array, p: Any) -> bool:
     if p.is_dynamic:
         s.scale[...] = moved_scale(s.covariance, p.transition, P)
         s.covariance[...] = P
+        s.moved[...] = 1
     return True
 
 

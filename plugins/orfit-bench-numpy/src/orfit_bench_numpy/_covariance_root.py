@@ -41,6 +41,7 @@ def predict_root(s: State, mean: Array, p: Params) -> bool:
     if p.is_dynamic:
         terms = deviations(S) if F is None else np.abs(F) @ deviations(S)  # of which rows of F S may leave little
         set_root(s, triangularize_columns(moved))
+        s.moved[...] = 1
         s.scale[...] = np.maximum(np.diagonal(s.covariance), terms**2)
     return True
 
@@ -114,8 +115,8 @@ def learn_exactly(s: State, J: Array, E: Array, p: Params, after: Array) -> tupl
     U = exact_directions(J, R)
     S = S - U @ (U.T @ S)  # what rounding has left of a variance of zero: eps S, and S+ may be much smaller than S
     S = drop_known_directions(S, np.sqrt(s.scale))  # a transition, of any later step, replaces `scale`
-    Z = W[:, unknown].T @ (unit * E) / values[unknown, None]  # in deviations
-    return turned[:, unknown] @ Z, triangularize_columns(S), judge_errors(s, Z, p)
+    H = (W[:, unknown] / values[unknown]).T * unit.T  # H T T' H' = I
+    return turned[:, unknown] @ (H @ E), triangularize_columns(S), judge_errors(s, H, J, E, p)
 
 
 def exact_directions(J: Array, R: Array) -> Array:

@@ -88,6 +88,7 @@ def predict_step(s: State, mean: Array, p: Params) -> bool:
     if p.is_dynamic:
         s.scale[...] = moved_scale(s.covariance, F, P)
         s.covariance[...] = P
+        s.moved[...] = 1
     return True
 
 
@@ -121,7 +122,7 @@ def update_exactly(s: State, J: Array, E: Array, p: Params) -> bool:
     P, R = s.covariance, p.observation_noise
     K, H, smallest = exact_gain(P, J, R, s.scale)  # (d, q): K = Sigma X (R + X'Sigma X)^+
     mean = s.mean + K @ E
-    verdict = judge_errors(s, H @ E, p)
+    verdict = judge_errors(s, H, J, E, p)
     if verdict == REFUSED or not is_finite(mean):
         return False
     s.mean[...] = mean
