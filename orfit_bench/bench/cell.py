@@ -163,10 +163,10 @@ def _measure(cell: Cell, memory_budget: float, timed: bool) -> dict[str, Any]:
 
 
 def _hash_of_rows(data: Data) -> str:
-    """A hash of the rows that are learned and of those of the test set; empty if they stay in a file."""
-    parts = [data.X, data.y, *(data.test or ())]
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    return make_array_key(arrays) if len(arrays) == sum(part is not None for part in parts) else ""
+    """A hash of the rows that are learned and of the test set; empty if they stay in a file, or are objects."""
+    parts = [part for part in (data.X, data.y, *(data.test or ())) if part is not None]
+    in_memory = all(isinstance(p, np.ndarray) and not isinstance(p, np.memmap) and p.dtype != object for p in parts)
+    return make_array_key(parts) if in_memory else ""
 
 
 def _evaluate(record: Record, memory_budget: float) -> tuple[dict[str, float | None], list[str]]:

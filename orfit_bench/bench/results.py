@@ -64,7 +64,10 @@ COORDINATES: dict[str, tuple[Get, str]] = {
     "reason": (lambda r: r["reason"], "why the status is not ok"),
     "notes": (lambda r: "; ".join(r.get("notes", [])), "warnings, and metrics that failed"),
     "supplier": (lambda r: r["supplier"], "distribution that supplied the kernel"),
-    ROWS_HASH: (lambda r: r.get(ROWS_HASH, ""), "hash of the rows, empty if they stayed in a file or the cell failed"),
+    ROWS_HASH: (
+        lambda r: r.get(ROWS_HASH, ""),
+        "hash of the rows; empty if they stayed in a file, or the cell failed",
+    ),
     "key": (lambda r: r["key"], "hash of the description of the cell"),
 }
 NUMBERS: dict[str, tuple[str, str]] = {

@@ -108,9 +108,10 @@ def compile_kernel(backend: str, method: str, dtype: str) -> str:
 
     try:
         known, kernel = registry().backends[backend], registry().kernel(backend, method)
+        before = len(known.compiled(kernel)) if known.compiled else 0
         if known.compile:
             known.compile(kernel, dtype)
-        if known.compiled and not known.compiled(kernel):  # it is compiled by its first rows
+        if known.compiled and len(known.compiled(kernel)) == before:  # then it is compiled by its first rows, or was
             learn_first_rows(backend, method, dtype)
     except (Exception, SystemExit) as error:
         return describe_error(error)

@@ -60,8 +60,7 @@ class Processes:
                     deaths += 1
                     if deaths > MAX_DEATHS_ALONE:
                         raise DiedError(
-                            f"shard {done}: the process that learned it died {deaths} times, the last "
-                            f"{MAX_DEATHS_ALONE} times with no other shard beside it"
+                            f"shard {done}: the process died {MAX_DEATHS_ALONE} times while it learned this shard alone"
                         ) from None
                     pool.shutdown(wait=True, cancel_futures=True)
                     pool = self._start(1)

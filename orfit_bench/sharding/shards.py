@@ -9,7 +9,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from orfit_bench.errors import suggest
-from orfit_bench.tables.columns import read_columns
+from orfit_bench.tables.columns import is_table, read_columns
+from orfit_bench.tables.data_arrays import is_data_array
 from orfit_bench.tables.encoding import find_encoding
 from orfit_bench.tables.files import open_file
 from orfit_bench.tables.rows import Cursor
@@ -69,11 +70,12 @@ def column_names(shard: Any, target: str | Sequence[str] | None) -> tuple[str, .
     if isinstance(shard, str | Path):
         source, named = open_file(str(shard)), _names(target)
         return tuple(name for name in source.kinds if name not in named and name not in source.index)
-    if callable(shard) or isinstance(shard, Iterator) or hasattr(shard, "dask"):
+    is_pair = isinstance(shard, tuple | list) and len(shard) == 2
+    rows = shard[0] if is_pair else shard
+    if hasattr(rows, "dask") or not (is_table(rows) or is_data_array(rows)):
         return ()
-    if isinstance(shard, tuple | list):
-        return () if len(shard) != 2 or hasattr(shard[0], "dask") else read_columns(shard[0][:1], "X").names
-    return read_columns(shard[:1] if target is None else _split(shard[:1], _names(target))[0], "X").names
+    first = rows[:1]
+    return read_columns(first if is_pair or target is None else _split(first, _names(target))[0], "X").names
 
 
 def _names(target: str | Sequence[str] | None) -> list[str]:

@@ -37,7 +37,7 @@ def read_columns(
         )
     if is_data_array(value):
         return read_data_array(value, argument, known, width)
-    if not any(hasattr(type(value), name) for name in TABLE_PROTOCOLS):
+    if not is_table(value):
         return NamedValues(value)
     table = _as_narwhals(value, argument)
     if table is None:
@@ -57,11 +57,18 @@ def read_columns(
     return NamedValues(side_by_side([columns[i] for i in order], argument, len(table), missing), names)
 
 
+def is_table(value: Any) -> bool:
+    """Whether it is a table, or a column of one."""
+    return any(hasattr(type(value), name) for name in TABLE_PROTOCOLS)
+
+
 def read_labels(value: Any) -> Any:
     """The labels of a column, or of a table with one column, as an array or list; all else as it is."""
     if type(value) is np.ndarray or isinstance(value, (list, tuple)):
         return value
-    if not any(hasattr(type(value), name) for name in TABLE_PROTOCOLS):
+    if is_data_array(value):
+        return value.to_numpy()
+    if not is_table(value):
         return value
     column = _as_narwhals(value, "y")
     if column is None:

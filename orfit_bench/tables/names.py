@@ -70,7 +70,7 @@ def labels_of(value: Any) -> tuple[str, ...]:
     elif hasattr(type(value), "coords") and hasattr(type(value), "dims"):
         found = [value.coords[dim].to_numpy() for dim in value.dims if dim in value.coords]
     else:
-        found = [value.columns] if hasattr(type(value), "columns") else []
+        found = [getattr(value, name) for name in ("column_names", "columns") if hasattr(type(value), name)][:1]
     for labels in found:
         texts = [label_text(label) for label in labels]
         if texts != [str(i) for i in range(len(texts))]:

@@ -1,4 +1,4 @@
-"""Labels of rows: the index of pandas and the coordinate of xarray. Where X and y both have some, they must agree."""
+"""Labels of rows: the index of pandas and the coordinate of xarray. Those of X and y must not be permuted."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from orfit_bench.tables.data_arrays import is_data_array
 
 
 def check_rows_agree(X: Any, value: Any, argument: str, axes: int = 1) -> None:
-    """ValueError where two tables label their rows differently.
+    """ValueError where two tables have the same labels of rows in another order.
 
-    Rows that are numbered 0, 1, ... have no labels; but the same numbers in another order are labels.
+    Other labels are taken by their places: targets of the next day have other dates than their rows.
 
     Parameters
     ----------
@@ -29,27 +29,25 @@ def check_rows_agree(X: Any, value: Any, argument: str, axes: int = 1) -> None:
         _check_dimensions(X, value, argument, axes)
     for axis in range(axes):
         one, other = _labels(X, axis), _labels(value, axis)
-        if one is not None and other is not None and not _agree(one, other):
-            row = int(np.flatnonzero(~np.equal(one.to_numpy(object), other.to_numpy(object)))[0])
+        if one is not None and other is not None and _are_permuted(one, other):
+            row = int((one != other).argmax())
+            here, there = (index[row : row + 1].tolist()[0] for index in (other, one))
             raise ValueError(
-                f"{argument}: its rows have other labels than those of X: row {row} has {other[row]!s}, in X "
-                f"{one[row]!s}. Put them in the same order, or pass {argument}.to_numpy() if they are in order"
+                f"{argument}: its rows have the labels of X in another order: row {row} has {here!r}, in X {there!r}. "
+                f"Put them in the same order, or pass {argument}.to_numpy() if they are in order"
             )
 
 
-def _agree(one: Any, other: Any) -> bool:
-    """Whether two indexes label rows alike; those of other lengths are refused later, for their shapes."""
+def _are_permuted(one: Any, other: Any) -> bool:
+    """Whether two indexes have the same labels in another order."""
     if one is other or len(one) != len(other) or one.equals(other):
-        return True
-    if _is_numbered(one) or _is_numbered(other):
-        labels = (other if _is_numbered(one) else one).to_numpy()
-        return labels.dtype.kind not in "iu" or not np.array_equal(np.sort(labels), np.arange(len(labels)))
-    return False
-
-
-def _is_numbered(index: Any) -> bool:
-    """Whether the labels are 0, 1, ..., by which pandas numbers rows without labels."""
-    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+        return False
+    if one.is_monotonic_increasing and other.is_monotonic_increasing:  # which is kept with an index
+        return False
+    try:
+        return bool(one.sort_values().equals(other.sort_values()))
+    except TypeError:  # labels without an order
+        return False
 
 
 def _check_dimensions(X: Any, value: Any, argument: str, axes: int) -> None:

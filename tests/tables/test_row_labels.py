@@ -1,4 +1,4 @@
-"""Labels of rows, where X and what comes with it have some: they must agree."""
+"""Labels of rows, where X and what comes with it have some: they must not be permuted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_rows_in_another_order_are_refused(learn: Any, index: Any) -> None:
     X = frame(index)
     learn(X, X["a"])
     learn(X, pd.Series(X["a"].to_numpy()))  # numbered, so without labels
-    message = r"its rows have other labels than those of X: row 0 has .*, in X .*\. Put them .*to_numpy\(\)"
+    message = r"its rows have the labels of X in another order: row 0 has .*, in X .*\. Put them .*to_numpy\(\)"
     with pytest.raises(ValueError, match=message):
         learn(X, X["a"].iloc[TURNED])
     with pytest.raises(ValueError, match=message):
@@ -55,8 +55,29 @@ def test_rows_that_only_one_side_labels_are_taken_in_order() -> None:
     X = frame()
     for y in (X["a"].tolist(), X["a"].to_numpy(), X["a"].reset_index(drop=True), xr.DataArray(X["a"].to_numpy())):
         assert ob.create("rls").partial_fit(X, y).n_samples_seen_ == 6
-    later = pd.Series(X["a"].to_numpy(), index=range(10, 16))
-    assert ob.create("rls").partial_fit(frame(range(6)), later).n_samples_seen_ == 6
+
+
+@pytest.mark.parametrize(
+    ("of_rows", "of_targets"),
+    [
+        (range(6), range(10, 16)),
+        (TIMES, TIMES + pd.Timedelta(days=1)),  # the target of the next day
+        (TIMES.tz_localize("UTC"), TIMES.tz_localize("UTC").tz_convert("Asia/Tokyo")),
+        (["u", 1, None, "v", 2, "w"], ["v", 1, None, "u", 2, "w"]),  # labels without an order
+        (pd.array([1, 2, pd.NA, 4, 5, 6], "Int64"), pd.array([1, 2, 3, 4, 5, 6], "Int64")),
+    ],
+    ids=["later numbers", "later times", "time zones", "mixed", "missing"],
+)
+def test_other_labels_are_taken_by_their_places(of_rows: Any, of_targets: Any) -> None:
+    X = frame(of_rows)
+    y = pd.Series(X["a"].to_numpy(), index=of_targets)
+    assert ob.create("rls").partial_fit(X, y, sample_weight=y.abs()).n_samples_seen_ == 6
+
+
+def test_labels_of_xarray_are_read_by_every_learner() -> None:
+    X, y = array("time", "feature"), xr.DataArray(list("uvuvuv"), dims="time", coords={"time": TIMES})
+    one = ob.create("class_rls").partial_fit(X, y)
+    assert one.classes_.tolist() == ["u", "v"]
 
 
 def test_other_lengths_are_refused_for_their_shapes() -> None:
@@ -70,12 +91,12 @@ def test_fleets_compare_the_labels_of_members_and_rows() -> None:
     plain = ob.fleet("rls", 3, ridge=1e-6).partial_fit(X.to_numpy(), y.to_numpy())
     np.testing.assert_allclose(fleet.predict(X), plain.predict(X.to_numpy()), atol=1e-12)
     for wrong in (y[:, TURNED], y[[1, 0, 2]]):
-        with pytest.raises(ValueError, match="its rows have other labels"):
+        with pytest.raises(ValueError, match="in another order"):
             fleet.partial_fit(X, wrong)
     with pytest.raises(ValueError, match=r"got the dimensions 'time', 'sensor', .* y.transpose\('sensor', 'time'\)"):
         fleet.partial_fit(X, y.T)
     labels = ob.fleet("class_rls", 3).partial_fit(X, y > 0)
-    with pytest.raises(ValueError, match="its rows have other labels"):
+    with pytest.raises(ValueError, match="in another order"):
         labels.partial_fit(X, (y > 0)[:, TURNED])
 
 

@@ -14,7 +14,6 @@ from orfit_bench.learners.fleets.state import UNKNOWN, FleetState, with_new_clas
 from orfit_bench.spec.backend import Array
 from orfit_bench.state.state import Sizes
 from orfit_bench.tables.columns import read_labels
-from orfit_bench.tables.data_arrays import is_data_array
 from orfit_bench.tables.row_labels import check_rows_agree
 
 
@@ -118,7 +117,7 @@ class ClassifierFleet(SupervisedFleet):
         state = self._usable()
         rows = read_rows(X, which, len(self), state, self.dtype)
         check_rows_agree(X, y, "y", len(rows.shape))
-        given = np.asarray(y if is_data_array(y) else read_labels(y))
+        given = np.asarray(read_labels(y))
         if given.shape != rows.shape:
             raise ValueError(f"y: got shape {given.shape}, want {rows.shape}, one label for each row")
         known = state.classes if state else ()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from helpers.filters import Same, X, moments, y
+from helpers.filters import NAN, Same, X, moments, y
 
 import orfit_bench as ob
 from orfit_bench.catalogue.shared.gaussian_states import condition_on_rows as conditioned
@@ -124,3 +126,29 @@ def test_targets_far_from_what_a_moved_state_expects_are_warned_of_or_refused(fo
         learner.copy().step([[0.0, 1.0]], [1e3])
     with pytest.warns(ob.AccuracyWarning):
         learner.step([[0.0, 1.0]], [1.0])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("form", ["covariance", "square_root"])
+@pytest.mark.parametrize(("noise", "dtype"), [(1e-6, "float32"), (1e-16, "float64")])
+def test_a_level_that_jumps_is_learned(noise: float, dtype: str, form: str, backend: str) -> None:
+    """The variance that process noise has brought is no rounding, however far the target is away."""
+    learner = ob.create("kalman", form=form, backend=backend, dtype=dtype, process_noise=noise, observation_noise=0.0)
+    learner.partial_fit(np.ones((4, 1), dtype), np.array([0.0, 0.0, 3.0, 3.0], dtype))
+    assert learner.array("mean") == 3
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_refusal_does_not_depend_on_the_chunks(backend: str) -> None:
+    """The state rests before the last two rows, and has moved before them."""
+    moves = np.array([np.eye(2), [[1, 1], [0, 1]], np.eye(2), np.eye(2)])
+    rows, targets = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]]), np.array([1.0, NAN, 1e9, 1e9])
+
+    def learn_in_chunks(cuts: list[int]) -> None:
+        learner = ob.create("kalman", backend=backend, observation_noise=0.0)
+        for lo, hi in pairwise(cuts):
+            learner.partial_fit(rows[lo:hi], targets[lo:hi], transition=moves[lo:hi])
+
+    for cuts in ([0, 4], [0, 1, 2, 3, 4], [0, 2, 4]):
+        with pytest.raises(ob.DivergedError, match="step 3"):
+            learn_in_chunks(cuts)
