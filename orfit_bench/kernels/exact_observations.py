@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from orfit_bench.kernels.filtering import regained_covariance
 from orfit_bench.kernels.guards import ACCEPTED, DEGRADED, REFUSED, rounding_bound
 
 Array = NDArray[Any]
@@ -50,17 +51,17 @@ def exact_gain(P: Array, J: Array, R: Array, scale: Array) -> ExactGain:
 def judge_errors(s: Any, H: Array, J: Array, E: Array, p: Any) -> int:
     """The verdict on errors E (q, r) of rows J without noise, which H (k, q) turns into deviations.
 
-    After a transition, rounding may be all that is left of the variance along some rows, and `scale` no longer tells,
-    as it has become as small. Rounding leaves some sqrt(eps) of a deviation; targets that contradict what is known are
-    eps^(-1/2) such deviations away and are refused, and from eps^(-1/4) on the state is marked. Variance that noise has
-    just brought is no rounding, and a state that has not moved interpolates from any prior.
+    After a transition, the variance along some rows may be only rounding, and `scale`, then as small, does not show it.
+    Rounding leaves some sqrt(eps) of a deviation; targets that contradict what is known are eps^(-1/2) such deviations
+    away and are refused, and from eps^(-1/4) on the state is marked. Variance that the noise has just added is not
+    rounding, and a state that has not moved interpolates from any prior.
     """
     if not s.moved:
         return ACCEPTED
-    brought = p.observation_noise if p.process_noise is None else p.observation_noise + J @ p.process_noise @ J.T
-    eps = float(np.finfo(E.dtype).eps)
-    old = ((H @ brought) * H).sum(axis=1) < math.sqrt(eps)  # of the variance 1 of H e
-    largest = float(np.abs(H[old] @ E).max(initial=0))
+    R, regained, eps = p.observation_noise, regained_covariance(J, p), float(np.finfo(E.dtype).eps)
+    added = R if regained is None else R + regained
+    was_known = ((H @ added) * H).sum(axis=1) < math.sqrt(eps)  # of the variance 1 of H e
+    largest = float(np.abs(H[was_known] @ E).max(initial=0))
     if not largest <= eps**-0.5:
         return REFUSED
     return DEGRADED if largest > eps**-0.25 else ACCEPTED

@@ -25,14 +25,8 @@ def kinds_for(dtype: np.dtype[Any]) -> str:
     return NUMBERS + "c" if dtype.kind == "c" else NUMBERS
 
 
-def as_real(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Value as a host array of dtype, C order, whether finite or not."""
-    array: np.ndarray[Any, Any] = convert(value, name, dtype)
-    return array
-
-
 def convert(value: object, name: str, dtype: np.dtype[Any], xp: ModuleType = np) -> Array:
-    """A C-ordered array of dtype; TypeError for what is no real number, ValueError for overflow."""
+    """A C-ordered array of dtype, finite or not; TypeError for what is no real number, ValueError for overflow."""
     array = as_array(value, name, xp)
     given = host_dtype(array)
     if given.kind not in kinds_for(dtype):

@@ -124,11 +124,12 @@ def _divide_by_root(rule: Rule, J: Array, R: Array, scale: float) -> np.ndarray[
     error = 2 * eps * scale * np.linalg.norm(Z, axis=0) * (np.linalg.norm(root, axis=0) @ np.abs(V))
     share = float((error / (1 + scale * (Z**2).sum(axis=0))).max(initial=0))
     if share > LARGEST_ERROR:
-        text = (
-            f"variances of predictions may be wrong by a factor of {1 + share:.3g}, since the rows that were learned "
+        warn(
+            f"{rule.method.name}: variances of predictions may be wrong by a factor of {1 + share:.3g}, since the rows "
+            f"that were learned hardly determine some weights in {rule.dtype.name}: learn in a wider dtype, or set a "
+            f"larger ridge",
+            AccuracyWarning,
         )
-        text += f"hardly determine some weights in {rule.dtype.name}: learn in a wider dtype, or set a larger ridge"
-        warn(f"{rule.method.name}: {text}", AccuracyWarning)
     return np.asarray(math.sqrt(scale) * Z.T)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from orfit_bench.learners.conversion import as_array, as_real, convert, namespace_of
+from orfit_bench.learners.conversion import as_array, convert, namespace_of
 
 Array = Any
 MAX_SQUARES = 10_000
@@ -128,7 +128,7 @@ def _plain(values: Iterable[Any]) -> list[Any]:
 
 def numbers(value: object, name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Value as a finite host array of dtype, C order."""
-    array = as_real(value, name, dtype)
+    array: np.ndarray[Any, Any] = convert(value, name, dtype)
     check_finite(array, name)
     return array
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orfit_bench.learners import validation
-from orfit_bench.learners.conversion import as_real
+from orfit_bench.learners.conversion import convert
 from orfit_bench.learners.named_rows import NamedState, read_features
 from orfit_bench.learners.sparse import is_sparse
 from orfit_bench.spec.backend import Array
@@ -133,7 +133,7 @@ def as_numbers(
     value: object, name: str, dtype: np.dtype[Any], gaps: bool = False, names: Sequence[str] = ()
 ) -> HostArray:
     """A C-order array of dtype with finite numbers; with `gaps` NaN is allowed. Errors say the name of the column."""
-    array: HostArray = as_real(value, name, dtype)
+    array: HostArray = convert(value, name, dtype)
     if validation.has_finite_sum(array):
         return array
     bad = np.isinf(array) if gaps else ~np.isfinite(array)
