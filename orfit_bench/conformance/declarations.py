@@ -178,19 +178,24 @@ def _metric_faults(metric: Metric) -> Iterator[str]:
     directions = get_args(Direction)
     if metric.better not in directions:
         yield f"better={metric.better!r}, want one of {', '.join(directions)}"
-    values = {record.learner.rule.method.name: metric.measure(record) for record in _records(KINDS_OF_RECORDS)}
+    values = _measured(metric, KINDS_OF_RECORDS)
     if all(value is None for value in values.values()):
         others = [
             name
             for name in registry().methods
             if not registry().suppliers.get(("methods", name), "").startswith("orfit-bench ")
         ]
-        values |= {record.learner.rule.method.name: metric.measure(record) for record in _records(others)}
+        values |= _measured(metric, others)
     if all(value is None for value in values.values()):
         yield f"it is None for each of {', '.join(values)}, so that no table would show it"
     for method, value in values.items():
         if value is not None and not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
             yield f"it is {value!r} for {method} on the reference backend, want a finite number or None"
+
+
+def _measured(metric: Metric, methods: Iterable[str]) -> dict[str, Any]:
+    """The value of the metric for each of these methods that can learn."""
+    return {record.learner.rule.method.name: metric.measure(record) for record in _records(methods)}
 
 
 def _records(methods: Iterable[str]) -> Iterator[Record]:

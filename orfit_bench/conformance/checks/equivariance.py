@@ -16,6 +16,7 @@ from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.conformance.variants import Variant
+from orfit_bench.learners.arguments import is_complex
 from orfit_bench.learners.restoring import restore
 from orfit_bench.spec import LINEAR, Field, Integer, Model
 
@@ -40,8 +41,7 @@ def needs_linear_predictions(context: CheckContext) -> str:
 
 def needs_features_in_any_order(context: CheckContext) -> str:
     """The method must learn the linear model, and of complex numbers predict targets."""
-    is_complex = np.dtype(context.dtype).kind == "c"
-    return needs_linear_model(context) or (needs_predictions(context) if is_complex else "")
+    return needs_linear_model(context) or (needs_predictions(context) if is_complex(context.dtype) else "")
 
 
 @check(needs_features_in_any_order, numbers="any")
@@ -51,15 +51,14 @@ def features_may_be_permuted(context: CheckContext) -> Deviation:
     Complex features may also be multiplied by -1, i and -i, which changes no prediction from a start of zeros.
     """
     skip_if(not _is_linear(context), ORDERS)
-    is_complex = np.dtype(context.dtype).kind == "c"
     sizes = FEW if context.variant.settings or context.variant.outputs else FEW + MANY
-    turned = _turned(context, context.rows()) if is_complex else None
+    turned = _turned(context, context.rows()) if is_complex(context.dtype) else None
     return worst([_permuted(context, context.rows(n=ROWS - 6, d=d)) for d in sizes] + ([turned] if turned else []))
 
 
 def _turned(context: CheckContext, chunk: Chunk) -> Deviation | None:
     """The deviation of predictions of rows with turned features; None where weights do not start at zero."""
-    if not context.method.traits.supervised or _starts_away_from_zero(context, chunk):
+    if _starts_away_from_zero(context, chunk):
         return None
     turns = np.resize(np.array([1j, 1, -1, -1j], chunk.X.dtype), chunk.X.shape[1])
     plain, turned = (learn_or_skip(context, context.create(), c) for c in (chunk, chunk.with_rows(chunk.X * turns)))
@@ -121,8 +120,9 @@ def _in_order(field: Field, a: Array, order: Array) -> Array:
 def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
     """Additional features that are always zero change no prediction of a learner that starts with zeros."""
     skip_if(not _is_linear(context), ORDERS)
+    many = [] if context.variant.settings else [(4, [0] * MANY_FEATURES)]
     found = []
-    for d, at in ((1, [0]), (4, [2]), *((4, [0] * MANY_FEATURES) for _ in range(not context.variant.settings))):
+    for d, at in [(1, [0]), (4, [2]), *many]:
         chunk = context.rows(d=d)
         wide = chunk.with_rows(np.insert(chunk.X, at, 0, axis=1))
         if _starts_away_from_zero(context, chunk) or not _starts_alike(context, chunk, wide, at):
@@ -135,13 +135,14 @@ def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
 
 def _starts_alike(context: CheckContext, chunk: Chunk, wide: Chunk, at: list[int]) -> bool:
     """Whether a start without the entries of features of zeros is that of rows without these: it is not drawn anew."""
-    narrow, start = context.initialize(chunk), host_arrays_of(context.initialize(wide))
+    narrow = context.initialize(chunk)
+    expected, start = host_arrays_of(narrow), host_arrays_of(context.initialize(wide))
     added = np.arange(len(at)) + at[0]
     for field in layout_of(narrow).fields:
         a = start[field.name]
         for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
             a = np.delete(a, added, axis)
-        if not np.array_equal(a, host_arrays_of(narrow)[field.name]):
+        if not np.array_equal(a, expected[field.name]):
             return False
     return True
 
