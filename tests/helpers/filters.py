@@ -70,4 +70,15 @@ def slope(w: Any) -> Any:
     return np.array([[1, 0.1, 0], [-0.1 * np.cos(w[0]), 1, 0], [0.9 * w[2], 0, 0.9 * w[0]]], w.dtype)
 
 
+def steps_without_warning(learner: ob.Learner, A: Any, Y: Any, **varying: Any) -> bool:
+    """Learn the rows A of one time step; False where these are refused, or learned with a warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            learner.step(A, Y, **varying)
+        except ob.DivergedError:
+            return False
+    return not caught
+
+
 X, y, GIVEN = scene()
