@@ -115,12 +115,12 @@ def remembered_steps(ff: float, t: int) -> float:
     return (1 - ff**t) / (1 - ff)
 
 
-def remaining_variances(R: Array, regained: Array | None) -> Array:
+def remaining_variances(pivots: Array, R: Array, regained: Array | None) -> Array:
     """The least variance (q,) that the next step finds along each row, given the rows before it.
 
-    It is that of the noise R, and of what the rows regain before the next step, a covariance (q, q).
+    It is that of the noise R, with its `noise_pivots`, and of what the rows regain before the next step, a covariance
+    (q, q).
     """
-    pivots = noise_pivots(R)
     return pivots if regained is None else np.maximum(pivots, noise_pivots(R + regained))
 
 
@@ -189,10 +189,11 @@ def factor_covariance(
     `variances` (p,) are those of P, as in `measure_precision`; `regained` (q, q) is the covariance that is added along
     the rows before the next step.
     """
-    L = factor_innovation(S, noise_pivots(R))
+    pivots = noise_pivots(R)
+    L = factor_innovation(S, pivots)
     if L is None:
         return None
-    precision = measure_precision(variances, J, S, L, remaining_variances(R, regained), limits)
+    precision = measure_precision(variances, J, S, L, remaining_variances(pivots, R, regained), limits)
     return None if precision.exhausted else Factor(L, precision.degraded)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -31,14 +32,12 @@ def is_applied(applied: object, function: Callable[..., Any]) -> bool:
 
 def rows_learned(learned: object, learn: Callable[..., Any]) -> int:
     """The number of rows that `learn` of a kernel returned; TypeError if it is no integer, or a boolean."""
-    try:
-        if isinstance(learned, (bool, np.bool_)):
-            raise TypeError
-        return operator.index(learned)  # type: ignore[arg-type]  # which raises TypeError
-    except TypeError:
-        got = "None" if learned is None else type(learned).__name__
-        got = f"{learned}" if isinstance(learned, (bool, np.bool_)) else got
-        raise TypeError(f"{with_place(learn)} returned {got}, want the number of rows learned, an integer") from None
+    is_boolean = isinstance(learned, (bool, np.bool_))
+    if not is_boolean:
+        with suppress(TypeError):
+            return operator.index(learned)  # type: ignore[arg-type]  # which raises TypeError
+    got = str(learned) if is_boolean or learned is None else type(learned).__name__
+    raise TypeError(f"{with_place(learn)} returned {got}, want the number of rows learned, an integer")
 
 
 def check_result(value: Any, what: str, shape: tuple[int, ...]) -> Array:

@@ -31,13 +31,15 @@ def learn_shard(plan: Plan, number: int, shard: Any, state: bytes | None, done: 
     try:
         learner: Any = _restored(plan, state) if state else create(**plan.arguments)
         for X, y in _part(read_shard(shard, plan.target), done, plan.rounds):
-            rows = read_columns(X, "X", plan.columns) if plan.columns else X
+            rows = X
+            if plan.columns:
+                check_rows_agree(X, y, "y")  # columns that were read have no labels
+                rows = read_columns(X, "X", plan.columns)
             if y is None and learner.method.traits.supervised:
                 raise TypeError(
                     f"{learner.method.name} learns targets, but these rows have none: pass target=, "
                     f"the name of their column, or pairs (X, y)"
                 )
-            check_rows_agree(X, y, "y")
             learner.partial_fit(rows) if y is None else learner.partial_fit(rows, y)
         learned: bytes = learner.flush().to_bytes()
         return learned

@@ -76,6 +76,62 @@ def torn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
     return len(X)
 
 
+def draw_basis(settings: Any, sizes: Any, draw: Any) -> Array:
+    return np.linalg.qr(draw((sizes["feature"], sizes["n_components"])))[0]
+
+
+SUBSPACE = replace(
+    METHOD,
+    name="own_pca",
+    summary="Oja's rule, as another author would write it",
+    formulas="C <- QR(C + step x x'C)",
+    kind="subspace",
+    settings=(
+        spec.Setting("n_components", spec.Integer(1), 2, "dimension of the subspace"),
+        spec.Setting("step_size", spec.NumberOrSchedule(0, closed="neither"), 0.1, "step size"),
+    ),
+    state=spec.StateSpec(
+        (spec.Field("basis", ("feature", "n_components"), "an orthonormal basis", start=draw_basis, compared="span"),)
+    ),
+    theory=spec.Theory(cost=spec.Cost(flops=lambda s, z: 4 * z["parameter"], floats=lambda s, z: 3 * z["parameter"])),
+)
+
+
+def one_component(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """The first component alone; the second stays zero."""
+    s.basis[:, 1:] = 0
+    for i, x in enumerate(X):
+        c = s.basis[:, 0] + p.step_size[i] * x * (x @ s.basis[:, 0])
+        if not np.isfinite(c @ c):
+            return i
+        s.basis[:, 0] = c / np.sqrt(c @ c)
+    return len(X)
+
+
+CLASSES = replace(
+    METHOD,
+    name="own_classes",
+    summary="LMS of each class, as another author would write it",
+    kind="classification",
+    theory=replace(METHOD.theory, laws=()),
+)
+
+
+def two_classes(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
+    """The third class learns with half of the step size."""
+    for i, x in enumerate(X):
+        f = x @ s.w
+        if out is not None:
+            out[i] = f
+        with np.errstate(all="ignore"):
+            change = p.step_size[i] * np.outer(x, Y[i] - f)
+        change[:, 2:] /= 2
+        if not np.isfinite(change).all():
+            return i
+        s.w[...] += change
+    return len(X)
+
+
 @pytest.fixture
 def judge() -> Iterator[Callable[..., Report]]:
     """Run the kit on a method and a kernel."""
@@ -126,6 +182,13 @@ FAULTY: dict[str, tuple[spec.Method, Any, str]] = {
         kernel(lambda w, g, x, y, e: w + (g / 2 if len(x) > 40 else g)),
         "features_of_zeros_change_nothing",
     ),
+    "rows with a target of zero are skipped": (
+        METHOD,
+        kernel(lambda w, g, x, y, e: w + g if y.any() else w),
+        "targets_of_zero_are_learned",
+    ),
+    "a component of zeros": (SUBSPACE, SimpleNamespace(learn=one_component), "no_component_stays_zero"),
+    "half steps of a third class": (CLASSES, SimpleNamespace(learn=two_classes), "outputs_may_be_permuted"),
 }
 
 

@@ -26,6 +26,48 @@ from orfit_bench_numpy import _rts_smoother as smoother
 # ---------------------------------------------------------------------- outputs
 
 
+def _half_steps_of_the_third(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    for i in range(len(X)):
+        row = slice(i, i + 1)
+        f = X[row] @ s.w
+        if out is not None:
+            out[row] = f
+        E = Y[row] - f
+        E[:, 2:] /= 2
+        if not block(s, X[row], f + E, p):
+            return i
+    return len(X)
+
+
+fault(
+    "third_output",
+    "the third output learns by half of each step",
+    "outputs_may_be_permuted",
+    "equal_outputs_are_learned_equally",
+    kernel=KernelModule(learn=_half_steps_of_the_third),
+)
+
+
+def _skips_zeros(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    for i in range(len(X)):
+        row = slice(i, i + 1)
+        if Y[row].any():
+            if not plain(s, X[row], Y[row], p, None if out is None else out[row]):
+                return i
+        elif out is not None:
+            out[row] = X[row] @ s.w
+    return len(X)
+
+
+fault(
+    "zeros_skipped",
+    "rows with targets of zero change nothing",
+    "targets_of_zero_are_learned",
+    "target_of_zero_is_approached",
+    kernel=KernelModule(learn=_skips_zeros),
+)
+
+
 def _mixes_outputs(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     for i in range(len(X)):
         row = slice(i, i + 1)

@@ -49,6 +49,33 @@ fault(
 )
 
 
+def _first_component(s: Any, A: Any, Y: Any, p: Any) -> bool:
+    c = s.basis[:, :1]
+    with np.errstate(all="ignore"):
+        c = c + p.step_size[0] / len(A) * (A.conj().T @ (A @ c))
+        size = np.linalg.norm(c)
+    if not np.isfinite(size):
+        return False
+    s.basis[...] = np.hstack([c / size, np.zeros_like(s.basis[:, 1:])])
+    return True
+
+
+def _without_second_component(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
+    B = p.batch_size
+    steps = range(0, len(X), B)
+    return next((i for i in steps if not _first_component(s, X[i : i + B], Y, p.at(i // B))), len(X))
+
+
+fault(
+    "second_component",
+    "the second component is zero",
+    "no_component_stays_zero",
+    "rows_have_a_coordinate_for_each_component",
+    method=OJA,
+    kernel=KernelModule(learn=_without_second_component, step=_first_component),
+)
+
+
 def _wrong_beyond_400_features(s: Any, X: Any, Y: Any, p: Any, out: Any) -> int:
     learned = reference_kernel("oja").learn(s, X, Y, p, out)
     if X.shape[1] > 400 and p.t:

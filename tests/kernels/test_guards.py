@@ -80,12 +80,12 @@ def test_covariance_without_correct_digits_has_no_factor():
 
 def test_what_two_rows_regain_together_is_less_than_what_each_of_them_regains():
     R, along = np.eye(2), np.full((2, 2), 1e4)
-    np.testing.assert_allclose(guards.remaining_variances(R, None), [1, 1])
-    np.testing.assert_allclose(guards.remaining_variances(R, along), [1e4 + 1, (2e4 + 1) / (1e4 + 1)])
+    np.testing.assert_allclose(guards.remaining_variances(np.ones(2), R, None), [1, 1])
+    np.testing.assert_allclose(guards.remaining_variances(np.ones(2), R, along), [1e4 + 1, (2e4 + 1) / (1e4 + 1)])
 
 
 def test_noise_that_rounding_makes_singular_remains():
-    np.testing.assert_array_equal(guards.remaining_variances(np.eye(2), np.full((2, 2), 1e40)), [1, 1])
+    np.testing.assert_array_equal(guards.remaining_variances(np.ones(2), np.eye(2), np.full((2, 2), 1e40)), [1, 1])
 
 
 def test_a_row_finds_what_the_rows_of_its_step_have_reduced():

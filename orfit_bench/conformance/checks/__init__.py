@@ -23,6 +23,7 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     operations,
     outputs,
     own_functions,
+    permuted,
     pipelines,
     precision,
     progress,
@@ -46,4 +47,5 @@ from orfit_bench.conformance.checks import (  # noqa: F401  # each takes its che
     ties,
     turns,
     unlike,
+    zeros,
 )

@@ -1,4 +1,4 @@
-"""What changes with the rows in a known way: features in another order, features and outputs of zeros."""
+"""What changes with the rows in a known way: features and outputs of zeros, rows in another order, later rows."""
 
 from __future__ import annotations
 
@@ -9,24 +9,16 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import learn_or_skip
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
-from orfit_bench.conformance.checks.agreement import MANY_FEATURES, needs_models
+from orfit_bench.conformance.checks.agreement import MANY_FEATURES, is_linear, needs_models
 from orfit_bench.conformance.checks.chunks import needs_predictions
 from orfit_bench.conformance.comparison import AMBIENT
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
 from orfit_bench.conformance.variants import Variant
-from orfit_bench.learners.arguments import is_complex
-from orfit_bench.learners.restoring import restore
-from orfit_bench.spec import LINEAR, Field, Integer, Model
+from orfit_bench.spec import LINEAR, Integer, Model
 
-FEW, MANY = (4, 12), (MANY_FEATURES,)
-"""Features of the rows of all variants, and of those of the default settings only."""
 ORDERS = "the model is not linear in the features, or varies with the rows"
-
-
-def _is_linear(context: CheckContext) -> bool:
-    return context.variant.model is LINEAR and not context.variant.time_varying
 
 
 def needs_linear_model(context: CheckContext) -> str:
@@ -39,93 +31,22 @@ def needs_linear_predictions(context: CheckContext) -> str:
     return needs_linear_model(context) or needs_predictions(context)
 
 
-def needs_features_in_any_order(context: CheckContext) -> str:
-    """The method must learn the linear model, and of complex numbers predict targets."""
-    return needs_linear_model(context) or (needs_predictions(context) if is_complex(context.dtype) else "")
-
-
-@check(needs_features_in_any_order, numbers="any")
-def features_may_be_permuted(context: CheckContext) -> Deviation:
-    """With the features in another order, from a start in that order, a learner has the same numbers in that order.
-
-    Complex features may also be multiplied by -1, i and -i, which changes no prediction from a start of zeros.
-    """
-    skip_if(not _is_linear(context), ORDERS)
-    sizes = FEW if context.variant.settings or context.variant.outputs else FEW + MANY
-    turned = _turned(context, context.rows()) if is_complex(context.dtype) else None
-    return worst([_permuted(context, context.rows(n=ROWS - 6, d=d)) for d in sizes] + ([turned] if turned else []))
-
-
-def _turned(context: CheckContext, chunk: Chunk) -> Deviation | None:
-    """The deviation of predictions of rows with turned features; None where weights do not start at zero."""
-    if _starts_away_from_zero(context, chunk):
-        return None
-    turns = np.resize(np.array([1j, 1, -1, -1j], chunk.X.dtype), chunk.X.shape[1])
-    plain, turned = (learn_or_skip(context, context.create(), c) for c in (chunk, chunk.with_rows(chunk.X * turns)))
-    return context.compare(chunk, (turned, plain), of="features multiplied by units")
-
-
-def _starts_away_from_zero(context: CheckContext, chunk: Chunk) -> bool:
+def starts_away_from_zero(context: CheckContext, chunk: Chunk) -> bool:
     """Whether some weight before the first row is not zero."""
     weights = host_arrays_of(context.initialize(chunk)).get(context.method.state.weights, np.zeros(0))
     return bool(weights.any())
 
 
-def _permuted(context: CheckContext, chunk: Chunk) -> Deviation:
-    order = np.roll(np.arange(chunk.X.shape[1]), 1)
-    learner, start = context.create(), context.initialize(chunk)
-    predictions = learn_or_skip(context, learner, chunk)
-    state = start.state()
-    for field in layout_of(start).fields:
-        state[field.name].values[...] = _in_order(field, state[field.name].values, order)
-    other, permuted = restore(state), chunk.with_rows(chunk.X[:, order])
-    parts = [context.learn(other, permuted.cut(lo, hi)) for lo, hi in ((0, 5), (5, len(chunk.X)))]
-    found = context.compare(
-        chunk,
-        *_pairs(context, other, learner, order),
-        (context.concatenate(parts), predictions),
-        of=f"{len(order)} features",
-    )
-    return found._replace(bound=found.bound * _condition(context, learner))
-
-
-def _condition(context: CheckContext, learner: Any) -> float:
-    """By how much more the projections of `_pairs` are rounded on a basis that is not orthonormal."""
-    if context.method.traits.supervised:
-        return 1.0
-    spans = [learner.array(field.name) for field in layout_of(learner).fields if field.compared == "span"]
-    condition, most = max(map(np.linalg.cond, spans), default=1.0), np.finfo(context.dtype).eps ** -0.5
-    return float(min(condition, most))
-
-
-def _pairs(context: CheckContext, other: Any, learner: Any, order: Array) -> list[tuple[Any, Any]]:
-    """Weights and covariances, or the projections onto a subspace, of a learner of permuted rows, as they should be."""
-    if not context.method.traits.supervised:
-        rows = context.rows(n=3, d=len(order)).X
-        return [(context.predict(other, rows[:, order]), context.predict(learner, rows)[:, order])]
-    fields, expected = host_arrays_of(other), host_arrays_of(learner)
-    roles = ["weights", "moment"] + ["covariance", "variances"] * context.variant.guaranteed  # others may wind up
-    compared = [f for f in layout_of(learner).fields if f.role in roles]
-    return [(fields[f.name], _in_order(f, expected[f.name], order)) for f in compared]
-
-
-def _in_order(field: Field, a: Array, order: Array) -> Array:
-    """The values of a field with its features in another order."""
-    for axis in (axis for axis, dim in enumerate(field.dims) if dim.startswith(AMBIENT)):
-        a = np.take(a, order, axis)
-    return a
-
-
 @check(needs_linear_predictions)
 def features_of_zeros_change_nothing(context: CheckContext) -> Deviation | None:
     """Additional features that are always zero change no prediction of a learner that starts with zeros."""
-    skip_if(not _is_linear(context), ORDERS)
+    skip_if(not is_linear(context), ORDERS)
     many = [] if context.variant.settings else [(4, [0] * MANY_FEATURES)]
     found = []
     for d, at in [(1, [0]), (4, [2]), *many]:
         chunk = context.rows(d=d)
         wide = chunk.with_rows(np.insert(chunk.X, at, 0, axis=1))
-        if _starts_away_from_zero(context, chunk) or not _starts_alike(context, chunk, wide, at):
+        if starts_away_from_zero(context, chunk) or not _starts_alike(context, chunk, wide, at):
             return None
         expected = learn_or_skip(context, context.create(), chunk)
         predictions = learn_or_skip(context, context.create(), wide)
@@ -217,7 +138,7 @@ ONE_OUTPUT = replace(
 @check(needs_models)
 def idle_outputs_change_nothing(context: CheckContext) -> Deviation | None:
     """A model with a second output that is zero, has no gradient and is to be zero, is learned like that without it."""
-    skip_if(not _is_linear(context) or context.variant.outputs, "it compares linear models of one output")
+    skip_if(not is_linear(context) or context.variant.outputs, "it compares linear models of one output")
     counts = {s.name for s in context.method.settings if isinstance(s.type, Integer)}
     skip_if(counts & set(context.variant.settings), "a limit on gradients means something else for two outputs")
     chunk, name = context.rows(), context.method.state.weights

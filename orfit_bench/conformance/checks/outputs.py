@@ -9,10 +9,11 @@ import numpy as np
 from orfit_bench.conformance.acceptance import learn_or_skip, rows_until_refusal
 from orfit_bench.conformance.check import Deviation, check, ensure, skip_if, worst
 from orfit_bench.conformance.checks.decisions import needs_numbers
+from orfit_bench.conformance.checks.equivariance import starts_away_from_zero
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.inspection import host_arrays_of, layout_of
 from orfit_bench.conformance.precision_marks import FIRST, GROWING, mark_of, needs_mark, with_growing_rows
-from orfit_bench.conformance.rows import Array, Chunk
+from orfit_bench.conformance.rows import Array, Chunk, frozen
 from orfit_bench.spec import LINEAR
 
 
@@ -52,6 +53,23 @@ def output_of_zeros_changes_nothing(context: CheckContext) -> Deviation | None:
         found.append(context.compare(chunk, *pairs, of=f"predictions of outputs, the zeros at {1 - place}"))
         found.append(context.compare(chunk, *_shared(one, two), of="the state"))
     return worst(found)
+
+
+@check(needs_numbers, numbers="any")
+def equal_outputs_are_learned_equally(context: CheckContext) -> Deviation | None:
+    """Of three outputs with the same targets, none is learned in another way than the others."""
+    chunk = context.rows()
+    _ensure_one_output(context, chunk)
+    assert chunk.y is not None
+    three = chunk._replace(y=frozen(np.repeat(chunk.y[:, None], 3, axis=1)))
+    if not context.accepts(three) or starts_away_from_zero(context, three):
+        return None
+    learner = context.create()
+    predictions = learn_or_skip(context, learner, three)
+    assert predictions is not None
+    found = np.concatenate([predictions, context.predict(learner, chunk.X)])
+    pairs = [(found[:, j], found[:, 0]) for j in (1, 2)]
+    return context.compare(chunk, *pairs, of="predictions of equal outputs")
 
 
 def _shared(one: Any, two: Any) -> list[tuple[Array, Array]]:

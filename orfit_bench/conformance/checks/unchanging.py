@@ -131,6 +131,9 @@ def _refuse_merges(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     if rows.y is not None and context.method.traits.numbers:
         two, three = (context.train(rows._replace(y=np.column_stack([rows.y] * columns))) for columns in (2, 3))
         pairs += [(learner, two), (two, three), (three, two)]
+        if rows.y.ndim == 1:
+            column = context.train(rows._replace(y=rows.y[:, None]))
+            pairs += [(learner, column), (column, learner)]
     if context.dtype == "float64" and context.supports("float32"):
         pairs.append((learner, context.train(rows.numbers(lambda a: a.astype("float32")), dtype="float32")))
     if (other := train_with_other_settings(context, rows)) is not None:

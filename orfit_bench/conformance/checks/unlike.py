@@ -68,6 +68,7 @@ def _unlike(context: CheckContext) -> Iterator[tuple[str, Any, Any]]:
     if chunk.y is not None and context.method.traits.numbers and chunk.y.ndim == 1:
         both = chunk._replace(y=frozen(np.column_stack([chunk.y, chunk.y])))
         three = chunk._replace(y=frozen(np.column_stack([chunk.y] * 3)))
+        yield "targets (n,) and (n, 1)", one(), context.train(chunk._replace(y=chunk.y[:, None]))
         if context.accepts(both):
             yield "other numbers of outputs", one(), context.train(both)
             yield "two and three outputs", context.train(both), context.train(three)

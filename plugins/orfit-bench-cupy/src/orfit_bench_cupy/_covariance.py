@@ -70,7 +70,8 @@ def compute_changes(
     U = [J @ P for P, J in parts]
     measured = (measure_variances(P, J, u, variances) for (P, J), u in zip(parts, U, strict=True))
     numbers = fetch(*(a for found in measured for a in found))
-    r, remaining, found = noise_pivots(R), remaining_variances(R, regained), []
+    r, found = noise_pivots(R), []
+    remaining = remaining_variances(r, R, regained)
     for u, *(along, size, widest) in zip(U, numbers[::3], numbers[1::3], numbers[2::3], strict=True):
         S = along + R
         L = factor_innovation(S, r)

@@ -19,6 +19,7 @@ from orfit_bench.kernels.guards import (
     is_finite,
     is_singular,
     measure_root_precision,
+    noise_pivots,
     remaining_variances,
     rounding_bound,
     solve_lower,
@@ -60,7 +61,8 @@ def update_root(s: State, J: Array, E: Array, p: Params) -> bool:
         degraded = verdict == DEGRADED
     else:
         T, gain = after[:q, :q], after[q:, :q]  # K = gain T^-1
-        remaining = remaining_variances(p.observation_noise, regained_covariance(J, p))
+        R = p.observation_noise
+        remaining = remaining_variances(noise_pivots(R), R, regained_covariance(J, p))
         degraded, exhausted = measure_root_precision(np.sqrt(compared_variances(s, p)), J, T, remaining, limits_of(p))
         if exhausted:
             return False

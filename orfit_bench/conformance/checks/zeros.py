@@ -1,0 +1,102 @@
+"""Zeros: a target of zero is a number like others, and no component is zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orfit_bench.conformance.acceptance import learn_or_skip
+from orfit_bench.conformance.check import Deviation, check, ensure, skip_if
+from orfit_bench.conformance.checks.agreement import is_linear
+from orfit_bench.conformance.checks.decisions import needs_numbers
+from orfit_bench.conformance.checks.equivariance import ORDERS
+from orfit_bench.conformance.context import CheckContext
+from orfit_bench.conformance.rows import ROWS, Array, Chunk, frozen
+from orfit_bench.spec.law import to_numpy64
+
+NEAR = 1e-18
+"""Such targets differ from zero, but by less than what rounding makes of the errors of this row."""
+
+
+@check(needs_numbers, numbers="any")
+def targets_of_zero_are_learned(context: CheckContext) -> Deviation | None:
+    """A target of zero is learned as those next to it are, of one sign or of the other."""
+    skip_if(not is_linear(context), ORDERS)
+    chunk = context.rows(n=ROWS)
+    if not context.accepts(_with_targets(chunk, 0.0)):
+        return None
+    at, above, below = (_learn(context, _with_targets(chunk, y)) for y in (0.0, NEAR, -NEAR))
+    found = [context.compare(chunk, (at, near), of="the weights after targets of zero") for near in (above, below)]
+    return min(found, key=lambda one: one.ratio)
+
+
+def _with_targets(chunk: Chunk, y: float) -> Chunk:
+    """The rows with this number as every third target, from the second half on."""
+    assert chunk.y is not None
+    targets = np.array(chunk.y)
+    targets[len(targets) // 2 :: 3] = y
+    return chunk._replace(y=frozen(targets))
+
+
+def _learn(context: CheckContext, chunk: Chunk) -> Any:
+    learner = context.create()
+    learn_or_skip(context, learner, chunk)
+    return learner
+
+
+@check(needs_numbers, all_variants=False)
+def target_of_zero_is_approached(context: CheckContext) -> None:
+    """A step brings the prediction of its row nearer to a target of zero, if it does so for a target twice as large."""
+    chunk = context.rows()
+    B = context.batch_size
+    learner = context.train(chunk.cut(0, 2 * B))
+    row = _repeated(context, chunk.cut(2 * B, 2 * B + 1))
+    before = context.predict(learner, row.X)
+    if not context.accepts(_with_targets(row, 0.0)) or not context.accepts(row._replace(y=2 * before)):
+        return
+    zero, double = (_prediction_after(context, learner, row._replace(y=share * before)) for share in (0, 2))
+    if np.abs(double - 2 * before).max() < np.abs(before).max():
+        largest = np.abs(zero).max()
+        ensure(
+            largest < np.abs(before).max(),
+            f"after a step with the target 0 a prediction of {before.flat[0]:.3g} is {zero.flat[0]:.3g}",
+        )
+
+
+def _repeated(context: CheckContext, row: Chunk) -> Chunk:
+    """The rows of one step: this one again and again."""
+    return row.map(lambda a: frozen(np.repeat(a, context.batch_size, axis=0)))
+
+
+def _prediction_after(context: CheckContext, learner: Any, rows: Chunk) -> Array:
+    """What a copy of the learner predicts for the rows after it has learned them."""
+    copy = learner.copy()
+    context.learn(copy, rows)
+    return context.predict(copy, rows.X)
+
+
+def needs_components(context: CheckContext) -> str:
+    """The method must learn a subspace."""
+    return "it learns targets" if context.method.traits.supervised else ""
+
+
+@check(needs_components, numbers="any")
+def no_component_stays_zero(context: CheckContext) -> None:
+    """Rows in all directions leave no column of the basis zero, and none in the span of the others."""
+    learner = context.create()
+    learn_or_skip(context, learner, context.rows())
+    C = to_numpy64(learner.array("basis"))
+    rank = int(np.linalg.matrix_rank(C))
+    ensure(
+        rank == C.shape[1], f"the basis has {C.shape[1]} columns and the rank {rank} after {ROWS} rows of rank {len(C)}"
+    )
+
+
+@check(needs_components)
+def rows_have_a_coordinate_for_each_component(context: CheckContext) -> None:
+    """After rows in all directions a row has as many coordinates as the basis has columns."""
+    learner, chunk = context.create(), context.rows()
+    learn_or_skip(context, learner, chunk)
+    got, want = tuple(learner.transform(chunk.X).shape), (ROWS, learner.array("basis").shape[1])
+    ensure(got == want, f"the coordinates of {ROWS} rows have the shape {got}, want {want}")
