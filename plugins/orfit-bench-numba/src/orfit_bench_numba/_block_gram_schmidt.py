@@ -98,8 +98,8 @@ def _estimate_overlap(U: Array, Q: Array) -> float:
     return float(np.linalg.norm(U @ (SIGNS[: len(Q)].astype(Q.dtype) @ Q)))
 
 
-def learn_in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int) -> int:
-    """Learn X with targets Y by a function that learns one or more of the first rows of a slice; returns how many.
+def learn_in_blocks(learn: Callable[[slice], int], X: Array, kept: int) -> int:
+    """Learn X by a function that learns one or more of the first rows of a slice; returns how many.
 
     kept is the size of the basis. For a slice of one row the function decides whether it may be learned; of several
     rows it may learn none to leave that open.
@@ -107,18 +107,22 @@ def learn_in_blocks(learn: Callable[[slice], int], X: Array, Y: Array, kept: int
     done, rows = 0, BLOCK
     with limit_blas_threads(8.0 * kept * X.size):
         while done < len(X):
-            part = slice(done, done + count_safe_rows(X[done : done + rows], Y[done : done + rows]))
-            learned = learn(part)
-            if not learned and part.stop == done + 1:
+            learned = learn(slice(done, min(done + rows, len(X))))
+            if not learned and rows == 1:
                 return done
             done += learned
             rows = min(BLOCK, 2 * learned) or 1  # after a short block another one is likely
     return done
 
 
+def moderate_edge(dtype: Any) -> float:
+    """The largest norm of a moderate row, whose inverse is the smallest."""
+    return float(2.0 ** (np.finfo(dtype).maxexp // 4))
+
+
 def count_safe_rows(X: Array, Y: Array) -> int:
     """How many of the first rows, at least one, may form a block: those before the first with extreme numbers."""
-    edge = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
+    edge = moderate_edge(X.dtype)
     return int(count_moderate_rows(X, Y, edge, 1 / edge)) or 1
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from orfit_bench_numba._arrays import Array
-from orfit_bench_numba._block_gram_schmidt import learn_in_blocks, new_directions, orthogonalize_block
+from orfit_bench_numba._block_gram_schmidt import count_safe_rows, learn_in_blocks, new_directions, orthogonalize_block
 from orfit_bench_numba._compile import compiled
 
 
@@ -30,9 +30,10 @@ def fit_rows(s: Any, X: Array, Y: Array, out: Array | None, step: Array | None =
     predictions = np.empty(Y.shape, Y.dtype) if out is None else out
 
     def learn(part: slice) -> int:
+        part = slice(part.start, part.start + count_safe_rows(X[part], Y[part]))
         return _fit_block_of_rows(s, X[part], Y[part], predictions[part], None if step is None else step[part], bounded)
 
-    return learn_in_blocks(learn, X, Y, len(s.basis))
+    return learn_in_blocks(learn, X, len(s.basis))
 
 
 def _fit_block_of_rows(s: Any, X: Array, Y: Array, predictions: Array, step: Array | None, bounded: bool) -> int:

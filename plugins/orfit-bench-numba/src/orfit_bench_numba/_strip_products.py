@@ -1,11 +1,11 @@
 """Products of long rows with each other and of small matrices with them, by strips of columns.
 
-[U; X] stacks the rows of U (n, p) and X (k, p). A strip of it is copied to memory that is aligned to cache lines and
-stays in the second-level cache up to some 200 rows; for products with each other, rows of zeros fill it up to a
-multiple of four, so that tiles of four by four rows need no remainder. For up to 264 rows BLAS took 1.8 to 2.4 times
-as long for the products, and 1.1 to 2.3 times for the combinations, on a machine with vectors of 64 bytes.
+[U; X; W] stacks the rows of U (n, p), X (k, p) and W (c, p). A strip of it is copied to memory that is aligned to
+cache lines and stays in the second-level cache up to some 200 rows; for products with each other, rows of zeros fill it
+up to a multiple of four, so that tiles of four by four rows need no remainder. For up to 264 rows BLAS took 1.8 to 2.4
+times as long for the products, and 1.1 to 2.3 times for the combinations, on a machine with vectors of 64 bytes.
 
-Allocated: a strip of [U; X], one of the result, and small matrices.
+Allocated: a strip of [U; X; W], one of the result, and small matrices.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ STRIP = 512
 """Columns of a strip, at most."""
 
 
-@compiled("R R")
-def multiply_all(U: Array, X: Array) -> Any:
-    """The products of all rows of [U; X] with each other, in and below the diagonal; the rest is not defined."""
-    n, p = len(U) + len(X), X.shape[1]
+@compiled("R R R")
+def multiply_all(U: Array, X: Array, W: Array) -> Any:
+    """The products of all rows of [U; X; W] with each other, in and below the diagonal; the rest is not defined."""
+    n, p = len(U) + len(X) + len(W), X.shape[1]
     G = np.zeros((round_up(n, 4), round_up(n, 4)), X.dtype)
     strip = aligned(len(G), min(STRIP, round_up(p, 8)), X)
     for begin in range(0, p, STRIP):
-        fill(strip, U, X, begin)
+        fill(strip, (U, X, W), begin)
         add_row_products(G, strip)
     return G[:n, :n].T
 
 
-@compiled("W R R R")
-def combine(new: Array, A: Array, U: Array, X: Array) -> None:
-    """new <- A [U; X], where new may be the memory of U."""
-    (m, n), p = A.shape, X.shape[1]
+@compiled("W W R R R")
+def combine(new: Array, W: Array, A: Array, U: Array, X: Array) -> None:
+    """[new; W] <- [0; W] + A [U; X], where new may be the memory of U, and W may have no rows."""
+    (m, n), p, c = A.shape, X.shape[1], len(W)
     minus = np.zeros((round_up(m, 4), n), X.dtype)  # since `subtract_combinations` subtracts
     for i in range(m):
         for j in range(n):
@@ -46,26 +46,29 @@ def combine(new: Array, A: Array, U: Array, X: Array) -> None:
     strip = aligned(n, min(STRIP, round_up(p, 8)), X)
     sums = aligned(len(minus), strip.shape[1], X)
     for begin in range(0, p, STRIP):
-        fill(strip, U, X, begin)
+        end = min(begin + STRIP, p)
+        fill(strip, (U, X), begin)
         sums[:] = 0
+        for i in range(c):
+            copy(sums[m - c + i], W[i, begin:end])
         for i in range(0, len(sums), 4):
             part = sums[i], sums[i + 1], sums[i + 2], sums[i + 3]
             subtract_combinations(part, minus[i : i + 4], strip, 0, strip.shape[1])
         for i in range(m):
-            end = min(begin + STRIP, p)
-            copy(new[i, begin:end], sums[i, : end - begin])
+            row = new[i] if i < m - c else W[i - m + c]
+            copy(row[begin:end], sums[i, : end - begin])
 
 
 @inline
-def fill(strip: Array, U: Array, X: Array, begin: int) -> None:
-    """The strip of [U; X] from a column on; columns beyond the last are zero."""
-    n, end = len(U), min(begin + STRIP, X.shape[1])
+def fill(strip: Array, parts: Any, begin: int) -> None:
+    """The strip of the stacked parts from a column on; columns beyond the last are zero."""
+    end, n = min(begin + STRIP, parts[0].shape[1]), 0
     if end - begin < strip.shape[1]:
         strip[:] = 0
-    for i in range(n):
-        copy(strip[i], U[i, begin:end])
-    for i in range(len(X)):
-        copy(strip[n + i], X[i, begin:end])
+    for part in parts:
+        for i in range(len(part)):
+            copy(strip[n + i], part[i, begin:end])
+        n += len(part)
 
 
 @inline

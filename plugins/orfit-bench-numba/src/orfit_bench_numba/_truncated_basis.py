@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+from orfit_bench.kernels.guards import is_finite
 from orfit_bench.kernels.linalg import RENEWAL_PERIOD
 from orfit_bench_numba._arrays import Array, Indices, Scalar
 from orfit_bench_numba._arrowhead_svd import decompose
-from orfit_bench_numba._block_gram_schmidt import orthogonalize_block
+from orfit_bench_numba._block_gram_schmidt import count_safe_rows, orthogonalize_block
 from orfit_bench_numba._compile import compiled, inline
 from orfit_bench_numba._gram_orthogonalize import orthogonalize
 from orfit_bench_numba._strip_products import combine
@@ -37,17 +38,18 @@ def learn_block(s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, dr
     m is the limit of the memory, drawn the position of the direction that each row drops if summary is RANDOM, and t
     the number of steps before.
     """
-    n, eps, alone = int(s.count[0]), float(np.finfo(X.dtype).eps), len(X) == 1
-    U, F, scale = s.basis[:n], None, 1.0
-    if not alone and (found := orthogonalize(U, X)):
-        F, H = found
-        Q = X[: len(H)]
+    n, eps = int(s.count[0]), float(np.finfo(X.dtype).eps)
+    U, scale, block = s.basis[:n], 1.0, orthogonalize(s.basis[:n], X, Y, s.w) if len(X) > 1 else None
+    if block:
+        Q, H = X[: len(block.H)], block.H
+        out[: len(Q)] = block.predictions
     else:
+        X = X[: count_safe_rows(X, Y)]
         Q, C, L, scale = orthogonalize_block(U, X, 8 * eps * math.sqrt(n), math.sqrt(eps))
         H = np.concatenate([C, L], axis=1)
-    k, c = len(Q), Y.shape[1]
+        np.dot(X[: len(Q)], s.w, out=out[: len(Q)])
+    alone, k, c = len(X) == 1, len(Q), Y.shape[1]
     most, predictions = min(m, n + k), out[:k]
-    np.dot(X[:k], s.w, out=predictions)
     T, sigma, Z = np.eye(n + k, most + 1, dtype=X.dtype), np.zeros(most + 1, X.dtype), np.zeros((n + k, c), X.dtype)
     T[n:], sigma[:n] = 0, s.singular_values[:n]
     size = np.abs(H).max(axis=1)
@@ -59,17 +61,17 @@ def learn_block(s: Any, X: Array, Y: Array, out: Array, m: int, summary: int, dr
     learned, count, changes = learn_coordinates(predictions, memory, rows, buffers, n, summary, reach, math.sqrt(eps))
     if not changes:
         return int(learned)
-    A = T[:, :count].T
-    if F is not None:
-        A, Z = A @ F, F.T @ Z
-    w = s.w + U.T @ Z[:n] + Q.T @ Z[n:]
+    A, W, lengths = np.concatenate([T[:, :count].T, Z.T]), np.ascontiguousarray(s.w.T), np.ones(n + k, X.dtype)
+    if block:
+        A, lengths = A @ block.F, block.lengths
+    bound = max(W.max(), -W.min()) + (np.abs(A[count:]) @ lengths).max()  # of the weights after the block
     # one of several rows may be so small that F'Z overflows although its own step does not
-    if not (np.isfinite(w).all() and (not alone or has_bounded_products(X))):
+    finite = bound < float(np.finfo(X.dtype).max) / 2 or (alone and is_finite(s.w + U.T @ Z[:n] + Q.T @ Z[n:]))
+    if not finite or (alone and not has_bounded_products(X)):
         return 0
-    s.w[...] = w
-    combine(s.basis[:count], np.ascontiguousarray(A), U, Q)
-    s.singular_values[:count], s.count[0] = sigma[:count], count
-    if F is None and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
+    combine(s.basis[:count], W, np.ascontiguousarray(A), U, Q)
+    s.w[...], s.singular_values[:count], s.count[0] = W.T, sigma[:count], count
+    if not block and t // RENEWAL_PERIOD < (t + int(learned)) // RENEWAL_PERIOD:
         reorthonormalize(s.basis[:count])
     return int(learned)
 

@@ -30,7 +30,7 @@ def learn(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
         how = p.memory, SUMMARIES[p.summary], drawn[part], p.t + part.start - 1
         return learn_block(s, X[part], Y[part], predictions[part], *how)
 
-    return learn_in_blocks(learn_part, X, Y, len(s.basis))
+    return learn_in_blocks(learn_part, X, len(s.basis))
 
 
 def _learn_batches(s: Any, X: Array, Y: Array, p: Any, out: Array | None) -> int:
@@ -71,7 +71,7 @@ def _update(s: Any, J: Array, E: Array, p: Any) -> bool:
         if not np.isfinite(sigma).all():
             return False
         m = len(sigma)
-        combine(s.basis[:m], np.ascontiguousarray(V.T), U, Q)
+        combine(s.basis[:m], Q[:0], np.ascontiguousarray(V.T), U, Q)
         s.singular_values[:m], s.count[0] = sigma, m
         if p.t % RENEWAL_PERIOD == 0:
             reorthonormalize(s.basis[:m])
