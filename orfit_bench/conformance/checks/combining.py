@@ -48,7 +48,7 @@ def merges_in_other_ways(context: CheckContext) -> Deviation:
 
 @check(needs_average, numbers="any")
 def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
-    """`average` gives the same numbers in either order, and does not change learners that are equal."""
+    """`average` gives the same numbers in either order, and changes neither one learner alone nor equal ones."""
     B = context.batch_size
     chunk = context.rows(n=8 * B)
     parts = [context.train(chunk.cut(lo, lo + 4 * B)) for lo in (0, 4 * B)]
@@ -57,11 +57,14 @@ def averaging_does_not_depend_on_the_order(context: CheckContext) -> Deviation:
     average(reversed(swapped))
     before = equal[0].copy()
     average(equal)
+    alone = before.copy()
+    average([alone])
     return worst(
         [
             *(_compare(context, *pair, "averaged in either order") for pair in zip(parts, swapped, strict=True)),
             _compare(context, parts[0], parts[1], "averaged", arrays_only=True),
             _compare(context, equal[2], before, "averaged with its copies"),
+            _compare(context, alone, before, "averaged alone"),
         ]
     )
 

@@ -49,6 +49,8 @@ def _forgeries(context: CheckContext, learner: Any, header: Header) -> Iterator[
             yield f"{key} of {value!r}", _with_entry(key, value)
         yield f"no {key}", _without(key)
     yield "y_is_vector of 1", _with_entry("y_is_vector", 1)
+    if header["n_outputs"] > 1:
+        yield "y of one dimension with several outputs", _with_entry("y_is_vector", True)
     roles = {field.name: field.role for field in layout_of(learner).fields}
     warning = context.method.state.warning and context.method.state.warning[0]
     for field in roles:

@@ -9,7 +9,8 @@ import numpy as np
 
 from orfit_bench.conformance.check import check, ensure
 from orfit_bench.conformance.context import CheckContext
-from orfit_bench.conformance.rows import Chunk
+from orfit_bench.conformance.rows import FEATURES, Chunk
+from orfit_bench.spec import LINEAR
 
 TOO_LARGE = 2**60 + 1
 """An integer that no dtype of a learner holds."""
@@ -43,19 +44,22 @@ def invalid_shapes_are_refused(context: CheckContext) -> None:
         X, y = good.X, good.y
         yield "X of one dimension", X[0], y
         yield "X of three dimensions", X[None], y
+        yield "X of three dimensions, of which one is 1", X[:, None], y
         yield "X without columns", X[:, :0], y
         if y is not None:
             yield "y that is too short", X, y[:-1]
             yield "y of the first row alone", X, y[:1]
             yield "a single target for several rows", X, y[0, 0] if y.ndim > 1 else y[0]
             yield "y of three dimensions", X, y.reshape(-1, 1, 1)
+            if y.dtype.kind == "U":
+                yield "labels of two columns", X, np.array([y, y], object).T
 
     _ensure_refused(context, invalid, ValueError)
 
 
 @check()
 def changed_sizes_are_refused(context: CheckContext) -> None:
-    """Once the numbers of features and outputs are known, others raise ValueError and change nothing."""
+    """Once rows or initial weights tell the numbers of features and outputs, others raise ValueError."""
     chunk = context.rows()
     learner = context.train(chunk.cut(0, 10))
     before, good = learner.copy(), chunk.cut(10, 14)
@@ -72,6 +76,32 @@ def changed_sizes_are_refused(context: CheckContext) -> None:
             context.ensure_identical(learner, before, f"after {what} was refused")
         else:
             ensure(False, f"{what} was learned")
+    for d, c, start in ((FEATURES, 1, (2,)), (FEATURES, 2, (FEATURES,)), (FEATURES, 2, (FEATURES, 3))):
+        _ensure_start_refused(context, d, c, start)
+
+
+def _ensure_start_refused(context: CheckContext, d: int, c: int, shape: tuple[int, ...]) -> None:
+    """Initial weights of this shape do not belong to rows of d features and c outputs."""
+    rows, learner = context.rows(d=d), start_of_shape(context, shape)
+    if learner is None or rows.y is None:
+        return
+    y = np.repeat(rows.y.reshape(len(rows.X), -1)[:, :1], c, axis=1)
+    try:
+        learner.partial_fit(rows.X, y)
+    except ValueError as error:
+        ensure(str(shape) in str(error), f"initial_weights of shape {shape}: the error does not name it: {error}")
+    else:
+        ensure(False, f"initial_weights of shape {shape} were taken for {d} features and {c} outputs")
+
+
+def start_of_shape(context: CheckContext, shape: tuple[int, ...]) -> Any:
+    """A learner of numbers that starts from weights of this shape; None where there is none."""
+    if not context.method.traits.numbers or context.variant.model is not LINEAR:
+        return None
+    try:
+        return context.create(initial_weights=np.zeros(shape))
+    except (TypeError, ValueError):  # it has no weights that a user sets
+        return None
 
 
 @check()

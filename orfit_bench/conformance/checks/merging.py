@@ -136,6 +136,7 @@ def averages_as_declared(context: CheckContext) -> Deviation:
     average(parts)
     for learner in parts:
         ensure_finite(context, learner, chunk)
+    average(parts[:1])  # which is its own mean
     pairs = []
     for learner, own in zip(parts, fields, strict=True):
         after, want = host_arrays_of(learner), own | expected

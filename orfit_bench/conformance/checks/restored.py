@@ -66,11 +66,14 @@ def _spoiled(context: CheckContext, learner: Any) -> dict[str, Callable[[Any, di
         "a negative number of steps": with_header(t=-1),
         "a number of features of another size": with_header(n_features=learner.n_features_in_ + 1),
     }
+    head = json.loads(learner.state().attrs["orfit_bench"])
+    if head["n_outputs"] > 1:
+        found["y of one dimension with several outputs"] = with_header(y_is_vector=True)
     names = [f"x{i}" for i in range(learner.n_features_in_)]
     for what, given in (("too few", names[1:]), ("too many", [*names, "y"]), ("equal", [*names[1:], names[1]])):
         found[f"names of features that are {what}"] = with_header(feature_names=given)
     if context.method.traits.labels:
-        labels = json.loads(learner.state().attrs["orfit_bench"])["classes"]
+        labels = head["classes"]
         found["labels of two types"] = with_header(classes=[*labels[:-1], 7])
         found["a label that is there twice"] = with_header(classes=[*labels[:-1], labels[0]])
     settings = json.loads(learner.state().attrs["settings"])

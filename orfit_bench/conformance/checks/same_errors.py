@@ -11,6 +11,7 @@ import numpy as np
 
 from orfit_bench.conformance.acceptance import calls_that_learn
 from orfit_bench.conformance.check import check, ensure, skip_if
+from orfit_bench.conformance.checks.invalid_input import start_of_shape
 from orfit_bench.conformance.checks.single_rows import needs_single_rows
 from orfit_bench.conformance.context import CheckContext
 from orfit_bench.conformance.rows import Array, Chunk
@@ -19,6 +20,8 @@ ROW_NAMES = re.compile(r"\b[XxA]\b")
 """What the argument with the rows is called: X, x of a single row, A of a block."""
 
 NOT_FINITE = "NaN", "infinity"
+MISSHAPEN = "rows of three dimensions", "targets of three dimensions", "labels of two columns"
+"""Of what the error names the shape."""
 
 
 @check(all_variants=False)
@@ -34,9 +37,24 @@ def calls_give_the_same_errors(context: CheckContext) -> None:
             want = errors["partial_fit"]
             ensure(want, f"partial_fit learns {what}")
             _ensure_located(what, X, want)
+            if what in MISSHAPEN:
+                shape = str(np.shape(X if what.startswith("rows") else y))
+                ensure(shape in want, f"{what}: the error {want!r} does not name the shape {shape}")
             for name, got in errors.items():
                 ensure(got == want, f"{what}: the error of {name} is {got or 'none'}, that of partial_fit {want}")
             context.ensure_identical(learner, before, f"after {what} was refused")
+    _ensure_start_refused_alike(context, chunk.cut(0, B))
+
+
+def _ensure_start_refused_alike(context: CheckContext, chunk: Chunk) -> None:
+    """Every call refuses rows of two outputs for initial weights (d,), which are of one."""
+    learner = start_of_shape(context, chunk.X.shape[1:])
+    if learner is None or chunk.y is None:
+        return
+    two = chunk._replace(y=np.repeat(chunk.y.reshape(len(chunk.X), -1)[:, :1], 2, axis=1))
+    for name, call in calls_that_learn(context).items():
+        error = _error_of(partial(call, learner, two))
+        ensure("initial_weights" in error, f"{name} takes initial weights (d,) for two outputs; {error}")
 
 
 @check(all_variants=False)
@@ -99,6 +117,8 @@ def _invalid(good: Chunk) -> Iterator[tuple[str, Any, Any]]:
     yield "the first target alone", good.X, good.y[:1]
     yield "targets of two columns too many", good.X, np.ones((len(good.X), 99))
     yield "targets of three dimensions", good.X, good.y.reshape(-1, 1, 1)
+    if good.y.dtype.kind == "U":
+        yield "labels of two columns", good.X, np.array([good.y, good.y], object).T
     yield "complex targets", good.X, np.ones(len(good.X)) + 1j
     yield "masked targets", good.X, np.ma.masked_array(np.ones(len(good.X)), mask=[True] * len(good.X))
 
