@@ -111,6 +111,10 @@ def single_rows_are_refused_like_rows(context: CheckContext) -> None:
         too_many = np.ones(1 + (context.variant.outputs or 1))
         ensure(_is_refused(lambda: learner.learn_one(chunk.X[0], too_many)), "learn_one learns a target too many")
         context.ensure_identical(learner, before, "after a target too many was refused")
+    if context.method.traits.numbers and not context.variant.outputs:
+        for value in (np.inf, -np.inf):
+            ensure(_is_refused(lambda: learner.learn_one(chunk.X[0], value)), f"learn_one learns {value}")  # noqa: B023
+            context.ensure_identical(learner, before, f"after a target of {value} was refused")
 
 
 def _wrong_rows(x: Array) -> Iterator[tuple[str, Array]]:

@@ -134,6 +134,7 @@ def _invalid_single(good: Chunk, too_many: int, gaps: bool) -> Iterator[tuple[st
     yield "a complex target", good.X, good.y + 1j
     yield "a target of text", good.X, good.y.astype(str)
     yield "an infinite target", good.X, good.y + np.inf
+    yield "a target of minus infinity", good.X, good.y - np.inf
     if not gaps:
         yield "a target of NaN", good.X, good.y + np.nan
 
