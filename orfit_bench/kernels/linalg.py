@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,20 +45,27 @@ def inverse_gram(C: Array) -> Array | None:
     return inverse
 
 
-def regularized_inverse(A: Array, eps: float) -> Array:
-    """A'(A A' + eps I)^+ (p, k) by the SVD of A (k, p).
+class RegularizedInverse(NamedTuple):
+    """A'(A A' + eps I)^+ = W diag(gain) V of each A (..., k, p)."""
+
+    W: Array  # (..., p, k)
+    gain: Array  # (..., k)
+    V: Array  # (..., k, k)
+
+    def times(self, b: Array) -> Array:
+        """A'(A A' + eps I)^+ b for each b (..., k, r)."""
+        product: Array = self.W @ (self.gain[..., None] * (self.V @ b))
+        return product
+
+
+def regularized_inverse(A: Array, eps: float | Array) -> RegularizedInverse:
+    """A'(A A' + eps I)^+ by the SVD of each A (..., k, p), with eps (...).
 
     Singular values up to sqrt(machine eps) of the largest count as zero.
     """
-    return regularized_inverses(A, np.asarray(eps, A.real.dtype))
-
-
-def regularized_inverses(A: Array, eps: Array) -> Array:
-    """The same (..., p, k) for each A (..., k, p), with eps (...)."""
     size = np.maximum(np.abs(A).max(axis=(-2, -1)), 1)[..., None]  # so that no singular value nor its square overflows
     V, sigma, Wt = np.linalg.svd(A / size[..., None], full_matrices=False)
     nonzero = sigma > math.sqrt(np.finfo(A.dtype).eps) * sigma[..., :1]
-    added = eps[..., None] / size / size / sigma
+    added = np.asarray(eps, sigma.dtype)[..., None] / size / size / sigma
     gain = np.divide(1, sigma + added, out=np.zeros_like(sigma), where=nonzero)
-    inverse: Array = (Wt.conj().mT * gain[..., None, :]) @ (V.conj().mT / size[..., None])
-    return inverse
+    return RegularizedInverse(Wt.conj().mT, gain, V.conj().mT / size[..., None])

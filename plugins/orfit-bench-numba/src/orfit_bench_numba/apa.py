@@ -98,7 +98,7 @@ def update(s: Any, J: Array, E: Array, p: Any) -> bool:
     b_new = E + J @ s.w
     keep = min(n, len(s.rows) - q)
     A, b = np.concatenate([s.rows[n - keep : n], J]), np.concatenate([s.targets[n - keep : n], b_new])
-    w = s.w + p.step_size[0] * (regularized_inverse(A, p.eps) @ (b - A @ s.w))
+    w = s.w + p.step_size[0] * regularized_inverse(A, p.eps).times(b - A @ s.w)
     if not np.isfinite(w).all():
         return False
     s.w[...] = w

@@ -9,7 +9,7 @@ import numpy as np
 
 from orfit_bench.kernels.fleets import make_batched_learn
 from orfit_bench.kernels.guards import is_finite
-from orfit_bench.kernels.linalg import regularized_inverse, regularized_inverses
+from orfit_bench.kernels.linalg import RegularizedInverse, regularized_inverse
 from orfit_bench.kernels.loops import Array, make_learn
 from orfit_bench.spec.kernel import Params, State
 
@@ -21,7 +21,7 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
     keep = min(n, len(s.rows) - q)  # s.rows has room for projection_order rows, or for all
     A = np.concatenate([s.rows[n - keep : n], J])
     b = np.concatenate([s.targets[n - keep : n], b_new])
-    w = s.w + p.step_size[0] * (regularized_inverse(A, p.eps) @ (b - A @ s.w))  # w + step A'(A A' + eps I)^+ (b - A w)
+    w = s.w + p.step_size[0] * regularized_inverse(A, p.eps).times(b - A @ s.w)  # w + step A'(A A' + eps I)^+ (b - A w)
     if not is_finite(w):
         return False
     s.w[...] = w
@@ -31,7 +31,48 @@ def update(s: State, J: Array, E: Array, p: Params) -> bool:
 
 
 COMPLEX = True
-learn = make_learn(update)
+MOST = 2**13
+"""Numbers of the windows that are decomposed together, at most."""
+learn_growing = make_learn(update)
+
+
+def learn(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
+    """Row after row; full windows (k, p) are decomposed together, which takes a third of the time."""
+    k, d = p.projection_order, X.shape[1]
+    if len(s.rows) < k:  # there is no room for a full window, since it is not reached
+        return learn_growing(s, X, Y, p, out)
+    growing = slice(0, max(0, k - 1 - int(s.count[0])))
+    learned = learn_growing(s, X[growing], Y[growing], p, None if out is None else out[growing])
+    size = max(1, MOST // (k * d))
+    while learned < len(X) and learned >= growing.stop:
+        rows = slice(learned, learned + size)
+        done = learn_full_windows(s, X[rows], Y[rows], p.at(learned, len(X[rows])), None if out is None else out[rows])
+        learned += done
+        if done < len(X[rows]):
+            break
+    return learned
+
+
+def learn_full_windows(s: State, X: Array, Y: Array, p: Params, out: Array | None) -> int:
+    """w <- w + step A'(A A' + eps I)^+ (b - A w) for each window A, b of k rows that ends with a row of X."""
+    k, n, w, learned = len(s.rows), int(s.count[0]), s.w.copy(), 0
+    rows = np.concatenate([s.rows[n - k + 1 : n], X])
+    targets = np.concatenate([s.targets[n - k + 1 : n], np.empty_like(Y)])
+    windows = rows[np.arange(len(X))[:, None] + np.arange(k)]  # (n, k, p)
+    inverses = map(RegularizedInverse, *regularized_inverse(windows, np.full(len(X), p.eps)))
+    for A, inverse, x, y, step in zip(windows, inverses, X, Y, p.step_size, strict=True):
+        f = x.dot(w)
+        if out is not None:
+            out[learned] = f
+        targets[learned + k - 1] = y - f + f  # rounded as in `update`
+        moved = w + step * inverse.times(targets[learned : learned + k] - A @ w)
+        if not is_finite(moved):
+            break
+        w, learned = moved, learned + 1
+    if learned:
+        s.w[...], s.rows[...], s.targets[...] = w, windows[learned - 1], targets[learned - 1 : learned - 1 + k]
+        s.count[0] = k
+    return learned
 
 
 def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Array:
@@ -44,7 +85,7 @@ def step_members(s: Any, x: Array, e: Array, p: Any, j: Array, row: Array) -> Ar
         keep = min(n, s.rows.shape[1] - 1)
         A = np.concatenate([s.rows[i, n - keep : n], x[i, None]], axis=1)  # (m, k, p)
         b = np.concatenate([s.targets[i, n - keep : n], b_new[i, None]], axis=1)  # (m, k, r)
-        move = regularized_inverses(A, eps[i]) @ (b - A @ s.w[i])  # A'(A A' + eps I)^+ (b - A w)
+        move = regularized_inverse(A, eps[i]).times(b - A @ s.w[i])  # A'(A A' + eps I)^+ (b - A w)
         w = s.w[i] + step[i, None, None] * move
         finite = np.isfinite(w).all(axis=(1, 2))
         i = i[finite]

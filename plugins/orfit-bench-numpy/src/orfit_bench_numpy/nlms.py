@@ -32,7 +32,7 @@ def full_step(J: Array, E: Array, eps: float) -> Array:
         row_step: Array = J.conj().T @ (E / energy)  # e x / (eps + x^H x) for a row x^H
         return row_step
     # several outputs of a model, or a row whose square over- or underflows
-    return regularized_inverse(J, eps) @ E
+    return regularized_inverse(J, eps).times(E)
 
 
 @keep_finite
