@@ -118,6 +118,7 @@ def state_matches_declaration(context: CheckContext) -> None:
         ensure(f.name in state, f"the state lacks {f.name!r}")
         a = state[f.name]
         ensure(a.dtype == context.dtype, f"{f.name} is of {a.dtype}, want {context.dtype}")
+        ensure(learner.array(f.name).tobytes() == a.values.tobytes(), f"array({f.name!r}) is not the state's {f.name}")
         named = all(got in (want, f"{want}_2") for got, want in zip(a.dims, f.dims, strict=False))
         ensure(named and a.ndim == len(f.dims), f"{f.name} has the dimensions {a.dims}, want {f.dims}")
         ensure(np.isfinite(a.values).all(), f"{f.name} is not finite")

@@ -79,7 +79,11 @@ def _restored(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
 
 def _state(context: CheckContext, learner: Any, chunk: Chunk) -> Any:
     """The learner after its state was written to by the caller."""
-    for name, array in learner.state().variables.items():
+    state = learner.state()
+    for name in state.data_vars if learner.live_state is not None else ():
+        same = np.array_equal(learner.array(name), state[name], equal_nan=state[name].dtype.kind in "fc")
+        ensure(same, f"array({name!r}) differs from the state's {name}")
+    for name, array in state.variables.items():
         ensure(array.dtype.isnative, f"{name} is not in the byte order of this machine")
         if array.dtype.kind in "fc":
             array.values[...] = 7
